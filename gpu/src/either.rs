@@ -3,7 +3,7 @@
 use super::DeviceError;
 use super::executor::Rounds;
 use super::explorer::DeviceExplorer;
-use super::form::Built;
+use super::form::BuiltKernel;
 use super::pending::PendingDevice;
 use super::pool::DevicePool;
 use super::request::{DeviceRequest, OpenDevice};
@@ -79,7 +79,7 @@ pub struct Either<'p> {
     other: Option<Other>,
     now: Box<dyn Rounds + 'p>,
     /// The one that explores, while the other one is tried.
-    aside: Option<Box<dyn Rounds + 'p>>,
+    resting: Option<Box<dyn Rounds + 'p>>,
     /// What the one that was dropped has not told yet.
     phases: Phases,
     /// Nodes a second in both modes, once they were tried.
@@ -103,7 +103,7 @@ impl<'p> Either<'p> {
             stage: TrialStage::Before { ns: 0, explored: Rate::default() },
             other: None,
             now: Box::new(explores),
-            aside: None,
+            resting: None,
             phases: Phases::default(),
             found: None,
         }
@@ -116,7 +116,7 @@ impl<'p> Either<'p> {
         if !self.now.is_well() {
             // The CPU continues, which says nothing about the device. That is left alone: whatever waits for a kernel
             // that does not end would never return.
-            std::mem::forget((self.aside.take(), self.other.take()));
+            std::mem::forget((self.resting.take(), self.other.take()));
             self.stage = TrialStage::Settled;
             return reported;
         }
@@ -135,7 +135,7 @@ impl<'p> Either<'p> {
                     TrialStage::Before { ns: before + ns, explored }
                 } else {
                     self.other = self.evaluation();
-                    self.look(explored, &mut reported)
+                    self.try_other_mode(explored, &mut reported)
                 }
             }
             TrialStage::PendingDevice { mut explored } => {
@@ -144,7 +144,7 @@ impl<'p> Either<'p> {
                     return reported;
                 }
                 explored.add(nodes, ns);
-                self.look(explored, &mut reported)
+                self.try_other_mode(explored, &mut reported)
             }
             TrialStage::Warm { explored, mut bounds } => {
                 bounds.add(nodes, ns);
@@ -179,11 +179,11 @@ impl<'p> Either<'p> {
     }
 
     /// Turns to the other mode once it is prepared. Returns the next stage.
-    fn look(&mut self, explored: Rate, reported: &mut Progress) -> TrialStage {
+    fn try_other_mode(&mut self, explored: Rate, reported: &mut Progress) -> TrialStage {
         let came = match self.other.take() {
             None => return TrialStage::Settled,
             Some(Other::Here(opened)) => Ok(*opened),
-            Some(Other::Later(mut opening)) => match opening.came() {
+            Some(Other::Later(mut opening)) => match opening.poll() {
                 Some(came) => came,
                 None => {
                     self.other = Some(Other::Later(opening));
@@ -204,12 +204,12 @@ impl<'p> Either<'p> {
         if let Ok(on) = self.problem.on_device() {
             self.pool.choose(self.spec.kind, &on.layout(), chosen);
         }
-        let (Some(aside), Mode::Explore) = (self.aside.take(), chosen) else {
+        let (Some(resting), Mode::Explore) = (self.resting.take(), chosen) else {
             return Progress::default();
         };
-        let reported = self.turn(aside);
+        let reported = self.turn(resting);
         self.phases
-            .add(self.aside.take().map_or_else(Phases::default, |mut other| other.take_phases()));
+            .add(self.resting.take().map_or_else(Phases::default, |mut other| other.take_phases()));
         reported
     }
 
@@ -220,7 +220,7 @@ impl<'p> Either<'p> {
         let reported = last.flush();
         self.now.put(&work.bytes).expect("a problem reads work of its own");
         self.phases.add(last.take_phases());
-        self.aside = Some(last);
+        self.resting = Some(last);
         reported
     }
 }
@@ -257,7 +257,7 @@ impl Rounds for Either<'_> {
     }
 
     fn lost(&mut self) -> Option<DeviceError> {
-        self.now.lost().or_else(|| self.aside.as_mut()?.lost())
+        self.now.lost().or_else(|| self.resting.as_mut()?.lost())
     }
 
     fn mode(&self) -> Mode {
@@ -272,7 +272,7 @@ impl Rounds for Either<'_> {
         self.found
     }
 
-    fn built(&self) -> Option<&Built> {
+    fn built(&self) -> Option<&BuiltKernel> {
         self.now.built()
     }
 }

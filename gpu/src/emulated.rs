@@ -2,9 +2,9 @@
 
 use super::DeviceError;
 use super::emulated_queue::{EmulatedQueue, POISON};
-use super::images::Images;
 use super::memory::Memory;
 use super::slots::Slots;
+use super::staging::Staging;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::emulated::{launch, prepare};
@@ -17,7 +17,7 @@ const EXPLORERS: u32 = 8;
 const AT_ONCE: u32 = 32;
 const CHILDREN: u32 = 128;
 const BYTES: u64 = 1 << 30;
-/// From how many words on an image travels by itself: few, so that most do.
+/// From how many words on a backup travels by itself: few, so that most do.
 const WORTHWHILE: usize = 40;
 
 /// Host memory in the role of a device's; it can fail in a chosen launch.
@@ -28,7 +28,7 @@ pub(super) struct Emulated {
     launches: u32,
     fail: Option<u32>,
     queue: Option<EmulatedQueue>,
-    images: [Vec<u32>; 2],
+    staging: [Vec<u32>; 2],
     later: Option<Later>,
 }
 
@@ -43,9 +43,9 @@ impl Emulated {
     /// Opens a device, late by this many milliseconds. It fails in launch `fail`, if given; at 0, it cannot be opened.
     pub fn open(late: Option<u32>, fail: Option<u32>) -> Result<Self, DeviceError> {
         std::thread::sleep(Duration::from_millis(late.unwrap_or(0).into()));
-        let (arrays, images) = (Vec::new(), Default::default());
+        let (arrays, staging) = (Vec::new(), Default::default());
         let device =
-            Self { kernel: "", arrays, launches: 0, fail, queue: None, images, later: None };
+            Self { kernel: "", arrays, launches: 0, fail, queue: None, staging, later: None };
         if fail == Some(0) { Err(told_to_fail()) } else { Ok(device) }
     }
 
@@ -119,14 +119,14 @@ impl Memory for Emulated {
     }
 }
 
-impl Images for Emulated {
+impl Staging for Emulated {
     fn make_room(&mut self, buffer: usize, words: usize, _awaited: bool) -> bool {
-        self.images[buffer] = vec![POISON; words];
+        self.staging[buffer] = vec![POISON; words];
         words >= WORTHWHILE
     }
 
     fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError> {
-        self.images[buffer].truncate(words);
+        self.staging[buffer].truncate(words);
         self.later = Some(Later { from, buffer, asks: self.launches % 4 });
         Ok(())
     }
@@ -137,15 +137,15 @@ impl Images for Emulated {
             self.later = Some(Later { from, buffer, asks: asks - 1 });
             return Ok(false);
         }
-        // Only now: a writer of the words meanwhile gets a wrong image.
-        let mut words = std::mem::take(&mut self.images[buffer]);
+        // Only now: a writer of the words meanwhile gets a wrong backup.
+        let mut words = std::mem::take(&mut self.staging[buffer]);
         let read = self.read(from, &mut words);
-        self.images[buffer] = words;
+        self.staging[buffer] = words;
         read.map(|()| true)
     }
 
-    fn image(&self, buffer: usize) -> &[u32] {
-        &self.images[buffer]
+    fn staged(&self, buffer: usize) -> &[u32] {
+        &self.staging[buffer]
     }
 }
 

@@ -2,7 +2,7 @@
 //! code that reads or changes memory too early gets wrong bounds.
 
 use super::DeviceError;
-use super::post::{self, Post};
+use super::kernel_mailbox::{self, KernelMailbox};
 use oorandom::Rand32;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
@@ -57,7 +57,7 @@ pub(super) struct EmulatedQueue {
 /// A kernel that was launched once, on a thread of its own.
 struct EmulatedService {
     words: Arc<[AtomicU32]>,
-    post: Post,
+    mailbox: KernelMailbox,
     thread: Option<JoinHandle<Result<(), String>>>,
 }
 
@@ -80,7 +80,7 @@ impl Drop for EmulatedQueue {
     /// The kernel uses the slots' arrays.
     fn drop(&mut self) {
         if let Some(EmulatedService { words, thread, .. }) = &mut self.served {
-            post::stop(words);
+            kernel_mailbox::stop(words);
             let _ = thread.take().map(JoinHandle::join);
         }
     }
@@ -117,7 +117,11 @@ impl EmulatedQueue {
         };
         let thread = Builder::new().name(kernel.into()).spawn(run);
         let thread = thread.map_err(|why| DeviceError::Failed(why.to_string()))?;
-        self.served = Some(EmulatedService { words, post: Post::default(), thread: Some(thread) });
+        self.served = Some(EmulatedService {
+            words,
+            mailbox: KernelMailbox::default(),
+            thread: Some(thread),
+        });
         Ok(())
     }
 
@@ -163,13 +167,15 @@ impl EmulatedQueue {
                     let (starts, words) = (vec![0, slot.children], slot.sent[2..].to_vec());
                     let address = slot.output.as_mut_ptr() as u64;
                     let parents = Parents { starts, words };
-                    EmulatedStage::Announced(served.post.announce(
+                    EmulatedStage::Announced(served.mailbox.announce(
                         &served.words,
                         &parents,
                         address,
                     )?)
                 }
-                EmulatedStage::Announced(number) if post::is_done(&served.words, number) => {
+                EmulatedStage::Announced(number)
+                    if kernel_mailbox::is_done(&served.words, number) =>
+                {
                     EmulatedStage::ToCopyOut
                 }
                 EmulatedStage::ToCopyOut => {

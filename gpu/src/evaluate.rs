@@ -2,8 +2,8 @@
 
 use super::batch::BatchSize;
 use super::executor::Rounds;
-use super::form::Built;
-use super::pool::Borrowed;
+use super::form::BuiltKernel;
+use super::pool::BorrowedDevice;
 use super::spec::{Mode, Spec};
 use super::{DeviceError, Exchange};
 use pleach_core::search::device::Layout;
@@ -32,7 +32,7 @@ pub struct Evaluator<'p> {
     state: BoundingState<'p>,
     /// Why the device was given up, until reported.
     lost: Option<DeviceError>,
-    built: Option<Built>,
+    built: Option<BuiltKernel>,
 }
 
 enum BoundingState<'p> {
@@ -43,7 +43,7 @@ enum BoundingState<'p> {
 /// A host's search and the device that bounds for it.
 struct DeviceBounds<'p> {
     host: Box<dyn HostSearch + 'p>,
-    device: Borrowed,
+    device: BorrowedDevice,
     free: Vec<usize>,
     /// In the order sent.
     under_way: Vec<DeviceBatch>,
@@ -81,7 +81,7 @@ fn room(layout: &Layout, spec: &Spec) -> (usize, usize) {
 /// # Errors
 /// If the device cannot run it.
 pub(super) fn ready(
-    device: &mut Borrowed,
+    device: &mut BorrowedDevice,
     layout: &Layout,
     spec: &Spec,
 ) -> Result<u32, DeviceError> {
@@ -96,7 +96,7 @@ impl<'p> Evaluator<'p> {
     /// # Errors
     /// If the device cannot run the kernel.
     pub fn new(
-        device: impl Into<Borrowed>,
+        device: impl Into<BorrowedDevice>,
         problem: &'p dyn Problem,
         host: Box<dyn HostSearch + 'p>,
         spec: &Spec,
@@ -108,7 +108,7 @@ impl<'p> Evaluator<'p> {
 
     /// Has a device bound that is ready for it, for this many children at once.
     pub(super) fn with(
-        (device, at_once): (Borrowed, u32),
+        (device, at_once): (BorrowedDevice, u32),
         problem: &'p dyn Problem,
         host: Box<dyn HostSearch + 'p>,
         spec: &Spec,
@@ -288,7 +288,7 @@ impl Rounds for Evaluator<'_> {
         matches!(self.state, BoundingState::Device(_))
     }
 
-    fn built(&self) -> Option<&Built> {
+    fn built(&self) -> Option<&BuiltKernel> {
         self.built.as_ref()
     }
 }

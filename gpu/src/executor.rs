@@ -1,7 +1,7 @@
 //! [`DeviceExecutor`]: a device on the thread that drives it, one round at a time.
 
 use super::DeviceError;
-use super::form::{Built, Form};
+use super::form::{BuiltKernel, Form};
 use super::spec::Mode;
 use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_runtime::activity::Phases;
@@ -46,14 +46,14 @@ pub trait Rounds: Explorer {
     }
 
     /// The form of the device's kernels, where there are several.
-    fn built(&self) -> Option<&Built>;
+    fn built(&self) -> Option<&BuiltKernel>;
 }
 
 /// A line about a device that had to fall back to the kernel for any instance.
 #[must_use]
 pub fn fell_back(name: &str, explorer: &dyn Rounds) -> Option<String> {
-    let fell = |built: &&Built| built.form == Form::Committed && !built.log.is_empty();
-    let Built { log, .. } = explorer.built().filter(fell)?;
+    let fell = |built: &&BuiltKernel| built.form == Form::Committed && !built.log.is_empty();
+    let BuiltKernel { log, .. } = explorer.built().filter(fell)?;
     Some(format!("{name} uses the kernel for any instance, which is slower: {log}"))
 }
 
@@ -106,7 +106,7 @@ impl Executor for DeviceExecutor<'_> {
         report.mode = self.explorer.mode().to_string();
         report.opened_s = Some(self.opened.as_secs_f64());
         report.trial = self.explorer.trial();
-        if let Some(Built { form, log }) = self.explorer.built() {
+        if let Some(BuiltKernel { form, log }) = self.explorer.built() {
             (report.kernel, report.kernel_log) = (form.to_string(), log.clone());
         }
     }

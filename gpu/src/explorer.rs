@@ -1,13 +1,13 @@
 //! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
 
 use super::executor::Rounds;
-use super::form::Built;
+use super::form::BuiltKernel;
 use super::giving::Giving;
-use super::kept::GuardedDevice;
-use super::pool::Borrowed;
+use super::guarded::GuardedDevice;
+use super::pool::BorrowedDevice;
 use super::spec::{Mode, Spec};
 use super::tune::Tune;
-use super::{BoundingMode, DeviceError, Gives, Inside, Round, RoundReport};
+use super::{BoundingMode, DeviceError, Givers, Inside, Round, RoundReport};
 use pleach_core::search::device::{Layout, OnDevice};
 use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::problem::Problem;
@@ -38,7 +38,7 @@ pub struct DeviceExplorer<'p> {
     lost: Option<DeviceError>,
     /// Whether giving up the device left fewer than two nodes where there were more.
     reduced: bool,
-    built: Option<Built>,
+    built: Option<BuiltKernel>,
 }
 
 enum ExploringState<'p> {
@@ -57,7 +57,7 @@ pub(super) fn wanted(
     spec: &Spec,
 ) -> Result<Layout, DeviceError> {
     let mut layout = on.layout();
-    let each = spec.exchange.is_some_and(|way| way.gives == Gives::Each);
+    let each = spec.exchange.is_some_and(|it| it.gives == Givers::Each);
     if each && layout.nodes != Nodes::Interval {
         return Err(DeviceError::Failed("take=each needs work held as intervals".into()));
     }
@@ -94,7 +94,7 @@ pub(super) fn wanted(
 /// # Errors
 /// If the device cannot run it.
 pub(super) fn ready(
-    device: &mut Borrowed,
+    device: &mut BorrowedDevice,
     layout: &Layout,
     spec: &Spec,
 ) -> Result<(), DeviceError> {
@@ -108,7 +108,7 @@ impl<'p> DeviceExplorer<'p> {
     /// # Errors
     /// If the device cannot run the problem.
     pub fn new(
-        device: impl Into<Borrowed>,
+        device: impl Into<BorrowedDevice>,
         problem: &'p dyn Problem,
         on: &'p dyn OnDevice,
         spec: &Spec,
@@ -120,7 +120,7 @@ impl<'p> DeviceExplorer<'p> {
 
     /// Has a device explore that is ready for it.
     pub(super) fn with(
-        device: Borrowed,
+        device: BorrowedDevice,
         layout: &Layout,
         (problem, on): (&'p dyn Problem, &'p dyn OnDevice),
         spec: &Spec,
@@ -253,7 +253,7 @@ impl Rounds for DeviceExplorer<'_> {
         matches!(self.state, ExploringState::Device(_))
     }
 
-    fn built(&self) -> Option<&Built> {
+    fn built(&self) -> Option<&BuiltKernel> {
         self.built.as_ref()
     }
 

@@ -1,4 +1,4 @@
-//! [`Handling`]: how a GPU gets its kernels, and how long they may take; [`Built`]: what came of it.
+//! [`Handling`]: how a GPU gets its kernels, and how long they may take; [`BuiltKernel`]: what came of it.
 
 use std::fmt;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Handling {
 
 /// The form of a kernel in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Built {
+pub struct BuiltKernel {
     /// The form.
     pub form: Form,
     /// Why better ones failed, in one line; empty if none did.
@@ -67,14 +67,14 @@ pub struct Built {
 }
 
 /// Characters of a log that are kept.
-const KEPT: usize = 600;
+const LOG_CHARACTERS: usize = 600;
 
 /// A log in one line, cut where it is long.
 pub(super) fn in_one_line(log: &str) -> String {
     let lines = log.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines = lines.map(|line| line.trim_end_matches(';').to_string());
     let line = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    match line.char_indices().nth(KEPT) {
+    match line.char_indices().nth(LOG_CHARACTERS) {
         Some((end, _)) => format!("{} …", &line[..end]),
         None => line,
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn logs_become_a_line() {
         assert_eq!(in_one_line("a  b;\n\n\tc\n"), "a b; c");
-        assert_eq!(in_one_line(&"é".repeat(700)).chars().count(), KEPT + 2);
+        assert_eq!(in_one_line(&"é".repeat(700)).chars().count(), LOG_CHARACTERS + 2);
     }
 
     #[test]

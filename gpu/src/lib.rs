@@ -7,6 +7,7 @@ mod batch;
 pub mod begin;
 pub mod device;
 mod device_set;
+mod device_work;
 pub mod either;
 #[cfg(feature = "emulated")]
 mod emulated;
@@ -19,9 +20,8 @@ pub mod executor;
 pub mod explorer;
 pub mod form;
 mod giving;
-mod held;
-mod images;
-mod kept;
+mod guarded;
+mod kernel_mailbox;
 #[cfg(feature = "makers")]
 mod makers;
 mod memory;
@@ -29,11 +29,11 @@ mod moves;
 pub mod pending;
 pub mod pending_executor;
 pub mod pool;
-mod post;
 pub mod request;
 mod round;
 pub mod slots;
 pub mod spec;
+mod staging;
 mod tune;
 
 #[cfg(feature = "makers")]
@@ -41,7 +41,7 @@ pub use makers::gpus;
 
 pub use device_set::DeviceSet;
 pub use error::DeviceError;
-pub use round::{BoundingMode, Exchange, Gives, Inside, Round, RoundReport};
+pub use round::{BoundingMode, Exchange, Givers, Inside, Round, RoundReport};
 
 use device::Device;
 use spec::{DeviceKind, Spec};

@@ -1,14 +1,14 @@
 //! [`Memory`]: what a kind of device provides: memory that kernels can reach, and launching them.
 
 use super::DeviceError;
-use super::form::{Built, Handling};
-use super::images::Images;
+use super::form::{BuiltKernel, Handling};
 use super::slots::Slots;
+use super::staging::Staging;
 use pleach_core::search::device::Layout;
 use pleach_kernels::launch::{KernelEntry, Launch, LaunchReport};
 
 /// Memory that kernels can reach, and launching them. After an error it is not used again.
-pub(super) trait Memory: Slots + Images {
+pub(super) trait Memory: Slots + Staging {
     /// The number of free bytes.
     fn bytes(&self) -> u64;
 
@@ -19,7 +19,7 @@ pub(super) trait Memory: Slots + Images {
     fn handle(&mut self, _handling: Handling) {}
 
     /// The form of the kernels, where there are several.
-    fn built(&self) -> Option<Built> {
+    fn built(&self) -> Option<BuiltKernel> {
         None
     }
 

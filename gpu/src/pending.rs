@@ -54,7 +54,7 @@ impl PendingDevice {
     }
 
     /// The device, once it is open, or why it cannot be opened. To be asked no more after that.
-    pub fn came(&mut self) -> Option<Result<OpenDevice, DeviceError>> {
+    pub fn poll(&mut self) -> Option<Result<OpenDevice, DeviceError>> {
         match self.comes.try_recv() {
             Ok(came) => Some(came),
             Err(TryRecvError::Empty) => None,

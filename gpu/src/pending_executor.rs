@@ -46,8 +46,8 @@ impl<'p> PendingExecutor<'p> {
     }
 
     /// Moves all work to the device if it has come.
-    fn look(&mut self) {
-        let Some(came) = self.awaited.as_mut().and_then(|awaited| awaited.opening.came()) else {
+    fn check_device(&mut self) {
+        let Some(came) = self.awaited.as_mut().and_then(|awaited| awaited.opening.poll()) else {
             return;
         };
         let Some(PendingState { problem, name, warn, slow, .. }) = self.awaited.take() else {
@@ -97,7 +97,7 @@ impl Executor for PendingExecutor<'_> {
             return self.now.explore(budget);
         }
         let start = Instant::now();
-        self.look();
+        self.check_device();
         let moved_ns = start.elapsed().as_nanos() as u64;
         let mut stretch = self.now.explore(budget);
         stretch.busy_ns += moved_ns;

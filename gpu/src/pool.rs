@@ -48,7 +48,7 @@ impl DevicePool {
     ///
     /// # Errors
     /// If it cannot be opened: why.
-    pub fn take(self: &Arc<Self>, spec: &Spec) -> Result<Borrowed, DeviceError> {
+    pub fn take(self: &Arc<Self>, spec: &Spec) -> Result<BorrowedDevice, DeviceError> {
         self.take_if(spec, &AtomicBool::new(true))
     }
 
@@ -60,7 +60,7 @@ impl DevicePool {
         self: &Arc<Self>,
         spec: &Spec,
         wanted: &AtomicBool,
-    ) -> Result<Borrowed, DeviceError> {
+    ) -> Result<BorrowedDevice, DeviceError> {
         // A device that is meant to fail is not kept.
         let pool = spec.fail.is_none().then(|| Arc::clone(self));
         let kept = pool.as_ref().and_then(|pool| pool.find(spec.kind, wanted));
@@ -75,7 +75,7 @@ impl DevicePool {
                 device
             }
         };
-        Ok(Borrowed { device: Some(device), home: pool.map(|pool| (pool, spec.kind)) })
+        Ok(BorrowedDevice { device: Some(device), returns_to: pool.map(|pool| (pool, spec.kind)) })
     }
 
     /// A device of this kind, as soon as it is here, if one is here or will come before it is not wanted any more.
@@ -139,28 +139,28 @@ impl DevicePool {
 }
 
 /// A device that returns to its pool when dropped, unless it failed.
-pub struct Borrowed {
+pub struct BorrowedDevice {
     device: Option<Device>,
     /// Its pool, and its name there.
-    home: Option<(Arc<DevicePool>, DeviceKind)>,
+    returns_to: Option<(Arc<DevicePool>, DeviceKind)>,
 }
 
-impl Borrowed {
+impl BorrowedDevice {
     /// Marks the device as failed: it is not used again.
     pub fn lose(&mut self) {
-        self.home = None;
+        self.returns_to = None;
     }
 }
 
-impl From<Device> for Borrowed {
+impl From<Device> for BorrowedDevice {
     fn from(device: Device) -> Self {
-        Self { device: Some(device), home: None }
+        Self { device: Some(device), returns_to: None }
     }
 }
 
-impl Drop for Borrowed {
+impl Drop for BorrowedDevice {
     fn drop(&mut self) {
-        if let (Some(mut device), Some((pool, kind))) = (self.device.take(), &self.home)
+        if let (Some(mut device), Some((pool, kind))) = (self.device.take(), &self.returns_to)
             && device.clear().is_ok()
         {
             lock(&pool.contents).devices.push((*kind, device));
@@ -169,7 +169,7 @@ impl Drop for Borrowed {
     }
 }
 
-impl Deref for Borrowed {
+impl Deref for BorrowedDevice {
     type Target = Device;
 
     fn deref(&self) -> &Device {
@@ -177,7 +177,7 @@ impl Deref for Borrowed {
     }
 }
 
-impl DerefMut for Borrowed {
+impl DerefMut for BorrowedDevice {
     fn deref_mut(&mut self) -> &mut Device {
         self.device.as_mut().expect("present until dropped")
     }

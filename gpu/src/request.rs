@@ -2,7 +2,7 @@
 
 use super::evaluate::{self, Evaluator};
 use super::explorer::{self, DeviceExplorer};
-use super::pool::{Borrowed, DevicePool};
+use super::pool::{BorrowedDevice, DevicePool};
 use super::spec::{DeviceKind, Mode, Spec};
 use super::{DeviceError, check};
 use pleach_core::search::device::Layout;
@@ -22,7 +22,7 @@ pub struct DeviceRequest {
 /// A device that is open and ready for its work.
 pub struct OpenDevice {
     request: DeviceRequest,
-    device: Borrowed,
+    device: BorrowedDevice,
     /// How many children it can bound at once, if that is what it does.
     at_once: u32,
     took: Duration,
@@ -88,7 +88,7 @@ impl DeviceRequest {
     /// Prepares a device that is being opened since then.
     pub(super) fn ready(
         self,
-        mut device: Borrowed,
+        mut device: BorrowedDevice,
         start: Instant,
     ) -> Result<OpenDevice, DeviceError> {
         let at_once = match self.mode() {

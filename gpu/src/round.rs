@@ -57,12 +57,12 @@ pub struct Exchange {
     /// Whether the first explorer gets all that arrives; else it is spread.
     pub one_gets: bool,
     /// Who gives.
-    pub gives: Gives,
+    pub gives: Givers,
 }
 
 /// Which explorers give work to somebody outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gives {
+pub enum Givers {
     /// Each gives a part of its nodes. Where work is intervals, those with the longest ones give them.
     #[default]
     Even,

@@ -1,7 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::form::{Form, Handling};
-use super::{BoundingMode, Exchange, Gives, Inside};
+use super::{BoundingMode, Exchange, Givers, Inside};
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,9 +157,9 @@ impl Spec {
             ("put", _) => return Err("expected spread or one".into()),
             ("take", name) => {
                 let gives = match name {
-                    "even" => Gives::Even,
-                    "one" => Gives::One,
-                    "each" => Gives::Each,
+                    "even" => Givers::Even,
+                    "one" => Givers::One,
+                    "each" => Givers::Each,
                     _ => return Err("expected even, one or each".into()),
                 };
                 self.exchange.get_or_insert_default().gives = gives;

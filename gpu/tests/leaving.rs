@@ -1,4 +1,4 @@
-//! Work that leaves a device while its kernels go on: shares, and images on their way.
+//! Work that leaves a device while its kernels go on: shares, and backups on their way.
 
 use crate::gpu::{on_device, problems_for_good, whole, with_intervals};
 use oorandom::Rand64;
@@ -7,7 +7,7 @@ use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_gpu::executor::Rounds;
 
-/// Images and shares stay on their way over several rounds where nobody asks for all counts after each.
+/// Backups and shares stay on their way over several rounds where nobody asks for all counts after each.
 #[test]
 fn nothing_is_lost_while_it_travels() {
     for (problem, best) in problems_for_good() {

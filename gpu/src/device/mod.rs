@@ -1,13 +1,13 @@
 //! [`Device`]: memory with many stacks of nodes or intervals, and kernels that explore all of them at
 //! once.
 
-mod freight;
+mod transfer;
 
-use super::form::{Built, Handling};
-use super::held::DeviceWork;
+use super::device_work::DeviceWork;
+use super::form::{BuiltKernel, Handling};
 use super::memory::Memory;
 use super::slots::Slots;
-use super::{DeviceError, Exchange, Gives, Inside, Round, RoundReport};
+use super::{DeviceError, Exchange, Givers, Inside, Round, RoundReport};
 use pleach_core::search::device::Layout;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
@@ -21,7 +21,7 @@ use std::time::Instant;
 const PART: u64 = 2;
 /// The most pages that one explorer can own.
 const MOST_SPAN: u32 = 8192;
-/// Images that travel while kernels go on may take one part in this many.
+/// Backups that travel while kernels go on may take one part in this many.
 const STAGED_PART: u64 = 16;
 /// Words per transfer; more only if a single node is larger.
 const MOVED_WORDS: usize = 1 << 22;
@@ -47,7 +47,7 @@ pub struct Device {
     giving_at_once: u32,
     phases: Phases,
     /// How work comes and leaves.
-    way: Exchange,
+    exchange: Exchange,
     /// From which explorer on one is looked for that gives.
     drawn: u32,
     /// What an exchange takes, roughly.
@@ -79,7 +79,7 @@ impl Device {
             holding,
             giving_at_once: 0,
             phases,
-            way: Exchange::default(),
+            exchange: Exchange::default(),
             drawn: 0,
             exchange_ns,
             window,
@@ -121,7 +121,7 @@ impl Device {
 
     /// How the next kernels should be built, and how long they may take; how work should come and leave.
     pub fn handle(&mut self, handling: Handling, exchange: Exchange) {
-        self.way = exchange;
+        self.exchange = exchange;
         self.memory.handle(handling);
     }
 
@@ -132,7 +132,7 @@ impl Device {
 
     /// The form of its kernels, where there are several.
     #[must_use]
-    pub fn built(&self) -> Option<Built> {
+    pub fn built(&self) -> Option<BuiltKernel> {
         self.memory.built()
     }
 
@@ -194,7 +194,7 @@ impl Device {
         let held = pages as usize * page as usize;
         let staged = held.min((self.memory.bytes() / STAGED_PART / 4) as usize / layout.words);
         let staged = staged.min(u32::MAX as usize);
-        // Without it images are copied at once.
+        // Without it backups are copied at once.
         let array = self.memory.allocate((staged * layout.words).max(1));
         self.staged = array.map_or((0, 0), |array| (array, staged));
         let first: Vec<u32> = (0..explorers).collect();
@@ -348,7 +348,7 @@ impl Device {
 
     /// Which explorers give.
     #[must_use]
-    pub fn gives(&self) -> Gives {
-        self.way.gives
+    pub fn gives(&self) -> Givers {
+        self.exchange.gives
     }
 }

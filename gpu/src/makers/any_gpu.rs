@@ -1,14 +1,14 @@
 //! [`Gpu`]: a GPU of any maker: the memory allocated on it, its kernels, and how long they may take.
 
-use super::album::Album;
 use super::driver::Driver;
+use super::pinned_staging::PinnedStaging;
 use super::queue::{Queue, Slot};
 use crate::DeviceError;
 use crate::ending::AtWork;
-use crate::form::{Built, Form, Handling};
-use crate::images::Images;
+use crate::form::{BuiltKernel, Form, Handling};
 use crate::memory::Memory;
 use crate::slots::Slots;
+use crate::staging::Staging;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// More time for each step that every explorer may make; a step takes far less.
 const WAIT_PER_STEP: Duration = Duration::from_micros(100);
-/// Smaller images are copied at once. Where a thief waits for a part, that arrives before the thief would come back.
+/// Smaller backups are copied at once. Where a thief waits for a part, that arrives before the thief would come back.
 const WORTHWHILE: usize = 1 << 10;
 const WORTH_WAITING: usize = 1 << 18;
 /// How long a wait may keep its core.
@@ -32,14 +32,14 @@ const SHORT: Duration = Duration::from_micros(100);
 /// A GPU, the memory allocated on it, and its kernels.
 pub(super) struct Gpu<D: Driver> {
     kernels: Vec<D::Kernel>,
-    loaded: Option<Loaded<D>>,
+    loaded: Option<LoadedCode<D>>,
     handling: Handling,
     taken: Vec<u64>,
     queue: Option<Queue<D>>,
     /// Page-locked words for the report of a launch, both ways, once there was one.
     tally: Option<D::Pinned>,
-    /// Images of its work, once there was one.
-    album: Option<Album<D>>,
+    /// Backups of its work, once there was one.
+    staging: Option<PinnedStaging<D>>,
     /// How long the kernels that were launched may take, while nobody has waited for them.
     running: Option<Duration>,
     /// Whether a kernel did not end: then the driver must not be waited for any more.
@@ -49,11 +49,11 @@ pub(super) struct Gpu<D: Driver> {
 }
 
 /// Code that the next run may use too.
-struct Loaded<D: Driver> {
+struct LoadedCode<D: Driver> {
     /// What it was made from: the kernel, the sizes compiled in, and the user's choices.
     from: (&'static str, Vec<u32>, Handling),
     code: D::Code,
-    built: Built,
+    built: BuiltKernel,
 }
 
 impl<D: Driver> Gpu<D> {
@@ -66,7 +66,7 @@ impl<D: Driver> Gpu<D> {
             taken: Vec::new(),
             queue: None,
             tally: None,
-            album: None,
+            staging: None,
             running: None,
             hung: false,
             driver,
@@ -81,18 +81,18 @@ impl<D: Driver> Gpu<D> {
         let from = (layout.kernel, layout.sizes.clone(), self.handling);
         let kept = self.loaded.take().filter(|loaded| loaded.from == from);
         self.loaded = Some(match kept {
-            Some(Loaded { code, mut built, .. }) => {
+            Some(LoadedCode { code, mut built, .. }) => {
                 if built.form != Form::Committed {
-                    built = Built { form: Form::Cached, log: String::new() };
+                    built = BuiltKernel { form: Form::Cached, log: String::new() };
                 }
-                Loaded { from, code, built }
+                LoadedCode { from, code, built }
             }
             None => {
                 // One GPU's code is compiled at a time: others like it find what was kept.
                 static COMPILES: Mutex<()> = Mutex::new(());
                 let _turn = lock(&COMPILES);
                 let (code, built) = self.driver.load(layout, self.handling)?;
-                Loaded { from, code, built }
+                LoadedCode { from, code, built }
             }
         });
         Ok(())
@@ -246,36 +246,36 @@ impl<D: Driver> Slots for Gpu<D> {
     }
 }
 
-impl<D: Driver> Images for Gpu<D> {
+impl<D: Driver> Staging for Gpu<D> {
     fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool {
         let least = if awaited { WORTH_WAITING } else { WORTHWHILE };
         if words < least || self.driver.bind().is_err() {
             return false;
         }
-        let album = self.album.take().or_else(|| Album::new(&self.driver).ok());
-        let Some(album) = album else { return false };
-        self.album.insert(album).make_room(&self.driver, buffer, words)
+        let staging = self.staging.take().or_else(|| PinnedStaging::new(&self.driver).ok());
+        let Some(staging) = staging else { return false };
+        self.staging.insert(staging).make_room(&self.driver, buffer, words)
     }
 
     fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError> {
         self.wait()?;
-        let album = self.album.as_mut().ok_or_else(|| DeviceError::Failed("no room".into()))?;
+        let staging = self.staging.as_mut().ok_or_else(|| DeviceError::Failed("no room".into()))?;
         // SAFETY: the caller guarantees an array with this many words from `from` on, which it leaves alone.
-        unsafe { album.send_off(&self.driver, (buffer, from, words)) }
+        unsafe { staging.send_off(&self.driver, (buffer, from, words)) }
     }
 
     fn have_arrived(&mut self) -> Result<bool, DeviceError> {
         self.responds()?;
         self.driver.bind()?;
         let patience = self.handling.patience();
-        let Some(album) = &mut self.album else { return Ok(true) };
-        let come = album.have_arrived(&self.driver)?;
+        let Some(staging) = &mut self.staging else { return Ok(true) };
+        let come = staging.have_arrived(&self.driver)?;
         self.hung |= come.is_err_and(|waited| waited > patience);
         self.responds().map(|()| come.is_ok())
     }
 
-    fn image(&self, buffer: usize) -> &[u32] {
-        self.album.as_ref().map_or(&[], |album| album.image(&self.driver, buffer))
+    fn staged(&self, buffer: usize) -> &[u32] {
+        self.staging.as_ref().map_or(&[], |staging| staging.staged(&self.driver, buffer))
     }
 }
 
@@ -285,7 +285,7 @@ impl<D: Driver> Drop for Gpu<D> {
         let _ = self.clear();
         if self.hung {
             std::mem::forget(self.loaded.take());
-            std::mem::forget((self.queue.take(), self.tally.take(), self.album.take()));
+            std::mem::forget((self.queue.take(), self.tally.take(), self.staging.take()));
             self.driver.forsake();
             // Cleaning up at the end of the process would wait as well.
             std::mem::forget(AtWork::new());
@@ -307,7 +307,7 @@ impl<D: Driver> Memory for Gpu<D> {
         self.loaded.as_ref().is_some_and(|loaded| loaded.from == from)
     }
 
-    fn built(&self) -> Option<Built> {
+    fn built(&self) -> Option<BuiltKernel> {
         self.loaded.as_ref().map(|loaded| loaded.built.clone())
     }
 
@@ -321,7 +321,7 @@ impl<D: Driver> Memory for Gpu<D> {
         // No kernel may still be using the arrays.
         self.driver.synchronize()?;
         self.queue = None;
-        self.album.iter_mut().for_each(Album::trim);
+        self.staging.iter_mut().for_each(PinnedStaging::trim);
         let mut freed = Ok(());
         for address in self.taken.drain(..) {
             // SAFETY: each was allocated once, and no kernel uses it any more.

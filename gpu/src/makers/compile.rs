@@ -7,7 +7,7 @@ use cudarc::nvrtc::sys;
 use std::ffi::{CStr, CString};
 
 /// A compiled kernel.
-pub(super) struct Compiled {
+pub(super) struct CompiledKernel {
     /// Machine code for one kind of GPU.
     pub machine: Vec<u8>,
     /// PTX, which a driver turns into machine code.
@@ -28,7 +28,7 @@ impl Drop for Program {
 ///
 /// # Errors
 /// What the compiler says, in one line.
-pub(super) fn compile(source: &str, options: &[String]) -> Result<Compiled, String> {
+pub(super) fn compile(source: &str, options: &[String]) -> Result<CompiledKernel, String> {
     if !nvrtc::find() {
         return Err("NVRTC not found; PLEACH_NVRTC may name its folder".into());
     }
@@ -42,7 +42,7 @@ pub(super) fn compile(source: &str, options: &[String]) -> Result<Compiled, Stri
     let text = unsafe { result::get_ptx(program.0) }.map_err(failed)?;
     let text = text.into_iter().map(|byte| byte as u8).take_while(|&byte| byte != 0).collect();
     let text = String::from_utf8(text).map_err(|why| why.to_string())?;
-    Ok(Compiled { machine: machine_code(&program).map_err(failed)?, text })
+    Ok(CompiledKernel { machine: machine_code(&program).map_err(failed)?, text })
 }
 
 fn machine_code(program: &Program) -> Result<Vec<u8>, result::NvrtcError> {

@@ -4,7 +4,7 @@ use super::driver::Driver;
 use super::forms::KernelForms;
 use super::module::{CudaFunction, CudaModule, failed};
 use crate::DeviceError;
-use crate::form::{Built, Handling};
+use crate::form::{BuiltKernel, Handling};
 use cudarc::driver::sys::{self, CU_MEMHOSTALLOC_WRITECOMBINED};
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, PinnedHostSlice, result};
 use pleach_core::search::device::Layout;
@@ -140,7 +140,7 @@ impl Driver for Cuda {
         &self,
         layout: &Layout,
         handling: Handling,
-    ) -> Result<(CudaModule, Built), DeviceError> {
+    ) -> Result<(CudaModule, BuiltKernel), DeviceError> {
         let capability = self.context.compute_capability().map_err(failed)?;
         let mut log = Vec::new();
         let mut forms = KernelForms::new(layout, capability, handling);
@@ -149,7 +149,7 @@ impl Driver for Cuda {
             match code.and_then(load) {
                 Ok(module) => {
                     forms.keep();
-                    return Ok((module, Built { form, log: log.join("; ") }));
+                    return Ok((module, BuiltKernel { form, log: log.join("; ") }));
                 }
                 Err(why) => log.push(format!("{form}: {why}")),
             }
@@ -203,7 +203,7 @@ impl Driver for Cuda {
         unsafe { std::slice::from_raw_parts_mut(memory.words, memory.count) }
     }
 
-    fn look<'m>(&self, memory: &'m CudaPinned) -> &'m [u32] {
+    fn as_words<'m>(&self, memory: &'m CudaPinned) -> &'m [u32] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts(memory.words, memory.count) }
     }

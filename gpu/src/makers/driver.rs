@@ -1,7 +1,7 @@
 //! [`Driver`]: what the library of a GPU's maker does: memory, code, launches, and streams with page-locked memory.
 
 use crate::DeviceError;
-use crate::form::{Built, Handling};
+use crate::form::{BuiltKernel, Handling};
 use pleach_core::search::device::Layout;
 use std::ffi::c_void;
 
@@ -56,8 +56,11 @@ pub(super) trait Driver: Send + 'static {
     ///
     /// # Errors
     /// What compiler and driver say of all forms that are allowed.
-    fn load(&self, layout: &Layout, handling: Handling)
-    -> Result<(Self::Code, Built), DeviceError>;
+    fn load(
+        &self,
+        layout: &Layout,
+        handling: Handling,
+    ) -> Result<(Self::Code, BuiltKernel), DeviceError>;
 
     /// An entry point.
     fn kernel(&self, code: &Self::Code, name: &str) -> Result<Self::Kernel, DeviceError>;
@@ -90,7 +93,7 @@ pub(super) trait Driver: Send + 'static {
     fn words<'m>(&self, memory: &'m mut Self::Pinned) -> &'m mut [u32];
 
     /// The same, only to be read.
-    fn look<'m>(&self, memory: &'m Self::Pinned) -> &'m [u32];
+    fn as_words<'m>(&self, memory: &'m Self::Pinned) -> &'m [u32];
 
     /// Copies page-locked words to the device, when it is the turn of the stream, or else of the default stream.
     ///

@@ -9,7 +9,7 @@ use crate::device::Device;
 
 /// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GpuSeen {
+pub struct DetectedGpu {
     /// Who makes it: `NVIDIA` or `AMD`.
     pub maker: &'static str,
     /// Its name.
@@ -60,13 +60,13 @@ pub fn count() -> Result<u32, DeviceError> {
 ///
 /// # Errors
 /// If there are none: why.
-pub fn gpus() -> Result<Vec<GpuSeen>, DeviceError> {
+pub fn gpus() -> Result<Vec<DetectedGpu>, DeviceError> {
     let seen = |number| {
         let (maker, (name, memory)) = match place(number)? {
             GpuPlace::Nvidia(number) => ("NVIDIA", cuda::describe(number)?),
             GpuPlace::Amd(number) => ("AMD", hip::describe(number)?),
         };
-        Ok(GpuSeen { maker, name, memory })
+        Ok(DetectedGpu { maker, name, memory })
     };
     (0..count()?).map(seen).collect()
 }

@@ -1,6 +1,5 @@
 //! GPUs by their makers' libraries, which are opened at run time.
 
-mod album;
 mod any_gpu;
 mod cache;
 mod compile;
@@ -11,4 +10,5 @@ pub mod gpus;
 mod hip;
 mod module;
 mod nvrtc;
+mod pinned_staging;
 mod queue;

@@ -2,7 +2,7 @@
 
 use super::driver::Driver;
 use crate::DeviceError;
-use crate::post::{self, Post};
+use crate::kernel_mailbox::{self, KernelMailbox};
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::bounding::Bounding;
 use pleach_kernels::serving::{POST, Serving};
@@ -29,10 +29,10 @@ pub(super) struct Slot<D: Driver> {
 }
 
 /// A kernel that was launched once, and how it is fed.
-pub(super) struct Served<D: Driver> {
+pub(super) struct PersistentKernel<D: Driver> {
     stream: D::Stream,
     words: D::Pinned,
-    post: Post,
+    mailbox: KernelMailbox,
 }
 
 impl<D: Driver> Slot<D> {
@@ -64,7 +64,7 @@ pub(super) struct Queue<D: Driver> {
     pub sizes: [u32; 10],
     pub slots: Vec<Slot<D>>,
     /// The kernel, if it is launched only once.
-    pub served: Option<Served<D>>,
+    pub served: Option<PersistentKernel<D>>,
 }
 
 /// Page-locked memory as words that a kernel may read and write meanwhile.
@@ -93,14 +93,14 @@ impl<D: Driver> Queue<D> {
         // SAFETY: the record's arrays have the sizes that the kernel expects. They are freed after it has stopped.
         unsafe { driver.launch(self.kernel, Some(&stream), blocks, from_ref(&record).cast())? };
         driver.mark(&stream)?;
-        self.served = Some(Served { stream, words, post: Post::default() });
+        self.served = Some(PersistentKernel { stream, words, mailbox: KernelMailbox::default() });
         Ok(())
     }
 
     /// Tells a kernel that was launched once to stop. Returns whether it has.
     pub fn has_stopped(&mut self, driver: &D) -> Result<bool, DeviceError> {
         let Some(served) = &mut self.served else { return Ok(true) };
-        post::stop(shared(driver.words(&mut served.words)));
+        kernel_mailbox::stop(shared(driver.words(&mut served.words)));
         let stopped = driver.is_past(&served.stream)?;
         if stopped {
             self.served = None;
@@ -114,7 +114,7 @@ impl<D: Driver> Queue<D> {
             return Ok(true);
         };
         let Some(number) = slot.announced else { return Ok(true) };
-        if !post::is_done(shared(driver.words(&mut served.words)), number) {
+        if !kernel_mailbox::is_done(shared(driver.words(&mut served.words)), number) {
             // It must not end before it is told to.
             return match driver.is_past(&served.stream)? {
                 true => Err(DeviceError::Failed("its kernel has ended".into())),
@@ -138,7 +138,7 @@ impl<D: Driver> Queue<D> {
                 return Err(misfit());
             }
             let words = shared(driver.words(&mut served.words));
-            slot.announced = Some(served.post.announce(words, parents, slot.output)?);
+            slot.announced = Some(served.mailbox.announce(words, parents, slot.output)?);
             (slot.children, slot.since) = (children, Some(Instant::now()));
             return Ok(());
         }

@@ -5,7 +5,7 @@ use super::share::LoopQueue;
 use crate::looping::contract::LoopOnDevice;
 use pleach_core::search::evaluate::Parents;
 use pleach_gpu::DeviceError;
-use pleach_gpu::pool::{Borrowed, DevicePool};
+use pleach_gpu::pool::{BorrowedDevice, DevicePool};
 use pleach_gpu::spec::Spec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_micros(20);
 
 /// A device that runs ranges of a loop.
 pub(super) struct LoopDevice<'a> {
-    device: Borrowed,
+    device: BorrowedDevice,
     work: &'a dyn LoopOnDevice,
     /// The most words that the results of a range may take.
     room: usize,

@@ -3,7 +3,7 @@
 use crate::looping::contract::{SlabOrder, SteppingOnDevice};
 use pleach_core::search::evaluate::Parents;
 use pleach_gpu::DeviceError;
-use pleach_gpu::pool::{Borrowed, DevicePool};
+use pleach_gpu::pool::{BorrowedDevice, DevicePool};
 use pleach_gpu::spec::Spec;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_micros(20);
 
 /// A device that holds a slab.
 pub(super) struct SlabDevice<'a, S> {
-    device: Borrowed,
+    device: BorrowedDevice,
     work: &'a dyn SteppingOnDevice<S>,
 }
 

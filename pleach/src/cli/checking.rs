@@ -10,7 +10,7 @@ use pleach_core::search::explorer::Progress;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::begin::prepare;
-use pleach_gpu::form::Built;
+use pleach_gpu::form::BuiltKernel;
 use pleach_gpu::gpus::count;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::spec::{DeviceKind, Mode, Spec};
@@ -223,7 +223,7 @@ struct Row<'r> {
     probe: &'r Probe,
     way: Spec,
     words: String,
-    built: Option<Built>,
+    built: Option<BuiltKernel>,
     start: Instant,
 }
 
@@ -294,7 +294,7 @@ fn on_device(
     spec: &Spec,
     pool: &Arc<DevicePool>,
     (start, until): (Instant, Option<Instant>),
-) -> (Option<Built>, Result<Found, Broken>) {
+) -> (Option<BuiltKernel>, Result<Found, Broken>) {
     let problem = &*posed.problem;
     let mut explorer = match prepare(problem, spec, pool) {
         Ok(explorer) => explorer,

@@ -9,7 +9,7 @@ use crate::solver;
 use pleach_core::search::problem::Problem;
 use pleach_gpu::DeviceSet;
 use pleach_gpu::emulates;
-use pleach_gpu::gpus::{GpuSeen, gpus};
+use pleach_gpu::gpus::{DetectedGpu, gpus};
 use pleach_gpu::spec::{DeviceKind, Spec};
 use pleach_problems::simd::Level;
 use pleach_runtime::{Outcome, Settings, cores};
@@ -24,7 +24,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(20);
 
 /// A GPU, and its rates or why it has none.
 struct Device {
-    seen: GpuSeen,
+    seen: DetectedGpu,
     rates: Vec<(&'static str, Result<f64, String>)>,
 }
 
@@ -89,7 +89,7 @@ fn data(rates: &[(&str, f64)], gpus: &Result<Vec<Device>, String>, emulated: Rat
         rates.iter().map(|(name, rate)| (name.to_string(), json!(rate.round()))).collect();
     let rounded = |rate: &Result<f64, String>| json!(rate.as_ref().ok().map(|rate| rate.round()));
     let gpu = |gpu: &Device| {
-        let GpuSeen { maker, name, memory } = &gpu.seen;
+        let DetectedGpu { maker, name, memory } = &gpu.seen;
         let mut all = json!({ "name": name, "maker": maker, "memory": memory });
         gpu.rates.iter().for_each(|(name, rate)| all[*name] = rounded(rate));
         let fails = gpu.rates.iter().find_map(|(_, rate)| rate.as_ref().err());
@@ -125,7 +125,7 @@ fn words(
     match gpus {
         Ok(gpus) => {
             for (i, gpu) in gpus.iter().enumerate() {
-                let GpuSeen { maker, name, memory } = &gpu.seen;
+                let DetectedGpu { maker, name, memory } = &gpu.seen;
                 let (mib, rates) = (memory >> 20, of_device(&gpu.rates));
                 text += &format!("\ngpu{i}: {name} ({maker}), {mib} MiB{rates}");
             }

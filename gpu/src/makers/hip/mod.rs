@@ -6,7 +6,7 @@ mod compile;
 use super::cache::CodeFile;
 use super::driver::Driver;
 use crate::DeviceError;
-use crate::form::{Built, Form, Handling};
+use crate::form::{BuiltKernel, Form, Handling};
 use calls::{Handle, Hip, hip};
 use compile::compile;
 use pleach_core::search::device::Layout;
@@ -249,7 +249,11 @@ impl Driver for Amd {
         has_happened(self.calls, code)
     }
 
-    fn load(&self, layout: &Layout, handling: Handling) -> Result<(HipModule, Built), DeviceError> {
+    fn load(
+        &self,
+        layout: &Layout,
+        handling: Handling,
+    ) -> Result<(HipModule, BuiltKernel), DeviceError> {
         let fault = |why: String| DeviceError::Kernel(layout.kernel.into(), why);
         if handling.form == Some(Form::Committed) {
             return Err(fault("only compiled kernels run on AMD GPUs".into()));
@@ -276,7 +280,7 @@ impl Driver for Amd {
             && let Some(code) = file.read()
         {
             match module(&code) {
-                Ok(module) => return Ok((module, Built { form: Form::Cached, log })),
+                Ok(module) => return Ok((module, BuiltKernel { form: Form::Cached, log })),
                 Err(why) => log = format!("{}: {why}; ", Form::Cached),
             }
         }
@@ -286,7 +290,7 @@ impl Driver for Amd {
             Ok(module)
         });
         match compiled {
-            Ok(module) => Ok((module, Built { form: Form::Compiled, log })),
+            Ok(module) => Ok((module, BuiltKernel { form: Form::Compiled, log })),
             Err(why) => Err(fault(format!("{log}{}: {why}", Form::Compiled))),
         }
     }
@@ -343,7 +347,7 @@ impl Driver for Amd {
         unsafe { std::slice::from_raw_parts_mut(memory.1, memory.2) }
     }
 
-    fn look<'m>(&self, memory: &'m HipPinned) -> &'m [u32] {
+    fn as_words<'m>(&self, memory: &'m HipPinned) -> &'m [u32] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts(memory.1, memory.2) }
     }

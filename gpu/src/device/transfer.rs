@@ -1,7 +1,7 @@
 //! What comes to a device and what leaves it: nodes or intervals that the host puts there, takes or copies.
 
 use super::super::moves::{longest, share, spread};
-use super::super::{DeviceError, Gives};
+use super::super::{DeviceError, Givers};
 use super::{Device, nanos_since};
 use pleach_kernels::launch::{KernelEntry, Move, least_leaves};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ impl Device {
             let heights = self.held.counts(&heights);
             let most = if self.held.is_intervals() { 1 } else { FILLED };
             let nodes = (some.len() / self.words) as u64;
-            let given = match self.way.one_gets {
+            let given = match self.exchange.one_gets {
                 true if self.held.is_intervals() => spread(&heights[..1], nodes, most),
                 true => vec![nodes as u32],
                 false => spread(&heights, nodes, most),
@@ -79,7 +79,7 @@ impl Device {
 
     /// How many nodes to take from each stack, or intervals from each explorer, to get this much.
     fn choose(&mut self, heights: &[u32], size: f64) -> Vec<u32> {
-        let drawn = self.way.gives == Gives::One && size.is_finite();
+        let drawn = self.exchange.gives == Givers::One && size.is_finite();
         let one = if drawn { self.one(heights) } else { None };
         if self.held.is_intervals() {
             let taken = one.unwrap_or_else(|| longest(heights, size));
@@ -175,8 +175,8 @@ impl Device {
 
     /// What was sent off to a buffer. It can be read whatever has become of the device.
     #[must_use]
-    pub fn image(&self, buffer: usize) -> &[u32] {
-        self.memory.image(buffer)
+    pub fn staged(&self, buffer: usize) -> &[u32] {
+        self.memory.staged(buffer)
     }
 
     /// Fetches the `wanted` bottom nodes of each stack, in as many transfers as necessary.

@@ -1,8 +1,8 @@
 //! [`GuardedDevice`]: a device whose work survives a failure.
 
-use super::held::DeviceWork;
-use super::pool::Borrowed;
-use super::{DeviceError, Gives, Round, RoundReport};
+use super::device_work::DeviceWork;
+use super::pool::BorrowedDevice;
+use super::{DeviceError, Givers, Round, RoundReport};
 use pleach_core::search::device::Layout;
 use pleach_core::search::tree::Counts;
 use pleach_runtime::activity::Phases;
@@ -11,7 +11,7 @@ use std::mem;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// The image is renewed once this many times its cost has passed since the last renewal.
+/// The backup is renewed once this many times its cost has passed since the last renewal.
 const RENEW_PART: u32 = 50;
 /// The same for the time that it was on its way, which takes bandwidth of the host's memory.
 const TRAVEL_PART: u32 = 10;
@@ -22,43 +22,43 @@ const FIRST_PART: f64 = 64.0;
 const SMALLEST_PART: f64 = 256.0;
 /// For how many rounds what was fetched for a thief waits for it, those of the first while not counted.
 const PROMISED: u32 = 8;
-const KEPT_FOR: Duration = Duration::from_millis(2);
+const PROMISE_LASTS: Duration = Duration::from_millis(2);
 /// How long to wait before asking again for what is on its way.
 const SHORT: Duration = Duration::from_micros(10);
 /// A device without room gives back one part in this many of its nodes.
 const RELIEF_PART: f64 = 8.0;
 
-/// A device, a reserve of nodes or intervals on the host, and an image: a copy of what the device held
+/// A device, a reserve of nodes or intervals on the host, and a backup: a copy of what the device held
 /// some time ago.
 ///
-/// Counts of what was explored since then are held back until the image is renewed. Image, reserve
+/// Counts of what was explored since then are held back until the backup is renewed. Backup, reserve
 /// and reported counts thus always match: if the device fails, the search continues from them, and
 /// no node is lost or counted twice. A caller that sees a failure takes [`GuardedDevice::all`].
 ///
-/// A large image travels while kernels go on, together with what was removed for the reserve. Until both are there, the
-/// image before stands, which has everything.
+/// A large backup travels while kernels go on, together with what was removed for the reserve. Until both are there,
+/// the backup before stands, which has everything.
 pub(super) struct GuardedDevice {
-    device: Borrowed,
+    device: BorrowedDevice,
     held: DeviceWork,
     reserve: Vec<u32>,
-    /// Where the image begins in its buffer, if it was sent off.
+    /// Where the backup begins in its buffer, if it was sent off.
     landed: Option<usize>,
-    /// The rest of the image.
-    image: Vec<u32>,
-    /// The buffer of the image, which is not the one for what is coming.
+    /// The rest of the backup.
+    backup: Vec<u32>,
+    /// The buffer of the backup, which is not the one for what is coming.
     buffer: usize,
     /// What has been sent off and is not there yet.
-    coming: Option<Coming>,
-    /// The least bound over the image, computed on demand because that visits all nodes.
-    image_bound: Cell<Option<i64>>,
-    /// Counts of what was explored since the newest image was made, which may still be on its way.
+    incoming: Option<IncomingBackup>,
+    /// The least bound over the backup, computed on demand because that visits all nodes.
+    backup_bound: Cell<Option<i64>>,
+    /// Counts of what was explored since the newest backup was made, which may still be on its way.
     unreported: Counts,
-    /// Counts covered by the image and not yet reported.
+    /// Counts covered by the backup and not yet reported.
     reportable: Counts,
-    /// Whether the device holds exactly the nodes of the newest image.
-    image_is_current: bool,
+    /// Whether the device holds exactly the nodes of the newest backup.
+    backup_is_current: bool,
     made: Instant,
-    /// How long the device stood still for the last image, and how long that was on its way.
+    /// How long the device stood still for the last backup, and how long that was on its way.
     cost: Duration,
     travel: Duration,
     /// One part in this many of all nodes is fetched for the next thieves.
@@ -70,30 +70,30 @@ pub(super) struct GuardedDevice {
     landed_at: Instant,
 }
 
-/// An image that is on its way, after what was removed for the reserve.
-struct Coming {
+/// A backup that is on its way, after what was removed for the reserve.
+struct IncomingBackup {
     /// Words that were removed, and how much they are.
     removed: usize,
     size: f64,
-    /// Counts that the image covers.
+    /// Counts that the backup covers.
     counts: Counts,
 }
 
 impl GuardedDevice {
     /// A device without work, whose explorers hold what this layout says.
-    pub fn new(device: Borrowed, layout: &Layout) -> Self {
+    pub fn new(device: BorrowedDevice, layout: &Layout) -> Self {
         Self {
             device,
             held: DeviceWork::new(layout),
             reserve: Vec::new(),
             landed: None,
-            image: Vec::new(),
+            backup: Vec::new(),
             buffer: 0,
-            coming: None,
-            image_bound: Cell::new(None),
+            incoming: None,
+            backup_bound: Cell::new(None),
             unreported: Counts::default(),
             reportable: Counts::default(),
-            image_is_current: true,
+            backup_is_current: true,
             made: Instant::now(),
             cost: Duration::ZERO,
             travel: Duration::ZERO,
@@ -121,21 +121,21 @@ impl GuardedDevice {
 
     /// How much is not in the reserve.
     fn elsewhere(&self) -> f64 {
-        self.device.size() + self.coming.as_ref().map_or(0.0, |coming| coming.size)
+        self.device.size() + self.incoming.as_ref().map_or(0.0, |incoming| incoming.size)
     }
 
-    /// The part of the image that travelled.
+    /// The part of the backup that travelled.
     fn travelled(&self) -> &[u32] {
-        self.landed.map_or(&[], |from| &self.device.image(self.buffer)[from..])
+        self.landed.map_or(&[], |from| &self.device.staged(self.buffer)[from..])
     }
 
-    /// The least bound over the image and the reserve, which bounds all work left.
+    /// The least bound over the backup and the reserve, which bounds all work left.
     pub fn least_bound(&self, bound: impl Fn(&[u32]) -> i64) -> Option<i64> {
         let least = |nodes: &[u32]| self.held.each(nodes).map(&bound).min();
-        let both = || least(self.travelled()).into_iter().chain(least(&self.image)).min();
-        let image = self.image_bound.get().or_else(both);
-        self.image_bound.set(image);
-        image.into_iter().chain(least(&self.reserve)).min()
+        let both = || least(self.travelled()).into_iter().chain(least(&self.backup)).min();
+        let backup = self.backup_bound.get().or_else(both);
+        self.backup_bound.set(backup);
+        backup.into_iter().chain(least(&self.reserve)).min()
     }
 
     /// Marks the device as failed: it is not used again.
@@ -161,35 +161,35 @@ impl GuardedDevice {
         if self.reserve.is_empty() || fed {
             return Ok(());
         }
-        // What is put belongs to the image from then on.
+        // What is put belongs to the backup from then on.
         self.land(true)?;
         // A device that has run dry leaves a part of what is promised.
         let all = self.reserve.len();
         let some = if promised { self.held.half(&self.reserve) } else { all };
         let left = self.device.put(&self.reserve[..some])?;
         if left.is_empty() {
-            self.image.extend(self.reserve.drain(..some));
-            self.image_bound.set(None);
+            self.backup.extend(self.reserve.drain(..some));
+            self.backup_bound.set(None);
         } else if left.len() < some {
-            self.image_is_current = false;
+            self.backup_is_current = false;
             self.renew()?;
             self.reserve.splice(..some, left);
         }
         Ok(())
     }
 
-    /// Runs a round of kernels, and renews the image if enough time has passed.
+    /// Runs a round of kernels, and renews the backup if enough time has passed.
     pub fn run(&mut self, round: &Round) -> Result<RoundReport, DeviceError> {
         let returned = self.device.run(round)?;
         self.unreported.add(&returned.counts);
-        self.image_is_current = false;
+        self.backup_is_current = false;
         let landed = self.land(self.device.size() == 0.0)?;
-        if landed && self.landed_at.elapsed() >= KEPT_FOR {
+        if landed && self.landed_at.elapsed() >= PROMISE_LASTS {
             self.promised = self.promised.saturating_sub(1);
         }
         if self.device.size() == 0.0 {
             self.owed = 0.0;
-            self.set_image(Vec::new());
+            self.set_backup(Vec::new());
         } else if returned.full > 0 {
             self.land(true)?;
             self.fetch((self.device.size() / RELIEF_PART).ceil())?;
@@ -202,13 +202,13 @@ impl GuardedDevice {
         Ok(returned)
     }
 
-    /// Whether the image should be renewed.
+    /// Whether the backup should be renewed.
     fn is_old(&self) -> bool {
         let pause = (RENEW_PART * self.cost).max(TRAVEL_PART * self.travel);
         self.made.elapsed() >= pause
     }
 
-    /// Sends off this much of the work for the reserve, with an image of the rest. Returns whether there is enough for
+    /// Sends off this much of the work for the reserve, with a backup of the rest. Returns whether there is enough for
     /// that; a failure leaves everything here unchanged.
     fn send_off(&mut self, size: f64) -> Result<bool, DeviceError> {
         let before = self.device.size();
@@ -216,18 +216,18 @@ impl GuardedDevice {
         let Some((removed, cost)) = sent else { return Ok(false) };
         let size = before - self.device.size();
         let counts = mem::take(&mut self.unreported);
-        self.coming = Some(Coming { removed, size, counts });
+        self.incoming = Some(IncomingBackup { removed, size, counts });
         if removed > 0 {
             self.promised = PROMISED;
         }
-        self.image_is_current = true;
+        self.backup_is_current = true;
         (self.made, self.cost) = (Instant::now(), cost);
         Ok(true)
     }
 
     /// Takes in what was sent off if it is there, or else waits for it if told to. Returns whether nothing is coming.
     fn land(&mut self, wait: bool) -> Result<bool, DeviceError> {
-        if self.coming.is_none() {
+        if self.incoming.is_none() {
             return Ok(true);
         }
         while !self.device.have_arrived()? {
@@ -236,11 +236,11 @@ impl GuardedDevice {
             }
             sleep(SHORT);
         }
-        if let Some(Coming { removed, counts, .. }) = self.coming.take() {
+        if let Some(IncomingBackup { removed, counts, .. }) = self.incoming.take() {
             self.buffer = 1 - self.buffer;
-            self.reserve.extend(&self.device.image(self.buffer)[..removed]);
-            (self.landed, self.image) = (Some(removed), Vec::new());
-            self.image_bound.set(None);
+            self.reserve.extend(&self.device.staged(self.buffer)[..removed]);
+            (self.landed, self.backup) = (Some(removed), Vec::new());
+            self.backup_bound.set(None);
             self.reportable.add(&counts);
             self.travel = self.made.elapsed();
             self.landed_at = Instant::now();
@@ -248,16 +248,16 @@ impl GuardedDevice {
         Ok(true)
     }
 
-    /// Renews the image, at once; a failure leaves everything here unchanged.
+    /// Renews the backup, at once; a failure leaves everything here unchanged.
     pub fn renew(&mut self) -> Result<(), DeviceError> {
         self.land(true)?;
-        if self.image_is_current {
+        if self.backup_is_current {
             return Ok(());
         }
         let start = Instant::now();
-        let mut image = Vec::new();
-        self.device.copy(&mut image)?;
-        self.set_image(image);
+        let mut backup = Vec::new();
+        self.device.copy(&mut backup)?;
+        self.set_backup(backup);
         (self.made, self.cost) = (Instant::now(), start.elapsed());
         Ok(())
     }
@@ -265,10 +265,10 @@ impl GuardedDevice {
     /// Gives away a share of all nodes or leaves, from the reserve as far as it goes. Gives nothing while what it would
     /// give is on its way.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
-        let nothing_comes = self.land(self.device.gives() == Gives::Each)?;
+        let nothing_comes = self.land(self.device.gives() == Givers::Each)?;
         let promised = self.promised > 0 && nothing_comes;
         let size = self.size();
-        if self.device.gives() == Gives::Each && size >= 2.0 {
+        if self.device.gives() == Givers::Each && size >= 2.0 {
             // What they keep goes back to the device with the next round.
             self.fetch(f64::INFINITY)?;
             let given = self.held.split_each(&mut self.reserve, share);
@@ -281,7 +281,7 @@ impl GuardedDevice {
         if missing > 0.0 && !nothing_comes {
             self.owed = missing.max(self.owed);
         } else if missing > 0.0 {
-            // The image is renewed each time, which costs the same for few nodes as for many: the sooner others come
+            // The backup is renewed each time, which costs the same for few nodes as for many: the sooner others come
             // back, the more is fetched for them.
             let soon = self.made.elapsed() < RENEW_PART * self.cost;
             let part = if soon { self.ahead_part / 2.0 } else { 2.0 * self.ahead_part };
@@ -294,9 +294,9 @@ impl GuardedDevice {
         }
         let reserved = self.held.size(&self.reserve);
         let elsewhere = self.elsewhere() > 0.0;
-        if self.device.gives() == Gives::One && elsewhere {
+        if self.device.gives() == Givers::One && elsewhere {
             wanted = reserved;
-        } else if self.coming.is_some() {
+        } else if self.incoming.is_some() {
             // Rather nothing than little: the rest is there when they come back. But they come back once.
             let little = 2.0 * reserved < wanted && !promised;
             wanted = if little { 0.0 } else { wanted.min(reserved) };
@@ -312,7 +312,7 @@ impl GuardedDevice {
     fn fetch(&mut self, size: f64) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
         self.device.take(size, &mut fetched)?;
-        self.image_is_current = false;
+        self.backup_is_current = false;
         self.renew()?;
         self.reserve.append(&mut fetched);
         Ok(())
@@ -324,20 +324,20 @@ impl GuardedDevice {
         let mut all = Vec::new();
         self.device.take(f64::INFINITY, &mut all)?;
         all.append(&mut self.reserve);
-        self.set_image(Vec::new());
+        self.set_backup(Vec::new());
         (self.promised, self.owed) = (0, 0.0);
         Ok(all)
     }
 
-    /// All work left, as of the image: where the search continues without the device.
+    /// All work left, as of the backup: where the search continues without the device.
     pub fn all(&self) -> Vec<u32> {
-        [self.travelled(), &self.image, &self.reserve].concat()
+        [self.travelled(), &self.backup, &self.reserve].concat()
     }
 
-    /// Replaces the image by that of now. Nothing must be coming.
-    fn set_image(&mut self, image: Vec<u32>) {
-        (self.landed, self.image, self.image_is_current) = (None, image, true);
-        self.image_bound.set(None);
+    /// Replaces the backup by that of now. Nothing must be coming.
+    fn set_backup(&mut self, backup: Vec<u32>) {
+        (self.landed, self.backup, self.backup_is_current) = (None, backup, true);
+        self.backup_bound.set(None);
         self.reportable.add(&mem::take(&mut self.unreported));
     }
 }

@@ -1,4 +1,4 @@
-//! [`Album`]: images of a GPU's work in page-locked memory, with the stream on which they travel.
+//! [`PinnedStaging`]: backups of a GPU's work in page-locked memory, with the stream on which they travel.
 
 use super::driver::Driver;
 use crate::DeviceError;
@@ -10,40 +10,42 @@ const PIECE: usize = 1 << 20;
 const LARGE: usize = 1 << 22;
 
 /// Two page-locked buffers, and a stream that fills them while others run.
-pub(super) struct Album<D: Driver> {
+pub(super) struct PinnedStaging<D: Driver> {
     stream: D::Stream,
-    pages: [Option<Page<D>>; 2],
+    buffers: [Option<StagingBuffer<D>>; 2],
     /// Since when a copy is on its way.
     since: Option<Instant>,
 }
 
 /// A buffer: how many words it has room for, and how many of them are used.
-struct Page<D: Driver> {
+struct StagingBuffer<D: Driver> {
     memory: D::Pinned,
     room: usize,
     words: usize,
 }
 
-impl<D: Driver> Album<D> {
-    /// No images.
+impl<D: Driver> PinnedStaging<D> {
+    /// No backups.
     pub fn new(driver: &D) -> Result<Self, DeviceError> {
-        Ok(Self { stream: driver.stream()?, pages: [None, None], since: None })
+        Ok(Self { stream: driver.stream()?, buffers: [None, None], since: None })
     }
 
     /// Makes room for words in a buffer. Returns whether there is.
     pub fn make_room(&mut self, driver: &D, buffer: usize, words: usize) -> bool {
-        let fits = self.pages[buffer].take().filter(|page| page.room >= words);
+        let fits = self.buffers[buffer].take().filter(|buffered| buffered.room >= words);
         // Pinning takes long: rather too much than again.
         let more = if words < LARGE { 2 * words } else { words + words / 2 };
-        let new = |room| driver.pin(room, false).ok().map(|memory| Page { memory, room, words: 0 });
-        self.pages[buffer] = fits.or_else(|| new(more)).or_else(|| new(words));
-        self.pages[buffer].is_some()
+        let new = |room| {
+            driver.pin(room, false).ok().map(|memory| StagingBuffer { memory, room, words: 0 })
+        };
+        self.buffers[buffer] = fits.or_else(|| new(more)).or_else(|| new(words));
+        self.buffers[buffer].is_some()
     }
 
     /// Gives large buffers up. Nothing may be on its way.
     pub fn trim(&mut self) {
-        for page in &mut self.pages {
-            page.take_if(|page| page.room > LARGE);
+        for buffered in &mut self.buffers {
+            buffered.take_if(|buffered| buffered.room > LARGE);
         }
     }
 
@@ -56,10 +58,11 @@ impl<D: Driver> Album<D> {
         driver: &D,
         (buffer, from, words): (usize, u64, usize),
     ) -> Result<(), DeviceError> {
-        let page = self.pages[buffer].as_mut().filter(|page| page.room >= words);
-        let page = page.ok_or_else(|| DeviceError::Failed("no room for an image".into()))?;
-        page.words = words;
-        let there = &mut driver.words(&mut page.memory)[..words];
+        let buffered = self.buffers[buffer].as_mut().filter(|buffered| buffered.room >= words);
+        let buffered =
+            buffered.ok_or_else(|| DeviceError::Failed("no room for a backup".into()))?;
+        buffered.words = words;
+        let there = &mut driver.words(&mut buffered.memory)[..words];
         for (nth, piece) in there.chunks_mut(PIECE).enumerate() {
             let from = from + 4 * (nth * PIECE) as u64;
             // SAFETY: as the caller guarantees; the buffer is read only once the stream has come to the mark.
@@ -81,8 +84,8 @@ impl<D: Driver> Album<D> {
     }
 
     /// The words of a buffer.
-    pub fn image(&self, driver: &D, buffer: usize) -> &[u32] {
-        let page = self.pages[buffer].as_ref();
-        page.map_or(&[], |page| &driver.look(&page.memory)[..page.words])
+    pub fn staged(&self, driver: &D, buffer: usize) -> &[u32] {
+        let buffered = self.buffers[buffer].as_ref();
+        buffered.map_or(&[], |buffered| &driver.as_words(&buffered.memory)[..buffered.words])
     }
 }

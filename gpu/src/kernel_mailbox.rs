@@ -1,4 +1,4 @@
-//! [`Post`]: batches announced to a kernel that was launched once.
+//! [`KernelMailbox`]: batches announced to a kernel that was launched once.
 
 use super::DeviceError;
 use pleach_core::search::evaluate::Parents;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What the host has announced so far.
 #[derive(Default)]
-pub(super) struct Post {
+pub(super) struct KernelMailbox {
     /// The number of the last batch.
     last: u32,
     /// The first ticket of the next one.
@@ -20,7 +20,7 @@ fn word(words: &[AtomicU32], number: u32, at: usize) -> &AtomicU32 {
     &words[HEAD + number as usize % RING * MAIL + at]
 }
 
-impl Post {
+impl KernelMailbox {
     /// Announces a batch of a single parent, whose results will be at this address of the device. Returns its number.
     ///
     /// # Errors

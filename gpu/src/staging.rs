@@ -1,9 +1,9 @@
-//! [`Images`]: copies of what a device holds, which travel to the host while kernels go on.
+//! [`Staging`]: copies of what a device holds, which travel to the host while kernels go on.
 
 use super::DeviceError;
 
-/// Two buffers on the host: one for the image that is on its way, one for the image before it.
-pub(super) trait Images {
+/// Two buffers on the host: one for the backup that is on its way, one for the backup before it.
+pub(super) trait Staging {
     /// Makes room for words in a buffer, whose contents are garbage then. Returns whether there is room, and copying so
     /// many words while kernels run pays off. A thief may wait for some of them.
     fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool;
@@ -16,5 +16,5 @@ pub(super) trait Images {
     fn have_arrived(&mut self) -> Result<bool, DeviceError>;
 
     /// The words of a buffer. They can be read whatever has become of the device.
-    fn image(&self, buffer: usize) -> &[u32];
+    fn staged(&self, buffer: usize) -> &[u32];
 }
