@@ -1,6 +1,6 @@
 //! The engine of loops: what a range costs that is taken, and loops of tiny units.
 
-use pleach_loops::looping::BothEnds;
+use pleach_loops::looping::RangeDeque;
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ fn main() {
 /// Time per range that one thread after the other takes, all of them trying at once.
 fn take_ns(threads: usize) -> f64 {
     const TAKES: u32 = 4_000_000;
-    let row = &BothEnds::new(TAKES);
+    let row = &RangeDeque::new(TAKES);
     let began = Instant::now();
     std::thread::scope(|scope| {
         for me in 0..threads {

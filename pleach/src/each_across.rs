@@ -4,7 +4,7 @@ use crate::each::{Costed, Each};
 use crate::processes::Processes;
 use pleach_cluster::First;
 use pleach_core::search::work::{Malformed, Pack, Reader};
-use pleach_loops::looping::{Kept, Loop, LoopReport, RemoteLoop, RunLoops, ShareLoops};
+use pleach_loops::looping::{Loop, LoopReport, RemoteLoop, ResultPlacement, RunLoops, ShareLoops};
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -105,8 +105,8 @@ impl<T: Pack + Send, F: Fn(usize) -> T + Sync> Loop for Shared<T, F> {
 }
 
 impl<T: Pack + Send, F: Fn(usize) -> T + Sync> RemoteLoop for Shared<T, F> {
-    fn kept(&self) -> Kept {
-        Kept::All
+    fn result_placement(&self) -> ResultPlacement {
+        ResultPlacement::All
     }
 
     fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {

@@ -82,7 +82,7 @@ pub use pleach_core::search::work::{Entry, Malformed, Nodes, Pack, Pool, Reader,
 pub use pleach_core::steal::Policy;
 pub use pleach_core::wire::fingerprint;
 #[cfg(feature = "loops")]
-pub use pleach_loops::looping::{Cells, Kept, Loop, RemoteLoop};
+pub use pleach_loops::looping::{Cells, Loop, RemoteLoop, ResultPlacement};
 #[cfg(feature = "loops")]
 pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, RunLoops, Sizes};
 pub use pleach_problems::simd::Level;

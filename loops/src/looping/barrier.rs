@@ -6,11 +6,11 @@ use std::sync::PoisonError;
 /// A place where this many threads wait for each other, again and again.
 pub(super) struct Barrier {
     threads: usize,
-    state: Mutex<MeetState>,
+    state: Mutex<BarrierState>,
     changed: Condvar,
 }
 
-struct MeetState {
+struct BarrierState {
     /// Threads that have come.
     here: usize,
     /// Meetings so far.
@@ -23,7 +23,7 @@ struct MeetState {
 
 impl Barrier {
     pub fn new(threads: usize) -> Self {
-        let state = MeetState { here: 0, round: 0, broken: false, goes_on: true };
+        let state = BarrierState { here: 0, round: 0, broken: false, goes_on: true };
         Self { threads, state: Mutex::new(state), changed: Condvar::new() }
     }
 

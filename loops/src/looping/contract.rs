@@ -42,7 +42,7 @@ pub trait Loop: Sync {
 /// A loop that several processes share. Each of them has made it from the same input.
 pub trait RemoteLoop: Sync {
     /// Who needs the results.
-    fn kept(&self) -> Kept;
+    fn result_placement(&self) -> ResultPlacement;
 
     /// Appends the results of these units, which were run here.
     fn pack(&self, units: Range<usize>, out: &mut Vec<u8>);
@@ -56,7 +56,7 @@ pub trait RemoteLoop: Sync {
 
 /// Which processes need the results of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum ResultPlacement {
     /// Each its own.
     Apart,
     /// The first one all of them.

@@ -10,11 +10,11 @@ const WINDOW: f64 = 0.25;
 /// The most part of the time that cutting again may take.
 const CUTTING: f64 = 0.03;
 
-/// When to look how fast everybody is.
-pub struct Looks {
-    /// The steps from the last look to the next.
+/// When to measure how fast everybody is, and perhaps to cut again.
+pub struct CutSchedule {
+    /// The steps from the last measurement to the next.
     window: usize,
-    /// How many steps were done at the last look, and when that was.
+    /// How many steps were done at the last measurement, and when that was.
     last: (usize, Instant),
     /// The most steps in a sweep.
     depth: usize,
@@ -22,7 +22,7 @@ pub struct Looks {
     sweep: f64,
 }
 
-impl Looks {
+impl CutSchedule {
     /// Looks from the first step on, or never.
     pub fn new(looks: bool, depth: usize) -> Self {
         let window = if looks { 1 } else { usize::MAX };

@@ -1,7 +1,7 @@
 //! [`LoopDevice`]: a device that runs ranges of a loop, some of them on their way while others come back.
 
-use super::hands::TakerTally;
-use super::share::LoopQueue;
+use super::loop_queue::LoopQueue;
+use super::loop_thread::TakerTally;
 use crate::looping::contract::LoopOnDevice;
 use pleach_core::search::evaluate::Parents;
 use pleach_gpu::DeviceError;

@@ -2,15 +2,18 @@
 
 #[cfg(not(loom))]
 mod barrier;
-mod both_ends;
 #[cfg(not(loom))]
 mod contract;
 #[cfg(not(loom))]
 mod cut;
 #[cfg(not(loom))]
 mod device;
+mod loop_queue;
+#[cfg(all(test, loom))]
+mod loop_queue_loom;
 #[cfg(not(loom))]
-mod hands;
+mod loop_thread;
+mod range_deque;
 #[cfg(not(loom))]
 mod remote;
 #[cfg(not(loom))]
@@ -19,21 +22,18 @@ mod report;
 mod run;
 #[cfg(not(loom))]
 mod run_loop;
-mod seen;
 #[cfg(not(loom))]
 mod settings;
-mod share;
-#[cfg(all(test, loom))]
-mod share_loom;
 mod sizes;
 #[cfg(not(loom))]
 mod slab_device;
 #[cfg(not(loom))]
 mod steps;
+mod taker_progress;
 
-pub use both_ends::BothEnds;
 #[cfg(not(loom))]
 pub use contract::*;
+pub use range_deque::RangeDeque;
 #[cfg(not(loom))]
 pub use remote::ShareLoops;
 #[cfg(not(loom))]
@@ -43,9 +43,9 @@ pub use run::RunLoops;
 #[cfg(not(loom))]
 pub use run_loop::LoopOutcome;
 #[cfg(not(loom))]
-pub use seen::TakerSnapshot;
-#[cfg(not(loom))]
 pub use settings::{LoopSettings, LoopSnapshot};
 pub use sizes::Sizes;
 #[cfg(not(loom))]
 pub use steps::{StepsOutcome, Stops};
+#[cfg(not(loom))]
+pub use taker_progress::TakerSnapshot;

@@ -1,6 +1,6 @@
 //! [`LoopReport`]: how a loop went, and who did what of it.
 
-use super::hands::TakerTally;
+use super::loop_thread::TakerTally;
 use pleach_runtime::outcome::SiteEnd;
 use std::time::Duration;
 

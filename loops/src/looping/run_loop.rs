@@ -1,12 +1,12 @@
 //! [`run_loop`]: a loop run by the threads of a worker pool, and its result.
 
 use super::device::LoopDevice;
-use super::hands::{Hands, TakerTally, stands_for};
+use super::loop_queue::{Hooks, LoopQueue, StopQueueOnDrop, Takers, UnitsOf};
+use super::loop_thread::{LoopThread, TakerTally, stands_for};
 use super::remote::{LoopProcesses, RemoteResult, TakerReport};
 use super::report::{LoopReport, Part};
-use super::seen::{TakerProgress, TakerSnapshot};
 use super::settings::{LoopSettings, LoopSnapshot};
-use super::share::{Hooks, LoopQueue, StopShareOnDrop, Takers, UnitsOf};
+use super::taker_progress::{TakerProgress, TakerSnapshot};
 use crate::looping::contract::Loop;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::spec::{Spec, names};
@@ -44,37 +44,39 @@ pub(super) fn run_loop<L: Loop>(
         .chain(devices.iter().map(|(_, name)| name.clone()))
         .collect();
     let rows = units.div_ceil(grain) as u32;
-    let company = &LoopProcesses::of(settings, work.remote())?;
-    let sites = company.as_ref().map_or(0, LoopProcesses::places);
-    let follows = company.as_ref().is_some_and(LoopProcesses::follows);
+    let processes = &LoopProcesses::of(settings, work.remote())?;
+    let sites = processes.as_ref().map_or(0, LoopProcesses::places);
+    let follows = processes.as_ref().is_some_and(LoopProcesses::follows);
     let takers = Takers { threads, devices: devices.len(), sites };
-    let done = |rows: &Range<u32>| company.iter().for_each(|company| company.done(rows));
-    let changed = || company.iter().for_each(LoopProcesses::ring);
-    let hooks = company.as_ref().map(|_| Hooks { done: &done, changed: &changed });
+    let done = |rows: &Range<u32>| processes.iter().for_each(|processes| processes.done(rows));
+    let changed = || processes.iter().for_each(LoopProcesses::ring);
+    let hooks = processes.as_ref().map(|_| Hooks { done: &done, changed: &changed });
     let share = LoopQueue::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
     let share = &if follows { share.fed() } else { share };
     let start = Instant::now();
     let specs = (0..threads).map(|_| None).chain(devices.iter().map(|(spec, _)| Some(*spec)));
     let jobs = specs.zip(&names).enumerate().map(|(me, (spec, name))| {
         let slow = slow_down(&settings.slow, name);
-        let taker = Taker { hands: Hands { share, work, grain, me, slow }, spec, threads };
+        let taker = Taker { hands: LoopThread { share, work, grain, me, slow }, spec, threads };
         Box::new(move || {
-            let guard = StopShareOnDrop(share);
+            let guard = StopQueueOnDrop(share);
             let mut did = TakerTally::default();
             let (hand, lost) = taker.run(&mut did);
             std::mem::forget(guard);
-            Ended::Taker(Taken { hand, did, lost, at: start.elapsed() })
-        }) as Box<dyn FnOnce() -> Ended<L::Hand> + Send + '_>
+            LoopJobResult::Taker(TakerResult { hand, did, lost, at: start.elapsed() })
+        }) as Box<dyn FnOnce() -> LoopJobResult<L::Hand> + Send + '_>
     });
     let mut jobs: Vec<_> = jobs.collect();
     let stands_for = |row: &Range<u32>| stands_for(row, grain, units);
-    if let Some(company) = company {
+    if let Some(processes) = processes {
         let (units, names) = ((&stands_for as UnitsOf<'_>, units as u64), &names);
-        jobs.push(Box::new(move || Ended::Keeper(company.keep(share, units, names, start))));
+        jobs.push(Box::new(move || {
+            LoopJobResult::Remote(processes.keep(share, units, names, start))
+        }));
     }
     let ended = pool.side_by_side(jobs, |latch| {
         // If the watcher panics, nothing more is begun.
-        let guard = StopShareOnDrop(share);
+        let guard = StopQueueOnDrop(share);
         while latch.wait(settings.progress_every) > 0 {
             let seconds = start.elapsed().as_secs_f64();
             let done = share.done().saturating_mul(grain as u64).min(units as u64);
@@ -89,17 +91,17 @@ pub(super) fn run_loop<L: Loop>(
     let (mut taken, mut others) = (Vec::new(), RemoteResult::default());
     for ended in ended {
         match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-            Ended::Taker(one) => taken.push(one),
-            Ended::Keeper(ended) => others = ended?,
+            LoopJobResult::Taker(one) => taken.push(one),
+            LoopJobResult::Remote(ended) => others = ended?,
         }
     }
-    if let Some(company) = company.as_ref().filter(|_| others.complete == Some(true)) {
-        company.tell(taken.iter().map(|one| TakerReport::from(&one.did)).collect());
+    if let Some(processes) = processes.as_ref().filter(|_| others.complete == Some(true)) {
+        processes.tell(taken.iter().map(|one| TakerReport::from(&one.did)).collect());
     }
     let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
     let (mut hands, mut parts) = (Vec::new(), Vec::new());
     let here = if sites > 0 && !follows { "site0/" } else { "" };
-    for (name, Taken { hand, did, lost, .. }) in names.iter().zip(taken) {
+    for (name, TakerResult { hand, did, lost, .. }) in names.iter().zip(taken) {
         hands.push(hand);
         warnings.extend(lost.map(|why| format!("{name} {why}")));
         parts.push(Part::new(format!("{here}{name}"), &did, share.whole(), took));
@@ -123,14 +125,14 @@ fn snapshots(seen: &[TakerProgress], names: &[String], grain: u64) -> Vec<TakerS
 }
 
 /// What a job of a loop leaves.
-enum Ended<H> {
-    Taker(Taken<H>),
+enum LoopJobResult<H> {
+    Taker(TakerResult<H>),
     /// What the other processes did.
-    Keeper(Result<RemoteResult, RunError>),
+    Remote(Result<RemoteResult, RunError>),
 }
 
 /// A hand, what was done with it, why a device did not do it all, and when it was over.
-struct Taken<H> {
+struct TakerResult<H> {
     hand: H,
     did: TakerTally,
     lost: Option<String>,
@@ -139,7 +141,7 @@ struct Taken<H> {
 
 /// A thread, or a device with the thread that drives it.
 struct Taker<'a, L: Loop> {
-    hands: Hands<'a, L>,
+    hands: LoopThread<'a, L>,
     spec: Option<&'a Spec>,
     /// How many there are: they go on without a device.
     threads: usize,
@@ -148,7 +150,7 @@ struct Taker<'a, L: Loop> {
 impl<L: Loop> Taker<'_, L> {
     /// Runs ranges until none are left.
     fn run(&self, did: &mut TakerTally) -> (L::Hand, Option<String>) {
-        let Hands { share, work, me, slow, .. } = self.hands;
+        let LoopThread { share, work, me, slow, .. } = self.hands;
         let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
             return (self.hands.run(did), None);
         };

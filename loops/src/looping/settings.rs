@@ -1,7 +1,7 @@
 //! [`LoopSettings`]: how a loop is run; and [`LoopSnapshot`], how far it is.
 
-use super::seen::TakerSnapshot;
 use super::sizes::Sizes;
+use super::taker_progress::TakerSnapshot;
 use pleach_cluster::Cluster;
 use pleach_gpu::spec::Spec;
 use pleach_runtime::settings::cores;

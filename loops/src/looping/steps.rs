@@ -1,13 +1,13 @@
 //! [`run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
 
 use super::barrier::Barrier;
-use super::cut::{Looks, cut, far};
+use super::cut::{CutSchedule, cut, far};
 use super::report::{LoopReport, Part};
 use super::run_loop::{search_options, slow_down, without_kernel};
-use super::seen::TakerProgress;
 use super::settings::{LoopSettings, LoopSnapshot};
 use super::sizes::Sizes;
 use super::slab_device::SlabDevice;
+use super::taker_progress::TakerProgress;
 use crate::looping::contract::Stepping;
 use pleach_gpu::DeviceError;
 use pleach_gpu::pool::DevicePool;
@@ -74,13 +74,13 @@ struct SlabWorker<'a> {
 }
 
 /// Why steps came to no end.
-enum Trouble {
+enum StepsError {
     Run(RunError),
     /// Devices, by name, and what became of them: their slabs are lost.
     Lost(Vec<(String, String)>),
 }
 
-impl From<RunError> for Trouble {
+impl From<RunError> for StepsError {
     fn from(why: RunError) -> Self {
         Self::Run(why)
     }
@@ -135,8 +135,8 @@ where
                 done.report.warnings = warnings;
                 return Ok(done);
             }
-            Err(Trouble::Run(why)) => return Err(why),
-            Err(Trouble::Lost(lost)) => {
+            Err(StepsError::Run(why)) => return Err(why),
+            Err(StepsError::Lost(lost)) => {
                 devices.retain(|(_, name)| lost.iter().all(|(other, _)| other != name));
                 warnings.extend(lost.into_iter().map(|(name, why)| format!("{name} {why}")));
             }
@@ -152,7 +152,7 @@ fn attempt<W: Stepping>(
     (stops, start): (&mut Stops<'_, W::Slab>, Instant),
     (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
     watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
-) -> Result<StepsOutcome<W::Slab>, Trouble> {
+) -> Result<StepsOutcome<W::Slab>, StepsError> {
     let shares = match &settings.sizes {
         Sizes::Static(shares) => {
             (0..members.len()).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
@@ -166,7 +166,7 @@ fn attempt<W: Stepping>(
     let (done, stopped) = (0, false);
     let seen = &TakerProgress::all(members.len());
     let mut phase = Phase { pool, work, settings, members, seen, start, all: steps, done, stopped };
-    let mut looks = Looks::new(learns, work.depth());
+    let mut schedule = CutSchedule::new(learns, work.depth());
     let mut shares = vec![0.0; members.len()];
     let mut to_come = stops.at.iter().copied().peekable();
     loop {
@@ -178,26 +178,26 @@ fn attempt<W: Stepping>(
             }
         }
         let Some(&stop) = to_come.peek().filter(|_| !phase.stopped) else { break };
-        if phase.done >= looks.next() {
+        if phase.done >= schedule.next() {
             let rates = held
                 .iter()
                 .zip(&ranges)
                 .map(|(held, range)| range.len() as f64 / held.last.as_secs_f64().max(1e-9));
             let learnt = cut(work.units(), work.least(), &rates.collect::<Vec<_>>());
-            looks.begin();
+            schedule.begin();
             if far(&ranges, &learnt, work.units()) {
                 fetch(&mut held, members)?;
                 held = recut(pool, work, held, &learnt)?;
                 ranges = learnt;
             }
-            looks.end(phase.done);
+            schedule.end(phase.done);
             held.iter_mut().for_each(|held| held.last = Duration::ZERO);
         }
         let before = phase.done;
         for (seen, range) in seen.iter().zip(&ranges) {
             seen.hold(range.start as u64..range.end as u64);
         }
-        held = phase.run(held, stop.min(looks.next()) - before, watch)?;
+        held = phase.run(held, stop.min(schedule.next()) - before, watch)?;
         for (share, range) in shares.iter_mut().zip(&ranges) {
             *share += (range.len() * (phase.done - before)) as f64;
         }
@@ -225,13 +225,13 @@ fn attempt<W: Stepping>(
 }
 
 /// Fetches all slabs that devices have.
-fn fetch<S>(held: &mut [SlabWork<'_, S>], members: &[SlabWorker<'_>]) -> Result<(), Trouble> {
+fn fetch<S>(held: &mut [SlabWork<'_, S>], members: &[SlabWorker<'_>]) -> Result<(), StepsError> {
     let mut lost = Vec::new();
     for (SlabWork { slab, device, .. }, member) in held.iter_mut().zip(members) {
         let fetched = device.as_mut().map_or(Ok(()), |device| device.fetch(slab));
         lost.extend(fetched.err().map(|why| (member.name.clone(), began_anew(&why))));
     }
-    if lost.is_empty() { Ok(()) } else { Err(Trouble::Lost(lost)) }
+    if lost.is_empty() { Ok(()) } else { Err(StepsError::Lost(lost)) }
 }
 
 fn began_anew(why: &DeviceError) -> String {
@@ -291,7 +291,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
         held: Vec<SlabWork<'a, W::Slab>>,
         steps: usize,
         watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
-    ) -> Result<Vec<SlabWork<'a, W::Slab>>, Trouble> {
+    ) -> Result<Vec<SlabWork<'a, W::Slab>>, StepsError> {
         let Phase { pool, work, settings, members, seen, start, all, done, .. } = *self;
         let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
         let (meet, stop, swept) =
@@ -336,7 +336,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
             all.push(held);
             lost.extend(why.map(|why| (member.name.clone(), why)));
         }
-        if lost.is_empty() { Ok(all) } else { Err(Trouble::Lost(lost)) }
+        if lost.is_empty() { Ok(all) } else { Err(StepsError::Lost(lost)) }
     }
 }
 

@@ -3,13 +3,13 @@
 use super::frame::Rays;
 use super::march::Tally;
 use crate::bytes::{put_numbers, take_numbers};
-use crate::looping::{Kept, RemoteLoop};
+use crate::looping::{RemoteLoop, ResultPlacement};
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use std::ops::Range;
 
 impl RemoteLoop for Rays<'_> {
-    fn kept(&self) -> Kept {
-        Kept::First
+    fn result_placement(&self) -> ResultPlacement {
+        ResultPlacement::First
     }
 
     fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {

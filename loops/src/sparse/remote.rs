@@ -4,13 +4,13 @@ use super::csrmm::{Csrmm, Products};
 use super::factors::ROWS;
 use super::spmm::{Adding, Counting, Sparse};
 use crate::bytes::{put_numbers, put_words, take_numbers, take_words};
-use crate::looping::{Kept, RemoteLoop};
+use crate::looping::{RemoteLoop, ResultPlacement};
 use pleach_core::search::work::{Malformed, Reader};
 use std::ops::Range;
 
 impl<T: Products> RemoteLoop for Csrmm<'_, T> {
-    fn kept(&self) -> Kept {
-        Kept::First
+    fn result_placement(&self) -> ResultPlacement {
+        ResultPlacement::First
     }
 
     fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
@@ -26,8 +26,8 @@ impl<T: Products> RemoteLoop for Csrmm<'_, T> {
 
 impl<T: Sparse> RemoteLoop for Counting<'_, T> {
     /// All need to know where rows of the product begin.
-    fn kept(&self) -> Kept {
-        Kept::All
+    fn result_placement(&self) -> ResultPlacement {
+        ResultPlacement::All
     }
 
     fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
@@ -52,8 +52,8 @@ impl<T: Sparse> RemoteLoop for Counting<'_, T> {
 }
 
 impl<T: Sparse> RemoteLoop for Adding<'_, T> {
-    fn kept(&self) -> Kept {
-        Kept::First
+    fn result_placement(&self) -> ResultPlacement {
+        ResultPlacement::First
     }
 
     fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {

@@ -7,7 +7,7 @@ use pleach_cluster::First;
 use pleach_cluster::Network;
 use pleach_core::lease::Terms;
 use pleach_core::search::laws::mutate;
-use pleach_loops::looping::{Kept, Loop};
+use pleach_loops::looping::{Loop, ResultPlacement};
 use pleach_loops::looping::{LoopSettings, Sizes};
 use pleach_loops::looping::{RunLoops, ShareLoops};
 use pleach_runtime::{RunError, WorkerPool};
@@ -23,7 +23,7 @@ fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
         for (threads, units) in [(1, 0), (1, 1), (3, 7), (2, 1000), (1, 60_000)] {
             for sizes in [Sizes::Measured, Sizes::Given(3, 50)] {
                 let parts = with_links(sites, LASTING);
-                let all = [Kept::First, Kept::All, Kept::Apart];
+                let all = [ResultPlacement::First, ResultPlacement::All, ResultPlacement::Apart];
                 let numbers = || all.map(|kept| Numbers::new(units, kept, 200)).into();
                 let loops: Vec<Vec<Numbers>> = (0..sites).map(|_| numbers()).collect();
                 let settings = vec![LoopSettings { sizes, ..settings(threads) }; sites as usize];
@@ -62,7 +62,7 @@ fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
 fn what_a_dead_site_had_is_done_by_others() {
     let mut died = 0;
     for packets in [1, 2, 3, 4, 5, 6, 8, 10, 13, 20] {
-        for kept in [Kept::First, Kept::All, Kept::Apart] {
+        for kept in [ResultPlacement::First, ResultPlacement::All, ResultPlacement::Apart] {
             let parts = mortal(3, LASTING);
             parts[1].1.dies_after(packets);
             let loops: Vec<Vec<Numbers>> =
@@ -77,9 +77,9 @@ fn what_a_dead_site_had_is_done_by_others() {
             for unit in 0..3000 {
                 let here: Vec<usize> = (0..3).filter(lives).collect();
                 match kept {
-                    Kept::First => assert!(loops[0][0].has(unit)),
-                    Kept::All => assert!(here.iter().all(|&at| loops[at][0].has(unit))),
-                    Kept::Apart => {
+                    ResultPlacement::First => assert!(loops[0][0].has(unit)),
+                    ResultPlacement::All => assert!(here.iter().all(|&at| loops[at][0].has(unit))),
+                    ResultPlacement::Apart => {
                         let runs: u64 = here.iter().map(|&at| loops[at][0].runs(unit)).sum();
                         assert_eq!(runs, 1, "unit {unit}, dead after {packets}");
                     }
@@ -96,7 +96,11 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
     let parts = with_links(2, LASTING);
     let begun = &AtomicBool::new(false);
     let loops = || {
-        let all = [(Kept::All, 1000), (Kept::First, 2000), (Kept::First, 40_000)];
+        let all = [
+            (ResultPlacement::All, 1000),
+            (ResultPlacement::First, 2000),
+            (ResultPlacement::First, 40_000),
+        ];
         all.map(|(kept, units)| Numbers::new(units, kept, 2000))
     };
     let (mut root, mut late) = (loops(), loops());
@@ -142,7 +146,7 @@ fn a_site_that_comes_late_is_told_what_it_missed() {
 fn a_site_that_stops_leaves_its_part_to_others() {
     for stops in [0, 1] {
         let (parts, seen) = (mortal(2, LASTING), Mutex::new(Vec::new()));
-        let loops = [0, 1].map(|_| Numbers::new(20_000, Kept::First, 20_000));
+        let loops = [0, 1].map(|_| Numbers::new(20_000, ResultPlacement::First, 20_000));
         let reports = thread::scope(|scope| {
             let site = |at: usize| {
                 let (cluster, work) = (&parts[at].0, &loops[at]);
@@ -185,7 +189,7 @@ fn damaged_letters_change_no_result() {
     const IMPATIENT: Terms =
         Terms { commit_ns: 5_000_000, lease_ns: 50_000_000, patience_ns: 1_000_000_000 };
     let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
-    let numbers = || vec![Numbers::new(4000, Kept::First, 3000)];
+    let numbers = || vec![Numbers::new(4000, ResultPlacement::First, 3000)];
     let parts = with_links(2, LASTING);
     let ended = each(&parts, &[numbers(), numbers()], &vec![given.clone(); 2]);
     assert!(ended.iter().all(Result::is_ok));
@@ -227,7 +231,7 @@ fn damaged_letters_change_no_result() {
 /// Results that cannot be read are none: others do all that their site had, once.
 #[test]
 fn a_site_that_sends_garbage_is_excluded() {
-    for kept in [Kept::First, Kept::Apart] {
+    for kept in [ResultPlacement::First, ResultPlacement::Apart] {
         let parts = mortal(3, LASTING);
         let mut loops: Vec<Vec<Numbers>> =
             (0..3).map(|_| vec![Numbers::new(3000, kept, 20_000)]).collect();
@@ -259,7 +263,7 @@ fn a_site_that_sends_garbage_is_excluded() {
         assert!(warned < 2 && (warned == 1 || report.sites.iter().all(|it| it.name != "site1")));
         for unit in 0..3000 {
             let runs = loops[0][0].runs(unit) + loops[2][0].runs(unit);
-            assert!(if kept == Kept::Apart { runs == 1 } else { loops[0][0].has(unit) });
+            assert!(if kept == ResultPlacement::Apart { runs == 1 } else { loops[0][0].has(unit) });
         }
     }
 }

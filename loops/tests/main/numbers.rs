@@ -3,7 +3,7 @@
 use crate::network::ThreadNetwork;
 use pleach_cluster::{Cluster, First};
 use pleach_core::search::work::{Malformed, Pack, Reader};
-use pleach_loops::looping::{Kept, Loop, RemoteLoop};
+use pleach_loops::looping::{Loop, RemoteLoop, ResultPlacement};
 use pleach_loops::looping::{LoopReport, LoopSettings};
 use pleach_loops::looping::{RunLoops, ShareLoops};
 use pleach_runtime::{RunError, WorkerPool};
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub struct Numbers {
     pub results: Vec<AtomicU64>,
     pub runs: Vec<AtomicU64>,
-    pub kept: Kept,
+    pub kept: ResultPlacement,
     /// Rounds of work for each unit.
     pub work: u64,
     /// The first unit waits for this.
@@ -33,7 +33,7 @@ fn number(unit: usize) -> u64 {
 }
 
 impl Numbers {
-    pub fn new(units: usize, kept: Kept, work: u64) -> Self {
+    pub fn new(units: usize, kept: ResultPlacement, work: u64) -> Self {
         let zeros = || (0..units).map(|_| AtomicU64::new(0)).collect();
         Self {
             results: zeros(),
@@ -82,7 +82,7 @@ impl Loop for Numbers {
 }
 
 impl RemoteLoop for Numbers {
-    fn kept(&self) -> Kept {
+    fn result_placement(&self) -> ResultPlacement {
         self.kept
     }
 
@@ -90,14 +90,14 @@ impl RemoteLoop for Numbers {
         if self.garbles {
             out.push(0);
         }
-        if self.kept != Kept::Apart {
+        if self.kept != ResultPlacement::Apart {
             units.for_each(|unit| self.results[unit].load(Ordering::Relaxed).pack(out));
         }
     }
 
     fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
         let mut from = Reader::new(results);
-        for unit in units.filter(|_| self.kept != Kept::Apart) {
+        for unit in units.filter(|_| self.kept != ResultPlacement::Apart) {
             self.results[unit].store(Pack::unpack(&mut from)?, Ordering::Relaxed);
         }
         from.finish()

@@ -5,7 +5,7 @@ use crate::numbers::{Numbers, settings};
 use pleach_cluster::{Cluster, First};
 use pleach_core::search::work::Malformed;
 use pleach_loops::looping::LoopSettings;
-use pleach_loops::looping::{Kept, Loop, RemoteLoop};
+use pleach_loops::looping::{Loop, RemoteLoop, ResultPlacement};
 use pleach_loops::looping::{RunLoops, ShareLoops};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
@@ -27,7 +27,7 @@ fn nobody_waits_for_an_excluded_site() {
         let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
         for _ in 0..2 {
             site.begin_loops(Vec::new(), First::default()).unwrap();
-            let work = Numbers::new(1000, Kept::All, 10);
+            let work = Numbers::new(1000, ResultPlacement::All, 10);
             let ended = WorkerPool::default()
                 .run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
             assert!(ended.unwrap().report.complete);
@@ -42,7 +42,7 @@ fn nobody_waits_for_an_excluded_site() {
 fn whoever_leaves_after_a_loop_has_done_its_part() {
     for _ in 0..20 {
         let parts = with_links(2, LASTING);
-        let loops = [0, 1].map(|_| Numbers::new(500, Kept::Apart, 20_000));
+        let loops = [0, 1].map(|_| Numbers::new(500, ResultPlacement::Apart, 20_000));
         let report = thread::scope(|scope| {
             let site = |at: usize| {
                 let cluster = &parts[at].0;
@@ -78,7 +78,7 @@ fn what_is_known_is_not_told_again() {
     let parts = with_links(2, LASTING);
     let run = |cluster: &Arc<Cluster>| {
         let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
-        let work = Numbers::new(100, Kept::All, 10);
+        let work = Numbers::new(100, ResultPlacement::All, 10);
         let ended =
             WorkerPool::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
         assert!(ended.unwrap().report.complete);
@@ -124,8 +124,8 @@ fn no_loop_begins_inside_another_one() {
         }
     }
     impl RemoteLoop for Nested {
-        fn kept(&self) -> Kept {
-            Kept::Apart
+        fn result_placement(&self) -> ResultPlacement {
+            ResultPlacement::Apart
         }
         fn pack(&self, _: Range<usize>, _: &mut Vec<u8>) {}
         fn unpack(&self, _: Range<usize>, _: &[u8]) -> Result<(), Malformed> {

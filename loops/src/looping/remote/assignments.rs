@@ -66,7 +66,7 @@ pub(super) fn in_pieces(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::contract::Kept;
+    use crate::looping::contract::ResultPlacement;
     use pleach_core::search::work::Malformed;
 
     #[test]
@@ -87,8 +87,8 @@ mod tests {
     struct Large;
 
     impl RemoteLoop for Large {
-        fn kept(&self) -> Kept {
-            Kept::First
+        fn result_placement(&self) -> ResultPlacement {
+            ResultPlacement::First
         }
         fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
             units.for_each(|unit| out.extend(vec![unit as u8; 1 << 20]));

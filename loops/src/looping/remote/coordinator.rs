@@ -1,12 +1,12 @@
 //! [`LoopCoordinator`]: the root's side of a loop that several processes share: it hands out ranges, and takes in results.
 
-use super::super::share::{LoopQueue, UnitsOf};
+use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::in_pieces;
-use super::lent::{LentRanges, ReturnedRange};
+use super::lent_ranges::{LentRanges, ReturnedRange};
 use super::message::{LoopMessage, What, WorkerCount};
 use super::orders::{say, tell};
 use super::process::RemoteProcess;
-use crate::looping::contract::{Kept, RemoteLoop};
+use crate::looping::contract::{RemoteLoop, ResultPlacement};
 use crate::looping::report::{LoopSite, Part};
 use pleach_cluster::Cluster;
 use pleach_cluster::sites::loop_sequence::LoopSequence;
@@ -54,7 +54,7 @@ impl LoopCoordinator<'_> {
     /// Shares the loop with all processes that are ready for it, until it is over.
     pub fn keep(&self) -> Result<RemoteResult, RunError> {
         let (mut session, mut sequence) = (self.cluster.session(), self.cluster.sequence());
-        let mut voyage = Voyage {
+        let mut loop_run = LoopRun {
             coordinator: self,
             at: sequence.at,
             over: false,
@@ -65,12 +65,12 @@ impl LoopCoordinator<'_> {
             number: 0,
             warnings: Vec::new(),
         };
-        voyage.go()
+        loop_run.run_to_end()
     }
 }
 
 /// A loop under way.
-struct Voyage<'a> {
+struct LoopRun<'a> {
     coordinator: &'a LoopCoordinator<'a>,
     session: &'a mut Session,
     sequence: &'a mut LoopSequence,
@@ -85,8 +85,8 @@ struct Voyage<'a> {
     warnings: Vec<String>,
 }
 
-impl Voyage<'_> {
-    fn go(&mut self) -> Result<RemoteResult, RunError> {
+impl LoopRun<'_> {
+    fn run_to_end(&mut self) -> Result<RemoteResult, RunError> {
         for (site, word) in std::mem::take(&mut self.sequence.early) {
             if let Ok(LoopMessage { at: of, what: What::Ready(workers) }) =
                 LoopMessage::from_bytes(&word)
@@ -97,17 +97,17 @@ impl Voyage<'_> {
         while !self.coordinator.share.close() {
             self.listen()?;
             self.feed();
-            self.look();
+            self.drop_silent();
             self.coordinator.cluster.rest(self.session, POLL_EVERY);
         }
         self.end();
-        let (told, complete) = (Instant::now(), self.coordinator.share.missing() == 0);
-        let owes = |process: &RemoteProcess| complete && process.there && process.deeds.is_none();
-        while self.processes.values().any(owes) && told.elapsed() < ACCOUNTS {
+        let (ended_at, complete) = (Instant::now(), self.coordinator.share.missing() == 0);
+        let owes = |process: &RemoteProcess| complete && process.there && process.reports.is_none();
+        while self.processes.values().any(owes) && ended_at.elapsed() < ACCOUNTS {
             self.listen()?;
             self.coordinator.cluster.rest(self.session, POLL_EVERY);
         }
-        Ok(self.report(told))
+        Ok(self.report(ended_at))
     }
 
     /// The taker that stands for a site.
@@ -157,9 +157,9 @@ impl Voyage<'_> {
             What::Results { number, rows, bytes } if word.at == now && !self.over => {
                 self.keep(site, (number, rows), &bytes)?;
             }
-            What::Did(deeds) if word.at == now => {
+            What::UnitReports(reports) if word.at == now => {
                 if let Some(process) = self.processes.get_mut(&site) {
-                    process.deeds = Some(deeds);
+                    process.reports = Some(reports);
                 }
             }
             What::Heard => self.sequence.hears(site, word.at),
@@ -187,7 +187,7 @@ impl Voyage<'_> {
             let why = format!("its loop has {units} units, and the root's {all}");
             return self.wrong(site, &why);
         }
-        let stays = self.coordinator.work.kept() == Kept::Apart;
+        let stays = self.coordinator.work.result_placement() == ResultPlacement::Apart;
         let lent = if stays { LentRanges::that_stay() } else { LentRanges::default() };
         let process = RemoteProcess::new(workers, lent, self.coordinator.share.whole());
         self.settle();
@@ -225,7 +225,7 @@ impl Voyage<'_> {
         if let Err(why) = work.unpack(units(&rows), bytes) {
             return self.wrong(site, &format!("its results cannot be read: {why}"));
         }
-        process.did.ranges += u64::from(process.lent.came(number, &rows));
+        process.did.ranges += u64::from(process.lent.add_results(number, &rows));
         process.new.push(rows);
         Ok(())
     }
@@ -319,9 +319,9 @@ impl Voyage<'_> {
 
     /// Looks for processes that say nothing any more. They may live, and their results may come late; so they are
     /// given nothing more of this loop.
-    fn look(&mut self) {
+    fn drop_silent(&mut self) {
         let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
-        if self.coordinator.work.kept() == Kept::Apart {
+        if self.coordinator.work.result_placement() == ResultPlacement::Apart {
             // What it has done would be done twice.
             return;
         }
@@ -346,7 +346,7 @@ impl Voyage<'_> {
         let (at, complete) = (self.at, share.missing() == 0);
         self.over = true;
         let mut results = Vec::new();
-        if complete && work.kept() == Kept::All {
+        if complete && work.result_placement() == ResultPlacement::All {
             in_pieces(work, 0..share.rows(), units, |rows, bytes| {
                 results.push((rows, bytes.into()))
             });
@@ -361,7 +361,7 @@ impl Voyage<'_> {
         let LoopCoordinator { share, start, .. } = *self.coordinator;
         let complete = self.sequence.past.last().map(|(complete, _)| *complete);
         let warnings = std::mem::take(&mut self.warnings);
-        let mut ferried = RemoteResult { warnings, complete, ..RemoteResult::default() };
+        let mut remote_result = RemoteResult { warnings, complete, ..RemoteResult::default() };
         let mut seen: Vec<u32> = Vec::new();
         let here = self.processes.iter().map(|(site, process)| (*site, process));
         for (site, process) in self.gone.iter().map(|(site, process)| (*site, process)).chain(here)
@@ -369,9 +369,9 @@ impl Voyage<'_> {
             let nth = seen.iter().filter(|&&other| other == site).count();
             seen.push(site);
             let name = site_name(site, nth);
-            ferried.parts.extend(process.parts(&name, share.whole(), end - start));
-            ferried.sites.push(process.site(name, start));
+            remote_result.parts.extend(process.parts(&name, share.whole(), end - start));
+            remote_result.sites.push(process.site(name, start));
         }
-        ferried
+        remote_result
     }
 }

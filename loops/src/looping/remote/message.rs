@@ -22,7 +22,7 @@ pub(super) enum What {
     /// From the root: the step is over, to its end or not.
     Over { complete: bool },
     /// To the root, once a loop is over: what each of the sender's units did.
-    Did(Vec<TakerReport>),
+    UnitReports(Vec<TakerReport>),
     /// To the root: the sender has heard that the step is over.
     Heard,
     /// To the root, now and then.
@@ -73,7 +73,7 @@ impl LoopMessage {
                 out.extend_from_slice(bytes);
             }
             What::Over { complete } => (3u8, *complete).pack(&mut out),
-            What::Did(all) => (4u8, all.clone()).pack(&mut out),
+            What::UnitReports(all) => (4u8, all.clone()).pack(&mut out),
             What::Alive => 5u8.pack(&mut out),
             What::Leave => 6u8.pack(&mut out),
             What::Heard => 7u8.pack(&mut out),
@@ -106,7 +106,7 @@ impl LoopMessage {
                 if all.len() > MOST_UNITS {
                     return Err(Malformed::Range);
                 }
-                What::Did(all)
+                What::UnitReports(all)
             }
             5 => What::Alive,
             6 => What::Leave,
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn words_survive_the_way() {
-        let deeds = TakerReport { units: 7, ranges: 2, busy_ns: 1 << 40, cost: 7f64.to_bits() };
+        let reports = TakerReport { units: 7, ranges: 2, busy_ns: 1 << 40, cost: 7f64.to_bits() };
         let workers =
             WorkerCount { units: 9, host: "here".into(), names: vec!["cpu0".into(), "".into()] };
         let all = [
@@ -144,7 +144,7 @@ mod tests {
             What::Run { number: 3, rows: 5..5 },
             What::Results { number: 0, rows: 0..u32::MAX, bytes: vec![0, 1, 255] },
             What::Over { complete: true },
-            What::Did(vec![deeds; 2]),
+            What::UnitReports(vec![reports; 2]),
             What::Alive,
             What::Leave,
             What::Heard,

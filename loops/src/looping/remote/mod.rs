@@ -2,7 +2,7 @@
 
 mod assignments;
 mod coordinator;
-mod lent;
+mod lent_ranges;
 mod message;
 mod orders;
 mod process;

@@ -1,6 +1,6 @@
 //! How loops of several processes begin and end: the root says what to run, and the others ask for what they need.
 
-use super::super::hands::TakerTally;
+use super::super::loop_thread::TakerTally;
 use super::message::{LoopMessage, TakerReport, What, WorkerCount};
 use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
 use pleach_cluster::sites::message::SessionMessage;

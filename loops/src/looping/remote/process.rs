@@ -1,7 +1,7 @@
 //! [`RemoteProcess`]: what the root knows of another process in a loop.
 
-use super::super::hands::TakerTally;
-use super::lent::LentRanges;
+use super::super::loop_thread::TakerTally;
+use super::lent_ranges::LentRanges;
 use super::message::{TakerReport, WorkerCount};
 use crate::looping::report::{LoopSite, Part};
 use pleach_runtime::outcome::SiteEnd;
@@ -29,7 +29,7 @@ pub(super) struct RemoteProcess {
     /// What it did, as far as is known here.
     pub did: TakerTally,
     /// What each of its units did, once it has told.
-    pub deeds: Option<Vec<TakerReport>>,
+    pub reports: Option<Vec<TakerReport>>,
     /// Units that others had to do again.
     pub redone: u64,
     pub joined: Instant,
@@ -50,7 +50,7 @@ impl RemoteProcess {
             new: Vec::new(),
             last,
             did: TakerTally::default(),
-            deeds: None,
+            reports: None,
             redone: 0,
             joined: now,
             end: None,
@@ -59,13 +59,13 @@ impl RemoteProcess {
 
     /// What each of its units did; a single line if it did not live to tell.
     pub fn parts(&self, site: &str, whole: f64, took: Duration) -> Vec<Part> {
-        let Some(deeds) = &self.deeds else {
+        let Some(reports) = &self.reports else {
             return vec![Part::new(site.to_string(), &self.did, whole, took)];
         };
-        let each = self.workers.names.iter().zip(deeds).map(|(name, deeds)| {
-            let TakerReport { units, ranges, busy_ns, .. } = *deeds;
+        let each = self.workers.names.iter().zip(reports).map(|(name, reports)| {
+            let TakerReport { units, ranges, busy_ns, .. } = *reports;
             let busy = Duration::from_nanos(busy_ns);
-            let did = TakerTally { units, cost: deeds.cost(), ranges, busy };
+            let did = TakerTally { units, cost: reports.cost(), ranges, busy };
             Part::new(format!("{site}/{name}"), &did, whole, took)
         });
         each.collect()

@@ -1,7 +1,7 @@
 //! [`LoopProcesses`]: the processes that share a loop with this one, be it the root or not.
 
+use super::super::loop_queue::{LoopQueue, StopQueueOnDrop, UnitsOf};
 use super::super::settings::LoopSettings;
-use super::super::share::{LoopQueue, StopShareOnDrop, UnitsOf};
 use super::super::sizes::Sizes;
 use super::assignments::Assignments;
 use super::coordinator::{LoopCoordinator, RemoteResult};
@@ -76,9 +76,9 @@ impl<'a> LoopProcesses<'a> {
         start: Instant,
     ) -> Result<RemoteResult, RunError> {
         // If the network fails, or the root ends it early, nothing more is begun.
-        let guard = StopShareOnDrop(share);
+        let guard = StopQueueOnDrop(share);
         let (work, cluster, (units, all)) = (self.work, self.cluster, units);
-        let ferried = if self.follows() {
+        let remote_result = if self.follows() {
             let workers =
                 WorkerCount { units: all, host: pleach_runtime::host(), names: names.to_vec() };
             let assignments = &self.assignments;
@@ -89,21 +89,21 @@ impl<'a> LoopProcesses<'a> {
             let first = names.len() - 1;
             LoopCoordinator { share, work, cluster, units, all, first, start }.keep()?
         };
-        if ferried.complete != Some(false) {
+        if remote_result.complete != Some(false) {
             std::mem::forget(guard);
         }
-        if self.follows() && ferried.complete == Some(true) {
+        if self.follows() && remote_result.complete == Some(true) {
             share.end_feeding();
         }
-        Ok(ferried)
+        Ok(remote_result)
     }
 
     /// Tells the root what each unit did in a loop that has come to its end.
-    pub fn tell(&self, deeds: Vec<TakerReport>) {
+    pub fn tell(&self, reports: Vec<TakerReport>) {
         if !self.follows() {
             return;
         }
         let at = self.cluster.sequence().at.saturating_sub(1);
-        say(&mut self.cluster.session(), 0, at, What::Did(deeds));
+        say(&mut self.cluster.session(), 0, at, What::UnitReports(reports));
     }
 }

@@ -1,6 +1,6 @@
 //! [`LoopWorker`]: a loop's part in a process that follows the root: ranges come in, and results go out.
 
-use super::super::share::{LoopQueue, UnitsOf};
+use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::{Assignments, in_pieces};
 use super::message::{What, WorkerCount};
 use super::orders::{hear, say};
@@ -31,7 +31,7 @@ impl LoopWorker<'_> {
         let session = &mut *self.cluster.session();
         let at = self.cluster.sequence().at;
         say(session, 0, at, What::Ready(self.workers.clone()));
-        let mut told = Instant::now();
+        let mut last_sent = Instant::now();
         loop {
             while let Some(word) = hear(session)? {
                 // What was said about an earlier loop does not matter any more.
@@ -63,11 +63,11 @@ impl LoopWorker<'_> {
             }
             for (number, rows) in self.assignments.finished() {
                 self.deliver(session, at, (number, rows));
-                told = Instant::now();
+                last_sent = Instant::now();
             }
-            if told.elapsed() > ALIVE {
+            if last_sent.elapsed() > ALIVE {
                 say(session, 0, at, What::Alive);
-                told = Instant::now();
+                last_sent = Instant::now();
             }
             self.cluster.rest(session, ALIVE);
         }

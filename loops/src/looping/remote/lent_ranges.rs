@@ -7,18 +7,18 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default)]
 pub(super) struct LentRanges {
     /// In the order in which they were handed out.
-    open: VecDeque<Loan>,
+    open: VecDeque<LentRange>,
     /// Those that are done, if their results stay where they are.
     kept: Option<Vec<Range<u32>>>,
 }
 
 /// A range that was handed out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Loan {
+pub(super) struct LentRange {
     pub number: u32,
     pub rows: Range<u32>,
     /// Results of all rows before this one are here.
-    came: u32,
+    rows_here: u32,
 }
 
 /// What results mean.
@@ -45,28 +45,29 @@ impl LentRanges {
 
     /// Hands out a range.
     pub fn lend(&mut self, number: u32, rows: Range<u32>) {
-        self.open.push_back(Loan { number, came: rows.start, rows });
+        self.open.push_back(LentRange { number, rows_here: rows.start, rows });
     }
 
     /// What results of these rows mean that come under this number.
     pub fn expects(&self, number: u32, rows: &Range<u32>) -> ReturnedRange {
-        let Some(loan) = self.open.iter().find(|loan| loan.number == number) else {
+        let Some(lent_range) = self.open.iter().find(|lent_range| lent_range.number == number)
+        else {
             return ReturnedRange::Late;
         };
-        if rows.start != loan.came || rows.end > loan.rows.end || rows.is_empty() {
+        if rows.start != lent_range.rows_here || rows.end > lent_range.rows.end || rows.is_empty() {
             return ReturnedRange::Wrong;
         }
         ReturnedRange::Good
     }
 
     /// Results that were expected are here. Returns whether they are the last of their range.
-    pub fn came(&mut self, number: u32, rows: &Range<u32>) -> bool {
-        let Some(at) = self.open.iter().position(|loan| loan.number == number) else {
+    pub fn add_results(&mut self, number: u32, rows: &Range<u32>) -> bool {
+        let Some(at) = self.open.iter().position(|lent_range| lent_range.number == number) else {
             return false;
         };
-        let loan = &mut self.open[at];
-        loan.came = rows.end;
-        let last = loan.came == loan.rows.end;
+        let lent_range = &mut self.open[at];
+        lent_range.rows_here = rows.end;
+        let last = lent_range.rows_here == lent_range.rows.end;
         if last {
             self.open.remove(at);
         }
@@ -78,8 +79,11 @@ impl LentRanges {
 
     /// Takes back what has not come, and what has to be done again: this many rows.
     pub fn take_back(&mut self) -> (Vec<Range<u32>>, u32) {
-        let mut rows: Vec<Range<u32>> =
-            self.open.drain(..).map(|loan| loan.came..loan.rows.end).collect();
+        let mut rows: Vec<Range<u32>> = self
+            .open
+            .drain(..)
+            .map(|lent_range| lent_range.rows_here..lent_range.rows.end)
+            .collect();
         let lost = self.kept.as_mut().map(std::mem::take).unwrap_or_default();
         let undone = lost.iter().map(|rows| rows.end - rows.start).sum();
         rows.extend(lost);
@@ -94,7 +98,7 @@ mod tests {
     fn come(lent: &mut LentRanges, number: u32, rows: Range<u32>) -> ReturnedRange {
         let means = lent.expects(number, &rows);
         if means == ReturnedRange::Good {
-            lent.came(number, &rows);
+            lent.add_results(number, &rows);
         }
         means
     }
@@ -121,8 +125,8 @@ mod tests {
         for rows in [4..10, 6..10, 5..11, 5..5] {
             assert_eq!(lent.expects(1, &rows), ReturnedRange::Wrong, "{rows:?}");
         }
-        assert!(!lent.came(1, &(5..7)));
-        assert!(lent.came(1, &(7..10)));
+        assert!(!lent.add_results(1, &(5..7)));
+        assert!(lent.add_results(1, &(7..10)));
     }
 
     #[test]
@@ -139,7 +143,7 @@ mod tests {
         let mut lent = LentRanges::that_stay();
         lent.lend(1, 0..3);
         lent.lend(2, 3..9);
-        assert!(lent.came(1, &(0..3)));
+        assert!(lent.add_results(1, &(0..3)));
         assert_eq!(lent.take_back(), (vec![3..9, 0..3], 3));
         assert_eq!(lent.take_back(), (vec![], 0));
     }

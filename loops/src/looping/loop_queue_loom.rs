@@ -1,6 +1,6 @@
 //! All interleavings of those who share a small loop.
 
-use super::share::{Hooks, LoopQueue, Takers};
+use super::loop_queue::{Hooks, LoopQueue, Takers};
 use super::sizes::Sizes;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread::spawn;

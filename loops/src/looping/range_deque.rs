@@ -1,4 +1,4 @@
-//! [`BothEnds`]: a row of units that some take from the front and others from the back, without a lock.
+//! [`RangeDeque`]: a row of units that some take from the front and others from the back, without a lock.
 
 use pleach_runtime::sync::{AtomicU64, Ordering};
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 /// other.
 ///
 /// A take tells nothing of other memory: what takers share they share by other means.
-pub struct BothEnds(AtomicU64);
+pub struct RangeDeque(AtomicU64);
 
 fn word(units: &Range<u32>) -> u64 {
     u64::from(units.end) << 32 | u64::from(units.start)
@@ -17,7 +17,7 @@ fn range(word: u64) -> Range<u32> {
     word as u32..(word >> 32) as u32
 }
 
-impl BothEnds {
+impl RangeDeque {
     /// A row of this many units.
     #[must_use]
     pub fn new(units: u32) -> Self {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_ends_meet_and_never_pass() {
-        let row = BothEnds::new(10);
+        let row = RangeDeque::new(10);
         assert_eq!(row.front(|_| 3), Some(0..3));
         assert_eq!(row.back(|_| 4), Some(6..10));
         assert_eq!(row.front(|_| 0), None);
@@ -85,14 +85,14 @@ mod tests {
         assert_eq!(row.back(|left| left.end - left.start - 1), Some(4..6));
         assert_eq!(row.front(|_| u32::MAX), Some(3..4));
         assert_eq!((row.front(|_| 1), row.back(|_| 1), row.close()), (None, None, None));
-        let most = BothEnds::new(u32::MAX);
+        let most = RangeDeque::new(u32::MAX);
         assert_eq!(most.back(|_| u32::MAX - 1), Some(1..u32::MAX));
         assert_eq!(most.close(), Some(0..1));
     }
 
     #[test]
     fn many_takers_get_each_unit_once() {
-        let row = &BothEnds::new(100_000);
+        let row = &RangeDeque::new(100_000);
         let takers = |front: bool| {
             move || {
                 let size = |_: &Range<u32>| 3;
@@ -118,8 +118,8 @@ mod loom_tests {
     #[test]
     fn no_unit_is_lost_or_taken_twice() {
         loom::model(|| {
-            let row = Arc::new(BothEnds::new(3));
-            let taker = |row: Arc<BothEnds>, front: bool| {
+            let row = Arc::new(RangeDeque::new(3));
+            let taker = |row: Arc<RangeDeque>, front: bool| {
                 let size = |_: &Range<u32>| 2;
                 loom::thread::spawn(move || if front { row.front(size) } else { row.back(size) })
             };

@@ -1,6 +1,6 @@
-//! [`Hands`]: a thread that runs ranges of a loop, and what it notes of itself.
+//! [`LoopThread`]: a thread that runs ranges of a loop, and what it notes of itself.
 
-use super::share::LoopQueue;
+use super::loop_queue::LoopQueue;
 use crate::looping::contract::Loop;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ pub(super) fn stands_for(row: &Range<u32>, grain: usize, units: usize) -> Range<
 }
 
 /// A thread that runs ranges of a loop.
-pub(super) struct Hands<'a, L: Loop> {
+pub(super) struct LoopThread<'a, L: Loop> {
     pub share: &'a LoopQueue<'a>,
     pub work: &'a L,
     /// Units of the loop for each unit in the row.
@@ -54,7 +54,7 @@ pub(super) struct Hands<'a, L: Loop> {
     pub slow: f64,
 }
 
-impl<L: Loop> Hands<'_, L> {
+impl<L: Loop> LoopThread<'_, L> {
     /// The units of the loop that units of the row stand for.
     pub fn units(&self, row: &Range<u32>) -> Range<usize> {
         stands_for(row, self.grain, self.work.units())

@@ -1,8 +1,8 @@
 //! [`LoopQueue`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
 
-use super::both_ends::BothEnds;
-use super::seen::TakerProgress;
+use super::range_deque::RangeDeque;
 use super::sizes::{Rates, Sizes, TakerKind, boundaries, nearest};
+use super::taker_progress::TakerProgress;
 use pleach_runtime::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 
 /// A loop's units, its cost, and how they are shared.
 pub(super) struct LoopQueue<'a> {
-    row: BothEnds,
+    row: RangeDeque,
     cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
     /// The cost of all units.
     whole: f64,
@@ -20,7 +20,7 @@ pub(super) struct LoopQueue<'a> {
     ends: Vec<u32>,
     rates: Rates,
     takers: Takers,
-    aside: Mutex<TakersState>,
+    state: Mutex<TakersState>,
     changed: Condvar,
     /// Whether something was given back, so that it pays to look.
     returned: AtomicBool,
@@ -103,14 +103,14 @@ impl<'a> LoopQueue<'a> {
         let rates = Rates::new(takers.all());
         let first_site = takers.threads + takers.devices;
         (first_site..takers.all()).for_each(|site| rates.miss(site));
-        let aside = TakersState {
+        let state = TakersState {
             waiting: takers.sites,
             returned: VecDeque::new(),
             devices: takers.devices,
             open: false,
         };
         Self {
-            row: BothEnds::new(in_row),
+            row: RangeDeque::new(in_row),
             cost_before,
             whole: cost_before(units),
             units,
@@ -118,7 +118,7 @@ impl<'a> LoopQueue<'a> {
             ends,
             rates,
             takers,
-            aside: Mutex::new(aside),
+            state: Mutex::new(state),
             changed: Condvar::new(),
             returned: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
@@ -132,14 +132,14 @@ impl<'a> LoopQueue<'a> {
     /// The same with somebody who is told what happens.
     pub fn with(self, hooks: Option<Hooks<'a>>) -> Self {
         // The one that is told ends it, too.
-        lock(&self.aside).open = hooks.is_some();
+        lock(&self.state).open = hooks.is_some();
         Self { hooks, ..self }
     }
 
     /// The same, but the units come from a site, range by range: see [`LoopQueue::hand_out`].
     pub fn fed(self) -> Self {
-        lock(&self.aside).waiting -= 1;
-        Self { row: BothEnds::new(0), fed: AtomicBool::new(true), ..self }
+        lock(&self.state).waiting -= 1;
+        Self { row: RangeDeque::new(0), fed: AtomicBool::new(true), ..self }
     }
 
     /// Tells all who wait or want to know.
@@ -173,7 +173,7 @@ impl<'a> LoopQueue<'a> {
     /// Nobody takes any more.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
-        let _aside = lock(&self.aside);
+        let _state = lock(&self.state);
         self.tell();
     }
 
@@ -221,16 +221,16 @@ impl<'a> LoopQueue<'a> {
         };
         let returned = || self.returned.load(Ordering::Relaxed);
         taken
-            .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.aside), me, last))?)
+            .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.state), me, last))?)
     }
 
     /// A part of what was given back first.
-    fn take_returned(&self, aside: &mut TakersState, me: usize, last: f64) -> Option<Range<u32>> {
-        let all: f64 = aside.returned.iter().map(|range| self.cost(range)).sum();
-        let first = aside.returned.front_mut()?;
+    fn take_returned(&self, state: &mut TakersState, me: usize, last: f64) -> Option<Range<u32>> {
+        let all: f64 = state.returned.iter().map(|range| self.cost(range)).sum();
+        let first = state.returned.front_mut()?;
         let left = first.end - first.start;
         // A taker that is left alone with it does it, however slow.
-        let least = u32::from(aside.waiting == self.takers.all());
+        let least = u32::from(state.waiting == self.takers.all());
         let kind = self.takers.kind(me);
         let size = self.size(me, kind, last, (first, all)).clamp(least, left);
         let cut = match kind {
@@ -242,8 +242,8 @@ impl<'a> LoopQueue<'a> {
             TakerKind::Device | TakerKind::Site => first.end = cut.start,
         }
         if left == size {
-            aside.returned.pop_front();
-            self.returned.store(!aside.returned.is_empty(), Ordering::Relaxed);
+            state.returned.pop_front();
+            self.returned.store(!state.returned.is_empty(), Ordering::Relaxed);
         }
         (!cut.is_empty()).then_some(cut)
     }
@@ -275,8 +275,8 @@ impl<'a> LoopQueue<'a> {
         if let Some(range) = self.try_next(me, last) {
             return Some(range);
         }
-        let mut aside = lock(&self.aside);
-        aside.waiting += 1;
+        let mut state = lock(&self.state);
+        state.waiting += 1;
         if let Some(hooks) = self.hooks {
             (hooks.changed)();
         }
@@ -284,19 +284,19 @@ impl<'a> LoopQueue<'a> {
             if self.is_stopped() {
                 return None;
             }
-            let alone = aside.waiting == self.takers.all();
-            let range = self.take_returned(&mut aside, me, last);
+            let alone = state.waiting == self.takers.all();
+            let range = self.take_returned(&mut state, me, last);
             let range = range.or_else(|| alone.then(|| self.row.front(|_| 1)).flatten());
             if range.is_some() {
-                aside.waiting -= 1;
+                state.waiting -= 1;
                 return range;
             }
             let left = !self.row.left().is_empty();
-            if !aside.open && (alone || !left && aside.devices == 0) {
+            if !state.open && (alone || !left && state.devices == 0) {
                 self.changed.notify_all();
                 return None;
             }
-            aside = self.changed.wait(aside).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -306,7 +306,7 @@ impl<'a> LoopQueue<'a> {
             return None;
         }
         // It counts as busy before anything is taken: else others could think that all is done.
-        lock(&self.aside).waiting -= 1;
+        lock(&self.state).waiting -= 1;
         let range = self.try_next(site, self.whole);
         if range.is_none() {
             self.rest();
@@ -316,7 +316,7 @@ impl<'a> LoopQueue<'a> {
 
     /// A site has nothing to do any more.
     pub fn rest(&self) {
-        lock(&self.aside).waiting += 1;
+        lock(&self.state).waiting += 1;
         self.changed.notify_all();
     }
 
@@ -339,36 +339,36 @@ impl<'a> LoopQueue<'a> {
 
     /// Ranges for any free taker.
     pub fn hand_out(&self, ranges: impl IntoIterator<Item = Range<u32>>) {
-        let mut aside = lock(&self.aside);
-        self.put_aside(&mut aside, ranges);
+        let mut state = lock(&self.state);
+        self.put_back(&mut state, ranges);
         self.tell();
     }
 
-    fn put_aside(&self, aside: &mut TakersState, ranges: impl IntoIterator<Item = Range<u32>>) {
-        aside.returned.extend(ranges.into_iter().filter(|range| !range.is_empty()));
-        self.returned.store(!aside.returned.is_empty(), Ordering::Relaxed);
+    fn put_back(&self, state: &mut TakersState, ranges: impl IntoIterator<Item = Range<u32>>) {
+        state.returned.extend(ranges.into_iter().filter(|range| !range.is_empty()));
+        self.returned.store(!state.returned.is_empty(), Ordering::Relaxed);
     }
 
     /// Ends the loop if nobody has anything to do: nothing comes from other processes any more. Returns whether it has
     /// ended.
     pub fn close(&self) -> bool {
-        let mut aside = lock(&self.aside);
-        let nothing = aside.returned.is_empty() && self.row.left().is_empty();
-        if self.is_stopped() || nothing && aside.waiting == self.takers.all() {
-            aside.open = false;
+        let mut state = lock(&self.state);
+        let nothing = state.returned.is_empty() && self.row.left().is_empty();
+        if self.is_stopped() || nothing && state.waiting == self.takers.all() {
+            state.open = false;
             self.changed.notify_all();
         }
-        !aside.open
+        !state.open
     }
 
     /// The site that feeds this loop has nothing more for it.
     pub fn end_feeding(&self) {
         self.fed.store(false, Ordering::Relaxed);
-        let mut aside = lock(&self.aside);
+        let mut state = lock(&self.state);
         // Others have done what this process still had.
-        aside.returned.clear();
+        state.returned.clear();
         self.returned.store(false, Ordering::Relaxed);
-        (aside.waiting, aside.open) = (aside.waiting + 1, false);
+        (state.waiting, state.open) = (state.waiting + 1, false);
         self.changed.notify_all();
     }
 
@@ -376,9 +376,9 @@ impl<'a> LoopQueue<'a> {
     pub fn give_back(&self, me: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.forget(me);
         self.seen[me].drop_all();
-        let mut aside = lock(&self.aside);
-        self.put_aside(&mut aside, ranges);
-        aside.devices -= 1;
+        let mut state = lock(&self.state);
+        self.put_back(&mut state, ranges);
+        state.devices -= 1;
         self.tell();
     }
 
@@ -390,10 +390,10 @@ impl<'a> LoopQueue<'a> {
 
     /// A device cannot be used: it takes nothing, and what a static split has for it is for others.
     pub fn leave(&self, me: usize) {
-        let mut aside = lock(&self.aside);
-        self.put_aside(&mut aside, self.own(me));
-        aside.devices -= 1;
-        aside.waiting += 1;
+        let mut state = lock(&self.state);
+        self.put_back(&mut state, self.own(me));
+        state.devices -= 1;
+        state.waiting += 1;
         self.tell();
     }
 
@@ -405,9 +405,9 @@ impl<'a> LoopQueue<'a> {
 
 /// Stops a loop if its owner unwinds.
 #[cfg_attr(loom, allow(dead_code))]
-pub(super) struct StopShareOnDrop<'a>(pub &'a LoopQueue<'a>);
+pub(super) struct StopQueueOnDrop<'a>(pub &'a LoopQueue<'a>);
 
-impl Drop for StopShareOnDrop<'_> {
+impl Drop for StopQueueOnDrop<'_> {
     fn drop(&mut self) {
         self.0.stop();
     }
