@@ -4,7 +4,7 @@
 use super::chance::{exponential, mix};
 use super::checker::Checker;
 use super::cluster_state::{
-    ClusterState, LETTER, Letter, NEVER, SNAPSHOT, Stretch, TURN, Unit, WAKE,
+    ClusterState, MESSAGE, NEVER, SNAPSHOT, SimMessage, Stretch, TURN, Unit, WAKE,
 };
 use super::figures::Figures;
 use super::load::{Hand, Load, WorkDone};
@@ -104,7 +104,7 @@ impl<'a, L: Load> World<'a, L> {
                 .zip(&hosts)
                 .map(unit)
                 .collect(),
-            letters: Vec::new(),
+            messages: Vec::new(),
             empty: Vec::new(),
             checker: Checker::new(&tree),
             count: peers.into(),
@@ -145,7 +145,7 @@ impl<'a, L: Load> World<'a, L> {
             let which = (what >> 2) as u32;
             let unit = self.state.units.get(which as usize);
             let happened = match what & 3 {
-                LETTER => self.arrive(which, now_ns),
+                MESSAGE => self.arrive(which, now_ns),
                 TURN if unit.is_some_and(|unit| unit.turn_ns == now_ns) => self.turn(which, now_ns),
                 WAKE if unit.is_some_and(|unit| unit.wake_ns == now_ns) => {
                     self.attend(which, now_ns)
@@ -160,10 +160,10 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn close(self) -> Result<Figures, String> {
-        let ClusterState { load, units, letters, mut checker, .. } = self.state;
-        let waiting = letters.iter().flatten().find(|letter| !letter.message.is_talk());
-        if let Some(letter) = waiting {
-            return Err(format!("{:?} is still on its way at the end", letter.message));
+        let ClusterState { load, units, messages, mut checker, .. } = self.state;
+        let waiting = messages.iter().flatten().find(|in_flight| !in_flight.message.is_talk());
+        if let Some(in_flight) = waiting {
+            return Err(format!("{:?} is still on its way at the end", in_flight.message));
         }
         let mut done = WorkDone::default();
         for unit in &units {
@@ -177,20 +177,20 @@ impl<'a, L: Load> World<'a, L> {
         checker.close(done, scores, kept, load)
     }
 
-    fn arrive(&mut self, letter: u32, now_ns: u64) -> Result<(), String> {
-        let Some(Letter { to, message, .. }) = &self.state.letters[letter as usize] else {
-            return Err("an empty letter arrived".into());
+    fn arrive(&mut self, in_flight: u32, now_ns: u64) -> Result<(), String> {
+        let Some(SimMessage { to, message, .. }) = &self.state.messages[in_flight as usize] else {
+            return Err("an empty message arrived".into());
         };
         let to = *to;
         if self.hosts[to as usize].peer().finished() {
             if !message.is_talk() {
                 return Err(format!("{message:?} reached peer {to}, which knows of the end"));
             }
-            self.state.take_letter(letter);
+            self.state.take_message(in_flight);
             return Ok(());
         }
         let unit = &mut self.state.units[to as usize];
-        unit.mail.push_back(letter);
+        unit.mail.push_back(in_flight);
         let longest = &mut self.state.checker.figures.longest_mail;
         *longest = unit.mail.len().max(*longest);
         self.attend(to, now_ns)
@@ -231,9 +231,9 @@ impl<'a, L: Load> World<'a, L> {
         } else if let Some(stretch) = unit.stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(letter) = self.state.units[me as usize].mail.pop_front() {
+        while let Some(in_flight) = self.state.units[me as usize].mail.pop_front() {
             now_ns += self.cluster.machine.handle_ns;
-            self.read(me, letter, now_ns)?;
+            self.read(me, in_flight, now_ns)?;
         }
         let unit = &mut self.state.units[me as usize];
         if unit.wake_ns <= now_ns {
@@ -301,9 +301,10 @@ impl<'a, L: Load> World<'a, L> {
         self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)
     }
 
-    fn read(&mut self, me: PeerId, letter: u32, now_ns: u64) -> Result<(), String> {
-        let Some(Letter { from, message, work, .. }) = self.state.take_letter(letter) else {
-            return Err("an empty letter was read".into());
+    fn read(&mut self, me: PeerId, in_flight: u32, now_ns: u64) -> Result<(), String> {
+        let Some(SimMessage { from, message, work, .. }) = self.state.take_message(in_flight)
+        else {
+            return Err("an empty message was read".into());
         };
         self.state.checker.figures.handling_ns += self.cluster.machine.handle_ns;
         if self.hosts[me as usize].peer().finished() && !message.is_talk() {

@@ -1,7 +1,7 @@
 //! [`ClusterState`]: a simulated cluster without its peers: the units, their mail, and the events to come.
 
 use super::checker::Checker;
-use super::load::{Load, Ran};
+use super::load::{Load, WorkResult};
 use super::machine::Clock;
 use super::network::Traffic;
 use super::queue::Queue;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A message on its way or waiting to be read.
-pub(super) struct Letter {
+pub(super) struct SimMessage {
     pub from: PeerId,
     pub to: PeerId,
     pub message: Message,
@@ -23,7 +23,7 @@ pub(super) struct Stretch {
     pub since_ns: u64,
     pub until_ns: u64,
     /// What it brings, where that is known already; otherwise what it will cost.
-    pub result: Result<Ran, u64>,
+    pub result: Result<WorkResult, u64>,
 }
 
 /// One unit without its peer.
@@ -47,7 +47,7 @@ pub(super) struct Unit<H> {
 pub(super) const NEVER: u64 = u64::MAX;
 
 /// What a word in the queue means: its last two bits tell which of these, the others which one.
-pub(super) const LETTER: u64 = 0;
+pub(super) const MESSAGE: u64 = 0;
 pub(super) const TURN: u64 = 1;
 pub(super) const WAKE: u64 = 2;
 pub(super) const SNAPSHOT: u64 = 3;
@@ -60,8 +60,8 @@ pub(super) struct ClusterState<'a, L: Load> {
     pub queue: Queue,
     pub traffic: Traffic<'a>,
     pub units: Vec<Unit<L::Hand>>,
-    pub letters: Vec<Option<Letter>>,
-    /// Places in `letters` that are empty.
+    pub messages: Vec<Option<SimMessage>>,
+    /// Places in `messages` that are empty.
     pub empty: Vec<u32>,
     pub checker: Checker,
     /// The counter that all peers share.
@@ -81,12 +81,12 @@ impl<L: Load> ClusterState<'_, L> {
         self.queue.push(at_ns, u64::from(me) << 2 | WAKE);
     }
 
-    pub fn take_letter(&mut self, letter: u32) -> Option<Letter> {
-        self.empty.push(letter);
-        self.letters[letter as usize].take()
+    pub fn take_message(&mut self, in_flight: u32) -> Option<SimMessage> {
+        self.empty.push(in_flight);
+        self.messages[in_flight as usize].take()
     }
 
-    /// Puts a letter on its way.
+    /// Puts a message on its way.
     pub fn post(
         &mut self,
         from: PeerId,
@@ -99,14 +99,14 @@ impl<L: Load> ClusterState<'_, L> {
         let bytes = self.message_bytes + work_bytes;
         self.checker.on_send(from, &message, bytes, work_bytes);
         let at_ns = self.traffic.send(from, to, bytes, now_ns);
-        let letter = Some(Letter { from, to, message, work });
+        let in_flight = Some(SimMessage { from, to, message, work });
         let place = if let Some(place) = self.empty.pop() {
-            self.letters[place as usize] = letter;
+            self.messages[place as usize] = in_flight;
             place
         } else {
-            self.letters.push(letter);
-            self.letters.len() as u32 - 1
+            self.messages.push(in_flight);
+            self.messages.len() as u32 - 1
         };
-        self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
+        self.queue.push(at_ns, u64::from(place) << 2 | MESSAGE);
     }
 }

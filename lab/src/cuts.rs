@@ -1,6 +1,6 @@
-//! [`Cuts`]: the snapshot that is being taken of a room, and whether it holds every unit once.
+//! [`Cuts`]: the snapshot that is being taken of a model, and whether it holds every unit once.
 
-use super::pile::{Account, Set};
+use super::work_set::{Account, Set};
 use pleach_core::steal::{OnTheWay, PeerId, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
 

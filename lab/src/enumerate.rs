@@ -1,9 +1,9 @@
 //! Every schedule of a few peers with a few units of work: each state is visited once.
 
-use super::late_room::Strips;
-use super::pile::Pile;
-use super::prints::{Prints, fingerprint};
-use super::room::{Heaps, Move, Room, Scripted};
+use super::fingerprints::{FingerprintMap, fingerprint};
+use super::late_model::RunModel;
+use super::model::{Model, Move, Scripted, SetModel};
+use super::work_set::WorkSet;
 use pleach_core::steal::Policy;
 
 /// What an enumeration has seen.
@@ -38,11 +38,11 @@ pub fn every_schedule(
     policy: Policy,
 ) -> Result<Seen, String> {
     if policy.is_late() {
-        return explore(Strips::new(peers, units, policy));
+        return explore(RunModel::new(peers, units, policy));
     }
-    let mut room = Heaps::new(peers, units, policy);
-    room.state.cuts.left = snapshots;
-    explore(room)
+    let mut model = SetModel::new(peers, units, policy);
+    model.state.cuts.left = snapshots;
+    explore(model)
 }
 
 /// The same without snapshots, with a fraction of the states: answers that leave nothing to choose arrive
@@ -51,43 +51,43 @@ pub fn every_schedule(
 /// # Errors
 /// As [`every_schedule`].
 pub fn every_schedule_reduced(peers: u32, units: u8, policy: Policy) -> Result<Seen, String> {
-    let mut room = Heaps::new(peers, units, policy);
-    room.state.eager = true;
-    explore(room)
+    let mut model = SetModel::new(peers, units, policy);
+    model.state.eager = true;
+    explore(model)
 }
 
 /// A state on the current path, and what is still to be tried from it.
 struct Frame<P> {
-    room: Room<P>,
+    model: Model<P>,
     print: u64,
     moves: Vec<Move>,
     chooser: Scripted,
 }
 
-impl<P: Pile> Frame<P> {
-    fn new(room: Room<P>, print: u64) -> Self {
-        let moves = room.moves();
-        Self { room, print, moves, chooser: Scripted::default() }
+impl<P: WorkSet> Frame<P> {
+    fn new(model: Model<P>, print: u64) -> Self {
+        let moves = model.moves();
+        Self { model, print, moves, chooser: Scripted::default() }
     }
 
     /// The next state, by the next move or the next choice within it.
-    fn next(&mut self) -> Option<Result<Room<P>, String>> {
+    fn next(&mut self) -> Option<Result<Model<P>, String>> {
         let what = *self.moves.last()?;
-        let mut room = self.room.clone();
-        let played = room.play(what, &mut self.chooser);
+        let mut model = self.model.clone();
+        let played = model.play(what, &mut self.chooser);
         self.chooser.choice += 1;
         if self.chooser.choice >= self.chooser.options {
             self.chooser = Scripted::default();
             self.moves.pop();
         }
-        Some(played.map(|()| room))
+        Some(played.map(|()| model))
     }
 }
 
-pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
+pub(super) fn explore<P: WorkSet>(start: Model<P>) -> Result<Seen, String> {
     let mut seen = Seen::default();
     // Fingerprint to whether the state is on the current path.
-    let mut visited: Prints<bool> = Prints::default();
+    let mut visited: FingerprintMap<bool> = FingerprintMap::default();
     let print = fingerprint(&start);
     visited.insert(print, true);
     let mut path = vec![Frame::new(start, print)];
@@ -111,7 +111,7 @@ pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
         let over = next.over();
         let frame = Frame::new(next, print);
         seen.longest = seen.longest.max(path.len());
-        seen.longest_queue = seen.longest_queue.max(frame.room.longest_queue());
+        seen.longest_queue = seen.longest_queue.max(frame.model.longest_queue());
         match over {
             Ok(true) => seen.ends += 1,
             Ok(false) if frame.moves.is_empty() => {
@@ -128,8 +128,8 @@ pub(super) fn explore<P: Pile>(start: Room<P>) -> Result<Seen, String> {
 }
 
 /// The state at the end of the path, for the engineer who has to find the fault.
-fn story<P: Pile>(path: &[Frame<P>]) -> String {
-    let state = path.last().map(|frame| format!("{:#?}", frame.room)).unwrap_or_default();
+fn story<P: WorkSet>(path: &[Frame<P>]) -> String {
+    let state = path.last().map(|frame| format!("{:#?}", frame.model)).unwrap_or_default();
     format!("after {} moves, in {state}", path.len())
 }
 

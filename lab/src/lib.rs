@@ -9,23 +9,21 @@ mod cuts;
 #[cfg(feature = "faults")]
 pub mod enumerate;
 pub mod figures;
+#[cfg(feature = "faults")]
+mod fingerprints;
 mod late;
 #[cfg(feature = "faults")]
-mod late_room;
+mod late_model;
 #[cfg(feature = "faults")]
 pub mod lease;
 pub mod load;
 pub mod machine;
+#[cfg(feature = "faults")]
+mod model;
 pub mod network;
-#[cfg(feature = "faults")]
-mod pile;
-#[cfg(feature = "faults")]
-mod prints;
 mod queue;
 pub mod random_cluster;
 pub mod recorded;
-#[cfg(feature = "faults")]
-mod room;
 pub mod sites;
 pub mod spans;
 #[cfg(test)]
@@ -33,3 +31,5 @@ mod tests;
 mod unit_effects;
 #[cfg(feature = "faults")]
 pub mod walk;
+#[cfg(feature = "faults")]
+mod work_set;

@@ -7,7 +7,7 @@ use pleach_core::search::work::{Malformed, Work};
 
 /// What a stretch of work brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Ran {
+pub struct WorkResult {
     /// What it cost: the time it takes at speed 1.
     pub cost_ns: u64,
     /// Nodes explored.
@@ -31,10 +31,10 @@ pub trait Hand {
     fn ahead_ns(&self) -> Option<u64>;
 
     /// Works for about this cost, less if the work ends or a solution is found.
-    fn run(&mut self, cost_ns: u64) -> Ran;
+    fn run(&mut self, cost_ns: u64) -> WorkResult;
 
     /// Explores from the top down to a depth, where that can be done.
-    fn seed(&mut self, _depth: u32) -> Option<Ran> {
+    fn seed(&mut self, _depth: u32) -> Option<WorkResult> {
         None
     }
 
@@ -66,7 +66,7 @@ pub struct WorkDone {
     /// What was counted.
     pub counts: Counts,
     /// Which units were done, where units have numbers.
-    pub which: Which,
+    pub which: UnitChecksum,
 }
 
 impl WorkDone {
@@ -80,7 +80,7 @@ impl WorkDone {
     /// What was done without this; `None` if less was done.
     #[must_use]
     pub fn without(&self, other: &WorkDone) -> Option<WorkDone> {
-        let which = Which {
+        let which = UnitChecksum {
             sum: self.which.sum.wrapping_sub(other.which.sum),
             squares: self.which.squares.wrapping_sub(other.which.squares),
         };
@@ -91,12 +91,12 @@ impl WorkDone {
 /// The sum of the numbers of some units, and that of their squares: a unit lost and another one done
 /// twice do not cancel out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Which {
+pub struct UnitChecksum {
     sum: u128,
     squares: u128,
 }
 
-impl Which {
+impl UnitChecksum {
     /// Adds the units from one number to before another, both of 2^40 at most.
     pub fn add(&mut self, from: u64, to: u64) {
         let below = |n: u64| {
@@ -141,12 +141,12 @@ pub struct Search<'p> {
     /// Whether the nodes depend on the schedule.
     varies: bool,
     /// What a single explorer finds.
-    alone: Option<Alone>,
+    alone: Option<SoloResult>,
 }
 
 /// What a single explorer finds.
 #[derive(Clone, Copy, Debug)]
-struct Alone {
+struct SoloResult {
     counts: Counts,
     best: i64,
     cost_ns: u64,
@@ -182,12 +182,12 @@ impl<'p> Search<'p> {
             best = progress.found.map_or(best, |found| found.score.min(best));
         }
         let done = explorer.size() == 0.0;
-        self.alone = done.then_some(Alone { counts, best, cost_ns: nodes * self.node_ns });
+        self.alone = done.then_some(SoloResult { counts, best, cost_ns: nodes * self.node_ns });
         done
     }
 
     /// Whether the nodes are the same in any order of exploring.
-    fn same_nodes(&self, alone: &Alone) -> bool {
+    fn same_nodes(&self, alone: &SoloResult) -> bool {
         !self.varies && (self.problem.goal() == Goal::Count || alone.best == self.start)
     }
 }
@@ -215,18 +215,18 @@ impl<'p> Load for Search<'p> {
 
     fn check(&self, done: &WorkDone, best: i64, open: &[Work]) -> Result<(), String> {
         let Some(alone) = self.alone else { return Ok(()) };
-        let mut seat = self.hand();
-        seat.beat(best);
+        let mut last_hand = self.hand();
+        last_hand.beat(best);
         for piece in open {
-            seat.put(&piece.bytes).map_err(|why| format!("a piece cannot be read: {why}"))?;
+            last_hand.put(&piece.bytes).map_err(|why| format!("a piece cannot be read: {why}"))?;
         }
-        while seat.size() > 0.0 {
-            seat.run(self.node_ns << 16);
+        while last_hand.size() > 0.0 {
+            last_hand.run(self.node_ns << 16);
         }
         let mut counts = done.counts;
-        counts.add(&seat.counts);
-        if seat.best != alone.best {
-            return Err(format!("a best score of {} instead of {}", seat.best, alone.best));
+        counts.add(&last_hand.counts);
+        if last_hand.best != alone.best {
+            return Err(format!("a best score of {} instead of {}", last_hand.best, alone.best));
         }
         let key = |counts: &Counts| (counts.branched, counts.bounded, counts.total);
         if self.same_nodes(&alone) && key(&counts) != key(&alone.counts) {
@@ -247,11 +247,11 @@ pub struct SearchHand<'p> {
 
 impl SearchHand<'_> {
     /// Adds up what was explored.
-    fn note(&mut self, progress: Progress) -> Ran {
+    fn note(&mut self, progress: Progress) -> WorkResult {
         self.counts.add(&progress.counts);
         let found = progress.found.map(|found| found.score);
         self.best = found.map_or(self.best, |score| score.min(self.best));
-        Ran { cost_ns: progress.used * self.node_ns, nodes: progress.used, found }
+        WorkResult { cost_ns: progress.used * self.node_ns, nodes: progress.used, found }
     }
 }
 
@@ -268,12 +268,12 @@ impl Hand for SearchHand<'_> {
         None
     }
 
-    fn run(&mut self, cost_ns: u64) -> Ran {
+    fn run(&mut self, cost_ns: u64) -> WorkResult {
         let progress = self.explorer.run((cost_ns / self.node_ns).max(1), self.best);
         self.note(progress)
     }
 
-    fn seed(&mut self, depth: u32) -> Option<Ran> {
+    fn seed(&mut self, depth: u32) -> Option<WorkResult> {
         let (top, own) = (self.problem.top()?, "an explorer takes its own work back");
         let work = self.explorer.drain();
         let seeded = top.seed(&work.bytes, depth, self.best, u64::MAX).expect(own);

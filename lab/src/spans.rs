@@ -2,7 +2,7 @@
 //! split exactly, with even or very uneven costs.
 
 use super::chance::{mix, unit};
-use super::load::{Hand, Load, Ran, Which, WorkDone};
+use super::load::{Hand, Load, UnitChecksum, WorkDone, WorkResult};
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::{Malformed, Pack, Reader, Work, portion};
 use std::collections::VecDeque;
@@ -134,7 +134,7 @@ impl Load for Spans {
             units: 0,
             begun_ns: 0,
             done: 0,
-            which: Which::default(),
+            which: UnitChecksum::default(),
             spent_ns: 0,
         }
     }
@@ -153,7 +153,7 @@ impl Load for Spans {
         put.map_err(|why| format!("a piece cannot be read: {why}"))?;
         let mut which = done.which;
         hand.spans.iter().for_each(|&(from, to)| which.add(from, to));
-        let mut all = Which::default();
+        let mut all = UnitChecksum::default();
         all.add(0, self.0.units);
         let units = done.counts.bounded + hand.units;
         if units != self.0.units {
@@ -177,7 +177,7 @@ pub struct Held {
     begun_ns: u64,
     done: u64,
     /// Which units are done.
-    which: Which,
+    which: UnitChecksum,
     /// The cost spent on all units.
     spent_ns: u64,
 }
@@ -208,7 +208,7 @@ impl Hand for Held {
         Some(all_ns - self.begun_ns)
     }
 
-    fn run(&mut self, cost_ns: u64) -> Ran {
+    fn run(&mut self, cost_ns: u64) -> WorkResult {
         let (mut left_ns, mut units) = (cost_ns, 0);
         while let Some(&(from, to)) = self.spans.front() {
             let start_ns = self.costs.before(from);
@@ -236,7 +236,7 @@ impl Hand for Held {
         let nodes_before = self.costs.nodes(self.spent_ns);
         self.spent_ns += cost_ns;
         let nodes = self.costs.nodes(self.spent_ns) - nodes_before;
-        Ran { cost_ns, nodes, found: None }
+        WorkResult { cost_ns, nodes, found: None }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

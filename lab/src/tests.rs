@@ -131,7 +131,7 @@ fn what_is_given_late_is_done_all_the_same() {
 }
 
 /// The checker finds all known faults of the protocol but two: ending after one wave, and waves
-/// without counts. These show so rarely that only random walks through small rooms find them.
+/// without counts. These show so rarely that only random walks through small models find them.
 #[test]
 fn mutants_are_caught() {
     for (mutant, said) in [

@@ -1,8 +1,8 @@
-//! Random schedules: rooms too large to be enumerated, each replayed from its seed.
+//! Random schedules: models too large to be enumerated, each replayed from its seed.
 
-use super::late_room::Strips;
-use super::pile::Pile;
-use super::room::{Heaps, Move, Room};
+use super::late_model::RunModel;
+use super::model::{Model, Move, SetModel};
+use super::work_set::WorkSet;
 use pleach_core::steal::{Chooser, Policy, SeededChooser};
 
 /// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work and find two
@@ -18,20 +18,20 @@ pub fn random_schedule(
     seed: u64,
 ) -> Result<usize, String> {
     if policy.is_late() {
-        return walk(Strips::new(peers, units, policy), seed);
+        return walk(RunModel::new(peers, units, policy), seed);
     }
-    let mut room = Heaps::new(peers, units, policy);
-    room.state.cuts.left = snapshots;
-    room.state.finds = vec![2, 1];
-    room.state.stubborn = seed.is_multiple_of(4);
-    walk(room, seed)
+    let mut model = SetModel::new(peers, units, policy);
+    model.state.cuts.left = snapshots;
+    model.state.finds = vec![2, 1];
+    model.state.stubborn = seed.is_multiple_of(4);
+    walk(model, seed)
 }
 
 /// Peers have very different speeds at working and at reading mail, drawn again for each schedule: chance
 /// alone rarely starves a peer for long, and most faults need just that.
-pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, String> {
+pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, String> {
     let mut chance = SeededChooser::new(seed, 0);
-    let n = room.hosts.len();
+    let n = model.hosts.len();
     let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
     let speed = |what: &Move| match *what {
         Move::Step(peer) => speeds[peer],
@@ -41,13 +41,13 @@ pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, Strin
         Move::Snapshot | Move::Find(..) => 1,
     };
     for length in 0.. {
-        if room.over()? {
+        if model.over()? {
             return Ok(length);
         }
-        let moves = room.moves();
+        let moves = model.moves();
         let total: u32 = moves.iter().map(speed).sum();
         if total == 0 {
-            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {room:#?}"));
+            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {model:#?}"));
         }
         let mut drawn = chance.choose(total);
         let chosen = moves.into_iter().find(|what| {
@@ -57,7 +57,9 @@ pub(super) fn walk<P: Pile>(mut room: Room<P>, seed: u64) -> Result<usize, Strin
             here
         });
         if let Some(what) = chosen {
-            room.play(what, &mut chance).map_err(|why| format!("{why}\nseed {seed}: {room:#?}"))?;
+            model
+                .play(what, &mut chance)
+                .map_err(|why| format!("{why}\nseed {seed}: {model:#?}"))?;
         }
     }
     unreachable!("the loop has no end of its own")

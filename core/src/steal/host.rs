@@ -1,4 +1,4 @@
-//! [`Host`]: the one interpreter of a peer's actions. Real runs, the simulator, and the rooms in which
+//! [`Host`]: the one interpreter of a peer's actions. Real runs, the simulator, and the models in which
 //! every schedule is enumerated all run this code, and differ only in their [`Effects`].
 
 use super::chooser::Chooser;

@@ -1,4 +1,4 @@
-//! Enumerations of small rooms, and the mutants they catch.
+//! Enumerations of small models, and the mutants they catch.
 
 use super::*;
 use crate::walk;
@@ -15,13 +15,13 @@ fn policy() -> Policy {
     policy
 }
 
-fn mutate<P: Pile>(room: &mut Room<P>, mutant: Mutant) {
-    room.hosts.iter_mut().for_each(|host| host.mutate(mutant));
+fn mutate<P: WorkSet>(model: &mut Model<P>, mutant: Mutant) {
+    model.hosts.iter_mut().for_each(|host| host.mutate(mutant));
 }
 
 #[test]
 fn every_schedule_of_few_peers_ends_rightly() {
-    // A room of 4 peers and 3 units takes minutes: `ci/prove.sh` runs it.
+    // A model of 4 peers and 3 units takes minutes: `ci/prove.sh` runs it.
     for (peers, units) in [(1, 3), (2, 6), (3, 4)] {
         let reduced = every_schedule_reduced(peers, units, policy()).unwrap();
         println!("{peers} peers x {units} units, reduced: {reduced:?}");
@@ -44,12 +44,12 @@ fn every_share_ends_rightly() {
 /// is idle. Not reporting merely saves waves.
 #[test]
 fn idle_while_asking_would_be_harmless() {
-    let mut room = Heaps::new(3, 4, policy());
-    mutate(&mut room, Mutant::IdleWhileAsking);
-    println!("idle while asking: {:?}", explore(room).unwrap());
+    let mut model = SetModel::new(3, 4, policy());
+    mutate(&mut model, Mutant::IdleWhileAsking);
+    println!("idle while asking: {:?}", explore(model).unwrap());
 }
 
-/// Each mutant is hunted by enumerating a small room and by random walks in a larger one.
+/// Each mutant is hunted by enumerating a small model and by random walks in a larger one.
 #[test]
 fn every_mutant_is_caught() {
     for (mutant, said) in [
@@ -58,13 +58,13 @@ fn every_mutant_is_caught() {
         (Mutant::ForgetsParked, "nothing can happen"),
         (Mutant::NeverAcknowledges, "nothing can happen"),
     ] {
-        let breed = |mut room: Heaps| {
-            mutate(&mut room, mutant);
-            room
+        let breed = |mut model: SetModel| {
+            mutate(&mut model, mutant);
+            model
         };
-        let small = explore(breed(Heaps::new(3, 4, policy()))).err();
+        let small = explore(breed(SetModel::new(3, 4, policy()))).err();
         let walks = (0..200_000)
-            .map(|seed| walk::walk(breed(Heaps::new(4, 40, policy())), seed))
+            .map(|seed| walk::walk(breed(SetModel::new(4, 40, policy())), seed))
             .find_map(Result::err);
         let caught = small.or(walks).unwrap_or_default();
         println!("{mutant:?}: {}", caught.lines().next().unwrap_or_default());
@@ -98,9 +98,9 @@ fn every_preset(end: &str) {
     for words in PRESETS {
         let words = format!("{words},end={end}");
         for (peers, units, snapshots) in [(2, 4, 1), (3, 3, 0)] {
-            let mut room = Heaps::new(peers, units, timeless(&words));
-            room.state.cuts.left = snapshots;
-            let seen = explore(room);
+            let mut model = SetModel::new(peers, units, timeless(&words));
+            model.state.cuts.left = snapshots;
+            let seen = explore(model);
             println!("{words}, {peers} peers x {units} units: {seen:?}");
             assert!(seen.unwrap().ends > 0);
         }
@@ -120,9 +120,9 @@ fn overlays_end_rightly_by_upward_requests() {
     {
         let words = format!("overlay:{shape},end=requests");
         for (peers, units, snapshots) in [(1, 2, 0), (2, 4, 1), (3, 3, 0), (3, 2, 1)] {
-            let mut room = Heaps::new(peers, units, timeless(&words));
-            room.state.cuts.left = snapshots;
-            let seen = explore(room);
+            let mut model = SetModel::new(peers, units, timeless(&words));
+            model.state.cuts.left = snapshots;
+            let seen = explore(model);
             println!("{words}, {peers} peers x {units} units: {seen:?}");
             assert!(seen.unwrap().ends > 0);
         }
@@ -144,7 +144,7 @@ fn every_preset_ends_rightly_by_a_counter() {
     }
 }
 
-/// A counter that misses something on its way is caught in a small room.
+/// A counter that misses something on its way is caught in a small model.
 #[test]
 fn every_fault_of_a_counter_is_caught() {
     let counter = Policy { end: Some(End::Counter), ..policy() };
@@ -152,9 +152,9 @@ fn every_fault_of_a_counter_is_caught() {
         (Mutant::CountsLate, ["an end after", "joined after the end"]),
         (Mutant::LeavesEarly, ["an end after", "reached a finished peer"]),
     ] {
-        let mut room = Heaps::new(3, 4, counter.clone());
-        mutate(&mut room, mutant);
-        let caught = explore(room).err().unwrap_or_default();
+        let mut model = SetModel::new(3, 4, counter.clone());
+        mutate(&mut model, mutant);
+        let caught = explore(model).err().unwrap_or_default();
         let line = caught.lines().next().unwrap_or_default();
         println!("{mutant:?}: {line}");
         assert!(said.iter().any(|said| line.contains(said)), "{mutant:?}: {caught}");
@@ -168,11 +168,12 @@ fn every_peer_ends_with_the_best_score() {
     let presets = ["random-half:degree=2", "adaptive:degree=1", "overlay:degree=2"];
     for words in presets {
         for end in ["waves", "counter"] {
-            let rooms = [(2, 4, &[2, 1][..]), (2, 3, &[3, 2, 1]), (3, 2, &[1])];
-            for (peers, units, finds) in rooms {
-                let mut room = Heaps::new(peers, units, timeless(&format!("{words},end={end}")));
-                room.state.finds = finds.to_vec();
-                let seen = explore(room);
+            let models = [(2, 4, &[2, 1][..]), (2, 3, &[3, 2, 1]), (3, 2, &[1])];
+            for (peers, units, finds) in models {
+                let mut model =
+                    SetModel::new(peers, units, timeless(&format!("{words},end={end}")));
+                model.state.finds = finds.to_vec();
+                let seen = explore(model);
                 println!("{words},end={end}, {peers} peers x {units} units, {finds:?}: {seen:?}");
                 assert!(seen.unwrap().ends > 0);
             }
@@ -191,10 +192,10 @@ fn actions_in_the_wrong_order_are_caught() {
         (Mutant::KeepsTheBest, ["ends with the score", "ends with the score"]),
         (Mutant::SpreadsAnyScore, ["ends with the score", "a state returns"]),
     ] {
-        let mut room = Heaps::new(3, 4, counter.clone());
-        room.state.finds = vec![2, 1];
-        mutate(&mut room, mutant);
-        let caught = explore(room).err().unwrap_or_default();
+        let mut model = SetModel::new(3, 4, counter.clone());
+        model.state.finds = vec![2, 1];
+        mutate(&mut model, mutant);
+        let caught = explore(model).err().unwrap_or_default();
         let line = caught.lines().next().unwrap_or_default();
         println!("{mutant:?}: {line}");
         assert!(said.iter().any(|said| line.contains(said)), "{mutant:?}: {line}");
@@ -207,13 +208,13 @@ fn work_that_cannot_be_split_is_not_given() {
     let late = "master-worker:late,degree=1";
     for words in ["random-half:degree=2", "adaptive:degree=2", "master-worker:degree=2", late] {
         let seen = if words == late {
-            let mut room = Strips::new(3, 4, timeless(words));
-            room.state.stubborn = true;
-            explore(room)
+            let mut model = RunModel::new(3, 4, timeless(words));
+            model.state.stubborn = true;
+            explore(model)
         } else {
-            let mut room = Heaps::new(3, 3, timeless(words));
-            room.state.stubborn = true;
-            explore(room)
+            let mut model = SetModel::new(3, 3, timeless(words));
+            model.state.stubborn = true;
+            explore(model)
         };
         println!("{words}, at times unsplittable: {seen:?}");
         assert!(seen.unwrap().ends > 0);
@@ -228,7 +229,7 @@ fn mail_that_no_peer_sends_does_no_harm() {
         let mut chance = SeededChooser::new(seed, 0);
         let words = PRESETS[chance.choose(PRESETS.len() as u32) as usize];
         let end = ["", ",end=counter"][chance.choose(2) as usize];
-        let mut room = Heaps::new(4, 9, timeless(&format!("{words}{end}")));
+        let mut model = SetModel::new(4, 9, timeless(&format!("{words}{end}")));
         for _ in 0..30 {
             let ticket = Ticket { giver: chance.choose(6), number: u64::from(chance.choose(3)) };
             let (power, load) = (Power(u64::MAX), u64::MAX);
@@ -247,12 +248,12 @@ fn mail_that_no_peer_sends_does_no_harm() {
             ];
             let message = hostile[chance.choose(hostile.len() as u32) as usize];
             let (to, from) = (chance.choose(4) as usize, chance.choose(6));
-            dropped += usize::from(room.intrude(to, from, message, &mut chance));
-            let moves = room.moves();
+            dropped += usize::from(model.intrude(to, from, message, &mut chance));
+            let moves = model.moves();
             if !moves.is_empty() {
                 let what = moves[chance.choose(moves.len() as u32) as usize];
                 // Invented messages may break laws; this test only requires that nothing panics.
-                let _ = room.play(what, &mut chance);
+                let _ = model.play(what, &mut chance);
             }
         }
     }
@@ -275,7 +276,7 @@ fn every_random_tree_ends_rightly() {
         for seed in 0..8 {
             let parent = PeerTree::new(3, timeless(words).tree, seed).parent(2);
             if trees.insert(parent) {
-                let seen = explore(Heaps::spread(&[3, 0, 0], timeless(words), seed));
+                let seen = explore(SetModel::spread(&[3, 0, 0], timeless(words), seed));
                 println!("{words}, 2 below {parent:?}, 3 peers x 3 units: {seen:?}");
                 assert!(seen.unwrap().ends > 0);
             }
@@ -296,19 +297,19 @@ fn late_trims_end_rightly() {
     }
 }
 
-/// Each fault of late giving, in the protocol and in the driver, is caught in a small room.
+/// Each fault of late giving, in the protocol and in the driver, is caught in a small model.
 #[test]
 fn every_fault_of_late_trims_is_caught() {
-    type Fault = fn(&mut Strips);
+    type Fault = fn(&mut RunModel);
     let faults: [(&str, Fault, &str); 3] = [
-        ("trims in silence", |room| mutate(room, Mutant::TrimsInSilence), "Trim"),
-        ("keeps copies", |room| mutate(room, Mutant::KeepsCopies), "nothing can happen"),
-        ("believes what is left", |room| room.state.believes = true, "done"),
+        ("trims in silence", |model| mutate(model, Mutant::TrimsInSilence), "Trim"),
+        ("keeps copies", |model| mutate(model, Mutant::KeepsCopies), "nothing can happen"),
+        ("believes what is left", |model| model.state.believes = true, "done"),
     ];
     for (name, fault, said) in faults {
-        let mut room = Strips::new(3, 6, timeless("master-worker:late,degree=1"));
-        fault(&mut room);
-        let caught = explore(room).err().unwrap_or_default();
+        let mut model = RunModel::new(3, 6, timeless("master-worker:late,degree=1"));
+        fault(&mut model);
+        let caught = explore(model).err().unwrap_or_default();
         println!("{name}: {}", caught.lines().next().unwrap_or_default());
         assert!(caught.lines().next().unwrap_or_default().contains(said), "{name}: {caught}");
     }
@@ -319,9 +320,9 @@ fn every_fault_of_late_trims_is_caught() {
 fn masters_beside_each_other_end_rightly() {
     let policy = timeless("hierarchical-master-worker:degree=2,grain=1");
     for units in [&[0, 2, 0, 0, 0][..], &[2, 0, 0, 0, 0]] {
-        let mut room = Heaps::spread(units, policy.clone(), 0);
-        room.state.eager = true;
-        let seen = explore(room);
+        let mut model = SetModel::spread(units, policy.clone(), 0);
+        model.state.eager = true;
+        let seen = explore(model);
         println!("{units:?}: {seen:?}");
         assert!(seen.unwrap().ends > 0);
     }
@@ -339,34 +340,34 @@ fn every_snapshot_holds_every_unit_once() {
 #[test]
 fn work_may_lie_anywhere_at_the_start() {
     for units in [&[0, 3][..], &[2, 2], &[0, 3, 0], &[0, 2, 1], &[1, 1, 1]] {
-        let seen = explore(Heaps::spread(units, policy(), 0)).unwrap();
+        let seen = explore(SetModel::spread(units, policy(), 0)).unwrap();
         println!("{units:?}: {seen:?}");
     }
 }
 
-/// Each fault of a snapshot, in the protocol and in the driver, is caught in a small room.
+/// Each fault of a snapshot, in the protocol and in the driver, is caught in a small model.
 #[test]
 fn every_fault_of_a_snapshot_is_caught() {
-    type Fault = fn(&mut Heaps);
+    type Fault = fn(&mut SetModel);
     let faults: [(&str, Fault); 5] = [
-        ("takes before the cut", |room| {
-            mutate(room, Mutant::TakesBeforeCut);
+        ("takes before the cut", |model| {
+            mutate(model, Mutant::TakesBeforeCut);
         }),
-        ("releases before the cut", |room| {
-            mutate(room, Mutant::ReleasesBeforeCut);
+        ("releases before the cut", |model| {
+            mutate(model, Mutant::ReleasesBeforeCut);
         }),
-        ("does not wait for the last cut", |room| {
-            room.state.cuts.left = 2;
-            room.state.cuts.impatient = true;
+        ("does not wait for the last cut", |model| {
+            model.state.cuts.left = 2;
+            model.state.cuts.impatient = true;
         }),
-        ("forgets what was taken", |room| room.state.cuts.forgets_taken = true),
-        ("forgets what is kept", |room| room.state.cuts.forgets_kept = true),
+        ("forgets what was taken", |model| model.state.cuts.forgets_taken = true),
+        ("forgets what is kept", |model| model.state.cuts.forgets_kept = true),
     ];
     for (name, fault) in faults {
-        let mut room = Heaps::new(3, 4, policy());
-        room.state.cuts.left = 1;
-        fault(&mut room);
-        let caught = explore(room).err().unwrap_or_default();
+        let mut model = SetModel::new(3, 4, policy());
+        model.state.cuts.left = 1;
+        fault(&mut model);
+        let caught = explore(model).err().unwrap_or_default();
         println!("{name}: {}", caught.lines().next().unwrap_or_default());
         assert!(
             caught.contains("a snapshot is not whole") || caught.contains("cuts for epoch"),

@@ -2,7 +2,7 @@
 //! lease, no move may break that.
 
 use super::bits::Bits;
-use super::room::{Budget, InFlight, Room};
+use super::lease_model::{Budget, InFlight, LeaseModel};
 use pleach_core::lease::{Lease, LeaseMessage, LeaseMutant, ProgressReport, Rec, Site, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::steal::{Chooser, SeededChooser};
@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 const PLACES: usize = 3;
 
-/// A room with names for random sets of units, random progress reports of them at random sites and in random
+/// A model with names for random sets of units, random progress reports of them at random sites and in random
 /// packets, and a random file.
-fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
+fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
     let most = Budget {
         gives: 9,
         commits: 9,
@@ -28,19 +28,19 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
         ordered: chance.choose(2) == 0,
         trims: chance.choose(3) == 0,
     };
-    let mut room = Room::new(PLACES, 1, 4, most, mutant);
-    room.fault();
+    let mut model = LeaseModel::new(PLACES, 1, 4, most, mutant);
+    model.fault();
     for number in 0..4 {
         let lease = Lease { site: chance.choose(3), incarnation: 100, number };
-        room.names.insert(lease, 1 + chance.choose(15) as u8);
+        model.names.insert(lease, 1 + chance.choose(15) as u8);
     }
     let names: Vec<(Lease, u8)> =
-        room.names.iter().map(|(&lease, &units)| (lease, units)).collect();
+        model.names.iter().map(|(&lease, &units)| (lease, units)).collect();
     let best = Some(Solution { score: 0, plan: vec![1] });
     for place in 0..PLACES {
         let mut site = Site::new(place as SiteId, 200 + place as u64);
         if place == 0 {
-            let whole = divide(chance, &names, room.all(), 3);
+            let whole = divide(chance, &names, model.all(), 3);
             site = Site::root(0, 200, whole, None);
         }
         let mut actions = Vec::new();
@@ -52,7 +52,7 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
                 site.hold_anything(lease, lender, chance.choose(3) == 0, part);
             }
         }
-        room.sit(place, site);
+        model.place_site(place, site);
     }
     for &(lease, units) in &names {
         for _ in 0..chance.choose(4) {
@@ -69,11 +69,11 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> Room {
                 _ => LeaseMessage::Unknown { lease },
             };
             let (from, to) = (chance.choose(PLACES as u32), chance.choose(PLACES as u32));
-            room.mail.push(InFlight { from, to, message });
+            model.mail.push(InFlight { from, to, message });
         }
     }
-    room.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, room.all(), 3), best));
-    room
+    model.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, model.all(), 3), best));
+    model
 }
 
 /// A random progress report of some units: what is not given on under a known name is done or open.
@@ -101,18 +101,18 @@ fn divide(
 /// Plays random moves from a random state.
 fn play(seed: u64, mutant: LeaseMutant) -> Result<(), String> {
     let mut chance = SeededChooser::new(seed, 3);
-    let mut room = arbitrary(&mut chance, mutant);
-    room.judge().expect("the states made here are right");
+    let mut model = arbitrary(&mut chance, mutant);
+    model.judge().expect("the states made here are right");
     for _ in 0..8 {
-        if room.over().is_ok_and(|over| over) {
+        if model.over().is_ok_and(|over| over) {
             break;
         }
-        let moves = room.moves();
+        let moves = model.moves();
         if moves.is_empty() {
             break;
         }
         let what = moves[chance.choose(moves.len() as u32) as usize].0;
-        room.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {room:#?}"))?;
+        model.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {model:#?}"))?;
     }
     Ok(())
 }

@@ -1,9 +1,9 @@
-//! Every order of events in a small room: each state is visited once, and an end must be within reach of
+//! Every order of events in a small model: each state is visited once, and an end must be within reach of
 //! each by steps that need no luck.
 
+use super::lease_model::{Budget, LeaseModel};
 use super::moves::Move;
-use super::room::{Budget, Room};
-use crate::prints::{Prints, fingerprint};
+use crate::fingerprints::{FingerprintMap, fingerprint};
 use pleach_core::lease::LeaseMutant;
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub fn every_order(
     units: u32,
     budget: Budget,
 ) -> Result<Seen, String> {
-    explore(Room::new(places, present, units, budget, LeaseMutant::None), usize::MAX)
+    explore(LeaseModel::new(places, present, units, budget, LeaseMutant::None), usize::MAX)
 }
 
 /// How a state was first reached, and where it leads without luck.
@@ -43,22 +43,22 @@ struct Visit {
 }
 
 /// Explores from a state until all are seen, or this many.
-pub(super) fn explore(start: Room, most: usize) -> Result<Seen, String> {
+pub(super) fn explore(start: LeaseModel, most: usize) -> Result<Seen, String> {
     let mut seen = Seen::default();
-    let mut places: Prints<u32> = Prints::default();
+    let mut places: FingerprintMap<u32> = FingerprintMap::default();
     places.insert(fingerprint(&start), 0);
     let mut visits = vec![Visit { from: 0, by: None, next: Vec::new(), over: false }];
     let mut queue = VecDeque::from([(0_u32, start.clone())]);
-    while let Some((at, room)) = queue.pop_front() {
+    while let Some((at, model)) = queue.pop_front() {
         let tell = |why, by| format!("{why}\n{}", story(&visits, at, by, &start));
-        if room.over().map_err(|why| tell(why, None))? {
+        if model.over().map_err(|why| tell(why, None))? {
             visits[at as usize].over = true;
             seen.ends += 1;
             continue;
         }
         let mut sure = Vec::new();
-        for (what, luck) in room.moves() {
-            let mut next = room.clone();
+        for (what, luck) in model.moves() {
+            let mut next = model.clone();
             seen.moves += 1;
             next.play(what)
                 .map_err(|why| format!("{why}\n{}", story(&visits, at, Some(what), &start)))?;
@@ -105,7 +105,7 @@ fn stuck(visits: &[Visit]) -> Option<u32> {
 }
 
 /// The moves that led to a state, and the state.
-fn story(visits: &[Visit], at: u32, last: Option<Move>, start: &Room) -> String {
+fn story(visits: &[Visit], at: u32, last: Option<Move>, start: &LeaseModel) -> String {
     let mut moves: Vec<Move> = last.into_iter().collect();
     let mut here = at;
     while let Some(by) = visits[here as usize].by {
@@ -113,8 +113,8 @@ fn story(visits: &[Visit], at: u32, last: Option<Move>, start: &Room) -> String 
         here = visits[here as usize].from;
     }
     moves.reverse();
-    let mut room = start.clone();
-    let played = moves.iter().try_for_each(|&what| room.play(what));
+    let mut model = start.clone();
+    let played = moves.iter().try_for_each(|&what| model.play(what));
     let lines: Vec<String> = moves.iter().map(|what| format!("  {what:?}")).collect();
-    format!("{}\n{played:?}\n{room:#?}", lines.join("\n"))
+    format!("{}\n{played:?}\n{model:#?}", lines.join("\n"))
 }

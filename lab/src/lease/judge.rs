@@ -1,11 +1,11 @@
 //! The laws that are checked after every move, from outside the protocol.
 
 use super::bits::Bits;
-use super::room::Room;
+use super::lease_model::LeaseModel;
 use pleach_core::lease::{Content, HoldingId, Lease, LeaseMessage, ProgressReport};
 use pleach_core::search::tree::Solution;
 
-impl Room {
+impl LeaseModel {
     /// The units that a name stands for.
     fn units(&self, held: HoldingId) -> Result<u8, String> {
         match held {
@@ -59,17 +59,17 @@ impl Room {
 
     /// All laws, about everything that anybody holds or says.
     pub(super) fn judge(&self) -> Result<(), String> {
-        for seat in self.seats.iter().flatten() {
-            let best = seat.site.best();
-            for holding in seat.site.holdings() {
+        for process in self.processes.iter().flatten() {
+            let best = process.site.best();
+            for holding in process.site.holdings() {
                 let mut whole = holding.part().clone();
-                if seat.in_hand == Some(holding.held()) {
-                    whole.content.add(&seat.hand);
+                if process.in_hand == Some(holding.held()) {
+                    whole.content.add(&process.hand);
                 }
                 self.divides(holding.held(), &whole)?;
                 self.has_solution(&whole, best)?;
             }
-            if let Some((held, progress_report)) = &seat.cut {
+            if let Some((held, progress_report)) = &process.cut {
                 self.divides(*held, progress_report)?;
                 self.has_solution(progress_report, best)?;
             }
@@ -96,7 +96,7 @@ impl Room {
 
     /// Whether the search is over, and rightly so.
     pub(super) fn over(&self) -> Result<bool, String> {
-        let Some(root) = self.seats[0].as_ref().filter(|root| root.site.finished()) else {
+        let Some(root) = self.processes[0].as_ref().filter(|root| root.site.finished()) else {
             return Ok(false);
         };
         let done = root.site.holding(None).map_or(0, |whole| whole.part().content.done);
@@ -111,8 +111,8 @@ impl Room {
 
     /// Whether a site that lives, or the file, lists a lease at any depth.
     pub(super) fn is_listed(&self, lease: Lease) -> bool {
-        let holdings = self.seats.iter().flatten().flat_map(|seat| seat.site.holdings());
-        let file = self.file.iter().filter(|_| self.seats[0].is_none()).map(|(whole, _)| whole);
+        let holdings = self.processes.iter().flatten().flat_map(|process| process.site.holdings());
+        let file = self.file.iter().filter(|_| self.processes[0].is_none()).map(|(whole, _)| whole);
         holdings.map(|holding| holding.part()).chain(file).any(|part| lists(part, lease))
     }
 }

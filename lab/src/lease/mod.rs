@@ -1,4 +1,4 @@
-//! Trying leases: a small room in which every order of events is played, with faults of every kind.
+//! Trying leases: a small model in which every order of events is played, with faults of every kind.
 
 #[cfg(test)]
 mod arbitrary;
@@ -7,14 +7,14 @@ mod explore;
 #[cfg(test)]
 mod hostile;
 mod judge;
+mod lease_model;
 mod moves;
-mod room;
 pub mod settings;
 
 mod walk;
 
 pub use explore::{Seen, every_order};
-pub use room::Budget;
+pub use lease_model::Budget;
 pub use walk::random_order;
 #[cfg(test)]
 mod tests;

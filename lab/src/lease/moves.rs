@@ -1,7 +1,7 @@
-//! [`Move`]: all that can happen in a room: the sites' own steps, their timers, and faults.
+//! [`Move`]: all that can happen in a model: the sites' own steps, their timers, and faults.
 
 use super::bits::Bits;
-use super::room::Room;
+use super::lease_model::LeaseModel;
 use pleach_core::lease::{
     Content, Holding, HoldingId, Lease, LeaseMutant, ProgressReport, Site, SiteId,
 };
@@ -38,12 +38,12 @@ pub(super) enum Move {
     Double(usize),
 }
 
-impl Room {
+impl LeaseModel {
     /// Everything that can happen now, and whether it is a fault or chance: what is neither must lead to
     /// an end by itself.
     pub fn moves(&self) -> Vec<(Move, bool)> {
         let mut moves = Vec::new();
-        for place in 0..self.seats.len() {
+        for place in 0..self.processes.len() {
             self.moves_at(place, &mut moves);
         }
         for at in self.deliverable() {
@@ -60,7 +60,7 @@ impl Room {
 
     fn moves_at(&self, place: usize, moves: &mut Vec<(Move, bool)>) {
         let left = &self.left;
-        let Some(seat) = &self.seats[place] else {
+        let Some(process) = &self.processes[place] else {
             if place == 0 {
                 if self.file.is_some() {
                     moves.push((Move::Resume, false));
@@ -73,7 +73,7 @@ impl Room {
             }
             return;
         };
-        let site = &seat.site;
+        let site = &process.site;
         if site.has_left() {
             return moves.push((Move::Exit(place), false));
         }
@@ -84,10 +84,10 @@ impl Room {
         for holding in site.holdings() {
             self.moves_of(place, holding.held(), site, moves);
         }
-        if seat.cut.is_some() {
+        if process.cut.is_some() {
             moves.push((Move::Tell(place), false));
         }
-        moves.extend(seat.owed.iter().map(|&lease| (Move::Answer(place, lease), false)));
+        moves.extend(process.owed.iter().map(|&lease| (Move::Answer(place, lease), false)));
         if place > 0 && left.leaves > 0 && !site.leaving() {
             moves.push((Move::Leave(place), true));
         }
@@ -106,25 +106,25 @@ impl Room {
         site: &Site<Bits>,
         moves: &mut Vec<(Move, bool)>,
     ) {
-        let (left, Some(seat), Some(holding)) =
-            (&self.left, &self.seats[place], site.holding(held))
+        let (left, Some(process), Some(holding)) =
+            (&self.left, &self.processes[place], site.holding(held))
         else {
             return;
         };
         let mut open = holding.part().content.open.count_ones();
-        let in_hand = seat.in_hand == Some(held);
+        let in_hand = process.in_hand == Some(held);
         if in_hand {
-            open += seat.hand.open.count_ones();
+            open += process.hand.open.count_ones();
         }
         let live = !holding.returning();
         if live && left.gives > 0 && !site.leaving() {
             // To itself too: that is no special case.
-            for to in 0..self.seats.len() {
+            for to in 0..self.processes.len() {
                 let sizes = 1..open;
                 moves.extend(sizes.map(|n| (Move::Give(place, held, to as SiteId, n), true)));
             }
         }
-        if live && left.commits > 0 && seat.cut.is_none() && !holding.is_orphan() {
+        if live && left.commits > 0 && process.cut.is_none() && !holding.is_orphan() {
             moves.push((Move::Cut(place, held), true));
         }
         if live {
@@ -137,7 +137,7 @@ impl Room {
         if holding.returning() && self.faulty && !self.is_on_its_way(lease) {
             moves.push((Move::SayAgain(place, lease), false));
         }
-        let lender = holding.lender().filter(|&lender| self.seats[lender as usize].is_some());
+        let lender = holding.lender().filter(|&lender| self.processes[lender as usize].is_some());
         let listed = lender.is_none_or(|lender| self.lists_live(lender as usize, lease));
         if live && self.faulty && !listed && !self.is_on_its_way(lease) {
             moves.push((Move::Commit(place, lease), false));
@@ -160,7 +160,7 @@ impl Room {
         let Some(holding) = site.holding(held) else { return };
         for (&lease, rec) in &holding.part().subs {
             let silent = !self.is_on_its_way(lease);
-            let holder = self.seats[rec.holder as usize].as_ref();
+            let holder = self.processes[rec.holder as usize].as_ref();
             let held = holder.and_then(|holder| holder.site.holding(Some(lease)));
             let holds = held.is_some_and(|held| held.lender() == Some(place as SiteId));
             if (self.faulty || !holds)
@@ -217,7 +217,7 @@ impl Room {
             }
             Move::Suspect(place, lease) => {
                 let holder = self.holder(place, lease);
-                let there = holder.is_some_and(|holder| self.seats[holder as usize].is_some());
+                let there = holder.is_some_and(|holder| self.processes[holder as usize].is_some());
                 if there || self.is_on_its_way(lease) {
                     self.left.suspicions -= 1;
                     self.fault();
@@ -227,7 +227,7 @@ impl Room {
             Move::Abandon(place, lease) => {
                 let site = &self.at(place)?.site;
                 let lender = site.holding(Some(lease)).and_then(Holding::lender);
-                let gone = lender.is_none_or(|lender| self.seats[lender as usize].is_none());
+                let gone = lender.is_none_or(|lender| self.processes[lender as usize].is_none());
                 if !gone || self.is_listed(lease) || self.is_on_its_way(lease) {
                     self.left.suspicions -= 1;
                     self.fault();
@@ -243,13 +243,13 @@ impl Room {
                 self.settle(place)?;
                 self.at(place)?.site.leave();
             }
-            Move::Exit(place) => self.seats[place] = None,
+            Move::Exit(place) => self.processes[place] = None,
             Move::Die(place) => {
                 let deaths =
                     if place == 0 { &mut self.left.root_deaths } else { &mut self.left.deaths };
                 *deaths -= 1;
                 self.fault();
-                self.seats[place] = None;
+                self.processes[place] = None;
             }
             Move::Resume => self.resume()?,
             Move::Restart => {
@@ -276,7 +276,7 @@ impl Room {
     }
 
     fn holder(&self, place: usize, lease: Lease) -> Option<SiteId> {
-        let holdings = self.seats[place].iter().flat_map(|seat| seat.site.holdings());
+        let holdings = self.processes[place].iter().flat_map(|process| process.site.holdings());
         let mut live = holdings.filter(|holding| !holding.returning());
         live.find_map(|holding| holding.part().subs.get(&lease)).map(|rec| rec.holder)
     }
@@ -304,10 +304,10 @@ impl Room {
         place: usize,
         held: HoldingId,
     ) -> Result<Option<ProgressReport<Bits>>, String> {
-        let seat = self.at(place)?;
-        let mut part = seat.site.freeze(held);
-        if let Some(part) = part.as_mut().filter(|_| seat.in_hand == Some(held)) {
-            part.content.add(&seat.hand);
+        let process = self.at(place)?;
+        let mut part = process.site.freeze(held);
+        if let Some(part) = part.as_mut().filter(|_| process.in_hand == Some(held)) {
+            part.content.add(&process.hand);
         }
         Ok(part)
     }
@@ -338,10 +338,10 @@ impl Room {
 
     /// What a mutant does once it has told what was done.
     fn forget_done(&mut self, place: usize, held: HoldingId) -> Result<(), String> {
-        let seat = self.at(place)?;
-        seat.site.change(held, |content| content.done = 0);
-        if seat.in_hand == Some(held) {
-            seat.hand.done = 0;
+        let process = self.at(place)?;
+        process.site.change(held, |content| content.done = 0);
+        if process.in_hand == Some(held) {
+            process.hand.done = 0;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
-//! Random orders of events: rooms too large to be enumerated, each replayed from its seed.
+//! Random orders of events: models too large to be enumerated, each replayed from its seed.
 
+use super::lease_model::{Budget, LeaseModel};
 use super::moves::Move;
-use super::room::{Budget, Room};
 use pleach_core::lease::LeaseMutant;
 use pleach_core::steal::{Chooser, SeededChooser};
 
@@ -37,7 +37,7 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
     };
     let (places, units) = (2 + chance.choose(4) as usize, 2 + chance.choose(5));
     let present = 1 + chance.choose(places as u32) as usize;
-    let mut room = Room::new(places, present, units, budget, mutant);
+    let mut model = LeaseModel::new(places, present, units, budget, mutant);
     // Some things happen rarely, and work is slow or fast as a whole: most faults need just that.
     let rare = 1 << chance.choose(5);
     let work = 1 << chance.choose(5);
@@ -50,13 +50,13 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
         _ => 32,
     };
     for length in 0..20_000 {
-        if room.over().map_err(|why| format!("{why}\nseed {seed}: {room:#?}"))? {
+        if model.over().map_err(|why| format!("{why}\nseed {seed}: {model:#?}"))? {
             return Ok(length);
         }
-        let moves = room.moves();
+        let moves = model.moves();
         let total: u32 = moves.iter().map(|(what, luck)| weight(what, *luck)).sum();
         if total == 0 {
-            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {room:#?}"));
+            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {model:#?}"));
         }
         let mut drawn = chance.choose(total);
         let chosen = moves.into_iter().find(|(what, luck)| {
@@ -66,8 +66,8 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
             here
         });
         if let Some((what, _)) = chosen {
-            room.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {room:#?}"))?;
+            model.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {model:#?}"))?;
         }
     }
-    Err(format!("no end after 20,000 moves\nseed {seed}: {room:#?}"))
+    Err(format!("no end after 20,000 moves\nseed {seed}: {model:#?}"))
 }

@@ -4,7 +4,7 @@ use super::figures::SiteFigures;
 use super::fleet::Fleet;
 use super::incidents::Churn;
 use crate::chance::mix;
-use crate::cluster_state::{LETTER, NEVER, TURN, Unit, WAKE};
+use crate::cluster_state::{MESSAGE, NEVER, TURN, Unit, WAKE};
 use crate::load::{Hand, Load, WorkDone};
 use crate::machine::Machine;
 use crate::network::Traffic;
@@ -149,7 +149,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
     }
 
-    pub fn take_letter(&mut self, place: u32) -> Option<SimMail> {
+    pub fn take_message(&mut self, place: u32) -> Option<SimMail> {
         self.empty.push(place);
         self.packets[place as usize].take()
     }
@@ -158,7 +158,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.packets[place as usize].as_ref()
     }
 
-    fn put_letter(&mut self, packet: SimMail, at_ns: u64) {
+    fn put_message(&mut self, packet: SimMail, at_ns: u64) {
         let place = if let Some(place) = self.empty.pop() {
             self.packets[place as usize] = Some(packet);
             place
@@ -166,7 +166,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             self.packets.push(Some(packet));
             self.packets.len() as u32 - 1
         };
-        self.queue.push(at_ns, u64::from(place) << 2 | LETTER);
+        self.queue.push(at_ns, u64::from(place) << 2 | MESSAGE);
     }
 
     /// Sends inside a site.
@@ -182,7 +182,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         let (round, to) = (record.round, record.first + to);
         self.figures.near += 1;
         let at_ns = now_ns + self.fleet.near_ns;
-        self.put_letter(SimMail::Near { round, from, to, message, work }, at_ns);
+        self.put_message(SimMail::Near { round, from, to, message, work }, at_ns);
     }
 
     /// Sends to another site.
@@ -201,7 +201,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             self.records[to as usize].contacts.insert(from);
         }
         let life = self.records[to as usize].life;
-        self.put_letter(SimMail::Far { from, to, life, message }, at_ns);
+        self.put_message(SimMail::Far { from, to, life, message }, at_ns);
     }
 
     fn note(&mut self, message: &GatewayMessage<WorkDone>, bytes: u64) {

@@ -1,4 +1,4 @@
-//! What befalls the sites of a [`World`], and what others notice of it.
+//! What happens to the sites of a [`World`], and what others notice of it.
 
 use super::figures::Moment;
 use super::fleet_state::SiteRecord;
@@ -70,7 +70,7 @@ impl<L: Load> World<'_, L> {
                 self.notice(site, now_ns)?;
                 self.state().figures.joined += 1;
                 let incarnation = self.incarnation();
-                self.sit(site, Site::new(site, incarnation), now_ns)
+                self.place_site(site, Site::new(site, incarnation), now_ns)
             }
             Incident::Leave => match self
                 .any_site(|record| record.alive && record.stands_ns <= now_ns)
@@ -112,8 +112,8 @@ impl<L: Load> World<'_, L> {
             Incident::Noticed(site) => self.notice(site, now_ns),
             Incident::Back(site) => self.meet(site, now_ns),
             Incident::Resume => self.resume(now_ns),
-            Incident::Look => {
-                self.look(now_ns);
+            Incident::CheckSites => {
+                self.check_sites(now_ns);
                 Ok(())
             }
             Incident::End => {
@@ -126,7 +126,7 @@ impl<L: Load> World<'_, L> {
     }
 
     /// Notes how the run stands; ever more seldom, so that the moments stay few.
-    fn look(&mut self, now_ns: u64) {
+    fn check_sites(&mut self, now_ns: u64) {
         let state = &mut self.inner.state;
         let there: Vec<_> = state.records.iter().filter(|record| record.alive).collect();
         let units = there.iter().map(|record| record.peers - 1).sum();
@@ -144,7 +144,7 @@ impl<L: Load> World<'_, L> {
             [.., before, last] => last.at_ns - before.at_ns,
             _ => 1_000_000,
         };
-        self.schedule(now_ns + step_ns.max(1_000_000), Incident::Look);
+        self.schedule(now_ns + step_ns.max(1_000_000), Incident::CheckSites);
     }
 
     fn stand(&mut self, site: SiteId, now_ns: u64, for_ns: u64) {
@@ -181,7 +181,7 @@ impl<L: Load> World<'_, L> {
         record.gate_wake_ns = NEVER;
         record.unnoticed = true;
         let messages = std::mem::take(&mut record.messages);
-        messages.into_iter().for_each(|place| drop(self.state().take_letter(place)));
+        messages.into_iter().for_each(|place| drop(self.state().take_message(place)));
         self.gateways[site as usize] = None;
         self.schedule(now_ns + notice_ns, Incident::Noticed(site));
         Ok(())
@@ -262,7 +262,7 @@ impl<L: Load> World<'_, L> {
         self.notice(0, now_ns)?;
         let (whole, best) = self.inner.state.file.clone().ok_or("there is no file")?;
         let incarnation = self.incarnation();
-        self.sit(0, Site::root(0, incarnation, whole, best), now_ns)?;
+        self.place_site(0, Site::root(0, incarnation, whole, best), now_ns)?;
         self.with_gate(0, now_ns, |gateway, inside| gateway.resume(now_ns, inside))
     }
 }

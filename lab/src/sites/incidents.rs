@@ -1,4 +1,4 @@
-//! [`Churn`]: what befalls sites: they join, leave, die alone or with their rack, are cut off, stand still.
+//! [`Churn`]: what happens to sites: they join, leave, die alone or with their rack, are cut off, stand still.
 
 use crate::chance::{exponential, mix};
 
@@ -33,7 +33,7 @@ pub struct Churn {
     pub absent: u32,
 }
 
-/// Something that befalls sites.
+/// Something that happens to sites.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Incident {
     Death,
@@ -49,7 +49,7 @@ pub(super) enum Incident {
     Back(u32),
     Resume,
     /// A moment to look at for the chart.
-    Look,
+    CheckSites,
     /// The whole search is stopped in order.
     End,
 }

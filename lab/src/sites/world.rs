@@ -1,4 +1,4 @@
-//! [`World`]: the loop of every unit and every gateway, and what befalls them.
+//! [`World`]: the loop of every unit and every gateway, and what happens to them.
 
 use super::figures::SiteFigures;
 use super::fleet::Fleet;
@@ -6,7 +6,7 @@ use super::fleet_state::{FleetState, SimMail};
 use super::incidents::{CHANCES, Incident};
 use super::site_inside::{FleetUnits, SiteInside};
 use crate::chance::mix;
-use crate::cluster_state::{LETTER, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
+use crate::cluster_state::{MESSAGE, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
 use crate::load::{Hand, Load, WorkDone};
 use pleach_core::lease::gateway::{Gateway, Portion, Tally};
 use pleach_core::lease::{ProgressReport, Site, SiteId};
@@ -63,7 +63,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     /// A process takes a place.
-    pub(super) fn sit(
+    pub(super) fn place_site(
         &mut self,
         site: SiteId,
         mut leases: Site<Portion<WorkDone>>,
@@ -103,13 +103,13 @@ impl<'a, L: Load> World<'a, L> {
         let fleet = self.inner.state.fleet;
         let whole = Portion::open(vec![Arc::new(self.inner.state.load.root())]);
         let incarnation = self.incarnation();
-        self.sit(0, Site::root(0, incarnation, ProgressReport::of(whole), None), 0)?;
+        self.place_site(0, Site::root(0, incarnation, ProgressReport::of(whole), None), 0)?;
         for site in 1..fleet.count() - fleet.churn.absent {
             let incarnation = self.incarnation();
-            self.sit(site, Site::new(site, incarnation), 0)?;
+            self.place_site(site, Site::new(site, incarnation), 0)?;
         }
         CHANCES.into_iter().for_each(|incident| self.expect(incident, 0));
-        self.schedule(0, Incident::Look);
+        self.schedule(0, Incident::CheckSites);
         if let Some(stop_ns) = fleet.stop_ns {
             self.schedule(stop_ns, Incident::End);
         }
@@ -123,7 +123,7 @@ impl<'a, L: Load> World<'a, L> {
             }
             let which = (what >> 2) as u32;
             let happened = match what & 3 {
-                LETTER => self.arrive(which, now_ns),
+                MESSAGE => self.arrive(which, now_ns),
                 SNAPSHOT => self.happen(which, now_ns),
                 kind => self.unit_event(kind, which, now_ns),
             };
@@ -176,7 +176,7 @@ impl<'a, L: Load> World<'a, L> {
                 let site = self.site_of(to);
                 let record = &self.inner.state.records[site as usize];
                 if !record.alive || record.round != round {
-                    self.state().take_letter(place);
+                    self.state().take_message(place);
                     return Ok(());
                 }
                 self.state().units[to as usize].mail.push_back(place);
@@ -188,7 +188,7 @@ impl<'a, L: Load> World<'a, L> {
                 let record = &records[to as usize];
                 if !record.alive || record.life != life || cut(from) || cut(to) {
                     let dead = !record.alive;
-                    self.state().take_letter(place);
+                    self.state().take_message(place);
                     // A site that writes to an empty place learns it at once.
                     return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
                 }
@@ -244,7 +244,8 @@ impl<'a, L: Load> World<'a, L> {
         }
         while let Some(place) = self.state().units[me as usize].mail.pop_front() {
             now_ns += self.inner.state.fleet.handle_near_ns;
-            if let Some(SimMail::Near { from, message, work, .. }) = self.state().take_letter(place)
+            if let Some(SimMail::Near { from, message, work, .. }) =
+                self.state().take_message(place)
             {
                 let site = self.site_of(me);
                 self.inner.tell(site, me, (Event::Mail { from, message }, work), now_ns)?;
@@ -270,7 +271,7 @@ impl<'a, L: Load> World<'a, L> {
         let mut now_ns = then_ns;
         while let Some(place) = self.state().records[site as usize].messages.pop_front() {
             now_ns += self.inner.state.fleet.handle_ns;
-            if let Some(SimMail::Far { from, message, .. }) = self.state().take_letter(place) {
+            if let Some(SimMail::Far { from, message, .. }) = self.state().take_message(place) {
                 self.with_gate(site, now_ns, |gateway, inside| {
                     gateway.hear(from, message, now_ns, inside)
                 })?;

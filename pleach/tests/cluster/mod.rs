@@ -1,4 +1,4 @@
-//! Searches and loops by several processes: as many as join, whatever befalls them.
+//! Searches and loops by several processes: as many as join, whatever happens to them.
 
 mod chaos;
 mod loops;

@@ -1,4 +1,4 @@
-//! The tables `[sites]` and `[churn]` of a scenario: processes of several units, and what befalls them.
+//! The tables `[sites]` and `[churn]` of a scenario: processes of several units, and what happens to them.
 
 use crate::cli::keys::{Keys, MOST_PEERS, S, US};
 use pleach_core::lease::Terms;

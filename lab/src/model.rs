@@ -1,7 +1,7 @@
-//! A tiny room of peers with countable work: one state of the protocol, and the moves out of it.
+//! A tiny model of peers with countable work: one state of the protocol, and the moves out of it.
 
 use super::cuts::Cuts;
-use super::pile::{Account, Pile, Set, UnitsDone};
+use super::work_set::{Account, Set, UnitsDone, WorkSet};
 use pleach_core::steal::{
     Action, Chooser, Effects, Event, Host, Law, Message, OnTheWay, Peer, PeerId, PeerTree, Policy,
 };
@@ -9,30 +9,30 @@ use std::collections::VecDeque;
 
 /// A message on its way, with the units that travel with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Letter<P> {
+struct ModelMessage<P> {
     message: Message,
     units: Option<P>,
 }
 
-impl<P> Letter<P> {
+impl<P> ModelMessage<P> {
     fn is_answer(&self) -> bool {
         matches!(self.message, Message::Refuse | Message::Ack { .. })
     }
 }
 
-/// A room whose pieces are any sets of units.
-pub(super) type Heaps = Room<Set>;
+/// A model whose pieces are any sets of units.
+pub(super) type SetModel = Model<Set>;
 
 /// Everything that the future of a run depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Room<P> {
+pub(super) struct Model<P> {
     pub hosts: Vec<Host<P>>,
     /// Peers with a batch of actions that was broken off.
     busy: Vec<bool>,
     pub state: ModelState<P>,
 }
 
-/// The room without its peers.
+/// The model without its peers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ModelState<P> {
     /// The units in each peer's hands.
@@ -40,7 +40,7 @@ pub(super) struct ModelState<P> {
     pub done: UnitsDone,
     total: u8,
     /// A queue for each ordered pair of peers.
-    links: Vec<VecDeque<Letter<P>>>,
+    links: Vec<VecDeque<ModelMessage<P>>>,
     /// Peers that asked to be woken.
     resting: Vec<bool>,
     /// Peers that asked since anything changed: once refused, they rest until something does.
@@ -96,15 +96,15 @@ impl Chooser for Scripted {
     }
 }
 
-impl<P: Pile> Room<P> {
-    /// A room in which peer 0 holds all units and nothing has happened yet.
+impl<P: WorkSet> Model<P> {
+    /// A model in which peer 0 holds all units and nothing has happened yet.
     pub fn new(peers: u32, units: u8, policy: Policy) -> Self {
         let mut held = vec![0; peers as usize];
         held[PeerTree::new(peers, policy.tree, 0).first() as usize] = units;
         Self::spread(&held, policy, 0)
     }
 
-    /// A room in which each peer holds a number of units, as after a resume. A tree that grows at random
+    /// A model in which each peer holds a number of units, as after a resume. A tree that grows at random
     /// is drawn from the seed.
     pub fn spread(units: &[u8], policy: Policy, seed: u64) -> Self {
         let n = units.len();
@@ -144,7 +144,7 @@ impl<P: Pile> Room<P> {
             return Vec::new();
         }
         let free = |link: &usize| !self.busy[link % n];
-        let answer = |link: &usize| state.links[*link].front().is_some_and(Letter::is_answer);
+        let answer = |link: &usize| state.links[*link].front().is_some_and(ModelMessage::is_answer);
         if let Some(link) = (0..n * n).filter(free).find(answer).filter(|_| state.eager) {
             return vec![Move::Deliver(link)];
         }
@@ -200,12 +200,13 @@ impl<P: Pile> Room<P> {
             }
             Move::Deliver(link) => {
                 let (from, peer) = (link / self.hosts.len(), link % self.hosts.len());
-                let letter = self.state.links[link].pop_front().ok_or("an empty link delivered")?;
-                if self.hosts[peer].peer().finished() && !letter.message.is_talk() {
-                    return Err(format!("{:?} reached a finished peer", letter.message));
+                let in_flight =
+                    self.state.links[link].pop_front().ok_or("an empty link delivered")?;
+                if self.hosts[peer].peer().finished() && !in_flight.message.is_talk() {
+                    return Err(format!("{:?} reached a finished peer", in_flight.message));
                 }
-                let event = Event::Mail { from: from as PeerId, message: letter.message };
-                (peer, event, letter.units)
+                let event = Event::Mail { from: from as PeerId, message: in_flight.message };
+                (peer, event, in_flight.units)
             }
             Move::Wake(peer) => {
                 self.state.resting[peer] = false;
@@ -250,13 +251,13 @@ impl<P: Pile> Room<P> {
         account.add(&self.state.done.units);
         self.state.units.iter().for_each(|units| account.add(&units.set()));
         let on_the_way =
-            self.state.links.iter().flatten().filter_map(|letter| letter.units.as_ref());
+            self.state.links.iter().flatten().filter_map(|in_flight| in_flight.units.as_ref());
         let to_take = self.hosts.iter().filter_map(Host::to_take);
         on_the_way.chain(to_take).for_each(|units| account.add(&units.set()));
         account.close(self.state.total)
     }
 
-    /// Lets in a message that no peer of the room sent. Returns whether it was dropped.
+    /// Lets in a message that no peer of the model sent. Returns whether it was dropped.
     #[cfg(test)]
     pub fn intrude(
         &mut self,
@@ -288,9 +289,9 @@ impl<P: Pile> Room<P> {
         if usize::from(state.finished) < self.hosts.len() {
             return Ok(false);
         }
-        let mut letters = state.links.iter().flatten();
-        if let Some(letter) = letters.find(|letter| !letter.message.is_talk()) {
-            return Err(format!("{:?} is still on its way at the end", letter.message));
+        let mut queued = state.links.iter().flatten();
+        if let Some(in_flight) = queued.find(|in_flight| !in_flight.message.is_talk()) {
+            return Err(format!("{:?} is still on its way at the end", in_flight.message));
         }
         if let Some((ticket, _)) = self.hosts.iter().flat_map(|host| host.ledger().pieces()).next()
         {
@@ -310,7 +311,7 @@ impl<P: Pile> Room<P> {
     }
 }
 
-impl<P: Pile> ModelState<P> {
+impl<P: WorkSet> ModelState<P> {
     /// A peer starts, and does a unit if it works.
     fn step(&mut self, peer: usize, works: bool) {
         self.started[peer] = true;
@@ -327,13 +328,13 @@ impl<P: Pile> ModelState<P> {
     }
 }
 
-/// One peer's place in a room: what it can do.
+/// One peer's place in a model: what it can do.
 pub(super) struct ModelEffects<'a, P> {
     pub state: &'a mut ModelState<P>,
     pub me: usize,
 }
 
-impl<P: Pile> Effects for ModelEffects<'_, P> {
+impl<P: WorkSet> Effects for ModelEffects<'_, P> {
     type Piece = P;
     type Error = String;
 
@@ -365,7 +366,7 @@ impl<P: Pile> Effects for ModelEffects<'_, P> {
     fn send(&mut self, to: PeerId, message: Message, units: Option<P>) {
         self.state.tried[self.me] |= matches!(message, Message::Ask { .. });
         let link = self.me * self.state.units.len() + to as usize;
-        self.state.links[link].push_back(Letter { message, units });
+        self.state.links[link].push_back(ModelMessage { message, units });
         self.state.sent = true;
     }
 

@@ -1,7 +1,7 @@
-//! [`Room`]: a few sites, the mail between them and the root's file, as one state that can be compared.
+//! [`LeaseModel`]: a few sites, the mail between them and the root's file, as one state that can be compared.
 
 use super::bits::Bits;
-use crate::prints::fingerprint;
+use crate::fingerprints::fingerprint;
 use pleach_core::lease::{
     Content, Holding, HoldingId, Lease, LeaseAction, LeaseMessage, LeaseMutant, ProgressReport,
     Site, SiteId,
@@ -9,7 +9,7 @@ use pleach_core::lease::{
 use pleach_core::search::tree::Solution;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What may happen in a room, and how often.
+/// What may happen in a model, and how often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// Gifts from site to site.
@@ -49,7 +49,7 @@ pub(super) struct InFlight {
 
 /// One process: its site, and its units as one heap of work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Seat {
+pub(super) struct Process {
     pub site: Site<Bits>,
     /// What the units have in hand, and of which holding.
     pub hand: Bits,
@@ -64,8 +64,8 @@ pub(super) struct Seat {
 
 /// A state of everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Room {
-    pub seats: Vec<Option<Seat>>,
+pub(super) struct LeaseModel {
+    pub processes: Vec<Option<Process>>,
     pub mail: Vec<InFlight>,
     pub file: Option<(ProgressReport<Bits>, Option<Solution>)>,
     /// What each name stands for.
@@ -74,15 +74,15 @@ pub(super) struct Room {
     /// Units done at least once, as long as there was no fault.
     done: u8,
     pub faulty: bool,
-    processes: u64,
+    started: u64,
     /// Whether the run has a value to beat whose solution nobody knows.
     pub cutoff: bool,
     pub left: Budget,
     pub mutant: LeaseMutant,
 }
 
-impl Room {
-    /// A room with places for sites, of which the first few are taken, and the whole work at the root.
+impl LeaseModel {
+    /// A model with places for sites, of which the first few are taken, and the whole work at the root.
     pub fn new(
         places: usize,
         present: usize,
@@ -90,24 +90,24 @@ impl Room {
         left: Budget,
         mutant: LeaseMutant,
     ) -> Self {
-        let mut room = Self {
-            seats: vec![None; places],
+        let mut model = Self {
+            processes: vec![None; places],
             mail: Vec::new(),
             file: None,
             names: BTreeMap::new(),
             units: ((1_u16 << units) - 1) as u8,
             done: 0,
             faulty: false,
-            processes: 0,
+            started: 0,
             cutoff: left.restarts > 0,
             left,
             mutant,
         };
-        let whole = ProgressReport::of(Bits::open(room.all()));
-        let incarnation = room.incarnation();
-        room.seats[0] = Some(room.seat(Site::root(0, incarnation, whole, None)));
-        (1..present).for_each(|place| room.join(place));
-        room
+        let whole = ProgressReport::of(Bits::open(model.all()));
+        let incarnation = model.incarnation();
+        model.processes[0] = Some(model.process(Site::root(0, incarnation, whole, None)));
+        (1..present).for_each(|place| model.join(place));
+        model
     }
 
     /// All units.
@@ -121,11 +121,11 @@ impl Room {
     }
 
     fn incarnation(&mut self) -> u64 {
-        self.processes += u64::from(self.mutant != LeaseMutant::NoIncarnations);
-        self.processes
+        self.started += u64::from(self.mutant != LeaseMutant::NoIncarnations);
+        self.started
     }
 
-    fn seat(&self, mut site: Site<Bits>) -> Seat {
+    fn process(&self, mut site: Site<Bits>) -> Process {
         #[cfg(test)]
         {
             site.mutant = self.mutant;
@@ -134,29 +134,29 @@ impl Room {
             site.tell_at_most(0);
         }
         let (hand, owed) = (Bits::default(), BTreeSet::new());
-        Seat { site, hand, in_hand: None, cut: None, owed, cutoff: self.cutoff }
+        Process { site, hand, in_hand: None, cut: None, owed, cutoff: self.cutoff }
     }
 
     /// A new process takes a place.
     pub fn join(&mut self, place: usize) {
         let incarnation = self.incarnation();
-        self.seats[place] = Some(self.seat(Site::new(place as SiteId, incarnation)));
+        self.processes[place] = Some(self.process(Site::new(place as SiteId, incarnation)));
     }
 
     /// A site takes a place, whatever it holds.
     #[cfg(test)]
-    pub fn sit(&mut self, place: usize, site: Site<Bits>) {
-        self.seats[place] = Some(self.seat(site));
+    pub fn place_site(&mut self, place: usize, site: Site<Bits>) {
+        self.processes[place] = Some(self.process(site));
     }
 
     /// A new process resumes from the file.
     pub fn resume(&mut self) -> Result<(), String> {
         let (whole, best) = self.file.clone().ok_or("there is no file to resume from")?;
         let incarnation = self.incarnation();
-        let seat = self.seat(Site::root(0, incarnation, whole, best));
+        let process = self.process(Site::root(0, incarnation, whole, best));
         let mut actions = Vec::new();
-        seat.site.adopt_all(&mut actions);
-        self.seats[0] = Some(seat);
+        process.site.adopt_all(&mut actions);
+        self.processes[0] = Some(process);
         self.carry_out(0, actions)
     }
 
@@ -167,17 +167,17 @@ impl Room {
         self.file = None;
         let incarnation = self.incarnation();
         let whole = ProgressReport::of(Bits::open(self.all()));
-        self.seats[0] = Some(self.seat(Site::root(0, incarnation, whole, None)));
-        for place in 1..self.seats.len() {
-            if self.seats[place].is_some() && self.mutant != LeaseMutant::ContinuesOtherRuns {
+        self.processes[0] = Some(self.process(Site::root(0, incarnation, whole, None)));
+        for place in 1..self.processes.len() {
+            if self.processes[place].is_some() && self.mutant != LeaseMutant::ContinuesOtherRuns {
                 self.join(place);
             }
         }
     }
 
-    /// A seat that somebody sits in.
-    pub fn at(&mut self, place: usize) -> Result<&mut Seat, String> {
-        self.seats[place].as_mut().ok_or(format!("nobody is at {place}"))
+    /// A process that is there.
+    pub fn at(&mut self, place: usize) -> Result<&mut Process, String> {
+        self.processes[place].as_mut().ok_or(format!("nobody is at {place}"))
     }
 
     /// Has a site do something, and carries out what it wants.
@@ -204,13 +204,13 @@ impl Room {
                     self.send(InFlight { from: place as SiteId, to, message });
                 }
                 LeaseAction::Dropped { lease, .. } => {
-                    let seat = self.at(place)?;
-                    seat.owed.remove(&lease);
-                    if seat.in_hand == Some(Some(lease)) {
-                        seat.in_hand = None;
-                        let done = Bits { done: seat.hand.done, ..Bits::default() };
+                    let process = self.at(place)?;
+                    process.owed.remove(&lease);
+                    if process.in_hand == Some(Some(lease)) {
+                        process.in_hand = None;
+                        let done = Bits { done: process.hand.done, ..Bits::default() };
                         let keeps = mutant == LeaseMutant::KeepsCountsAfterDrop;
-                        seat.hand = if keeps { done } else { Bits::default() };
+                        process.hand = if keeps { done } else { Bits::default() };
                     }
                 }
                 LeaseAction::Owed { lease } => {
@@ -251,7 +251,7 @@ impl Room {
     /// A packet arrives. To a place where nobody is, it arrives in vain.
     pub fn deliver(&mut self, packet: InFlight) -> Result<(), String> {
         let InFlight { from, to, message } = packet;
-        if self.seats[to as usize].is_none() {
+        if self.processes[to as usize].is_none() {
             return Ok(());
         }
         self.act(to as usize, |site, actions| site.on(from, message, actions))
@@ -259,11 +259,11 @@ impl Room {
 
     /// Hands what the units have in hand back to their site.
     pub fn settle(&mut self, place: usize) -> Result<(), String> {
-        let seat = self.at(place)?;
-        if let Some(held) = seat.in_hand.take() {
-            let hand = std::mem::take(&mut seat.hand);
-            seat.site.change(held, |content| content.add(&hand));
-            seat.site.set_in_use(held, false);
+        let process = self.at(place)?;
+        if let Some(held) = process.in_hand.take() {
+            let hand = std::mem::take(&mut process.hand);
+            process.site.change(held, |content| content.add(&hand));
+            process.site.set_in_use(held, false);
         }
         Ok(())
     }
@@ -271,20 +271,20 @@ impl Room {
     /// A unit of work is done.
     pub fn work(&mut self, place: usize) -> Result<(), String> {
         let (before, faulty, optimum) = (self.done, self.faulty, self.optimum());
-        let seat = self.at(place)?;
-        if !seat.hand.has_open() {
-            let held = seat.site.working().map(Holding::held);
+        let process = self.at(place)?;
+        if !process.hand.has_open() {
+            let held = process.site.working().map(Holding::held);
             let held = held.ok_or("there is nothing to do")?;
-            let taken = seat.site.change(held, |content| content.take(8));
+            let taken = process.site.change(held, |content| content.take(8));
             let taken = taken.ok_or("there is nothing to take")?;
-            seat.site.set_in_use(held, true);
-            seat.hand.add(&taken);
-            seat.in_hand = Some(held);
+            process.site.set_in_use(held, true);
+            process.hand.add(&taken);
+            process.in_hand = Some(held);
         }
-        let unit = 1 << seat.hand.open.trailing_zeros();
-        seat.hand.open ^= unit;
-        seat.hand.done |= unit;
-        if unit == optimum && seat.site.best().is_none() && !seat.cutoff {
+        let unit = 1 << process.hand.open.trailing_zeros();
+        process.hand.open ^= unit;
+        process.hand.done |= unit;
+        if unit == optimum && process.site.best().is_none() && !process.cutoff {
             let solution = Solution { score: 0, plan: vec![1] };
             self.act(place, |site, actions| site.found(&solution, actions))?;
         }

@@ -4,19 +4,19 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// Something about each state, by its fingerprint.
-pub(super) type Prints<T> = HashMap<u64, T, BuildHasherDefault<AsIs>>;
+pub(super) type FingerprintMap<T> = HashMap<u64, T, BuildHasherDefault<IdentityHasher>>;
 
 /// A state's fingerprint: of a hundred million, two share one with a chance below 1 in 1,000.
 pub(super) fn fingerprint(state: &impl Hash) -> u64 {
-    let mut hasher = Fold(0x243f_6a88_85a3_08d3);
+    let mut hasher = FastHasher(0x243f_6a88_85a3_08d3);
     state.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A fast hasher: folds each word in by a full multiplication.
-struct Fold(u64);
+/// A fast hasher: mixes each word in by a full multiplication.
+struct FastHasher(u64);
 
-impl Hasher for Fold {
+impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
         let product = u128::from(self.0) * 0xf39c_c060_5ced_c835;
         (product >> 64) as u64 ^ product as u64
@@ -50,9 +50,9 @@ impl Hasher for Fold {
 
 /// Keys that are hashes already.
 #[derive(Default)]
-pub(super) struct AsIs(u64);
+pub(super) struct IdentityHasher(u64);
 
-impl Hasher for AsIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }

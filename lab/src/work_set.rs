@@ -1,17 +1,17 @@
-//! [`Pile`]: the countable work of a room. Every unit has a number, so that a unit lost and another done
+//! [`WorkSet`]: the countable work of a model. Every unit has a number, so that a unit lost and another done
 //! twice cannot cancel out.
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
-/// The most units of a room.
+/// The most units of a model.
 const MOST: usize = 256;
 
 /// A set of numbered units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set([u64; MOST / 64]);
 
-/// Most rooms have few units, so only words that hold some are hashed.
+/// Most models have few units, so only words that hold some are hashed.
 impl Hash for Set {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for (at, &word) in self.0.iter().enumerate().filter(|(_, word)| **word != 0) {
@@ -113,14 +113,14 @@ impl UnitsDone {
 }
 
 /// The units in one pair of hands.
-pub(super) trait Pile: Clone + Debug + Default + Eq + Hash {
+pub(super) trait WorkSet: Clone + Debug + Default + Eq + Hash {
     /// Whether units must never be in two places at once.
     const EXACT: bool;
 
     /// The units from one number to before another.
     fn range(from: u8, to: u8) -> Self;
 
-    /// The units of the pile.
+    /// The units of the set.
     fn set(&self) -> Set;
 
     /// Removes the next unit, of one or more.
@@ -142,7 +142,7 @@ pub(super) trait Pile: Clone + Debug + Default + Eq + Hash {
 }
 
 /// Any units, from which the last are given away.
-impl Pile for Set {
+impl WorkSet for Set {
     const EXACT: bool = true;
 
     fn range(from: u8, to: u8) -> Self {

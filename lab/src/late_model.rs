@@ -1,20 +1,20 @@
-//! What `master-worker:late` needs of rooms: work that can be trimmed.
+//! What `master-worker:late` needs of models: work that can be trimmed.
 
-use super::pile::{Pile, Set};
-use super::room;
+use super::model;
+use super::work_set::{Set, WorkSet};
 use pleach_core::steal::late::LateEffects;
 
-/// A room whose pieces are runs of units.
-pub(super) type Strips = room::Room<Strip>;
+/// A model whose pieces are runs of units.
+pub(super) type RunModel = model::Model<UnitRun>;
 
-/// A run of units, done in order: the work of a room in which pieces are given late.
+/// A run of units, done in order: the work of a model in which pieces are given late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Strip {
+pub(super) struct UnitRun {
     from: u8,
     to: u8,
 }
 
-impl Pile for Strip {
+impl WorkSet for UnitRun {
     const EXACT: bool = false;
 
     /// All empty ones are the same.
@@ -54,7 +54,7 @@ impl Pile for Strip {
     }
 }
 
-impl<P: Pile> LateEffects for room::ModelEffects<'_, P> {
+impl<P: WorkSet> LateEffects for model::ModelEffects<'_, P> {
     fn copy(&mut self) -> Result<P, String> {
         Ok(self.state.units[self.me].clone())
     }
