@@ -61,16 +61,16 @@ pub(crate) fn join(
 ) -> Result<Cluster, RunError> {
     let waker = Arc::new(Waker::default());
     let token = RandomState::new().hash_one(std::process::id());
-    let way = Way { at, key, token, patience, waker: Arc::clone(&waker), cancel };
-    let entered = way.enter(None).map_err(RunError::Lost)?;
-    let again = Arc::new(move |place| way.enter(Some(place)));
+    let joiner = Joiner { at, key, token, patience, waker: Arc::clone(&waker), cancel };
+    let entered = joiner.enter(None).map_err(RunError::Lost)?;
+    let again = Arc::new(move |place| joiner.enter(Some(place)));
     let mut terms = CHANGING;
     terms.patience_ns = patience.map_or(u64::MAX, |it| it.as_nanos() as u64).max(terms.lease_ns);
     Cluster::joined(entered, again, waker, terms)
 }
 
-/// The way to a root.
-struct Way {
+/// What it takes to join a root.
+struct Joiner {
     at: String,
     key: Key,
     /// By which the root knows this process again.
@@ -80,7 +80,7 @@ struct Way {
     cancel: Cancel,
 }
 
-impl Way {
+impl Joiner {
     /// Joins, at a place that this process had before if it is free. Tries again for as long as patience lasts.
     fn enter(&self, place: Option<u32>) -> Result<Admission, String> {
         let start = Instant::now();

@@ -1,7 +1,7 @@
 //! The campaign for the asymmetric travelling salesman: a tour of least length, with proof.
 
 use super::started::{Ready, StartedSearch};
-use super::{Best, Error, Search, Seen};
+use super::{Best, Error, Inspection, Search};
 use crate::report::{Report, Status};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
@@ -81,9 +81,9 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
 }
 
 /// Reads the checkpoint of a search.
-pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Seen, Error> {
+pub(crate) fn inspect(instance: &Instance, mut options: Options<'_>) -> Result<Inspection, Error> {
     let (mut begun, atsp, _) = prepare(instance, &mut options, true)?;
-    begun.look(&atsp)
+    begun.inspect(&atsp)
 }
 
 fn prepare<'s, 'a>(

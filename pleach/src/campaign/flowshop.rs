@@ -2,7 +2,7 @@
 
 use super::saved::{finished, over};
 use super::started::{Ready, SHORTEST, StartedSearch};
-use super::{Best, Error, Search, Seen};
+use super::{Best, Error, Inspection, Search};
 use crate::report::{Report, Status};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
@@ -104,14 +104,14 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
 }
 
 /// Reads the checkpoint of a search.
-pub(crate) fn look(instance: &Instance, mut options: Options<'_>) -> Result<Seen, Error> {
+pub(crate) fn inspect(instance: &Instance, mut options: Options<'_>) -> Result<Inspection, Error> {
     let Prepared { mut begun, flowshop, ready, second } = prepare(instance, &mut options, true)?;
     if second.is_some() {
         begun.use_no_devices();
     }
     match second {
-        None => begun.look(&flowshop),
-        Some(_) => begun.look(&counting(&flowshop, ready.state["first"]["best"].as_i64())),
+        None => begun.inspect(&flowshop),
+        Some(_) => begun.inspect(&counting(&flowshop, ready.state["first"]["best"].as_i64())),
     }
 }
 

@@ -4,18 +4,18 @@ pub mod atsp;
 mod contents;
 mod error;
 pub mod flowshop;
+mod inspection;
 pub mod knapsack;
 pub(crate) mod plain;
 pub mod queens;
 mod saved;
-mod seen;
 mod started;
 pub mod uts;
 
 pub(crate) use contents::Contents;
 pub use error::Error;
+pub(crate) use inspection::Inspection;
 pub(crate) use saved::described;
-pub(crate) use seen::Seen;
 
 use pleach_core::search::work::Nodes;
 use pleach_problems::simd::Level;

@@ -1,7 +1,7 @@
 //! Campaigns of problems that need no preparation: one search, from a value to beat or from none.
 
 use super::started::{Ready, StartedSearch};
-use super::{Error, Search, Seen};
+use super::{Error, Inspection, Search};
 use crate::report::Report;
 use pleach_core::search::problem::Problem;
 use pleach_runtime::Settings;
@@ -20,12 +20,12 @@ pub(crate) fn run(
 }
 
 /// Reads the checkpoint of such a search.
-pub(crate) fn look(
+pub(crate) fn inspect(
     problem: &dyn Problem,
     best: Option<i64>,
     search: &mut Search<'_>,
-) -> Result<Seen, Error> {
-    StartedSearch::new(search, asked(best), true)?.look(problem)
+) -> Result<Inspection, Error> {
+    StartedSearch::new(search, asked(best), true)?.inspect(problem)
 }
 
 fn asked(best: Option<i64>) -> Value {

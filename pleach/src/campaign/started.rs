@@ -1,7 +1,7 @@
 //! [`StartedSearch`]: a campaign under way: its clock, its checkpoint file and its searches.
 
 use super::saved::Saved;
-use super::{Contents, Error, Search, Seen};
+use super::{Contents, Error, Inspection, Search};
 use crate::report::Report;
 use crate::solver;
 use pleach_core::search::problem::Problem;
@@ -174,10 +174,10 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     }
 
     /// Reads the checkpoint of this problem, or takes part in the search that another process has begun.
-    pub fn look(&mut self, problem: &dyn Problem) -> Result<Seen, Error> {
+    pub fn inspect(&mut self, problem: &dyn Problem) -> Result<Inspection, Error> {
         if self.settings().processes.is_some() {
             let settings = self.settings().clone();
-            return Ok(Seen::Part(Box::new(self.search(problem, &settings)?)));
+            return Ok(Inspection::Part(Box::new(self.search(problem, &settings)?)));
         }
         let Some(content) = self.resumed() else {
             return Err(Error::Input("there is no saved search to look at".into()));
@@ -186,7 +186,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             return Err(self.saved.foreign(content));
         }
         Contents::new(problem, content, &self.saved.state, self.search.nodes)
-            .map(Seen::Contents)
+            .map(Inspection::Contents)
             .map_err(|why| Error::resume(self.saved.path(), why))
     }
 }

@@ -160,12 +160,12 @@ fn of_entry(
 ) -> Result<bool, Failure> {
     let pool = Arc::default();
     for probe in entry.probes.iter().filter(|probe| !(small && probe.large)) {
-        let posed = (probe.pose)(level).map_err(Failure::Inside)?;
-        let wanted = on_the_cpu(&posed, until)?;
-        for (way, words) in ways(spec, probe, &posed) {
+        let target = (probe.make_check)(level).map_err(Failure::Inside)?;
+        let wanted = on_the_cpu(&target, until)?;
+        for (way, words) in ways(spec, probe, &target) {
             let start = Instant::now();
             let (built, found) = match wanted {
-                Some(_) => on_device(&posed, &way, &pool, (start, until)),
+                Some(_) => on_device(&target, &way, &pool, (start, until)),
                 None => (None, Err(Broken::Late)),
             };
             let row = Row { entry, probe, way, words, built, start };
@@ -180,10 +180,10 @@ fn of_entry(
 }
 
 /// All ways in which to check a device, with the choices in words.
-fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
+fn ways(spec: &Spec, probe: &Probe, target: &Check) -> Vec<(Spec, String)> {
     let mut all = Vec::new();
     let asked = |mode| spec.mode.is_none_or(|asked| asked == mode);
-    if let (true, Ok(on)) = (asked(Mode::Explore), posed.problem.on_device()) {
+    if let (true, Ok(on)) = (asked(Mode::Explore), target.problem.on_device()) {
         let layout = on.layout();
         let mode = Some(Mode::Explore);
         for explorers in spec.explorers.map_or(EXPLORERS.to_vec(), |number| vec![Some(number)]) {
@@ -207,7 +207,7 @@ fn ways(spec: &Spec, probe: &Probe, posed: &Check) -> Vec<(Spec, String)> {
             }
         }
     }
-    if asked(Mode::Evaluate) && posed.problem.evaluation().is_ok() {
+    if asked(Mode::Evaluate) && target.problem.evaluation().is_ok() {
         let mode = Some(Mode::Evaluate);
         for rmax in spec.rmax.map_or(RMAX.to_vec(), |number| vec![number]) {
             let words = format!("mode=evaluate rmax={rmax}");
@@ -278,11 +278,11 @@ fn words(row: &Value) -> String {
 }
 
 /// The counts to be reached; `None` if there was no time for them.
-fn on_the_cpu(posed: &Check, until: Option<Instant>) -> Result<Option<Found>, Failure> {
+fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<Found>, Failure> {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     let settings =
-        Settings { threads: cores(), best: posed.best, time_limit: left, ..Settings::default() };
-    let report = solver::search(&*posed.problem, &settings, &mut |_| ControlFlow::Continue(()))?;
+        Settings { threads: cores(), best: target.best, time_limit: left, ..Settings::default() };
+    let report = solver::search(&*target.problem, &settings, &mut |_| ControlFlow::Continue(()))?;
     let best = report.outcome.solution.map(|best| best.score);
     let whole = report.outcome.stop.is_none();
     Ok(whole.then(|| Found::new(&report.outcome.counts, best)))
@@ -290,12 +290,12 @@ fn on_the_cpu(posed: &Check, until: Option<Instant>) -> Result<Option<Found>, Fa
 
 /// Searches the whole tree on the device alone.
 fn on_device(
-    posed: &Check,
+    target: &Check,
     spec: &Spec,
     pool: &Arc<DevicePool>,
     (start, until): (Instant, Option<Instant>),
 ) -> (Option<BuiltKernel>, Result<Found, Broken>) {
-    let problem = &*posed.problem;
+    let problem = &*target.problem;
     let mut explorer = match prepare(problem, spec, pool) {
         Ok(explorer) => explorer,
         Err(why) => return (None, Err(Broken::Lost(why.to_string()))),
@@ -304,7 +304,7 @@ fn on_device(
     let mut searched = || -> Result<Found, Broken> {
         let unreadable = |_| Broken::Wrong("it cannot read the root".into());
         explorer.put(&problem.root().bytes).map_err(unreadable)?;
-        let mut best = posed.best.map_or(i64::MAX, |value| problem.goal().score(value));
+        let mut best = target.best.map_or(i64::MAX, |value| problem.goal().score(value));
         let (mut progress, mut solution) = (Progress::default(), None);
         while explorer.size() > 0.0 {
             let fuel = explorer.appetite();

@@ -10,7 +10,7 @@ use super::progress::{Progress, Shown};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
 use super::stopping::{NothingToLose, interrupts, requests_to_save};
-use crate::campaign::Seen;
+use crate::campaign::Inspection;
 use crate::draw;
 use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
@@ -128,10 +128,10 @@ impl Job<'_, '_> {
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;
             let start = starts.into_iter().next().ok_or_else(ran)?;
-            let Ended::Seen(seen) = start(search, Mode::Look)? else { return Err(ran()) };
+            let Ended::Inspection(seen) = start(search, Mode::Inspect)? else { return Err(ran()) };
             return match *seen {
-                Seen::Contents(contents) => show(console, (name, instance), given, &contents),
-                Seen::Part(_) => Err(ran()),
+                Inspection::Contents(contents) => show(console, (name, instance), given, &contents),
+                Inspection::Part(_) => Err(ran()),
             };
         }
         keep_apart(given, &inputs)?;
@@ -187,7 +187,7 @@ impl Job<'_, '_> {
 }
 
 fn ran() -> Failure {
-    Failure::Inside("a look at a saved search ran it".into())
+    Failure::Inside("inspecting a saved search ran it".into())
 }
 
 /// Writes down how the search is saved; gives the file that seems to hold it already.

@@ -16,7 +16,7 @@ pub struct Output {
 /// Where an output is written.
 enum Target {
     /// Beside a file, whose place it takes once it is whole.
-    Aside(Part),
+    Part(Part),
     /// To a device, a pipe, or a file in a folder where no other may be made.
     Direct(File),
 }
@@ -114,14 +114,14 @@ impl Target {
                 if path.exists() {
                     File::options().write(true).open(path)?;
                 }
-                part.map(Target::Aside)
+                part.map(Target::Part)
             }
         }
     }
 
     fn write(self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Target::Aside(part) => part.fill(bytes),
+            Target::Part(part) => part.fill(bytes),
             Target::Direct(mut file) => {
                 // A terminal or a pipe has no length to set.
                 let _ = file.set_len(0);
@@ -150,7 +150,7 @@ pub fn remove_parts() {
 /// A file that is written beside another one, whose place it takes once it is whole; removed if it is not.
 struct Part {
     place: PathBuf,
-    aside: PathBuf,
+    part_path: PathBuf,
     file: File,
 }
 
@@ -158,14 +158,14 @@ impl Part {
     fn beside(place: PathBuf) -> io::Result<Self> {
         let mut parts = parts();
         for number in 0.. {
-            let mut aside = place.clone().into_os_string();
+            let mut part_path = place.clone().into_os_string();
             // Another process may be at it as well.
-            aside.push(format!(".{}-{number}.part", std::process::id()));
-            let aside = PathBuf::from(aside);
-            match File::options().write(true).create_new(true).open(&aside) {
+            part_path.push(format!(".{}-{number}.part", std::process::id()));
+            let part_path = PathBuf::from(part_path);
+            match File::options().write(true).create_new(true).open(&part_path) {
                 Ok(file) => {
-                    parts.push(aside.clone());
-                    return Ok(Self { place, aside, file });
+                    parts.push(part_path.clone());
+                    return Ok(Self { place, part_path, file });
                 }
                 Err(why) if why.kind() != ErrorKind::AlreadyExists || number == MOST_PARTS => {
                     return Err(why);
@@ -188,17 +188,17 @@ impl Part {
             let _ = self.file.set_permissions(about.permissions());
         }
         self.file.sync_all()?;
-        std::fs::rename(&self.aside, &self.place)
+        std::fs::rename(&self.part_path, &self.place)
     }
 }
 
 impl Drop for Part {
     fn drop(&mut self) {
         let mut parts = parts();
-        if let Some(at) = parts.iter().position(|part| *part == self.aside) {
+        if let Some(at) = parts.iter().position(|part| *part == self.part_path) {
             parts.swap_remove(at);
             // There is none once it is in its place.
-            let _ = std::fs::remove_file(&self.aside);
+            let _ = std::fs::remove_file(&self.part_path);
         }
     }
 }

@@ -47,7 +47,9 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         let problem = Plain(source.into_tree().map_err(Failure::Usage)?);
         let start = |mut search: Search<'_>, mode| match mode {
             Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
-            Mode::Look => Ok(Ended::Seen(Box::new(plain::look(&problem, best, &mut search)?))),
+            Mode::Inspect => {
+                Ok(Ended::Inspection(Box::new(plain::inspect(&problem, best, &mut search)?)))
+            }
         };
         if let Some(ended) = join::go_on(Known::Own(&start), &console, &line.given) {
             return ended;

@@ -48,7 +48,7 @@ impl Drop for Shown<'_> {
 pub struct Progress<'c, 'o, 'b> {
     console: &'c Console<'o>,
     shown: Shown<'b>,
-    /// Nodes and time of the previous look.
+    /// Nodes and time of the previous snapshot.
     before: (u64, f64),
     /// The sites that were seen.
     sites: Seen,
@@ -75,7 +75,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
         Self { requests, answered, saved, ..self }
     }
 
-    /// Shows a look at the run.
+    /// Shows a snapshot of the run.
     pub fn show(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
         for line in self.sites.news(&snapshot.each_site) {
             self.console.log(&line);
@@ -131,7 +131,7 @@ fn fitted(line: &str, columns: usize) -> String {
     out
 }
 
-/// A look at the run in one line, what matters most first: the end may be left out.
+/// A snapshot of the run in one line, what matters most first: the end may be left out.
 fn words(snapshot: &ProgressSnapshot, rate: f64) -> String {
     let mut text = format!("{:.1} s", snapshot.seconds);
     if let Some(best) = snapshot.best {

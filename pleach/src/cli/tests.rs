@@ -50,7 +50,7 @@ const TOY: Entry = Entry {
         act: Act::Search(solve),
     }],
     draws: None,
-    simulation: Some(Simulation { flags: &[], intervals: false, pose }),
+    simulation: Some(Simulation { flags: &[], intervals: false, make_load }),
     rates: &[Rate {
         name: "ones 30",
         problem: |_| Ok(Box::new(Plain(Ones { n: 30 }))),
@@ -72,11 +72,13 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let best = value_to_beat(request.given).map_err(Failure::Usage)?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
-        Mode::Look => Ok(Ended::Seen(Box::new(plain::look(&problem, best, &mut search)?))),
+        Mode::Inspect => {
+            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, best, &mut search)?)))
+        }
     }))
 }
 
-fn pose(load: &Load, _: &FlagValues) -> Result<SimulatedLoad, Failure> {
+fn make_load(load: &Load, _: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let problem = Plain(read(&load.instance)?);
     SimulatedLoad::plain(load, problem, |plain, best| record(&plain.0, best))
         .map_err(Failure::Usage)

@@ -57,39 +57,39 @@ pub const ENTRY: Entry = Entry {
             Use::with("bound", BOUNDS, "auto"),
         ],
         intervals: true,
-        pose,
+        make_load,
     }),
     rates: &[],
     probes: &[
         Probe {
             instance: PROVEN,
-            pose: |level| probe(PROVEN, 1, 0, (Nodes::Pool, level)),
+            make_check: |level| probe(PROVEN, 1, 0, (Nodes::Pool, level)),
             exact: true,
             large: false,
         },
         // Two cities in each lane, and no path of more than a tenth of a tour.
         Probe {
             instance: WIDE,
-            pose: |level| probe(WIDE, 10, 0, (Nodes::Pool, level)),
+            make_check: |level| probe(WIDE, 10, 0, (Nodes::Pool, level)),
             exact: true,
             large: false,
         },
         // Finds a tour; how many nodes that takes depends on who looks where.
         Probe {
             instance: FOUND,
-            pose: |level| probe(FOUND, 1, 1, (Nodes::Pool, level)),
+            make_check: |level| probe(FOUND, 1, 1, (Nodes::Pool, level)),
             exact: false,
             large: false,
         },
         Probe {
             instance: "crane:8:1 as intervals",
-            pose: |level| probe(FOUND, 1, 0, (Nodes::Interval, level)),
+            make_check: |level| probe(FOUND, 1, 0, (Nodes::Interval, level)),
             exact: true,
             large: false,
         },
         Probe {
             instance: LARGE,
-            pose: |level| probe(LARGE, 1, 0, (Nodes::Pool, level)),
+            make_check: |level| probe(LARGE, 1, 0, (Nodes::Pool, level)),
             exact: true,
             large: true,
         },
@@ -124,8 +124,10 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     Ok(Box::new(move |search: Search<'_>, mode| {
         let options = Options { best, start, bound, search };
         let wrong = |why: crate::Error| Failure::of(why).about(&name);
-        if mode == Mode::Look {
-            return Ok(Ended::Seen(Box::new(campaign::look(&instance, options).map_err(wrong)?)));
+        if mode == Mode::Inspect {
+            return Ok(Ended::Inspection(Box::new(
+                campaign::inspect(&instance, options).map_err(wrong)?,
+            )));
         }
         let answer = campaign::solve(&instance, options).map_err(wrong)?;
         let settings = vec![("bound", json!(answer.chosen.to_string())), ("best", json!(word))];
@@ -159,7 +161,7 @@ fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
     instance.order(&numbers(path, "city")?).or_else(|why| usage(format!("{path}: {why}")))
 }
 
-fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
+fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let request =
         Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };

@@ -1,7 +1,7 @@
 //! [`Entry`]: a problem as the command knows it, and what a command line asks of it.
 
 use super::simulated_load::{Load, SimulatedLoad};
-use crate::campaign::{Best, Search, Seen};
+use crate::campaign::{Best, Inspection, Search};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::input::{text_of, text_of_stdin};
@@ -83,7 +83,7 @@ pub type Start<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Run,
-    Look,
+    Inspect,
 }
 
 /// What comes of a search.
@@ -91,7 +91,7 @@ pub enum Ended {
     /// A report.
     Done(Box<Done>),
     /// What comes of looking at a search that has begun.
-    Seen(Box<Seen>),
+    Inspection(Box<Inspection>),
 }
 
 /// A search that has ended.
@@ -119,7 +119,7 @@ pub struct Simulation {
     /// Whether its work can be held as intervals.
     pub intervals: bool,
     /// Makes the problem.
-    pub pose: fn(&Load, &FlagValues) -> Result<SimulatedLoad, Failure>,
+    pub make_load: fn(&Load, &FlagValues) -> Result<SimulatedLoad, Failure>,
 }
 
 /// A rate that `devices` measures.
@@ -139,7 +139,7 @@ pub struct Probe {
     /// Its name.
     pub instance: &'static str,
     /// Reads it.
-    pub pose: fn(Level) -> Result<Check, String>,
+    pub make_check: fn(Level) -> Result<Check, String>,
     /// Whether every search of it explores the same nodes.
     pub exact: bool,
     /// Whether it is too large for the emulated device.

@@ -71,26 +71,26 @@ pub const ENTRY: Entry = Entry {
             Use::plain("jobs-first"),
         ],
         intervals: true,
-        pose,
+        make_load,
     }),
     rates: &[],
     probes: &[
         Probe {
             instance: PROVEN,
-            pose: |level| probe(PROVEN, 0, Bound::One, level),
+            make_check: |level| probe(PROVEN, 0, Bound::One, level),
             exact: true,
             large: false,
         },
         // The other bound, explored and evaluated.
         Probe {
             instance: "VFR10_10_2 --bound two",
-            pose: |level| probe("VFR10_10_2", 0, Bound::Two, level),
+            make_check: |level| probe("VFR10_10_2", 0, Bound::Two, level),
             exact: true,
             large: false,
         },
         Probe {
             instance: "VFR10_5_6 as intervals",
-            pose: |level| {
+            make_check: |level| {
                 let mut problem = searched(FOUND, 0, Bound::One, level)?;
                 problem.nodes = Nodes::Interval;
                 Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
@@ -101,7 +101,7 @@ pub const ENTRY: Entry = Entry {
         // Bounded in parallel.
         Probe {
             instance: "VFR10_10_2 --bound two as intervals",
-            pose: |level| {
+            make_check: |level| {
                 let mut problem = searched("VFR10_10_2", 0, Bound::Two, level)?;
                 problem.nodes = Nodes::Interval;
                 Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
@@ -112,19 +112,19 @@ pub const ENTRY: Entry = Entry {
         // Finds a schedule; how many nodes that takes depends on who looks where.
         Probe {
             instance: FOUND,
-            pose: |level| probe(FOUND, 1, Bound::One, level),
+            make_check: |level| probe(FOUND, 1, Bound::One, level),
             exact: false,
             large: false,
         },
         Probe {
             instance: "ta014",
-            pose: |level| probe("ta014", 0, Bound::One, level),
+            make_check: |level| probe("ta014", 0, Bound::One, level),
             exact: true,
             large: true,
         },
         Probe {
             instance: "ta030",
-            pose: |level| probe("ta030", 0, Bound::One, level),
+            make_check: |level| probe("ta030", 0, Bound::One, level),
             exact: true,
             large: true,
         },
@@ -169,8 +169,8 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let drawn = given.has("gantt");
     Ok(Box::new(move |search: Search<'_>, mode| {
         let options = Options { best, start, bound, branching, all, search };
-        if mode == Mode::Look {
-            return Ok(Ended::Seen(Box::new(campaign::look(&instance, options)?)));
+        if mode == Mode::Inspect {
+            return Ok(Ended::Inspection(Box::new(campaign::inspect(&instance, options)?)));
         }
         let answer = campaign::solve(&instance, options)?;
         let picture = answer.schedule.filter(|_| drawn);
@@ -241,7 +241,7 @@ fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
     instance.order(&numbers(path, "job")?).or_else(|why| usage(format!("{path}: {why}")))
 }
 
-fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
+fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let request =
         Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
@@ -264,6 +264,6 @@ fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     problem.nodes = load.nodes;
     // `auto` learns while it runs: nodes depend on who explores what.
     let varies = problem.bound == Bound::Auto;
-    let posed = SimulatedLoad::new(load, problem, start, record).map_err(Failure::Usage)?;
-    Ok(if varies { posed.varying() } else { posed })
+    let simulated = SimulatedLoad::new(load, problem, start, record).map_err(Failure::Usage)?;
+    Ok(if varies { simulated.varying() } else { simulated })
 }

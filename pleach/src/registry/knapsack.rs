@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
         act: Act::Search(solve),
     }],
     draws: None,
-    simulation: Some(Simulation { flags: &[BEST], intervals: false, pose }),
+    simulation: Some(Simulation { flags: &[BEST], intervals: false, make_load }),
     rates: &[],
     probes: &[],
 };
@@ -42,14 +42,14 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let best = flags::value_to_beat(request.given).map_err(Failure::Usage)?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::solve(&knapsack, best, search)?.report)),
-        Mode::Look => {
-            let seen = plain::look(&Plain(knapsack), best, &mut search)?;
-            Ok(Ended::Seen(Box::new(seen)))
+        Mode::Inspect => {
+            let seen = plain::inspect(&Plain(knapsack), best, &mut search)?;
+            Ok(Ended::Inspection(Box::new(seen)))
         }
     }))
 }
 
-fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
+fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let knapsack = knapsack(&Request {
         instance: &load.instance,
         given,
@@ -57,6 +57,7 @@ fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
         follows: false,
         note: &|_| {},
     })?;
-    let posed = SimulatedLoad::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
-    posed.map_err(Failure::Usage)
+    let simulated =
+        SimulatedLoad::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
+    simulated.map_err(Failure::Usage)
 }

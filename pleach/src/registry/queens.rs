@@ -31,17 +31,17 @@ pub const ENTRY: Entry = Entry {
         },
     ],
     draws: None,
-    simulation: Some(Simulation { flags: &[], intervals: true, pose }),
+    simulation: Some(Simulation { flags: &[], intervals: true, make_load }),
     rates: &[
         Rate { name: "queens 16", problem: |level| measured(16, level), on_devices: true },
         Rate { name: "queens 20", problem: |level| measured(20, level), on_devices: false },
     ],
     probes: &[
-        Probe { instance: "8", pose: |level| probe(8, level), exact: true, large: false },
-        Probe { instance: "10", pose: |level| probe(10, level), exact: true, large: false },
-        Probe { instance: "8 as intervals", pose: intervals, exact: true, large: false },
-        Probe { instance: "14", pose: |level| probe(14, level), exact: true, large: true },
-        Probe { instance: "15", pose: |level| probe(15, level), exact: true, large: true },
+        Probe { instance: "8", make_check: |level| probe(8, level), exact: true, large: false },
+        Probe { instance: "10", make_check: |level| probe(10, level), exact: true, large: false },
+        Probe { instance: "8 as intervals", make_check: intervals, exact: true, large: false },
+        Probe { instance: "14", make_check: |level| probe(14, level), exact: true, large: true },
+        Probe { instance: "15", make_check: |level| probe(15, level), exact: true, large: true },
     ],
 };
 
@@ -65,9 +65,9 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     Queens::new(n, request.given.simd().map_err(Failure::Usage)?).map_err(Failure::Usage)?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::count(n, search)?.report)),
-        Mode::Look => {
+        Mode::Inspect => {
             let problem = campaign::problem(n, &search)?;
-            Ok(Ended::Seen(Box::new(plain::look(&problem, None, &mut search)?)))
+            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, None, &mut search)?)))
         }
     }))
 }
@@ -77,9 +77,9 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     FirstQueens::new(n).map_err(Failure::Usage)?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::first(n, search)?.report)),
-        Mode::Look => {
+        Mode::Inspect => {
             let problem = Plain(FirstQueens::new(n).map_err(Error::Input)?);
-            Ok(Ended::Seen(Box::new(plain::look(&problem, None, &mut search)?)))
+            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, None, &mut search)?)))
         }
     }))
 }
@@ -88,7 +88,7 @@ fn size(word: &str) -> Result<u32, Failure> {
     word.parse().or_else(|_| usage(format!("queens {word}: expected a board size")))
 }
 
-fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
+fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let mut queens = Queens::new(size(&load.instance)?, simd).map_err(Failure::Usage)?;
     queens.nodes = load.nodes;

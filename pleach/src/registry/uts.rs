@@ -26,7 +26,7 @@ pub const ENTRY: Entry = Entry {
         act: Act::Search(count),
     }],
     draws: None,
-    simulation: Some(Simulation { flags: &[], intervals: false, pose }),
+    simulation: Some(Simulation { flags: &[], intervals: false, make_load }),
     rates: &[Rate {
         name: "uts",
         problem: |level| Ok(Box::new(Uts::new(Parameters::parse("T1XXL")?, level))),
@@ -35,18 +35,18 @@ pub const ENTRY: Entry = Entry {
     probes: &[
         Probe {
             instance: BINOMIAL,
-            pose: |level| probe(BINOMIAL, level),
+            make_check: |level| probe(BINOMIAL, level),
             exact: true,
             large: false,
         },
         Probe {
             instance: GEOMETRIC,
-            pose: |level| probe(GEOMETRIC, level),
+            make_check: |level| probe(GEOMETRIC, level),
             exact: true,
             large: false,
         },
-        Probe { instance: "T1", pose: |level| probe("T1", level), exact: true, large: true },
-        Probe { instance: "T3", pose: |level| probe("T3", level), exact: true, large: true },
+        Probe { instance: "T1", make_check: |level| probe("T1", level), exact: true, large: true },
+        Probe { instance: "T3", make_check: |level| probe("T3", level), exact: true, large: true },
     ],
 };
 
@@ -77,14 +77,14 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     })?;
     Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::count(&tree, search)?.report)),
-        Mode::Look => {
+        Mode::Inspect => {
             let problem = Uts::new(tree, search.simd);
-            Ok(Ended::Seen(Box::new(plain::look(&problem, None, &mut search)?)))
+            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, None, &mut search)?)))
         }
     }))
 }
 
-fn pose(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
+fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let tree = tree(&load.instance)?;
     if let Some(why) = campaign::endless(&tree) {
         return usage(format!("uts {}: {why}", load.instance));

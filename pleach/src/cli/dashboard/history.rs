@@ -4,9 +4,9 @@ use pleach_loops::looping::LoopSnapshot;
 use pleach_runtime::{ProgressSnapshot, SiteSnapshot, SitesSnapshot};
 use std::collections::VecDeque;
 
-/// A look at a search or at a loop.
+/// A sample of a search or of a loop.
 #[derive(Clone, Debug, Default)]
-pub struct Look {
+pub struct Sample {
     /// Since the start.
     pub seconds: f64,
     /// Nodes explored, or units of a loop done.
@@ -54,7 +54,7 @@ impl Default for Held {
     }
 }
 
-impl From<&ProgressSnapshot> for Look {
+impl From<&ProgressSnapshot> for Sample {
     fn from(snapshot: &ProgressSnapshot) -> Self {
         let rows = snapshot.units.iter().map(|unit| Row {
             name: unit.name.to_string(),
@@ -77,7 +77,7 @@ impl From<&ProgressSnapshot> for Look {
     }
 }
 
-impl From<&LoopSnapshot> for Look {
+impl From<&LoopSnapshot> for Sample {
     fn from(snapshot: &LoopSnapshot) -> Self {
         let rows = snapshot.takers.iter().map(|taker| Row {
             name: taker.name.clone(),
@@ -96,7 +96,7 @@ impl From<&LoopSnapshot> for Look {
     }
 }
 
-/// What charts show of a look.
+/// What charts show of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     pub seconds: f64,
@@ -105,11 +105,11 @@ pub struct Point {
     pub bound: Option<i64>,
 }
 
-/// The looks at a run.
+/// The samples of a run.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The last ones: rates come from them.
-    recent: VecDeque<Look>,
+    recent: VecDeque<Sample>,
     /// All of the run, evenly.
     points: Vec<Point>,
     /// The least time between two of the points.
@@ -118,35 +118,36 @@ pub struct History {
 
 /// Rates are those of this many seconds.
 const WINDOW_S: f64 = 3.0;
-/// Two recent looks are not closer.
+/// Two recent samples are not closer.
 const CLOSE_S: f64 = 0.04;
 /// Points at most: an even number. Terminals have fewer columns.
 const POINTS: usize = 2048;
 
 impl History {
-    /// Takes in a look.
-    pub fn add(&mut self, look: Look) {
+    /// Takes in a sample.
+    pub fn add(&mut self, sample: Sample) {
         let before = self.recent.back();
         // What a site did that is lost is taken back: nodes may become fewer in one search.
-        let anew = |before: &Look| look.seconds < before.seconds || look.whole != before.whole;
+        let anew =
+            |before: &Sample| sample.seconds < before.seconds || sample.whole != before.whole;
         if before.is_some_and(anew) {
             *self = Self::default();
         }
-        self.note(&look);
-        // The last look always stands at the end, however close it is to the one before.
+        self.note(&sample);
+        // The last sample always stands at the end, however close it is to the one before.
         let last = self.recent.iter().rev().nth(1).map(|it| it.seconds);
-        if last.is_some_and(|last| look.seconds - last < CLOSE_S) {
+        if last.is_some_and(|last| sample.seconds - last < CLOSE_S) {
             self.recent.pop_back();
         }
-        let from = look.seconds - WINDOW_S;
-        self.recent.push_back(look);
+        let from = sample.seconds - WINDOW_S;
+        self.recent.push_back(sample);
         while self.recent.get(1).is_some_and(|second| second.seconds <= from) {
             self.recent.pop_front();
         }
     }
 
-    fn note(&mut self, look: &Look) {
-        let Look { seconds, amount, best, bound, .. } = *look;
+    fn note(&mut self, sample: &Sample) {
+        let Sample { seconds, amount, best, bound, .. } = *sample;
         let len = self.points.len();
         if len > 1 && seconds - self.points[len - 2].seconds < self.step_s {
             self.points.pop();
@@ -165,8 +166,8 @@ impl History {
         }
     }
 
-    /// The last look.
-    pub fn last(&self) -> Option<&Look> {
+    /// The last sample.
+    pub fn last(&self) -> Option<&Sample> {
         self.recent.back()
     }
 
@@ -175,14 +176,14 @@ impl History {
         &self.points
     }
 
-    /// The first look of those that rates come from, with the time since then.
-    fn window(&self) -> Option<(&Look, &Look, f64)> {
+    /// The first sample of those that rates come from, with the time since then.
+    fn window(&self) -> Option<(&Sample, &Sample, f64)> {
         let (first, last) = (self.recent.front()?, self.recent.back()?);
         let seconds = last.seconds - first.seconds;
         (seconds > 0.0).then_some((first, last, seconds))
     }
 
-    /// Nodes, or units of a loop, a second; since the start until there are two looks.
+    /// Nodes, or units of a loop, a second; since the start until there are two samples.
     pub fn rate(&self) -> Option<f64> {
         match self.window() {
             Some((first, last, seconds)) => {
@@ -203,9 +204,10 @@ impl History {
 
     /// Nodes a second of a site, which may have come a moment ago.
     pub fn site_rate(&self, name: &str) -> Option<f64> {
-        let nodes = |look: &Look| look.sites.iter().find(|it| it.name == name).map(|it| it.nodes);
-        let first = self.recent.iter().find_map(|look| Some((look.seconds, nodes(look)?)))?;
-        let last = self.recent.back().and_then(|look| Some((look.seconds, nodes(look)?)))?;
+        let nodes =
+            |sample: &Sample| sample.sites.iter().find(|it| it.name == name).map(|it| it.nodes);
+        let first = self.recent.iter().find_map(|sample| Some((sample.seconds, nodes(sample)?)))?;
+        let last = self.recent.back().and_then(|sample| Some((sample.seconds, nodes(sample)?)))?;
         mean(last.1.saturating_sub(first.1) as f64, last.0 - first.0)
     }
 }
@@ -218,20 +220,20 @@ fn mean(amount: f64, seconds: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn look(seconds: f64, amount: u64) -> Look {
+    fn sample(seconds: f64, amount: u64) -> Sample {
         let row = Row { name: "cpu0".into(), amount, busy_s: seconds / 2.0, ..Row::default() };
-        Look { seconds, amount, rows: vec![row], ..Look::default() }
+        Sample { seconds, amount, rows: vec![row], ..Sample::default() }
     }
 
     #[test]
     fn rates_are_those_of_the_last_seconds() {
         let mut history = History::default();
         assert_eq!((history.rate(), history.speed(0)), (None, None));
-        history.add(look(2.0, 100));
+        history.add(sample(2.0, 100));
         assert_eq!(history.rate(), Some(50.0));
-        (1..=100).for_each(|i| history.add(look(2.0 + f64::from(i) / 10.0, 100)));
+        (1..=100).for_each(|i| history.add(sample(2.0 + f64::from(i) / 10.0, 100)));
         assert_eq!(history.rate(), Some(0.0));
-        (1..=100).for_each(|i| history.add(look(12.0 + f64::from(i) / 10.0, 100 + 7 * i as u64)));
+        (1..=100).for_each(|i| history.add(sample(12.0 + f64::from(i) / 10.0, 100 + 7 * i as u64)));
         let (rate, busy) = history.speed(0).unwrap();
         assert!((rate - 70.0).abs() < 1.0 && (busy - 0.5).abs() < 0.01, "{rate} {busy}");
         assert!(history.recent.len() < 40);
@@ -240,7 +242,7 @@ mod tests {
     #[test]
     fn however_long_a_run_is_its_points_are_few_and_even() {
         let mut history = History::default();
-        (0..100_000).for_each(|i| history.add(look(f64::from(i) / 10.0, i as u64)));
+        (0..100_000).for_each(|i| history.add(sample(f64::from(i) / 10.0, i as u64)));
         let points = history.points();
         assert!(points.len() <= POINTS && points.len() > POINTS / 4, "{}", points.len());
         assert_eq!((points[0].amount, points[points.len() - 1].amount), (0, 99_999));
@@ -255,7 +257,7 @@ mod tests {
             let name = "site1".into();
             let site = SiteSnapshot { name, nodes: 500 + 10 * i, ..SiteSnapshot::default() };
             let sites = if i > 15 { vec![site] } else { Vec::new() };
-            history.add(Look { sites, ..look(i as f64 / 10.0, i) });
+            history.add(Sample { sites, ..sample(i as f64 / 10.0, i) });
             assert_eq!(history.site_rate("site1").is_some(), i > 16);
         }
         assert!((history.site_rate("site1").unwrap() - 100.0).abs() < 1.0);
@@ -264,10 +266,10 @@ mod tests {
     #[test]
     fn another_search_begins_anew() {
         let mut history = History::default();
-        (0..10).for_each(|i| history.add(look(f64::from(i), 10 * i as u64)));
-        history.add(look(0.5, 3));
+        (0..10).for_each(|i| history.add(sample(f64::from(i), 10 * i as u64)));
+        history.add(sample(0.5, 3));
         assert_eq!((history.points().len(), history.recent.len()), (1, 1));
-        history.add(Look { whole: Some(5), ..look(0.7, 4) });
+        history.add(Sample { whole: Some(5), ..sample(0.7, 4) });
         assert_eq!(history.points().len(), 1);
     }
 
@@ -276,7 +278,7 @@ mod tests {
         let mut history = History::default();
         for seconds in [f64::NAN, 0.0, f64::INFINITY, f64::NAN, -1.0, f64::MAX] {
             for amount in [0, u64::MAX, 1] {
-                history.add(look(seconds, amount));
+                history.add(sample(seconds, amount));
                 let _ = (history.rate(), history.speed(0), history.speed(9));
             }
         }

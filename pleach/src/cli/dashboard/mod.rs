@@ -11,7 +11,7 @@ mod text;
 
 use super::console::Console;
 use crate::campaign::Cancel;
-use history::{History, Look};
+use history::{History, Sample};
 use page::{Scene, Title, page};
 use pleach_loops::looping::LoopSnapshot;
 use pleach_runtime::ProgressSnapshot;
@@ -75,16 +75,16 @@ impl Dashboard {
 
     /// Shows a look at a search.
     pub fn show(&mut self, snapshot: &ProgressSnapshot) {
-        // A last warning comes without a look.
+        // A last warning comes without a sample.
         if !snapshot.units.is_empty() {
-            self.history.add(Look::from(snapshot));
+            self.history.add(Sample::from(snapshot));
         }
         self.draw_in_time();
     }
 
     /// Shows a look at a loop.
     pub fn show_loop(&mut self, snapshot: &LoopSnapshot) {
-        self.history.add(Look::from(snapshot));
+        self.history.add(Sample::from(snapshot));
         self.draw_in_time();
     }
 

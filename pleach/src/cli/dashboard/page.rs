@@ -1,6 +1,6 @@
 //! [`page`]: what the dashboard shows of a run, as lines for a terminal of any size.
 
-use super::history::{Held, History, Look, Row};
+use super::history::{Held, History, Row, Sample};
 use super::table::{Cell, table};
 use super::text::{Line, Paint, bar, clean, clock, compact, cut, percent};
 use super::{chart, table};
@@ -47,15 +47,15 @@ const BESIDE: usize = 60;
 
 /// The lines that show a run on this many columns and rows, at most.
 pub fn page(scene: &Scene<'_>, (columns, rows): Size) -> Vec<Line> {
-    let none = Look::default();
-    let look = scene.history.last().unwrap_or(&none);
+    let none = Sample::default();
+    let sample = scene.history.last().unwrap_or(&none);
     let most = match rows {
         0..=2 => 1,
         3..=9 => 3,
         _ => 6,
     };
     let mut lines = vec![title(scene, columns)];
-    lines.extend(packed(fields(scene, look), columns, most - 1));
+    lines.extend(packed(fields(scene, sample), columns, most - 1));
     let notes = notes(scene.notes, (columns, if rows >= 20 { 3 } else { rows / 8 }));
     let gap = usize::from(rows >= 18);
     let below = if notes.is_empty() { 0 } else { notes.len() + gap };
@@ -66,8 +66,8 @@ pub fn page(scene: &Scene<'_>, (columns, rows): Size) -> Vec<Line> {
         _ => 0,
     };
     let for_tables = room - for_chart;
-    let tables = tables(scene.history, look, (columns, for_tables), gap);
-    let chart = charts(scene.history, look, (columns, room.saturating_sub(tables.len())), gap);
+    let tables = tables(scene.history, sample, (columns, for_tables), gap);
+    let chart = charts(scene.history, sample, (columns, room.saturating_sub(tables.len())), gap);
     lines.extend(chart);
     lines.extend(tables);
     if !notes.is_empty() {
@@ -108,7 +108,7 @@ fn amount(value: String, what: &str) -> Line {
 }
 
 /// What is known of the run as a whole, what matters most first.
-fn fields(scene: &Scene<'_>, look: &Look) -> Vec<Line> {
+fn fields(scene: &Scene<'_>, sample: &Sample) -> Vec<Line> {
     let mut all = Vec::new();
     if scene.stopping {
         all.push(Line::of("stopping", Paint::Warning));
@@ -117,18 +117,18 @@ fn fields(scene: &Scene<'_>, look: &Look) -> Vec<Line> {
         all.push(Line::of("getting ready", Paint::Dim));
         return all;
     }
-    if let Some(best) = look.best {
+    if let Some(best) = sample.best {
         all.push(field("best", best.to_string(), Paint::Best));
     }
-    if let Some(bound) = look.bound {
+    if let Some(bound) = sample.bound {
         all.push(field("bound", bound.to_string(), Paint::Bound));
     }
-    if let (Some(best), Some(bound)) = (look.best, look.bound) {
+    if let (Some(best), Some(bound)) = (sample.best, sample.bound) {
         all.push(field("gap", format!("{:.2} %", 100.0 * gap(best, bound)), Paint::Plain));
     }
-    if let Some(done) = look.done.filter(|done| done.is_finite()) {
+    if let Some(done) = sample.done.filter(|done| done.is_finite()) {
         let drawn = Line::of(bar(done, 20), Paint::Bar);
-        all.push(match look.whole {
+        all.push(match sample.whole {
             Some(_) => {
                 drawn.and(format!(" {} ", exact(done)), Paint::Plain).and("done", Paint::Dim)
             }
@@ -138,29 +138,29 @@ fn fields(scene: &Scene<'_>, look: &Look) -> Vec<Line> {
                 .and(" done", Paint::Dim),
         });
     }
-    match look.whole {
+    match sample.whole {
         Some(whole) => {
-            let (done, whole) = (grouped(look.amount.into()), grouped(whole.into()));
+            let (done, whole) = (grouped(sample.amount.into()), grouped(whole.into()));
             all.push(amount(format!("{done} of {whole}"), "units"));
         }
-        None => all.push(amount(grouped(look.amount.into()), "nodes")),
+        None => all.push(amount(grouped(sample.amount.into()), "nodes")),
     }
     let rate = scene.history.rate();
     if let Some(rate) = rate {
         all.push(amount(compact(rate), "a second"));
     }
-    if let (Some(whole), Some(rate)) = (look.whole, rate.filter(|rate| *rate > 0.0)) {
-        let left = whole.saturating_sub(look.amount) as f64 / rate;
+    if let (Some(whole), Some(rate)) = (sample.whole, rate.filter(|rate| *rate > 0.0)) {
+        let left = whole.saturating_sub(sample.amount) as f64 / rate;
         all.push(amount(format!("about {}", clock(left)), "left"));
     }
-    if look.counted > 0 && look.counted != u128::from(look.amount) {
-        all.push(amount(grouped(look.counted), "counted"));
+    if sample.counted > 0 && sample.counted != u128::from(sample.amount) {
+        all.push(amount(grouped(sample.counted), "counted"));
     }
-    if let Some(SitesSnapshot { sites, units, busy }) = look.all_sites {
+    if let Some(SitesSnapshot { sites, units, busy }) = sample.all_sites {
         let many = if sites == 1 { "site" } else { "sites" };
         all.push(amount(sites.to_string(), many));
         all.push(amount(format!("{busy} of {units}"), "units busy"));
-    } else if let Some(busy) = busy(scene.history, 0..look.rows.len()) {
+    } else if let Some(busy) = busy(scene.history, 0..sample.rows.len()) {
         all.push(amount(percent(busy), "busy"));
     }
     all
@@ -195,7 +195,7 @@ fn packed(fields: Vec<Line>, columns: usize, most: usize) -> Vec<Line> {
 }
 
 /// The charts that there is room for.
-fn charts(history: &History, look: &Look, (columns, room): Size, gap: usize) -> Vec<Line> {
+fn charts(history: &History, sample: &Sample, (columns, room): Size, gap: usize) -> Vec<Line> {
     let blank = || std::iter::repeat_n(Line::default(), gap);
     let rows = room.saturating_sub(gap);
     if rows < CHART {
@@ -206,7 +206,7 @@ fn charts(history: &History, look: &Look, (columns, room): Size, gap: usize) -> 
     let values = if alone { rows } else { CHARTS.0 };
     let values = chart::values(history.points(), (columns, values));
     let rest = rows - values.len();
-    let what = if look.whole.is_some() { "units" } else { "nodes" };
+    let what = if sample.whole.is_some() { "units" } else { "nodes" };
     let mut lines: Vec<Line> = Vec::new();
     let room = if values.is_empty() { rest } else { rest.saturating_sub(gap) };
     let rates = if values.is_empty() || room >= CHART + 3 {
@@ -222,17 +222,17 @@ fn charts(history: &History, look: &Look, (columns, room): Size, gap: usize) -> 
 }
 
 /// The tables of sites and of units.
-fn tables(history: &History, look: &Look, (columns, room): Size, gap: usize) -> Vec<Line> {
-    let sites = if look.sites.len() > 1 { &look.sites[..] } else { &[] };
+fn tables(history: &History, sample: &Sample, (columns, room): Size, gap: usize) -> Vec<Line> {
+    let sites = if sample.sites.len() > 1 { &sample.sites[..] } else { &[] };
     let wanted = |count: usize| if count == 0 { 0 } else { count + 1 + gap };
-    let for_units = wanted(look.rows.len()).min(room - room / 2);
+    let for_units = wanted(sample.rows.len()).min(room - room / 2);
     let for_sites = wanted(sites.len()).min(room.saturating_sub(for_units));
     let mut lines = Vec::new();
     let site = |site: &SiteSnapshot| site_cells(history, site);
     let cells: Vec<Vec<Cell>> = sites.iter().map(site).collect();
     with_gap(gap, of_sites(&cells, (columns, for_sites.saturating_sub(gap))), &mut lines);
     let left = room.saturating_sub(lines.len() + gap);
-    with_gap(gap, of_units(history, look, (columns, left)), &mut lines);
+    with_gap(gap, of_units(history, sample, (columns, left)), &mut lines);
     lines
 }
 
@@ -278,8 +278,8 @@ fn site_cells(history: &History, site: &SiteSnapshot) -> Vec<Cell> {
 }
 
 /// The table of units; beside one another if they are many and the terminal is wide.
-fn of_units(history: &History, look: &Look, (columns, room): Size) -> Vec<Line> {
-    let rows = &look.rows;
+fn of_units(history: &History, sample: &Sample, (columns, room): Size) -> Vec<Line> {
+    let rows = &sample.rows;
     if rows.is_empty() || room < 2 {
         return Vec::new();
     }
@@ -292,9 +292,9 @@ fn of_units(history: &History, look: &Look, (columns, room): Size) -> Vec<Line> 
     let shown = rows.len().min(parts * each);
     let cells = rows[..shown].iter().enumerate();
     let cells: Vec<Vec<Cell>> = cells
-        .map(|(at, row)| unit_cells(row, history.speed(at), look.whole.map(|_| all)))
+        .map(|(at, row)| unit_cells(row, history.speed(at), sample.whole.map(|_| all)))
         .collect();
-    let heads: &[table::Column] = if look.whole.is_some() {
+    let heads: &[table::Column] = if sample.whole.is_some() {
         &[("unit", 0), ("done", 4), ("share", 2), ("a second", 3), ("busy", 1), ("at", 5)]
     } else {
         &[("unit", 0), ("nodes", 3), ("a second", 1), ("busy", 2), ("holds", 4)]

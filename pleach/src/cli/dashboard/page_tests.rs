@@ -1,6 +1,6 @@
 //! Tests of the page: what it shows, and that it fits whatever it shows.
 
-use super::history::{Held, History, Look, Row};
+use super::history::{Held, History, Row, Sample};
 use super::page::{Scene, Title, page};
 use pleach_runtime::{SiteEnd, SiteSnapshot, SitesSnapshot};
 
@@ -13,18 +13,18 @@ fn row(name: &str, amount: u64, busy_s: f64) -> Row {
     Row { name: name.into(), amount, busy_s, held: Held::Size(1234.0) }
 }
 
-fn look(seconds: f64, units: usize) -> Look {
+fn sample(seconds: f64, units: usize) -> Sample {
     let amount = (1e6 * seconds) as u64;
     let rows = (0..units).map(|i| row(&format!("cpu{i}"), amount / units as u64, 0.75 * seconds));
     let best = (seconds > 1.0).then_some(3700 - seconds as i64);
     let (bound, done) = (Some(3500 + seconds as i64), Some(seconds / 100.0));
-    Look { seconds, amount, best, bound, done, rows: rows.collect(), ..Look::default() }
+    Sample { seconds, amount, best, bound, done, rows: rows.collect(), ..Sample::default() }
 }
 
 /// A search of ten seconds.
 fn search(units: usize) -> History {
     let mut history = History::default();
-    (1..=100).for_each(|i| history.add(look(f64::from(i) / 10.0, units)));
+    (1..=100).for_each(|i| history.add(sample(f64::from(i) / 10.0, units)));
     history
 }
 
@@ -55,8 +55,8 @@ fn a_search_shows_its_whole_state() {
 fn a_count_shows_its_rate_over_time() {
     let mut history = History::default();
     for i in 1..=100 {
-        let whole = look(f64::from(i) / 10.0, 2);
-        history.add(Look { best: None, bound: None, counted: 77, ..whole });
+        let whole = sample(f64::from(i) / 10.0, 2);
+        history.add(Sample { best: None, bound: None, counted: 77, ..whole });
     }
     let lines = shown(&history, &[], (80, 24)).join("\n");
     for said in ["nodes a second", "1.00 M ┤", "█████", "77 counted"] {
@@ -77,7 +77,7 @@ fn a_loop_shows_who_did_how_much() {
         let rows = vec![row("cpu0", 30 * i), row("emulated0", 10 * i)];
         let (amount, done) = (40 * i, Some(i as f64 / 100.0));
         let whole = Some(4000);
-        history.add(Look { seconds, amount, whole, done, rows, ..Look::default() });
+        history.add(Sample { seconds, amount, whole, done, rows, ..Sample::default() });
     }
     let lines = shown(&history, &[], (80, 24)).join("\n");
     for said in
@@ -102,7 +102,7 @@ fn several_sites_have_a_table_of_their_own() {
         let lost = SiteSnapshot { left_s: Some(1.5), end: Some(SiteEnd::Lost), ..site("site2", 9) };
         let sites = vec![site("site0", 100 * i), site("site1", 200 * i), lost];
         let all_sites = Some(SitesSnapshot { sites: 2, units: 8, busy: 6 });
-        history.add(Look { sites, all_sites, ..look(i as f64 / 10.0, 4) });
+        history.add(Sample { sites, all_sites, ..sample(i as f64 / 10.0, 4) });
     }
     let lines = shown(&history, &[], (90, 30)).join("\n");
     for said in ["2 sites   6 of 8 units busy", "host?[2J", "3 of 4", "2.00 k", "lost at 1.5 s"] {
@@ -145,7 +145,7 @@ fn odd() -> Vec<History> {
             let held = [Held::Size(f64::NAN), Held::Range(u64::MAX, 0), Held::Size(1e300)];
             let row = Row { name, amount, busy_s: seconds, held: held[i].clone() };
             let all_sites = Some(SitesSnapshot { sites: u32::MAX, units: 0, busy: u32::MAX });
-            history.add(Look {
+            history.add(Sample {
                 seconds,
                 amount,
                 whole: number.map(|_| amount),

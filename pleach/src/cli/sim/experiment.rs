@@ -1,6 +1,6 @@
 //! [`Experiment`]: a scenario that is ready to be simulated, and its runs, several at once.
 
-use super::loads::{Model, pose};
+use super::loads::{Model, make_load};
 use super::scenario::Scenario;
 use super::spec::{Spec, Work};
 use super::table;
@@ -17,7 +17,7 @@ pub struct Experiment {
     pub scenario: Scenario,
     /// The different works, and their problems.
     works: Vec<Work>,
-    posed: Vec<SimulatedLoad>,
+    loads: Vec<SimulatedLoad>,
     threads: usize,
 }
 
@@ -28,7 +28,7 @@ impl Experiment {
     /// Gets a scenario ready, which errors call by `name`.
     ///
     /// # Errors
-    /// If its problems cannot be posed, if it takes too much memory, or if its choices do not fit each other.
+    /// If its problems cannot be set up, if it takes too much memory, or if its choices do not fit each other.
     pub fn new(
         registry: &[Entry],
         name: &str,
@@ -47,9 +47,9 @@ impl Experiment {
             Failure::Usage(why) => Failure::Usage(format!("{name}: load: {why}")),
             other => other,
         };
-        let posed = works.iter().map(|work| pose(registry, work, given).map_err(named));
-        let posed = posed.collect::<Result<_, _>>()?;
-        let all = Self { scenario, works, posed, threads: threads as usize };
+        let loads = works.iter().map(|work| make_load(registry, work, given).map_err(named));
+        let loads = loads.collect::<Result<_, _>>()?;
+        let all = Self { scenario, works, loads, threads: threads as usize };
         all.fit(name)?;
         Ok(all)
     }
@@ -58,7 +58,7 @@ impl Experiment {
     fn fit(&self, name: &str) -> Result<(), Failure> {
         for spec in self.scenario.cells.iter().filter(|spec| spec.cluster.policy.is_late()) {
             let snapshots = spec.cluster.snapshot_ns.map(|_| "no snapshot_ms: copies are in none");
-            let may = self.posed[self.at(spec)].may_be_late();
+            let may = self.loads[self.at(spec)].may_be_late();
             if let Some(expected) = snapshots.or(may.err()) {
                 return usage(format!(
                     "{name}: balance = 'master-worker:late': expected {expected}"
@@ -66,7 +66,7 @@ impl Experiment {
             }
         }
         for spec in self.scenario.cells.iter().filter(|spec| spec.cluster.policy.has_depths()) {
-            if !self.posed[self.at(spec)].may_be_seeded() {
+            if !self.loads[self.at(spec)].may_be_seeded() {
                 return usage(format!(
                     "{name}: balance: cutoff and depth need a load of open nodes"
                 ));
@@ -87,7 +87,7 @@ impl Experiment {
 
     /// The most expensive indivisible piece of the first run's work.
     pub fn dearest_ns(&self) -> u64 {
-        self.posed[self.at(&self.scenario.cells[0])].dearest_ns()
+        self.loads[self.at(&self.scenario.cells[0])].dearest_ns()
     }
 
     /// Runs those cells and seeds that are `wanted`, as many at once as there are threads.
@@ -98,10 +98,10 @@ impl Experiment {
         let cells = &self.scenario.cells;
         let needed = |work: usize| wanted.iter().any(|&(cell, _)| self.at(&cells[cell]) == work);
         let models: Vec<Option<Model<'_>>> = self
-            .posed
+            .loads
             .iter()
             .enumerate()
-            .map(|(work, posed)| needed(work).then(|| Model::new(posed)))
+            .map(|(work, load)| needed(work).then(|| Model::new(load)))
             .collect();
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<Failure>> = Mutex::new(None);

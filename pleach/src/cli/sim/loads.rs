@@ -13,7 +13,11 @@ use pleach_lab::sites::Fleet;
 use pleach_lab::spans::Spans;
 
 /// Makes the units or the problem of a work.
-pub fn pose(registry: &[Entry], work: &Work, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
+pub fn make_load(
+    registry: &[Entry],
+    work: &Work,
+    given: &FlagValues,
+) -> Result<SimulatedLoad, Failure> {
     let load = match work {
         Work::Search(load) => load,
         Work::Interval { units, total_ns, halvings, uneven, seed } => {
@@ -29,7 +33,7 @@ pub fn pose(registry: &[Entry], work: &Work, given: &FlagValues) -> Result<Simul
     if load.nodes == Nodes::Interval && !simulation.intervals {
         return usage(format!("load.nodes = 'interval': expected pool for {name}"));
     }
-    (simulation.pose)(load, given)
+    (simulation.make_load)(load, given)
 }
 
 /// What a simulation works on, measured.
@@ -42,8 +46,8 @@ pub enum Model<'p> {
 
 impl<'p> Model<'p> {
     /// Makes a model; one explorer searches it once alone, to compare with, unless that takes too long.
-    pub fn new(posed: &'p SimulatedLoad) -> Self {
-        match posed {
+    pub fn new(simulated: &'p SimulatedLoad) -> Self {
+        match simulated {
             SimulatedLoad::Spans(spans) => Model::Spans(spans.clone()),
             SimulatedLoad::Problem { problem, start, node_ns, alone, varies } => {
                 let mut load = load::Search::new(&**problem, *node_ns, *start);

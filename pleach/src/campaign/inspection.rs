@@ -1,10 +1,10 @@
-//! [`Seen`]: what comes of looking at a search that has begun.
+//! [`Inspection`]: what comes of looking at a search that has begun.
 
 use super::Contents;
 use crate::report::Report;
 
 /// What comes of looking at a search that has begun.
-pub(crate) enum Seen {
+pub(crate) enum Inspection {
     /// What its checkpoint holds.
     Contents(Contents),
     /// Another process has begun it: what this one did for it.
