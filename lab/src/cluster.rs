@@ -13,7 +13,7 @@ use super::network::{Network, Traffic};
 use super::queue::Queue;
 use super::unit_effects::UnitEffects;
 use pleach_core::search::work::Work;
-use pleach_core::steal::{Event, Host, Peer, PeerId, PeerTree, Policy, SeededChooser};
+use pleach_core::steal::{Event, Interpreter, Peer, PeerId, PeerTree, Policy, SeededChooser};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl Cluster {
         mutant: pleach_core::steal::Mutant,
     ) -> Result<Figures, String> {
         let mut world = World::new(self, load);
-        world.hosts.iter_mut().for_each(|host| host.mutate(mutant));
+        world.interpreters.iter_mut().for_each(|interpreter| interpreter.mutate(mutant));
         world.run()
     }
 }
@@ -61,7 +61,7 @@ impl Cluster {
 /// A simulated run.
 struct World<'a, L: Load> {
     cluster: &'a Cluster,
-    hosts: Vec<Host<Arc<Work>>>,
+    interpreters: Vec<Interpreter<Arc<Work>>>,
     choosers: Vec<SeededChooser>,
     state: ClusterState<'a, L>,
     epoch: u64,
@@ -75,12 +75,12 @@ impl<'a, L: Load> World<'a, L> {
     fn new(cluster: &'a Cluster, load: &'a L) -> Self {
         let (seed, peers) = (cluster.seed, cluster.machine.peers());
         let tree = PeerTree::new(peers, cluster.policy.tree, seed);
-        let host = |me| {
+        let interpreter = |me| {
             let peer = Peer::new(me, &tree, cluster.policy.clone());
-            Host::new(peer, cluster.snapshot_ns.is_some())
+            Interpreter::new(peer, cluster.snapshot_ns.is_some())
         };
-        let hosts: Vec<Host<_>> = (0..peers).map(host).collect();
-        let unit = |(clock, host): (_, &Host<_>)| Unit {
+        let interpreters: Vec<Interpreter<_>> = (0..peers).map(interpreter).collect();
+        let unit = |(clock, interpreter): (_, &Interpreter<_>)| Unit {
             hand: load.hand(),
             clock,
             mail: VecDeque::new(),
@@ -90,7 +90,7 @@ impl<'a, L: Load> World<'a, L> {
             wake_ns: NEVER,
             began: false,
             busy_ns: 0,
-            seeds: host.peer().explores_down_to().map(|(depth, _)| depth),
+            seeds: interpreter.peer().explores_down_to().map(|(depth, _)| depth),
         };
         let state = ClusterState {
             message_bytes: cluster.message_bytes,
@@ -101,7 +101,7 @@ impl<'a, L: Load> World<'a, L> {
                 .machine
                 .clocks(mix(seed, 22, 0), tree.first())
                 .into_iter()
-                .zip(&hosts)
+                .zip(&interpreters)
                 .map(unit)
                 .collect(),
             messages: Vec::new(),
@@ -111,7 +111,7 @@ impl<'a, L: Load> World<'a, L> {
         };
         Self {
             cluster,
-            hosts,
+            interpreters,
             choosers: (0..peers).map(|me| SeededChooser::new(mix(seed, 20, 0), me)).collect(),
             state,
             epoch: 0,
@@ -128,14 +128,14 @@ impl<'a, L: Load> World<'a, L> {
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
         let works = self.state.units[first].hand.size() > 0.0;
         self.state.checker.works(self.first, works);
-        for me in 0..self.hosts.len() as u32 {
+        for me in 0..self.interpreters.len() as u32 {
             let clock = self.state.units[me as usize].clock;
             self.state.plan(me, clock.awake(clock.joins_ns));
         }
         self.plan_snapshot(0);
-        while (self.state.checker.finished as usize) < self.hosts.len() {
+        while (self.state.checker.finished as usize) < self.interpreters.len() {
             let Some((now_ns, what)) = self.state.queue.pop() else {
-                let left = self.hosts.len() as u32 - self.state.checker.finished;
+                let left = self.interpreters.len() as u32 - self.state.checker.finished;
                 return Err(format!("nothing can happen, and {left} peers wait for the end"));
             };
             self.events += 1;
@@ -173,7 +173,10 @@ impl<'a, L: Load> World<'a, L> {
         checker.figures.power = self.cluster.machine.power();
         checker.figures.events = self.events;
         let scores = units.iter().map(|unit| unit.hand.best());
-        let kept = self.hosts.iter().find_map(|host| Some(host.ledger().pieces().next()?.0));
+        let kept = self
+            .interpreters
+            .iter()
+            .find_map(|interpreter| Some(interpreter.ledger().pieces().next()?.0));
         checker.close(done, scores, kept, load)
     }
 
@@ -182,7 +185,7 @@ impl<'a, L: Load> World<'a, L> {
             return Err("an empty message arrived".into());
         };
         let to = *to;
-        if self.hosts[to as usize].peer().finished() {
+        if self.interpreters[to as usize].peer().finished() {
             if !message.is_talk() {
                 return Err(format!("{message:?} reached peer {to}, which knows of the end"));
             }
@@ -251,7 +254,7 @@ impl<'a, L: Load> World<'a, L> {
     fn begin_stretch(&mut self, me: PeerId, then_ns: u64, now_ns: u64) {
         let unit = &mut self.state.units[me as usize];
         let size = unit.hand.size();
-        if self.hosts[me as usize].peer().finished() || size == 0.0 {
+        if self.interpreters[me as usize].peer().finished() || size == 0.0 {
             return;
         }
         let depth = unit.seeds.take();
@@ -260,7 +263,7 @@ impl<'a, L: Load> World<'a, L> {
             unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
             return self.state.plan(me, until_ns);
         }
-        if self.hosts[me as usize].peer().waits(size) {
+        if self.interpreters[me as usize].peer().waits(size) {
             return;
         }
         let (result, until_ns) = match unit.hand.ahead_ns() {
@@ -307,11 +310,11 @@ impl<'a, L: Load> World<'a, L> {
             return Err("an empty message was read".into());
         };
         self.state.checker.figures.handling_ns += self.cluster.machine.handle_ns;
-        if self.hosts[me as usize].peer().finished() && !message.is_talk() {
+        if self.interpreters[me as usize].peer().finished() && !message.is_talk() {
             return Err(format!("{message:?} reached peer {me}, which knows of the end"));
         }
         self.state.checker.on_read(&message);
-        let depth = self.hosts[me as usize].peer().explores_down_to();
+        let depth = self.interpreters[me as usize].peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
         let unit = &mut self.state.units[me as usize];
         unit.seeds = again.map(|(depth, _)| depth).or(unit.seeds);
@@ -332,12 +335,12 @@ impl<'a, L: Load> World<'a, L> {
     ) -> Result<(), String> {
         let chooser = &mut self.choosers[me as usize];
         let effects = &mut UnitEffects { state: &mut self.state, me, now_ns };
-        self.hosts[me as usize].tell(event, work, now_ns, chooser, effects)
+        self.interpreters[me as usize].tell(event, work, now_ns, chooser, effects)
     }
 
     /// Takes a snapshot, unless one is under way or the run is over.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
-        let counted = self.hosts[0].peer().uses_counter();
+        let counted = self.interpreters[0].peer().uses_counter();
         if !self.state.checker.may_cut() || counted && self.state.count == 0 {
             return Ok(());
         }

@@ -3,7 +3,8 @@
 use super::cuts::Cuts;
 use super::work_set::{Account, Set, UnitsDone, WorkSet};
 use pleach_core::steal::{
-    Action, Chooser, Effects, Event, Host, Law, Message, OnTheWay, Peer, PeerId, PeerTree, Policy,
+    Action, Chooser, Effects, Event, Interpreter, Law, Message, OnTheWay, Peer, PeerId, PeerTree,
+    Policy,
 };
 use std::collections::VecDeque;
 
@@ -26,7 +27,7 @@ pub(super) type SetModel = Model<Set>;
 /// Everything that the future of a run depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Model<P> {
-    pub hosts: Vec<Host<P>>,
+    pub interpreters: Vec<Interpreter<P>>,
     /// Peers with a batch of actions that was broken off.
     busy: Vec<bool>,
     pub state: ModelState<P>,
@@ -133,13 +134,13 @@ impl<P: WorkSet> Model<P> {
             believes: false,
             stubborn: false,
         };
-        let hosts = (0..peers).map(|me| Host::new(peer(me), true)).collect();
-        Self { hosts, busy: vec![false; n], state }
+        let interpreters = (0..peers).map(|me| Interpreter::new(peer(me), true)).collect();
+        Self { interpreters, busy: vec![false; n], state }
     }
 
     /// Everything that can happen next.
     pub fn moves(&self) -> Vec<Move> {
-        let (n, state) = (self.hosts.len(), &self.state);
+        let (n, state) = (self.interpreters.len(), &self.state);
         if usize::from(state.finished) == n {
             return Vec::new();
         }
@@ -155,7 +156,7 @@ impl<P: WorkSet> Model<P> {
                 moves.push(Move::Act(peer));
             } else if self.can_step(peer) {
                 moves.push(Move::Step(peer));
-                let better = |&at: &usize| state.finds[at] < self.hosts[peer].peer().best();
+                let better = |&at: &usize| state.finds[at] < self.interpreters[peer].peer().best();
                 let finds = (0..state.finds.len()).filter(|_| state.units[peer].len() > 0);
                 moves.extend(finds.filter(better).map(|at| Move::Find(peer, at)));
             }
@@ -163,7 +164,7 @@ impl<P: WorkSet> Model<P> {
         moves.extend(mail.map(Move::Deliver));
         let wakes = |&p: &usize| state.resting[p] && !state.tried[p] && !self.busy[p];
         moves.extend((0..n).filter(wakes).map(Move::Wake));
-        let root = self.hosts[0].peer();
+        let root = self.interpreters[0].peer();
         let may_cut = state.cuts.possible() && !root.finished() && !self.busy[0];
         if may_cut && (state.count > 0 || !root.uses_counter()) {
             moves.push(Move::Snapshot);
@@ -173,13 +174,14 @@ impl<P: WorkSet> Model<P> {
 
     /// A peer steps while it has work, and once at the very start to learn that it has none.
     fn can_step(&self, peer: usize) -> bool {
-        !self.hosts[peer].peer().finished() && (self.works(peer) || !self.state.started[peer])
+        !self.interpreters[peer].peer().finished()
+            && (self.works(peer) || !self.state.started[peer])
     }
 
     /// Whether a peer does units itself.
     fn works(&self, peer: usize) -> bool {
         let units = self.state.units[peer].len();
-        units > 0 && !self.hosts[peer].peer().waits(units.into())
+        units > 0 && !self.interpreters[peer].peer().waits(units.into())
     }
 
     /// Plays a move. An error names the law that it broke.
@@ -199,10 +201,10 @@ impl<P: WorkSet> Model<P> {
                 (peer, Event::Found { score }, None)
             }
             Move::Deliver(link) => {
-                let (from, peer) = (link / self.hosts.len(), link % self.hosts.len());
+                let (from, peer) = (link / self.interpreters.len(), link % self.interpreters.len());
                 let in_flight =
                     self.state.links[link].pop_front().ok_or("an empty link delivered")?;
-                if self.hosts[peer].peer().finished() && !in_flight.message.is_talk() {
+                if self.interpreters[peer].peer().finished() && !in_flight.message.is_talk() {
                     return Err(format!("{:?} reached a finished peer", in_flight.message));
                 }
                 let event = Event::Mail { from: from as PeerId, message: in_flight.message };
@@ -213,14 +215,14 @@ impl<P: WorkSet> Model<P> {
                 (peer, Event::Woke, None)
             }
             Move::Snapshot => {
-                self.state.count += usize::from(self.hosts[0].peer().uses_counter());
+                self.state.count += usize::from(self.interpreters[0].peer().uses_counter());
                 let done = self.state.done.units;
-                let epoch = self.state.cuts.begin(self.hosts.len(), done);
+                let epoch = self.state.cuts.begin(self.interpreters.len(), done);
                 (0, Event::Snapshot { epoch }, None)
             }
         };
         let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-        self.hosts[peer].begin(event, incoming, 0, chooser, effects);
+        self.interpreters[peer].begin(event, incoming, 0, chooser, effects);
         self.proceed(peer, chooser)
     }
 
@@ -230,17 +232,17 @@ impl<P: WorkSet> Model<P> {
     /// when a message was sent, only when it arrives. A change of the shared counter after something was
     /// sent is another matter. The batch is broken off there, and the others may move first.
     fn proceed(&mut self, peer: usize, chooser: &mut dyn Chooser) -> Result<(), String> {
-        let host = &mut self.hosts[peer];
+        let interpreter = &mut self.interpreters[peer];
         loop {
-            let counts = matches!(host.next_action(), Some(Action::Join | Action::Leave));
+            let counts = matches!(interpreter.next_action(), Some(Action::Join | Action::Leave));
             self.busy[peer] = counts && self.state.sent;
             let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-            if self.busy[peer] || !host.proceed(0, chooser, effects)? {
+            if self.busy[peer] || !interpreter.proceed(0, chooser, effects)? {
                 break;
             }
         }
         if self.state.cuts.over() {
-            self.hosts.iter_mut().for_each(Host::end_snapshots);
+            self.interpreters.iter_mut().for_each(Interpreter::end_snapshots);
         }
         if P::EXACT { self.account() } else { Ok(()) }
     }
@@ -252,7 +254,7 @@ impl<P: WorkSet> Model<P> {
         self.state.units.iter().for_each(|units| account.add(&units.set()));
         let on_the_way =
             self.state.links.iter().flatten().filter_map(|in_flight| in_flight.units.as_ref());
-        let to_take = self.hosts.iter().filter_map(Host::to_take);
+        let to_take = self.interpreters.iter().filter_map(Interpreter::to_take);
         on_the_way.chain(to_take).for_each(|units| account.add(&units.set()));
         account.close(self.state.total)
     }
@@ -266,14 +268,14 @@ impl<P: WorkSet> Model<P> {
         message: Message,
         chooser: &mut dyn Chooser,
     ) -> bool {
-        let before = self.hosts[peer].clone();
+        let before = self.interpreters[peer].clone();
         if self.busy[peer] {
             return false;
         }
         let units = message.brings_work().then(P::default);
         let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-        self.hosts[peer].begin(Event::Mail { from, message }, units, 0, chooser, effects);
-        let dropped = self.hosts[peer] == before;
+        self.interpreters[peer].begin(Event::Mail { from, message }, units, 0, chooser, effects);
+        let dropped = self.interpreters[peer] == before;
         let _ = self.proceed(peer, chooser);
         dropped
     }
@@ -286,14 +288,15 @@ impl<P: WorkSet> Model<P> {
     /// Whether the run is over, with nothing left anywhere.
     pub fn over(&self) -> Result<bool, String> {
         let state = &self.state;
-        if usize::from(state.finished) < self.hosts.len() {
+        if usize::from(state.finished) < self.interpreters.len() {
             return Ok(false);
         }
         let mut queued = state.links.iter().flatten();
         if let Some(in_flight) = queued.find(|in_flight| !in_flight.message.is_talk()) {
             return Err(format!("{:?} is still on its way at the end", in_flight.message));
         }
-        if let Some((ticket, _)) = self.hosts.iter().flat_map(|host| host.ledger().pieces()).next()
+        if let Some((ticket, _)) =
+            self.interpreters.iter().flat_map(|interpreter| interpreter.ledger().pieces()).next()
         {
             return Err(format!("{ticket:?} is still kept at the end"));
         }
@@ -303,8 +306,10 @@ impl<P: WorkSet> Model<P> {
         if !state.cuts.complete() {
             return Err(format!("a snapshot is not complete at the end: {:?}", state.cuts));
         }
-        if let Some(host) = self.hosts.iter().find(|host| host.peer().best() != state.best) {
-            let heard = host.peer().best();
+        if let Some(interpreter) =
+            self.interpreters.iter().find(|interpreter| interpreter.peer().best() != state.best)
+        {
+            let heard = interpreter.peer().best();
             return Err(format!("a peer ends with the score {heard} instead of {}", state.best));
         }
         Ok(true)

@@ -31,7 +31,7 @@ pub fn random_schedule(
 /// alone rarely starves a peer for long, and most faults need just that.
 pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, String> {
     let mut chance = SeededChooser::new(seed, 0);
-    let n = model.hosts.len();
+    let n = model.interpreters.len();
     let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
     let speed = |what: &Move| match *what {
         Move::Step(peer) => speeds[peer],

@@ -12,16 +12,16 @@ use crate::transport::{PeerMessage, Transport};
 use crate::unit_io::UnitIo;
 use pleach_core::search::seed::{SeedResult, Top};
 use pleach_core::search::work::Work;
-use pleach_core::steal::{Event, Host, Peer, SeededChooser};
+use pleach_core::steal::{Event, Interpreter, Peer, SeededChooser};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a unit explores before it looks at the clock.
 const STRETCH_NS: u64 = 100_000;
 
-/// One unit: a peer with its host, and the executor, mail and counts that they act on.
+/// One unit: a peer with its interpreter, and the executor, mail and counts that they act on.
 pub(crate) struct Unit<'a, E, T> {
-    host: Host<Arc<Work>>,
+    interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
     unit_io: UnitIo<'a, E, T>,
     /// The snapshot that the peer was told of last.
@@ -80,9 +80,10 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let chooser = SeededChooser::new(seed, peer.me());
         let run_state = unit_io.run_state;
         let seeds = peer.explores_down_to().map(|(depth, _)| depth);
-        let host = Host::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
+        let interpreter =
+            Interpreter::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
         Self {
-            host,
+            interpreter,
             chooser,
             unit_io,
             epoch: 0,
@@ -109,14 +110,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     /// Works for as long as the site does. Whenever its gateway takes all work from the units, they hand it in
     /// and begin again.
     fn dwell(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
-        let new = self.host.peer().clone();
+        let new = self.interpreter.peer().clone();
         loop {
             self.work(started_ns)?;
             if site_state.is_over() || self.unit_io.run_state.control().stopped().is_some() {
                 return Ok(());
             }
-            site_state.hand_over(self.unit_io.hand_over(self.host.on_the_way()));
-            self.host = Host::new(new.clone(), true);
+            site_state.hand_over(self.unit_io.hand_over(self.interpreter.on_the_way()));
+            self.interpreter = Interpreter::new(new.clone(), true);
             // If that has come and gone meanwhile, nothing is handed over from it.
             self.round += 2;
             while site_state.round() < self.round {
@@ -133,14 +134,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let run_state = self.unit_io.run_state;
         let mut now_ns = run_state.now_ns();
         self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
-        while !self.host.peer().finished() && run_state.goes_on(self.round) {
+        while !self.interpreter.peer().finished() && run_state.goes_on(self.round) {
             let size = self.unit_io.executor.explorer().size();
             if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(now_ns - started_ns)) {
                 now_ns = self.improve(now_ns);
             } else if size == 0.0 {
                 self.park();
                 now_ns = self.wait(u64::MAX, now_ns);
-            } else if self.seeds.is_none() && self.host.peer().waits(size) {
+            } else if self.seeds.is_none() && self.interpreter.peer().waits(size) {
                 // Requests for progress are answered between two waits.
                 now_ns = self.wait(POLL_NS, now_ns);
                 self.answer_look();
@@ -174,7 +175,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let UnitIo { run_state, mut executor, mut report, balance, .. } = self.unit_io;
         let ended_ns = run_state.now_ns();
         let total_s = (ended_ns - started_ns) as f64 * 1e-9;
-        report.power = self.host.peer().power().0;
+        report.power = self.interpreter.peer().power().0;
         report.improve_s = self.heuristic.as_ref().map_or(0.0, TimedImprover::seconds);
         report.idle_s = (total_s - report.busy_s - report.improve_s).max(0.0);
         report.counts.add(&executor.flush().counts);
@@ -187,7 +188,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             least_bound: explorer.least_bound(),
             open: explorer.size(),
             work: run_state.saver().map(|_| explorer.drain()),
-            kept: self.host.ledger().len(),
+            kept: self.interpreter.ledger().len(),
             report,
             balance,
         }
@@ -195,7 +196,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Tells the peer what happened, and carries out what it wants.
     fn tell(&mut self, event: Event, work: Option<Arc<Work>>, now_ns: u64) -> Result<(), RunError> {
-        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.unit_io)
+        self.interpreter.tell(event, work, now_ns, &mut self.chooser, &mut self.unit_io)
     }
 
     /// Explores for a stretch and tells the peer. Returns the time after it.
@@ -277,7 +278,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let saver = run_state.saver().filter(|_| self.unit_io.me == 0);
         let epoch = saver.map_or(0, |saver| saver.epoch());
         // Where a counter tells the end, the snapshot is counted until the peer has passed it on.
-        let counted = self.host.peer().uses_counter();
+        let counted = self.interpreter.peer().uses_counter();
         if epoch > self.epoch && (!counted || run_state.control().join_unless_over()) {
             self.epoch = epoch;
             self.tell(Event::Snapshot { epoch }, None, now_ns)?;
@@ -317,14 +318,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// The least bound of all pieces on their way from here.
     fn least_kept(&self) -> i64 {
-        let bounds = self.host.ledger().pieces().map(|(_, piece)| piece.least_bound);
+        let bounds = self.interpreter.ledger().pieces().map(|(_, piece)| piece.least_bound);
         bounds.min().unwrap_or(i64::MAX)
     }
 
     fn read(&mut self, mail: PeerMessage, now_ns: u64) -> Result<(), RunError> {
         let PeerMessage { from, message, work } = mail;
         self.unit_io.note_mail(&message);
-        let depth = self.host.peer().explores_down_to();
+        let depth = self.interpreter.peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
         self.seeds = again.map(|(depth, _)| depth).or(self.seeds);
         self.tell(Event::Mail { from, message }, work, now_ns)

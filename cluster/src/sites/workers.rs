@@ -7,7 +7,7 @@ use pleach_core::lease::{LeaseMessage, ProgressReport, SiteId};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::Work;
-use pleach_core::steal::{Event, Host, Peer, PeerTree, Policy, SeededChooser};
+use pleach_core::steal::{Event, Interpreter, Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::wire::checkpoint::{Cut, assemble};
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
@@ -22,7 +22,7 @@ use std::time::Duration;
 pub(super) struct SiteWorkers<'a> {
     pub problem: &'a dyn Problem,
     pub effects: InnerEffects<'a>,
-    host: Host<Arc<Work>>,
+    interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
     /// The gateway's peer as it is at the beginning of each round.
     new: Peer,
@@ -69,7 +69,7 @@ impl<'a> SiteWorkers<'a> {
                 balance,
                 wake_at_ns: None,
             },
-            host: Host::new(new.clone(), true),
+            interpreter: Interpreter::new(new.clone(), true),
             chooser: SeededChooser::new(seed, 0),
             new,
             units: site_state.peers() - 1,
@@ -109,7 +109,7 @@ impl<'a> SiteWorkers<'a> {
     /// Tells the gateway's peer inside of an event, with the work that came with it.
     pub fn hear(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
         let now_ns = self.now_ns();
-        self.host.tell(event, work, now_ns, &mut self.chooser, &mut self.effects)
+        self.interpreter.tell(event, work, now_ns, &mut self.chooser, &mut self.effects)
     }
 
     /// Reads the mail from the units, and wakes the peer if it is time.
@@ -250,7 +250,7 @@ impl Workers for SiteWorkers<'_> {
         let site_state = self.effects.site_state;
         self.problem.set_stop_requested(true);
         site_state.close_round();
-        let (work, on_the_way) = (self.effects.spare.drain(), self.host.on_the_way());
+        let (work, on_the_way) = (self.effects.spare.drain(), self.interpreter.on_the_way());
         site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
@@ -259,7 +259,7 @@ impl Workers for SiteWorkers<'_> {
         drop(site_state.mailboxes().leftovers());
         while self.effects.transport.poll().is_some() {}
         self.effects.wake_at_ns = None;
-        self.host = Host::new(self.new.clone(), true);
+        self.interpreter = Interpreter::new(self.new.clone(), true);
         self.epoch = 0;
         self.effects.run_state.control().recount();
         self.problem.set_stop_requested(false);

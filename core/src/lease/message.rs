@@ -105,7 +105,7 @@ impl<C> LeaseMessage<C> {
     }
 }
 
-/// What a site wants done, or has done and its host must know.
+/// What a site wants done, or has done and its interpreter must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseAction<C> {
     /// Send this, also if the receiver is the site itself.

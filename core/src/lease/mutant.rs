@@ -1,6 +1,6 @@
 //! [`LeaseMutant`]: sites that are wrong in a known way, to show that the checks notice.
 
-/// A deliberate fault. Those that no [`super::Site`] can commit alone belong to its host: the model.
+/// A deliberate fault. Those that no [`super::Site`] can commit alone belong to its interpreter: the model.
 #[cfg_attr(not(any(test, feature = "faults")), allow(dead_code))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LeaseMutant {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// One process's side of the lease protocol.
 ///
-/// Its host says what happens, carries out the [`LeaseAction`]s, and decides when to commit, to ask again, to
+/// Its interpreter says what happens, carries out the [`LeaseAction`]s, and decides when to commit, to ask again, to
 /// suspect and to give up: nothing that it decides can make a count wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site<C> {
@@ -204,7 +204,7 @@ impl<C: Content> Site<C> {
         Some(lease)
     }
 
-    /// A progress report of this instant, but for what the units have in hand: the host adds what they had
+    /// A progress report of this instant, but for what the units have in hand: the interpreter adds what they had
     /// at the same instant.
     #[must_use]
     pub fn freeze(&self, held: HoldingId) -> Option<ProgressReport<C>> {

@@ -1,10 +1,10 @@
-//! [`Effects`]: what the host of a peer must be able to do, and the [`Law`]s that a host watches.
+//! [`Effects`]: what the interpreter of a peer must be able to do, and the [`Law`]s that an interpreter watches.
 
 use super::ledger::OnTheWay;
 use super::message::Message;
 use super::ticket::{PeerId, Ticket};
 
-/// What the host of a peer must be able to do.
+/// What the interpreter of a peer must be able to do.
 pub trait Effects {
     /// A piece of work that can be kept and sent.
     type Piece: Clone;
@@ -59,7 +59,7 @@ pub trait Effects {
     /// The run is over.
     ///
     /// # Errors
-    /// If it is not, as far as the host can tell.
+    /// If it is not, as far as the interpreter can tell.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
     /// Hears of a law that the protocol broke: a bug in the protocol itself.

@@ -1,4 +1,4 @@
-//! The words of the protocol: what peers say to each other, and what a peer and its host say.
+//! The words of the protocol: what peers say to each other, and what a peer and its interpreter say.
 
 use super::late::messages::{Change, Recall};
 use super::power::Power;

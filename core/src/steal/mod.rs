@@ -7,7 +7,7 @@ mod broker;
 mod chooser;
 mod effects;
 mod giving;
-mod host;
+mod interpreter;
 pub mod late;
 mod ledger;
 mod message;
@@ -23,7 +23,7 @@ mod tree;
 
 pub use chooser::{Chooser, SeededChooser};
 pub use effects::{Effects, Law};
-pub use host::Host;
+pub use interpreter::Interpreter;
 pub use ledger::{Ledger, OnTheWay};
 pub use message::{Action, Event, Message};
 pub use peer::Peer;

@@ -19,7 +19,7 @@ mod mail;
 
 /// One unit's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
 ///
-/// Its [`Host`](super::Host) reports every [`Event`] with the size of the unit's work, and carries out
+/// Its [`Interpreter`](super::Interpreter) reports every [`Event`] with the size of the unit's work, and carries out
 /// the [`Action`]s before the next event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {

@@ -16,7 +16,7 @@ fn policy() -> Policy {
 }
 
 fn mutate<P: WorkSet>(model: &mut Model<P>, mutant: Mutant) {
-    model.hosts.iter_mut().for_each(|host| host.mutate(mutant));
+    model.interpreters.iter_mut().for_each(|interpreter| interpreter.mutate(mutant));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
 use pleach_core::lease::{ProgressReport, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::search::work::Work;
-use pleach_core::steal::{End, Event, Host, Message, Peer, PeerTree, Policy, SeededChooser};
+use pleach_core::steal::{End, Event, Interpreter, Message, Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::wire::checkpoint::assemble;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// All units of all sites, and their peers.
 pub(super) struct FleetUnits<'a, L: Load> {
     pub state: FleetState<'a, L>,
-    pub hosts: Vec<Host<Arc<Work>>>,
+    pub interpreters: Vec<Interpreter<Arc<Work>>>,
     pub choosers: Vec<SeededChooser>,
     /// The site of each unit.
     pub site_of: Vec<SiteId>,
@@ -29,7 +29,7 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         let fleet = state.fleet;
         let inside = Policy { end: Some(End::Counter), ..Policy::default() };
         let mut inner = Self {
-            hosts: Vec::new(),
+            interpreters: Vec::new(),
             choosers: Vec::new(),
             site_of: Vec::new(),
             trees: HashMap::new(),
@@ -43,7 +43,9 @@ impl<'a, L: Load> FleetUnits<'a, L> {
             for me in 0..peers {
                 inner.site_of.push(site);
                 inner.choosers.push(SeededChooser::new(mix(fleet.seed, 24, u64::from(site)), me));
-                inner.hosts.push(Host::new(Peer::new(me, tree, inner.inside.clone()), true));
+                inner
+                    .interpreters
+                    .push(Interpreter::new(Peer::new(me, tree, inner.inside.clone()), true));
             }
         }
         inner
@@ -56,7 +58,8 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         let tree = &self.trees[&record.peers];
         for me in 0..record.peers {
             let at = (record.first + me) as usize;
-            self.hosts[at] = Host::new(Peer::new(me, tree, self.inside.clone()), true);
+            self.interpreters[at] =
+                Interpreter::new(Peer::new(me, tree, self.inside.clone()), true);
         }
         for at in self.state.range(site) {
             self.state.plan(at as u32, now_ns);
@@ -74,7 +77,7 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         let at = unit as usize;
         let me = unit - self.state.gateway(site);
         let effects = &mut SiteUnitEffects { state: &mut self.state, site, me, now_ns };
-        self.hosts[at].tell(event, work, now_ns, &mut self.choosers[at], effects)
+        self.interpreters[at].tell(event, work, now_ns, &mut self.choosers[at], effects)
     }
 }
 
@@ -202,7 +205,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         for at in self.inner.state.range(self.site) {
             let peer = at as u32 - self.gateway();
             let work = self.inner.state.units[at].hand.copy();
-            let on_the_way = self.inner.hosts[at].on_the_way();
+            let on_the_way = self.inner.interpreters[at].on_the_way();
             let counts = self.inner.state.units[at].hand.done().counts;
             cuts.push(pleach_core::wire::checkpoint::Cut { peer, work, counts, on_the_way });
         }

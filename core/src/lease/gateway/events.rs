@@ -8,13 +8,13 @@ use super::workers::Workers;
 use crate::lease::{HoldingId, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms};
 use crate::search::tree::Solution;
 use crate::search::work::Work;
-use crate::steal::{Event, Host, Message, Peer, SeededChooser, Ticket};
+use crate::steal::{Event, Interpreter, Message, Peer, SeededChooser, Ticket};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What joins the units of a site to other sites.
 pub struct Gateway<D> {
-    peer: Host<Arc<Work>>,
+    peer: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
     pub(super) state: GatewayState<D>,
 }
@@ -45,7 +45,7 @@ impl<D: Tally> Gateway<D> {
             stopped: false,
             over: false,
         };
-        Self { peer: Host::new(peer, false), chooser, state }
+        Self { peer: Interpreter::new(peer, false), chooser, state }
     }
 
     /// The site's leases.

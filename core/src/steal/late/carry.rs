@@ -1,4 +1,4 @@
-//! Carries out what a peer wants done with copies: the part of the host that only late giving needs.
+//! Carries out what a peer wants done with copies: the part of the interpreter that only late giving needs.
 
 use super::effects::LateEffects;
 use super::messages::{Change, Recall};
@@ -8,7 +8,7 @@ use crate::steal::message::Message;
 use crate::steal::peer::Peer;
 use crate::steal::ticket::{Fraction, PeerId, Ticket};
 
-/// What a host holds: its peer, the pieces that it answers for, and the work that came with a message.
+/// What an interpreter holds: its peer, the pieces that it answers for, and the work that came with a message.
 type HostParts<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
 
 /// Carries out one change. Returns whether the size of the peer's own work changed.

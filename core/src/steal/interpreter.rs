@@ -1,4 +1,4 @@
-//! [`Host`]: the one interpreter of a peer's actions. Real runs, the simulator, and the models in which
+//! [`Interpreter`]: the one interpreter of a peer's actions. Real runs, the simulator, and the models in which
 //! every schedule is enumerated all run this code, and differ only in their [`Effects`].
 
 use super::chooser::Chooser;
@@ -14,7 +14,7 @@ use super::ticket::PeerId;
 
 /// A peer, the pieces that it answers for, and the actions that it still wants carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Host<P> {
+pub struct Interpreter<P> {
     pub(super) peer: Peer,
     pub(super) ledger: Ledger<P>,
     /// The work that came with the message that the peer was told of.
@@ -30,8 +30,8 @@ pub struct Host<P> {
     kept: Vec<Thief>,
 }
 
-impl<P: Clone> Host<P> {
-    /// A host for a peer of a run of which snapshots may be taken or not.
+impl<P: Clone> Interpreter<P> {
+    /// An interpreter for a peer of a run of which snapshots may be taken or not.
     #[must_use]
     pub fn new(peer: Peer, snapshots: bool) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl<P: Clone> Host<P> {
         Ok(())
     }
 
-    /// Tells the peer what happened. What it wants is left to [`Host::proceed`].
+    /// Tells the peer what happened. What it wants is left to [`Interpreter::proceed`].
     pub fn begin<V: late::LateEffects<Piece = P>>(
         &mut self,
         event: Event,
@@ -132,7 +132,7 @@ impl<P: Clone> Host<P> {
         known(from) && possible
     }
 
-    /// The action that [`Host::proceed`] carries out next.
+    /// The action that [`Interpreter::proceed`] carries out next.
     pub fn next_action(&self) -> Option<&Action> {
         self.batch.get(self.done)
     }
