@@ -6,6 +6,7 @@ use super::model::{DIRECTIONS, Q, equilibrium, leaving, moments};
 use super::sums::Sum;
 use super::sweep::{Sheet, Step, table};
 use crate::simd::lattice_flat::{flat, flat_mut};
+use crate::simd::pages::in_large_pages;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -87,6 +88,8 @@ impl Slab {
         let count = (planes.len() + ghosts[0] + ghosts[1]) * flow.plane_lines();
         let mut lines = Vec::new();
         lines.try_reserve_exact(count).map_err(|_| "too many cells for the memory".to_string())?;
+        // The system also takes large pages back sooner, when a flow is stopped.
+        in_large_pages(lines.spare_capacity_mut());
         lines.resize(count, Lane::default());
         Ok(Self { flow: flow.clone(), planes, ghosts, lines, steps: 0 })
     }

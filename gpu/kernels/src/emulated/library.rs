@@ -157,7 +157,7 @@ pub fn find_compiler() -> Result<(), &'static String> {
         let why = |why: io::Error| format!("no C++ compiler ({}: {why})", compiler().display());
         ran.map(|_| ()).map_err(why)
     });
-    found.as_ref().map(|()| ())
+    found.as_ref().copied()
 }
 
 /// Where libraries are kept: with other compiled kernels, or else in a folder of this process alone.
