@@ -77,9 +77,13 @@ mod terminal {
         }
 
         fn press_ctrl_c(&mut self) {
+            self.press(b"\x03");
+        }
+
+        fn press(&mut self, key: &[u8]) {
             let keys = self.script.stdin.as_mut().unwrap();
             // It may have ended by itself.
-            let _ = keys.write_all(b"\x03").and_then(|()| keys.flush());
+            let _ = keys.write_all(key).and_then(|()| keys.flush());
         }
 
         fn is_over(&mut self) -> bool {
@@ -126,6 +130,29 @@ mod terminal {
         assert_eq!(code, Some(3), "{after}");
         assert!(on.contains("best") && on.contains("bound"), "{on}");
         assert!(after.contains("flowshop ta056: ") && after.contains("request"), "{after}");
+    }
+
+    #[test]
+    fn ctrl_z_leaves_the_dashboard_until_the_search_continues() {
+        let mut run = Terminal::new("solve flowshop ta056 --dashboard");
+        run.wait_for("cpu0");
+        run.press(b"\x1a");
+        // The command stops, and so does `script`, which has both continue at once.
+        while run.text().matches(ENTER).count() < 2 {
+            let id = run.script.id().to_string();
+            assert!(Command::new("kill").args(["-CONT", &id]).status().unwrap().success());
+            sleep(Duration::from_millis(20));
+        }
+        run.press_ctrl_c();
+        run.reader.join().unwrap();
+        assert_eq!(run.script.wait().unwrap().code(), Some(3));
+        let all = String::from_utf8_lossy(&run.seen.lock().unwrap()).into_owned();
+        let order: Vec<usize> =
+            [ENTER, LEAVE].iter().flat_map(|it| all.match_indices(it)).map(|it| it.0).collect();
+        assert!(
+            order.len() == 4 && order[0] < order[2] && order[2] < order[1] && order[1] < order[3],
+            "{all}"
+        );
     }
 
     /// The end of a search waits for a process that has stopped, but a second Ctrl-C does not.

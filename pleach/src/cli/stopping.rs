@@ -66,6 +66,11 @@ pub fn requests_to_save() -> SaveNow {
     shared.save.clone()
 }
 
+/// From now on, a process that is stopped by Ctrl-Z leaves the dashboard's screen first.
+pub fn leave_screen_when_stopped() {
+    signals::catch_stops();
+}
+
 /// While this lives, nothing is lost if the process ends: a signal, or the end of the time, ends it with these last
 /// words unless the phase soon ends by itself.
 #[must_use]
@@ -176,9 +181,10 @@ fn end(code: u8) -> ! {
 
 #[cfg(unix)]
 mod signals {
-    use super::Shared;
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+    use super::{Shared, screen};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1};
     use signal_hook::iterator::{Handle, Signals};
+    use signal_hook::low_level::emulate_default_handler;
     use std::sync::{Arc, OnceLock};
     use std::thread::Builder;
 
@@ -192,7 +198,15 @@ mod signals {
         let (handle, shared) = (signals.handle(), Arc::clone(shared));
         let pass_on = move || {
             for signal in signals.forever() {
-                if signal == SIGUSR1 { shared.save.ask() } else { shared.ask() }
+                match signal {
+                    SIGUSR1 => shared.save.ask(),
+                    SIGTSTP => {
+                        screen::suspend();
+                        // If the system does not stop the process, it continues as before.
+                        let _ = emulate_default_handler(SIGTSTP);
+                    }
+                    _ => shared.ask(),
+                }
             }
         };
         if Builder::new().name("pleach-signals".into()).spawn(pass_on).is_err() {
@@ -211,9 +225,19 @@ mod signals {
 
     /// Catches requests to save.
     pub fn catch_requests() {
-        let caught = CAUGHT.get().filter(|(_, ignored)| !ignored.contains(&SIGUSR1));
+        also(SIGUSR1);
+    }
+
+    /// Catches requests to stop the process for a while.
+    pub fn catch_stops() {
+        also(SIGTSTP);
+    }
+
+    /// Catches another signal, unless it is ignored.
+    fn also(signal: i32) {
+        let caught = CAUGHT.get().filter(|(_, ignored)| !ignored.contains(&signal));
         if let Some((handle, _)) = caught {
-            let _ = handle.add_signal(SIGUSR1);
+            let _ = handle.add_signal(signal);
         }
     }
 
@@ -239,4 +263,7 @@ mod signals {
 
     /// There are none here.
     pub fn catch_requests() {}
+
+    /// There are none here.
+    pub fn catch_stops() {}
 }

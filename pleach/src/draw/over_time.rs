@@ -137,21 +137,35 @@ pub fn summed(
     most: f64,
 ) -> Vec<(f64, f64)> {
     let longest = units.iter().map(|(step_s, _)| *step_s).fold(0.0, f64::max);
-    let step_s = longest.max(end_s / most);
-    if longest <= 0.0 || step_s <= 0.0 {
+    let all_s = end_s - setup_s;
+    if longest <= 0.0 || all_s <= 0.0 {
         return Vec::new();
     }
-    let mut sums = vec![0.0; (end_s / step_s).ceil().clamp(1.0, most) as usize];
-    let last = sums.len() - 1;
+    let step_s = longest.max(all_s / most);
+    let mut sums = vec![0.0; (all_s / step_s).ceil().clamp(1.0, most) as usize];
     for (own_s, all) in units {
         for (i, value) in all.iter().enumerate() {
-            let at = ((i as f64 + 0.5) * own_s / step_s) as usize;
-            sums[at.min(last)] += value;
+            let [from, to] = [i, i + 1].map(|i| (i as f64 * own_s).min(all_s) / step_s);
+            spread(&mut sums, (from, to), *value);
         }
     }
-    let width = |i: usize| (end_s - i as f64 * step_s).min(step_s).max(1e-9);
+    let width = |i: usize| (all_s - i as f64 * step_s).min(step_s).max(1e-9);
     let until = |i: usize| ((i + 1) as f64 * step_s + setup_s).min(end_s);
     sums.iter().enumerate().map(|(i, sum)| (until(i), sum / width(i))).collect()
+}
+
+/// Adds a value evenly to the steps between two points.
+fn spread(sums: &mut [f64], (from, to): (f64, f64), value: f64) {
+    let last = sums.len() - 1;
+    let (first, end) = ((from as usize).min(last), (to.ceil() as usize).min(last + 1));
+    if to <= from || end <= first + 1 {
+        sums[first] += value;
+        return;
+    }
+    for (step, sum) in sums.iter_mut().enumerate().take(end).skip(first) {
+        let upper = if step == last { to } else { to.min((step + 1) as f64) };
+        *sum += value * (upper - from.max(step as f64)) / (to - from);
+    }
 }
 
 /// Steps as a filled curve, with its name at the end.
@@ -168,4 +182,28 @@ fn area(svg: &mut Svg, (name, steps): (&str, &[(f64, f64)]), from_s: f64, x: &Sc
     ));
     let place = (x.to + 8.0, TOP + 14.0);
     svg.text(place, Anchor::Start, "fill=\"#0072b2\"", name);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::summed;
+
+    /// Units whose steps differ in length do as much a second at all times, and so does their sum.
+    #[test]
+    fn an_even_rate_stays_even() {
+        for (steps, end_s, most) in
+            [([0.010, 0.016], 1.0, 2048.0), ([0.010, 0.010], 1.0, 66.0), ([0.3, 0.2], 1.0, 3.0)]
+        {
+            let unit = |step_s: f64| {
+                let starts =
+                    (0..).map(|i| f64::from(i) * step_s).take_while(|at| *at < end_s - 1e-9);
+                (step_s, starts.map(|at| 50.0 * step_s.min(end_s - at)).collect::<Vec<f64>>())
+            };
+            let sums = summed(&steps.map(unit), (0.5, 0.5 + end_s), most);
+            assert!(sums.len() as f64 <= most && sums.len() > 2);
+            for (until, rate) in sums {
+                assert!((rate - 100.0).abs() < 1e-6, "{steps:?}: {rate} until {until}");
+            }
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Compiles a kernel for the CPU when it is first used, and keeps the library for later runs.
 
-use super::{Fault, LaunchFn};
+use super::fault::Fault;
 use crate::{BOUNDS, LOOPS, NAMES, SERVES, cache_folder, paste};
 use libloading::Library;
 use std::error::Error;
-use std::ffi::OsString;
+use std::ffi::{OsString, c_void};
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Write};
@@ -34,6 +34,9 @@ const ENTRY: &str = "pleach_emulated";
 /// Sums and products stay two operations, as on x86. Warnings are for those who write kernels.
 const FLAGS: [&str; 7] =
     ["-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-w"];
+
+// SAFETY: the caller vouches for the addresses in `launch`.
+pub(super) type LaunchFn = unsafe extern "C" fn(u32, *const c_void, u32, u32, u64, *mut u8, usize);
 
 /// A kernel that is loaded, or being compiled, or cannot be.
 type Loading = Arc<OnceLock<Result<LaunchFn, Fault>>>;

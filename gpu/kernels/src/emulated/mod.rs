@@ -1,47 +1,18 @@
 //! The emulated device: kernels on the CPU, each thread a fiber, in an order given by a seed. A C++ compiler compiles a
 //! kernel when it is first used.
 
+mod fault;
 mod library;
 
+pub use fault::Fault;
 pub use library::find_compiler;
 
 use crate::SERVES;
 use crate::bounding::{BOUND, Bounding};
 use crate::launch::{KernelEntry, Launch, THREADS, blocks};
 use crate::serving::{SERVE, Serving};
+use library::LaunchFn;
 use std::ffi::c_void;
-
-/// Why a launch failed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// No such kernel.
-    #[error("no kernel named '{0}'")]
-    Unknown(String),
-    /// The kernel could not be compiled.
-    #[error("cannot compile kernel '{kernel}' for the emulated device: {why}")]
-    Build {
-        /// The kernel.
-        kernel: String,
-        /// What the compiler said, or why there is none.
-        why: String,
-    },
-    /// The launch record is invalid.
-    #[error("{0}")]
-    Record(&'static str),
-    /// Threads cannot continue.
-    #[error("{kernel}, {entry}: {text}")]
-    Stuck {
-        /// The kernel.
-        kernel: String,
-        /// Its entry point.
-        entry: &'static str,
-        /// Which threads, where.
-        text: String,
-    },
-}
-
-// SAFETY: the caller vouches for the addresses in `launch`.
-type LaunchFn = unsafe extern "C" fn(u32, *const c_void, u32, u32, u64, *mut u8, usize);
 
 /// More explorers than any device has warps.
 const MOST_EXPLORERS: u32 = 1 << 20;

@@ -10,6 +10,7 @@ mod table;
 mod text;
 
 use super::console::Console;
+use super::stopping::leave_screen_when_stopped;
 use crate::campaign::Cancel;
 use history::{History, Sample};
 use page::{Scene, Title, page};
@@ -50,6 +51,7 @@ impl Dashboard {
             }
             return None;
         }
+        leave_screen_when_stopped();
         let words = words.iter().map(|word| (*word).to_string()).collect();
         let title = Title { program: console.program.clone(), words, ..Title::default() };
         let (history, cancel, began) = (History::default(), cancel.clone(), Instant::now());

@@ -28,6 +28,8 @@ const TRIES: (u32, Duration) = (100, Duration::from_millis(5));
 /// What there is one of, as there is one terminal.
 struct State {
     up: bool,
+    /// Left for as long as the process is stopped or in the background.
+    suspended: bool,
     size: (u16, u16),
     /// Notes, the newest ones last.
     notes: Vec<String>,
@@ -35,8 +37,13 @@ struct State {
     held: Vec<String>,
 }
 
-static STATE: Mutex<State> =
-    Mutex::new(State { up: false, size: (0, 0), notes: Vec::new(), held: Vec::new() });
+static STATE: Mutex<State> = Mutex::new(State {
+    up: false,
+    suspended: false,
+    size: (0, 0),
+    notes: Vec::new(),
+    held: Vec::new(),
+});
 
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -94,11 +101,39 @@ pub fn open() -> bool {
 
 /// Leaves the alternate screen if it is up, and prints what was held back.
 pub fn close() {
-    let Some(mut state) = state_soon().filter(|state| state.up) else { return };
-    state.up = false;
-    let held = std::mem::take(&mut state.held);
-    let held: String = held.iter().flat_map(|line| [line, "\n"]).collect();
-    send(&format!("{LEAVE}{held}"));
+    if let Some(mut state) = state_soon() {
+        state.suspended = false;
+        state.leave();
+    }
+}
+
+/// Leaves the alternate screen until the process is in the foreground again.
+pub fn suspend() {
+    if let Some(mut state) = state_soon().filter(|state| state.up) {
+        state.suspended = true;
+        state.leave();
+    }
+}
+
+/// Whether the process may write to its terminal, as far as the system says.
+fn is_in_foreground() -> bool {
+    let status = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the process, in parentheses, may hold anything.
+    let fields = status.rsplit(')').next().map(|rest| rest.split_whitespace().collect::<Vec<_>>());
+    // State, parent, group, session, terminal, the terminal's foreground group.
+    fields.is_none_or(|fields| fields.get(2) == fields.get(5))
+}
+
+impl State {
+    fn leave(&mut self) {
+        if !self.up {
+            return;
+        }
+        self.up = false;
+        let held = std::mem::take(&mut self.held);
+        let held: String = held.iter().flat_map(|line| [line, "\n"]).collect();
+        send(&format!("{LEAVE}{held}"));
+    }
 }
 
 /// Notes a line of the command; says whether it is held back.
@@ -127,6 +162,10 @@ pub fn draw(page: impl FnOnce((usize, usize)) -> Vec<Line>) {
     let size = (usize::from(columns), usize::from(rows));
     let frame = frame(&page(size), size);
     let mut state = state();
+    if state.suspended && is_in_foreground() {
+        (state.up, state.suspended, state.size) = (true, false, (0, 0));
+        send(ENTER);
+    }
     if !state.up {
         return;
     }
