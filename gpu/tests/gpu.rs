@@ -322,7 +322,7 @@ fn a_device_that_fails_loses_no_work() {
                 assert!(fail > 20, "only {fail} launches");
                 break;
             };
-            assert_eq!(why.to_string(), "told to fail", "launch {fail}");
+            assert_eq!(why.to_string(), "failed as requested", "launch {fail}");
             assert!(explorer.lost().is_none(), "reported once");
         }
     }

@@ -90,13 +90,16 @@ fn counts_are_exact_whenever_a_device_comes() {
             let (report, said) =
                 comes_after(stretches, &format!("{words}:late=1:fail=0"), problem, best);
             assert_eq!(report.counts, wanted, "{words} not after {stretches}");
-            let line = "emulated0 not used: told to fail; its thread searches on the CPU";
+            let line = "emulated0 not used: failed as requested; its thread searches on the CPU";
             assert_eq!((&*report.mode, &*said, report.opened_s), (mode, line, None));
             // It comes, and fails soon.
             let (report, said) =
                 comes_after(stretches, &format!("{words}:late=1:fail=2"), problem, best);
             assert_eq!(report.counts, wanted, "{words} lost after {stretches}");
-            assert!(said.is_empty() || said.contains("emulated0 failed: told to fail"), "{said}");
+            assert!(
+                said.is_empty() || said.contains("emulated0 failed: failed as requested"),
+                "{said}"
+            );
         }
     }
 }

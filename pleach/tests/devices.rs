@@ -245,7 +245,10 @@ fn a_device_may_come_late_or_never() {
         assert_eq!(answer["nodes"], wanted, "{late}");
         std::fs::remove_file(&file).unwrap();
     }
-    refused("count queens 8 --devices emulated:late=9:fail=0", "emulated0 not used: told to fail");
+    refused(
+        "count queens 8 --devices emulated:late=9:fail=0",
+        "emulated0 not used: failed as requested",
+    );
 }
 
 #[test]

@@ -253,7 +253,7 @@ fn a_failing_device_gives_its_ranges_back() {
                 let device = format!("emulated:fail={launch}:rmax=2{how}");
                 let (numbers, report) = on_devices(threads, &[&device], sizes.clone());
                 assert!(numbers == expected, "{threads} threads, {device}, {sizes:?}");
-                let told = report.warnings.iter().any(|line| line.contains("told to fail"));
+                let told = report.warnings.iter().any(|line| line.contains("failed as requested"));
                 let small = threads > 0 || matches!(sizes, Sizes::Static(_));
                 assert!(told || small || launch > 4, "{:?}", report.warnings);
                 assert!(report.complete);

@@ -154,7 +154,8 @@ fn when_a_device_fails_the_steps_begin_anew() {
                 assert!(done.report.complete);
                 assert!(state(&done.slabs) == expected, "{threads}, {devices:?}, {sizes:?}");
                 let told = done.report.warnings.iter().any(|line| {
-                    line.contains("failed, restarting all steps") && line.contains("told to fail")
+                    line.contains("failed, restarting all steps")
+                        && line.contains("failed as requested")
                 });
                 assert!(told || launch > 16, "{:?}", done.report.warnings);
                 let names = parts(&done.report);
