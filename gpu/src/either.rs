@@ -218,7 +218,7 @@ impl<'p> Either<'p> {
         let mut last = std::mem::replace(&mut self.now, next);
         let work = last.drain();
         let reported = last.flush();
-        self.now.put(&work.bytes).expect("a problem reads work of its own");
+        self.now.put(&work.bytes).expect("a problem can read its own work");
         self.phases.add(last.take_phases());
         self.resting = Some(last);
         reported

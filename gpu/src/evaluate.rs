@@ -153,7 +153,7 @@ impl<'p> Evaluator<'p> {
             on.device.lose();
             let mut plain = self.problem.explorer();
             let all = on.host.drain();
-            plain.put(&all.bytes).expect("a problem reads work of its own");
+            plain.put(&all.bytes).expect("a problem can read its own work");
             (self.state, self.lost) = (BoundingState::Plain(plain), Some(why));
         }
     }

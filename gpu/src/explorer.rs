@@ -161,9 +161,9 @@ impl<'p> DeviceExplorer<'p> {
         let reserve = device.reserve();
         let work = self.on.to_work(&reserve.split_off(from.min(reserve.len())));
         let seeded = top.seed(&work.bytes, depth, best, fuel);
-        let seeded = seeded.expect("a problem reads work made of its own nodes");
+        let seeded = seeded.expect("a problem can read its own nodes");
         let read = self.on.to_words(&seeded.work.bytes, reserve);
-        read.expect("a problem reads work made of its own nodes");
+        read.expect("a problem can read its own nodes");
         self.arrived = (!seeded.done).then_some(from);
         seeded.progress
     }
@@ -210,7 +210,7 @@ impl<'p> DeviceExplorer<'p> {
             device.lose();
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&device.all());
-            plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
+            plain.put(&work.bytes).expect("a problem can read its own nodes");
             self.reduced = device.size() >= 2.0 && plain.size() < 2.0;
             (self.state, self.lost) =
                 (ExploringState::Plain(plain, device.take_counts()), Some(why));

@@ -59,7 +59,7 @@ impl<'p> PendingExecutor<'p> {
             let mut explorer = begin(opened, problem)?;
             let work = now.drain();
             if let Err(why) = explorer.put(&work.bytes) {
-                now.put(&work.bytes).expect("a problem reads work of its own");
+                now.put(&work.bytes).expect("a problem can read its own work");
                 return Err(DeviceError::Failed(why.to_string()));
             }
             Ok((explorer, took))

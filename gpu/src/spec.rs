@@ -197,7 +197,7 @@ impl Spec {
             return Err("trigger has no effect with inside=none");
         }
         if self.inside == Some(Inside::None) && self.giving == Some(true) {
-            return Err("inside=none forbids giving: it contradicts giving=always");
+            return Err("giving=always contradicts inside=none: nobody gives");
         }
         if self.trigger == Some(0) && self.giving == Some(true) {
             return Err("trigger=0 ends a round after every step: giving=always has no effect");

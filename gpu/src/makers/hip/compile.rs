@@ -74,7 +74,7 @@ fn log_of(program: &HipProgram) -> String {
     // SAFETY: the program is alive, and the number is valid.
     unsafe { (calls.hiprtcGetProgramLogSize)(*program, &mut bytes) };
     let mut log = vec![0_u8; bytes + 1];
-    // SAFETY: as above; there is room for as many bytes as the compiler has said.
+    // SAFETY: as above; there is room for as many bytes as the compiler reported.
     unsafe { (calls.hiprtcGetProgramLog)(*program, log.as_mut_ptr().cast()) };
     CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
 }
