@@ -39,7 +39,7 @@ pub(super) struct Unit<H> {
     pub wake_ns: u64,
     pub began: bool,
     pub busy_ns: u64,
-    /// The depth to which it explores before it gives for the first time.
+    /// The depth down to which it explores next, before it gives.
     pub seeds: Option<u32>,
 }
 

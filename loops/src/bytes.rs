@@ -27,7 +27,7 @@ pub fn put_numbers<T: Real>(numbers: &[T], out: &mut Vec<u8>) {
     }
 }
 
-/// Takes as many numbers as `numbers` has room for.
+/// Fills `room` with numbers.
 pub fn take_numbers<T: Real>(from: &mut Reader<'_>, room: &mut [T]) -> Result<(), Malformed> {
     let mut words = take_words(from, room.len() * T::WORDS)?;
     for number in room {

@@ -24,7 +24,7 @@ pub struct Budget {
     pub deaths: u8,
     /// Deaths of the root, once it has written its file.
     pub root_deaths: u8,
-    /// Roots that begin another run after a death of the root, whether or not there is a file. The first run has the
+    /// Roots that start another run after a death of the root, whether or not there is a file. The first run has the
     /// optimum as its value to beat, so that nobody finds it there; the next one has no such value.
     pub restarts: u8,
     /// Leases and waits that time out although nobody is dead.

@@ -81,14 +81,14 @@ macro_rules! product {
                     for r in 0..R {
                         let to = &mut sums.of[r][first as usize..][..V * LANES];
                         for v in 0..V {
-                            // SAFETY: a vector of the slice. What masks left out is as it was.
+                            // SAFETY: a vector of the slice. Masked-out lanes keep their content.
                             unsafe { $store(to.as_mut_ptr().wrapping_add(v * LANES), all[r][v]) };
                         }
                     }
                 }
             }
 
-            /// Takes out the columns and the sums of the first rows, as the pattern says.
+            /// Extracts the columns and sums of the first rows, as the pattern says.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             pub fn take(
                 sums: &mut Sums<Number>,
@@ -136,7 +136,7 @@ macro_rules! product {
                 }
             }
 
-            /// Copies numbers, past the caches if wanted.
+            /// Copies numbers, past the caches if requested.
             #[target_feature(enable = "avx512f")]
             fn put<N: Copy>(from: &[N], to: &mut [N], streams: bool) {
                 assert_eq!(from.len(), to.len());
@@ -191,7 +191,7 @@ product!(
 
 macro_rules! entries {
     ($module:ident, $number:ty, $add:ident, $take:ident) => {
-        /// Adds three rows that have the same columns, or one, times another matrix.
+        /// Adds three rows with the same columns, or one, times another matrix.
         pub fn $add(
             (a, row, rows): (&Csr<$number>, usize, usize),
             b: (&Windows<'_, $number>, &[Place]),
@@ -207,7 +207,7 @@ macro_rules! entries {
             }
         }
 
-        /// Takes out the columns and the sums of the first rows.
+        /// Extracts the columns and sums of the first rows.
         pub fn $take(
             sums: &mut Sums<$number>,
             rows: usize,

@@ -93,7 +93,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
     ) -> Result<Self, String> {
         if sparse.width != dense.height() {
             let (width, height) = (sparse.width, dense.height());
-            return Err(format!("{width} columns times {height} rows: expected as many of each"));
+            return Err(format!("{width} columns times {height} rows: expected equal numbers"));
         }
         assert_eq!((result.height(), result.width), (sparse.height(), dense.width));
         let width = dense.width;
@@ -292,7 +292,7 @@ mod tests {
         let sparse = Csr::<f32>::of(2, 3, &[]).checked().unwrap();
         let dense = Dense::zeros(2, 4).unwrap();
         let why = Csrmm::new(&sparse, &dense, &mut Dense::zeros(2, 4).unwrap(), Level::Off).err();
-        assert_eq!(why.unwrap(), "3 columns times 2 rows: expected as many of each");
+        assert_eq!(why.unwrap(), "3 columns times 2 rows: expected equal numbers");
         let bad = Csr { width: 2, starts: vec![0, 1], columns: vec![2], values: vec![1.0f32] };
         assert!(bad.checked().is_err());
         assert!(Dense::<f64>::zeros(1 << 40, 1 << 20).is_err());

@@ -53,7 +53,7 @@ impl<'a, T: Real> Factors<'a, T> {
     pub fn new(a: &'a Checked<T>, b: &'a Checked<T>, level: Level) -> Result<Self, String> {
         if a.width != b.height() {
             let (width, height) = (a.width, b.height());
-            return Err(format!("{width} columns times {height} rows: expected as many of each"));
+            return Err(format!("{width} columns times {height} rows: expected equal numbers"));
         }
         let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
         for first in (0..a.height()).step_by(ROWS) {

@@ -191,7 +191,7 @@ impl<T: Real> Dense<T> {
     pub fn zeros(height: usize, width: usize) -> Result<Self, String> {
         let more = LINE / size_of::<T>();
         let size = height.checked_mul(width).and_then(|size| size.checked_add(more));
-        // Only to ask: the system hands out zeros faster than they could be written.
+        // Only to try the size: the system hands out zeroed memory faster than we could write it.
         let fits = |&size: &usize| Vec::<T>::new().try_reserve_exact(size).is_ok();
         let too_large = || format!("{height} × {width} numbers: too many for memory");
         let numbers = vec![T::default(); size.filter(fits).ok_or_else(too_large)?];
@@ -199,7 +199,7 @@ impl<T: Real> Dense<T> {
         Ok(Self { width, height, numbers, begin })
     }
 
-    /// A matrix of these numbers.
+    /// A matrix with these numbers.
     ///
     /// # Errors
     /// If memory does not suffice.

@@ -322,7 +322,7 @@ impl LoopRun<'_> {
     fn drop_silent(&mut self) {
         let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
         if self.coordinator.work.result_placement() == ResultPlacement::Apart {
-            // What it has done may be done twice.
+            // Dropping it would repeat what it has done.
             return;
         }
         let silent = |process: &RemoteProcess| {
