@@ -419,8 +419,8 @@ fn unusable_devices_are_reported_and_skipped() {
 
 #[test]
 fn a_run_with_a_device_is_stopped_and_resumed() {
-    stopped_and_gone_on_with(&queens(11), "nodes");
-    stopped_and_gone_on_with(&with_intervals(11), "intervals");
+    stopped_and_resumed(&queens(11), "nodes");
+    stopped_and_resumed(&with_intervals(11), "intervals");
 }
 
 fn stopped_and_resumed(queens: &Queens, name: &str) {

@@ -47,7 +47,7 @@ fn drag() {
         Flow::new(Setup { size: [192, 96, 96], obstacle: SPHERE, ..Setup::default() })
             .expect("a valid flow"),
     );
-    let mut slab = Slab::new(&flow, 0..flow.size()[2]).expect("memory that suffices");
+    let mut slab = Slab::new(&flow, 0..flow.size()[2]).expect("enough memory");
     for _ in 0..8 {
         for _ in 0..200 {
             slab.sweep(flow.depth());

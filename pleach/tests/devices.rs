@@ -147,7 +147,7 @@ fn a_coordinator_explores_the_top_only() {
         ("count queens 8 --devices emulated:giving=yes", "expected always or never"),
         (
             "count queens 8 --devices emulated:giving=always:inside=none",
-            "giving=always contradicts that",
+            "giving=always contradicts inside=none",
         ),
         (
             "count queens 8 --nodes interval --devices emulated:giving=always",
