@@ -12,6 +12,7 @@ pub(super) struct Checker {
     depths: Vec<u8>,
     /// Whether each peer has work.
     working: Vec<bool>,
+    /// How many peers have work.
     workers: u32,
     /// Pieces given and not yet taken up.
     flying: u64,

@@ -61,7 +61,7 @@ pub struct Launch {
     pub free_room: u32,
     /// Where the free pages begin.
     pub free_from: u32,
-    /// See `free_from`.
+    /// How many free pages there are.
     pub free_pages: u32,
     /// How many pages have never been used: the first of the free pages, the last of all pages. The list omits them.
     pub unused: u32,
@@ -117,7 +117,7 @@ pub struct LaunchReport {
     pub found: u32,
     /// Free pages that were taken.
     pub taken: u32,
-    /// See `taken`.
+    /// Pages that became free.
     pub returned: u32,
     /// Most steps made by any explorer.
     pub steps: u32,
@@ -130,7 +130,7 @@ pub struct LaunchReport {
     pub over: u32,
     /// Tickets of the ring that were served.
     pub ring_from: u32,
-    /// See `ring_from`.
+    /// Tickets of the ring that were drawn.
     pub ring_upto: u32,
     /// Nodes that were given.
     pub given: u32,

@@ -33,11 +33,13 @@ pub(super) type File = (ProgressReport<Portion<WorkDone>>, Option<Solution>);
 pub(super) struct SiteRecord {
     /// The first of its units, which is the gateway.
     pub first: u32,
+    /// How many units it has, including the gateway.
     pub peers: u32,
     pub speed: f64,
     pub alive: bool,
     /// The number of its current process.
     pub life: u32,
+    /// How often its units were emptied.
     pub round: u32,
     /// The counter that its units share.
     pub count: u64,
@@ -58,6 +60,7 @@ pub(super) struct SiteRecord {
     pub since_ns: u64,
     /// When its pause ends.
     pub stands_ns: u64,
+    /// When it is connected again.
     pub cut_off_ns: u64,
     /// Sites with which it has exchanged mail.
     pub contacts: HashSet<SiteId>,
