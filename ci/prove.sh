@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 date -u +%F
 run() { cargo test -p "$1" --test main "$2" -- --nocapture; }
-PLEACH_ROOM=3 run pleach-lab every_schedule_of_four_peers_ends_rightly
+PLEACH_ROOM=3 run pleach-lab every_schedule_of_four_peers_ends_correctly
 PLEACH_SEEDS=50000 run pleach-lab searches_are_exact
 PLEACH_SEEDS=100000 run pleach-lab searches_on_sites_are_exact
 PLEACH_LONG=yes cargo test --release -p pleach-lab --lib lease:: -- --nocapture

@@ -1,29 +1,29 @@
-//! [`BatchSize`]: how many parents go to a device at a time, found while running.
+//! [`BatchSize`]: learns while running how many parents to send to a device at a time.
 
 use std::time::Duration;
 
-/// Batches that a size is tried with.
+/// Batches sent of each size before it is judged.
 const TRIED: u32 = 16;
-/// A larger size must be better by this much.
+/// A larger size must be faster by this factor.
 const BETTER: f64 = 1.05;
-/// A batch that takes longer than this is large enough.
+/// Batches that take longer than this are large enough.
 const LONG: Duration = Duration::from_millis(1);
 
-/// How many parents to send at a time: twice as many for as long as that is faster and takes little time.
+/// The number of parents in a batch: doubled while batches are short and that makes them faster.
 pub(super) struct BatchSize {
     now: usize,
-    /// The size before, and its rate in children a second.
+    /// The previous size, and its rate in children a second.
     before: (usize, f64),
     most: usize,
     settled: bool,
-    /// What came back at this size.
+    /// What came back at the current size.
     batches: u32,
     children: u64,
     time: Duration,
 }
 
 impl BatchSize {
-    /// Begins with one wave, never more than `most`; a size that is given stays as it is.
+    /// Starts with one wave, at most `most`; a given size is never changed.
     pub fn new(wave: usize, most: usize, given: bool) -> Self {
         let now = if given { most } else { wave.clamp(1, most) };
         let (batches, children, time) = (0, 0, Duration::ZERO);
@@ -35,7 +35,7 @@ impl BatchSize {
         self.now
     }
 
-    /// Notes a batch of this many parents that has come back. Only those of the present size tell something.
+    /// Records a batch of this many parents that has come back. Batches of another size are ignored.
     pub fn note(&mut self, parents: usize, children: u32, took: Duration) {
         if self.settled || parents != self.now {
             return;
@@ -50,7 +50,7 @@ impl BatchSize {
         let short = self.time / self.batches < LONG;
         let (smaller, slower) = self.before;
         if rate < BETTER * slower {
-            // The size before was as good.
+            // The previous size was as good.
             (self.now, self.settled) = (smaller, true);
         } else if short && self.now < self.most {
             self.before = (self.now, rate);
@@ -66,14 +66,14 @@ impl BatchSize {
 mod tests {
     use super::*;
 
-    /// The size that is found for a device which takes so long for a batch, and so long for each child.
+    /// The size found for a device with this time per batch and per child.
     fn found(most: usize, batch_us: f64, child_us: f64) -> usize {
         let mut size = BatchSize::new(4, most, false);
         for _ in 0..100 * TRIED {
             let children = 10 * size.now() as u32;
             let us = batch_us + child_us * f64::from(children);
             let parents = size.now();
-            // Smaller ones say nothing.
+            // Smaller batches are ignored.
             size.note(parents - 1, 1, Duration::from_secs(9));
             size.note(parents, children, Duration::from_secs_f64(us * 1e-6));
         }

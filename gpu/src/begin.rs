@@ -1,4 +1,4 @@
-//! What a device does for a search: what was asked for, or what a trial shows to be faster.
+//! Starts what a device does for a search: what the user asked for, or what a trial shows to be faster.
 
 use super::DeviceError;
 use super::either::{Either, Trial};
@@ -9,10 +9,10 @@ use super::spec::{Mode, Spec};
 use pleach_core::search::problem::Problem;
 use std::sync::Arc;
 
-/// A device ready for its work. The problem is the one that the request is for.
+/// A device that is ready. `problem` must be the problem of the request.
 ///
 /// # Errors
-/// If it has no kernel for the problem.
+/// If the device has no kernel for the problem.
 pub fn begin(
     opened: OpenDevice,
     problem: &dyn Problem,
@@ -29,7 +29,7 @@ pub fn begin(
     })
 }
 
-/// Has a device do what was asked for, or what it does best.
+/// Prepares a device for what the user asked for, or for what it does best.
 ///
 /// # Errors
 /// If there is no kernel, or the device cannot be used.

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The devices that a run was given. Open ones come from a pool, and go back to it.
+/// The devices that a run was given. They come from a pool of open devices and return to it.
 #[derive(Clone)]
 pub struct DeviceSet {
     specs: Vec<Spec>,
@@ -25,13 +25,13 @@ pub struct DeviceSet {
 }
 
 impl DeviceSet {
-    /// Devices from the pool of the process; nothing if there are none.
+    /// Devices from the pool of this process; `None` if the list is empty.
     #[must_use]
     pub fn shared(specs: Vec<Spec>) -> Option<Arc<dyn Devices>> {
         Self::from_pool(specs, DevicePool::shared())
     }
 
-    /// Devices from this pool; nothing if there are none.
+    /// Devices from this pool; `None` if the list is empty.
     #[must_use]
     pub fn from_pool(specs: Vec<Spec>, pool: &Arc<DevicePool>) -> Option<Arc<dyn Devices>> {
         let pool = Arc::clone(pool);
@@ -49,12 +49,12 @@ impl Devices for DeviceSet {
     fn plan<'p>(&self, problem: &'p dyn Problem, at_once: bool) -> DevicePlan<'p> {
         let mut plan = DevicePlan::default();
         for (spec, name) in self.specs.iter().zip(names(&self.specs)) {
-            // A problem without kernels is worth a line only if the device was asked for.
+            // Mention a problem without kernels only if the user asked for the device.
             if !spec.asked && problem.on_device().is_err() && problem.evaluation().is_err() {
                 continue;
             }
             let request = DeviceRequest::new(problem, spec, &self.pool);
-            // A GPU that is of no use to Pleach, and that nobody asked for.
+            // Say nothing about a GPU that Pleach cannot use and that the user did not ask for.
             if !spec.asked && request.is_err() {
                 continue;
             }
@@ -77,7 +77,7 @@ impl Devices for DeviceSet {
     }
 }
 
-/// A device that is to search.
+/// A device that will search.
 struct SearchDevice<'p> {
     name: String,
     is_gpu: bool,
@@ -85,13 +85,13 @@ struct SearchDevice<'p> {
 }
 
 enum State<'p> {
-    /// With the time that opening it took.
+    /// With the time it took to open.
     Open(Box<dyn Rounds + 'p>, Duration),
     Pending(PendingDevice),
 }
 
 impl<'p> State<'p> {
-    /// A device that is ready for its work, or on its way, where it may come later.
+    /// A device that is ready, or pending if the run allows it to come later.
     fn of(
         request: DeviceRequest,
         problem: &'p dyn Problem,

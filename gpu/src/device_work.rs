@@ -1,10 +1,10 @@
-//! [`DeviceWork`]: what nodes or intervals amount to, as words on the host.
+//! [`DeviceWork`]: measures and divides nodes or intervals that the host holds as words.
 
 use pleach_core::search::device::{IntervalWords, Layout};
 use pleach_core::search::work::{Nodes, portion};
 use std::mem;
 
-/// Nodes or intervals as words: how large they are, and how they are divided.
+/// Measures and divides nodes or intervals held as words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeviceWork {
     words: usize,
@@ -12,7 +12,7 @@ pub(super) struct DeviceWork {
 }
 
 impl DeviceWork {
-    /// What explorers with this layout hold.
+    /// Work as explorers with this layout hold it.
     pub fn new(layout: &Layout) -> Self {
         let intervals = match layout.nodes {
             Nodes::Pool => None,
@@ -21,7 +21,7 @@ impl DeviceWork {
         Self { words: layout.words, intervals }
     }
 
-    /// Whether these are intervals.
+    /// Whether the work is intervals.
     pub fn is_intervals(self) -> bool {
         self.intervals.is_some()
     }
@@ -50,7 +50,7 @@ impl DeviceWork {
         }
     }
 
-    /// How much of a size a share is: at least one of two or more, never all.
+    /// The size of this share of the work: at least one of two or more, never all.
     pub fn portion(self, share: f64, size: f64) -> f64 {
         match self.intervals {
             None => portion(share, size as usize) as f64,
@@ -60,7 +60,7 @@ impl DeviceWork {
         }
     }
 
-    /// Removes and returns a share of each interval, from its end: at least a leaf of two or more, and never all.
+    /// Removes and returns this share of each interval, from its end: at least one leaf of two or more, never all.
     pub fn split_each(self, all: &mut Vec<u32>, share: f64) -> Vec<u32> {
         let Some(intervals) = self.intervals else { return Vec::new() };
         let (mut kept, mut given) = (Vec::new(), Vec::new());
@@ -76,7 +76,7 @@ impl DeviceWork {
         given
     }
 
-    /// Removes and returns this much, if there is as much; not all of it unless there is more elsewhere.
+    /// Removes and returns this much work if there is as much; keeps at least some unless there is more elsewhere.
     pub fn split(self, all: &mut Vec<u32>, wanted: f64, elsewhere: bool) -> Vec<u32> {
         match self.intervals {
             None => all.split_off(all.len() - wanted as usize * self.words),

@@ -1,4 +1,4 @@
-//! [`Either`]: a device that explores until a short trial shows that it does better to bound for the host.
+//! [`Either`]: a device that explores until a short trial shows that bounding for the host is faster.
 
 use super::DeviceError;
 use super::executor::Rounds;
@@ -15,12 +15,12 @@ use pleach_runtime::activity::Phases;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// When the trial takes place, and how long it is, in time spent searching.
+/// When the trial takes place and how long it lasts, in time spent searching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// How long the device explores before: most searches are over by then.
+    /// How long the device explores before the trial: most searches end sooner.
     pub after_ns: u64,
-    /// How long each mode is measured, once it has been warmed up for half as long.
+    /// How long each mode is measured after a warm-up of half that time.
     pub length_ns: u64,
 }
 
@@ -50,13 +50,13 @@ impl Rate {
 
 #[derive(Clone, Copy, Debug)]
 enum TrialStage {
-    /// It explores, for so long by now; the rate is that of the last while.
+    /// The device has explored for this long; the rate covers the recent past.
     Before { ns: u64, explored: Rate },
-    /// It keeps exploring until the other mode is ready.
+    /// The device explores until the other mode is ready.
     PendingDevice { explored: Rate },
-    /// It bounds, at first to warm up.
+    /// The device bounds, to warm up.
     Warm { explored: Rate, bounds: Rate },
-    /// It bounds, and is measured.
+    /// The device bounds and is measured.
     Measured { explored: Rate, bounds: Rate },
     /// The mode is chosen.
     Settled,
@@ -75,14 +75,14 @@ pub struct Either<'p> {
     pool: Arc<DevicePool>,
     trial: Trial,
     stage: TrialStage,
-    /// The other mode, until it is begun.
+    /// The other mode, until it starts.
     other: Option<Other>,
     now: Box<dyn Rounds + 'p>,
-    /// The one that explores, while the other one is tried.
+    /// The explorer that rests while the other mode is tried.
     resting: Option<Box<dyn Rounds + 'p>>,
-    /// What the one that was dropped has not told yet.
+    /// What the dropped mode has not yet reported.
     phases: Phases,
-    /// Nodes a second in both modes, once they were tried.
+    /// Nodes a second in both modes, once measured.
     found: Option<(u64, u64)>,
 }
 
@@ -109,13 +109,13 @@ impl<'p> Either<'p> {
         }
     }
 
-    /// Records a step; changes the mode where it is time to. Returns what had not been reported before that.
+    /// Records a step, and changes the mode when it is time to. Returns counts held back until then.
     fn note(&mut self, nodes: u64, ns: u64) -> Progress {
         let Trial { after_ns, length_ns } = self.trial;
         let mut reported = Progress::default();
         if !self.now.is_well() {
-            // The CPU continues, which says nothing about the device. That is left alone: whatever waits for a kernel
-            // that does not end would never return.
+            // The CPU has taken over, so the trial is pointless. Leave the device alone: anything that waits for a
+            // kernel that does not end would never return.
             std::mem::forget((self.resting.take(), self.other.take()));
             self.stage = TrialStage::Settled;
             return reported;
@@ -125,7 +125,7 @@ impl<'p> Either<'p> {
             TrialStage::Before { ns: before, mut explored } => {
                 let (active, all) = self.now.active();
                 if 2 * active < all {
-                    // It is about to spread over the device, or to run dry.
+                    // Work is about to spread over the device, or to run out.
                     return reported;
                 }
                 if before + length_ns >= after_ns {
@@ -167,8 +167,8 @@ impl<'p> Either<'p> {
         reported
     }
 
-    /// Begins to prepare the other mode, which may compile a kernel, if there can be one: on the same GPU, beside what
-    /// explores there.
+    /// Starts to prepare the other mode, if there is one, which may compile a kernel. It uses the same GPU, beside the
+    /// explorer that runs there.
     fn evaluation(&self) -> Option<Other> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
         let request = DeviceRequest::new(self.problem, &spec, &self.pool).ok()?;
@@ -178,7 +178,7 @@ impl<'p> Either<'p> {
         PendingDevice::start(request).ok().map(Other::Later)
     }
 
-    /// Turns to the other mode once it is prepared. Returns the next stage.
+    /// Changes to the other mode once that is ready. Returns the next stage.
     fn try_other_mode(&mut self, explored: Rate, reported: &mut Progress) -> TrialStage {
         let came = match self.other.take() {
             None => return TrialStage::Settled,
@@ -213,12 +213,12 @@ impl<'p> Either<'p> {
         reported
     }
 
-    /// Moves the work over. Returns the counts that were held back.
+    /// Moves the work to the next mode. Returns the counts that the last one held back.
     fn turn(&mut self, next: Box<dyn Rounds + 'p>) -> Progress {
         let mut last = std::mem::replace(&mut self.now, next);
         let work = last.drain();
         let reported = last.flush();
-        self.now.put(&work.bytes).expect("a problem reads work of its own");
+        self.now.put(&work.bytes).expect("a problem can read its own work");
         self.phases.add(last.take_phases());
         self.resting = Some(last);
         reported
@@ -232,7 +232,7 @@ impl Rounds for Either<'_> {
         let ns = start.elapsed().as_nanos() as u64;
         let noted = Instant::now();
         let reported = self.note(progress.used, ns);
-        // To turn to the other mode takes time.
+        // Changing the mode takes time.
         self.phases.wait_ns += noted.elapsed().as_nanos() as u64;
         progress.add(reported);
         progress
@@ -294,7 +294,7 @@ impl Explorer for Either<'_> {
         self.now.least_bound()
     }
 
-    /// Nodes that were on the device do not tell which part of the tree they are.
+    /// The nodes on the device do not show which part of the tree they cover.
     fn open_share(&self) -> Option<f64> {
         None
     }

@@ -11,16 +11,16 @@ use pleach_kernels::emulated::{launch, prepare};
 use pleach_kernels::launch::{KernelEntry, Launch};
 use std::time::Duration;
 
-/// The number of explorers if none is given, and of those that run side by side; of children that can be bounded at
-/// once, and of bytes of memory.
+/// The default number of explorers, of explorers that run side by side, of children that can be bounded at once, and of
+/// bytes of memory.
 const EXPLORERS: u32 = 8;
 const AT_ONCE: u32 = 32;
 const CHILDREN: u32 = 128;
 const BYTES: u64 = 1 << 30;
-/// From how many words on a backup travels by itself: few, so that most do.
+/// Backups of at least this many words travel while kernels run; few, so that most backups do.
 const WORTHWHILE: usize = 40;
 
-/// Host memory in the role of a device's; it can fail in a chosen launch.
+/// Host memory that plays the role of a device's; it can fail in a chosen launch.
 pub(super) struct Emulated {
     kernel: &'static str,
     /// Aligned for kernels that read two words at once.
@@ -32,7 +32,7 @@ pub(super) struct Emulated {
     later: Option<Later>,
 }
 
-/// A copy that has been asked for: from where, to which buffer, and how often it is not there yet.
+/// A pending copy: its source, its buffer, and how many more times it will be reported missing.
 struct Later {
     from: u64,
     buffer: usize,
@@ -40,7 +40,7 @@ struct Later {
 }
 
 impl Emulated {
-    /// Opens a device, late by this many milliseconds. It fails in launch `fail`, if given; at 0, it cannot be opened.
+    /// Opens a device after this many milliseconds. It fails in launch `fail`, if given; 0 makes opening fail.
     pub fn open(late: Option<u32>, fail: Option<u32>) -> Result<Self, DeviceError> {
         std::thread::sleep(Duration::from_millis(late.unwrap_or(0).into()));
         let (arrays, staging) = (Vec::new(), Default::default());
@@ -49,7 +49,7 @@ impl Emulated {
         if fail == Some(0) { Err(told_to_fail()) } else { Ok(device) }
     }
 
-    /// Counts a launch, which fails if it is told to. Returns a seed for it.
+    /// Counts a launch, which fails if it is the chosen one. Returns a seed for it.
     fn launched(&mut self) -> Result<u64, DeviceError> {
         self.launches += 1;
         if self.fail == Some(self.launches) {
@@ -58,7 +58,7 @@ impl Emulated {
         Ok(self.launches.into())
     }
 
-    /// The words from an address on.
+    /// The words from this address to the end of its array.
     fn words(&mut self, address: u64) -> Option<&mut [u32]> {
         self.arrays.iter_mut().find_map(|array| {
             let at = address.checked_sub(array.as_ptr() as u64)? as usize / 4;
@@ -137,7 +137,7 @@ impl Staging for Emulated {
             self.later = Some(Later { from, buffer, asks: asks - 1 });
             return Ok(false);
         }
-        // Only now: a writer of the words meanwhile gets a wrong backup.
+        // Copy as late as possible: if the words were overwritten meanwhile, the backup is wrong and tests notice.
         let mut words = std::mem::take(&mut self.staging[buffer]);
         let read = self.read(from, &mut words);
         self.staging[buffer] = words;
@@ -158,7 +158,7 @@ impl Slots for Emulated {
         once: bool,
     ) -> Result<u32, DeviceError> {
         compile(layout.kernel)?;
-        // A kernel that was launched once ends before its tables change.
+        // A kernel that was launched once must end before its tables change.
         self.queue = None;
         self.queue = Some(EmulatedQueue::new(layout, slots, most));
         if once {
@@ -189,7 +189,7 @@ fn compile(kernel: &str) -> Result<(), DeviceError> {
 }
 
 fn told_to_fail() -> DeviceError {
-    DeviceError::Failed("told to fail".into())
+    DeviceError::Failed("failed as requested".into())
 }
 
 fn outside() -> DeviceError {

@@ -1,5 +1,5 @@
-//! [`EmulatedQueue`]: batches on the emulated device. Copies and kernels happen late and in random order, as on a device that is busy:
-//! code that reads or changes memory too early gets wrong bounds.
+//! [`EmulatedQueue`]: batches on the emulated device. Copies and kernels happen late and in random order, as on a busy
+//! device: code that reads or changes memory too early gets wrong bounds.
 
 use super::DeviceError;
 use super::kernel_mailbox::{self, KernelMailbox};
@@ -13,17 +13,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::thread::{Builder, JoinHandle};
 
-/// What memory holds that nobody has written.
+/// The content of memory that was never written.
 pub(super) const POISON: u32 = 0xabab_abab;
 
-/// A batch on its way.
+/// The progress of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum EmulatedStage {
     #[default]
     Free,
     ToCopyIn,
     ToRun,
-    /// A kernel that was launched once has it, by this number.
+    /// A kernel that was launched once has it, under this number.
     Announced(u32),
     ToCopyOut,
     Done,
@@ -45,7 +45,7 @@ struct EmulatedSlot {
 /// All slots, with the kernel and what all batches share.
 pub(super) struct EmulatedQueue {
     kernel: &'static str,
-    /// Aligned as they are on a device.
+    /// Aligned as on a device.
     tables: Vec<u64>,
     sizes: [u32; 10],
     most: usize,
@@ -54,7 +54,7 @@ pub(super) struct EmulatedQueue {
     served: Option<EmulatedService>,
 }
 
-/// A kernel that was launched once, on a thread of its own.
+/// A kernel that was launched once, on its own thread.
 struct EmulatedService {
     words: Arc<[AtomicU32]>,
     mailbox: KernelMailbox,
@@ -68,7 +68,7 @@ impl EmulatedService {
             return Ok(());
         };
         let why = match thread.join() {
-            Ok(Ok(())) => "its kernel has ended".into(),
+            Ok(Ok(())) => "its kernel ended early".into(),
             Ok(Err(why)) => why,
             Err(panic) => std::panic::resume_unwind(panic),
         };
@@ -77,7 +77,7 @@ impl EmulatedService {
 }
 
 impl Drop for EmulatedQueue {
-    /// The kernel uses the slots' arrays.
+    /// The kernel uses the slots' arrays, so it must end first.
     fn drop(&mut self) {
         if let Some(EmulatedService { words, thread, .. }) = &mut self.served {
             kernel_mailbox::stop(words);
@@ -129,12 +129,12 @@ impl EmulatedQueue {
         self.slots.get_mut(at).ok_or_else(|| DeviceError::Failed("no such slot".into()))
     }
 
-    /// Takes a batch into a free slot.
+    /// Puts a batch into a free slot.
     pub fn start(&mut self, at: usize, parents: &Parents) -> Result<(), DeviceError> {
         let most = self.most;
         let slot = self.slot(at)?;
         if slot.stage != EmulatedStage::Free || parents.len() > most {
-            return Err(DeviceError::Failed("a batch that does not fit its slot".into()));
+            return Err(DeviceError::Failed("the batch does not fit its slot".into()));
         }
         (slot.count, slot.children) = (parents.len() as u32, parents.children());
         slot.sent.clear();
@@ -150,8 +150,7 @@ impl EmulatedQueue {
         Ok(())
     }
 
-    /// Does the next thing in a random slot, if there is anything to do. `launched` counts launches, and gives a
-    /// seed for each.
+    /// Takes the next step of a random slot, if there is one. `launched` counts launches and returns a seed for each.
     pub fn go_on(
         &mut self,
         launched: impl FnOnce() -> Result<u64, DeviceError>,
@@ -161,7 +160,7 @@ impl EmulatedQueue {
         if let Some(served) = &mut self.served {
             served.end()?;
             slot.stage = match slot.stage {
-                // The host writes where the kernel reads: nothing is copied.
+                // The kernel reads where the host writes: there is nothing to copy.
                 EmulatedStage::ToCopyIn => {
                     launched()?;
                     let (starts, words) = (vec![0, slot.children], slot.sent[2..].to_vec());
@@ -223,7 +222,7 @@ impl EmulatedQueue {
         Ok(self.slot(at)?.stage == EmulatedStage::Done)
     }
 
-    /// The bounds that have come; the slot is free again.
+    /// The bounds that have arrived; this frees the slot.
     pub fn bounds(&mut self, at: usize) -> Result<&[u32], DeviceError> {
         let slot = self.slot(at)?;
         slot.stage = EmulatedStage::Free;

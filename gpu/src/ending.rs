@@ -1,17 +1,17 @@
-//! [`end`] and [`leave`]: how the process ends where a driver is still at work.
+//! [`end`] and [`leave`]: end the process while a driver or a compiler may still be at work.
 
 use pleach_runtime::sync::{AtomicU64, Ordering};
 use std::io::Write;
 use std::process::ExitCode;
 
-/// What drivers or compilers still do in this process that nobody waits for.
+/// Driver and compiler calls under way in this process that nobody waits for.
 static AT_WORK: AtomicU64 = AtomicU64::new(0);
 
-/// A driver or a compiler at work, for as long as this lives.
+/// Marks a driver or a compiler as at work while this value lives.
 pub(super) struct AtWork(());
 
 impl AtWork {
-    /// From now on.
+    /// Starts now.
     pub fn new() -> Self {
         AT_WORK.fetch_add(1, Ordering::Relaxed);
         Self(())
@@ -30,8 +30,7 @@ unsafe extern "C" {
     safe fn _exit(code: i32) -> !;
 }
 
-/// Ends `main` with a code. A driver or a compiler that is still at work is not waited for, nor cleaned up under its
-/// feet.
+/// Ends `main` with a code. If a driver or a compiler is still at work, exits at once without waiting or cleaning up.
 #[must_use]
 pub fn end(code: u8) -> ExitCode {
     if AT_WORK.load(Ordering::Relaxed) > 0 {
@@ -41,7 +40,7 @@ pub fn end(code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Ends the process at once, whatever is at work.
+/// Ends the process at once, even if a driver or a compiler is at work.
 pub fn leave(code: u8) -> ! {
     _exit(code.into())
 }

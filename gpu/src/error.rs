@@ -3,7 +3,7 @@
 /// Why a device cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
-    /// It has too little memory.
+    /// The device has too little memory.
     #[error("needs {1} bytes of memory, only {0} are free")]
     Memory(u64, u64),
     /// A kernel could not be built.

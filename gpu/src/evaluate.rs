@@ -1,4 +1,4 @@
-//! [`Evaluator`]: a search on the host whose nodes a device bounds, several batches side by side.
+//! [`Evaluator`]: a search on the host whose nodes a device bounds in several concurrent batches.
 
 use super::batch::BatchSize;
 use super::executor::Rounds;
@@ -14,16 +14,16 @@ use pleach_core::search::work::{Malformed, Work};
 use pleach_runtime::activity::Phases;
 use std::time::{Duration, Instant};
 
-/// Batches under way if not given otherwise.
+/// Batches under way by default.
 const SLOTS: u32 = 3;
 /// Memory for all batches under way, in words.
 const MOST_WORDS: usize = 16 << 20;
-/// Fuel of a step when the device is gone.
+/// Fuel of a step after the device is lost.
 const WITHOUT: u64 = 1 << 16;
-/// How long to look for bounds without a pause, and the pauses after that.
+/// How long to poll for bounds without a pause, and how long to pause after that.
 const EAGER: Duration = Duration::from_micros(100);
 const PAUSE: Duration = Duration::from_micros(20);
-/// Time between two steps after which batches under way have waited for the host.
+/// If this much time passes between two steps, batches under way have waited for the host.
 const AWAY: Duration = Duration::from_micros(200);
 
 /// A search whose nodes a device bounds. If the device fails, a CPU explorer continues the work.
@@ -45,13 +45,13 @@ struct DeviceBounds<'p> {
     host: Box<dyn HostSearch + 'p>,
     device: BorrowedDevice,
     free: Vec<usize>,
-    /// In the order sent.
+    /// In the order in which they were sent.
     under_way: Vec<DeviceBatch>,
     slots: u32,
     size: BatchSize,
     /// The most children of a parent.
     width: u64,
-    /// Kept for its memory.
+    /// Kept to reuse its memory.
     parents: Parents,
     phases: Phases,
     /// When the last step ended.
@@ -62,7 +62,7 @@ struct DeviceBounds<'p> {
 struct DeviceBatch {
     slot: usize,
     batch: Batch,
-    /// Its parents, or 0 if the time that it took says nothing.
+    /// Its number of parents, or 0 if its time is not to be recorded.
     parents: usize,
     children: u32,
     since: Instant,
@@ -106,7 +106,7 @@ impl<'p> Evaluator<'p> {
         Ok(Self::with((device, at_once), problem, host, spec))
     }
 
-    /// Has a device bound that is ready for it, for this many children at once.
+    /// Uses a device that is ready to bound this many children at once.
     pub(super) fn with(
         (device, at_once): (BorrowedDevice, u32),
         problem: &'p dyn Problem,
@@ -147,24 +147,24 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Takes the search away from a device that has failed.
+    /// Takes the search back from a device that has failed.
     fn give_up(&mut self, why: DeviceError) {
         if let BoundingState::Device(on) = &mut self.state {
             on.device.lose();
             let mut plain = self.problem.explorer();
             let all = on.host.drain();
-            plain.put(&all.bytes).expect("a problem reads work of its own");
+            plain.put(&all.bytes).expect("a problem can read its own work");
             (self.state, self.lost) = (BoundingState::Plain(plain), Some(why));
         }
     }
 }
 
 impl DeviceBounds<'_> {
-    /// Fills free slots, and branches what has come back. Waits for one batch if there is any.
+    /// Fills free slots and branches what has come back. Waits for one batch if any is under way.
     fn step(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
         let start = Instant::now();
         if start.duration_since(self.stepped) > AWAY {
-            // They waited for this thread.
+            // The batches waited for this thread, so their times are not representative.
             self.under_way.iter_mut().for_each(|sent| sent.parents = 0);
         }
         let mut came = false;
@@ -196,12 +196,12 @@ impl DeviceBounds<'_> {
         Ok(())
     }
 
-    /// Sends batches for as long as there are nodes and slots.
+    /// Sends batches while there are nodes and free slots.
     fn fill(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
         while done.found.is_none()
             && let Some(slot) = self.free.pop()
         {
-            // The other free slots should have something to do as well.
+            // Leave some nodes for the other free slots.
             let part = self.host.unsent().div_ceil(self.free.len() + 1).max(1);
             let most = self.size.now().min(part);
             let (batch, alone) = self.host.send(most, best, &mut self.parents);
@@ -225,7 +225,7 @@ impl DeviceBounds<'_> {
         Ok(())
     }
 
-    /// Branches a batch whose bounds have come.
+    /// Branches a batch whose bounds have arrived.
     fn take(
         &mut self,
         sent: &DeviceBatch,

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 /// An explorer whose work a device does, one round at a time.
 pub trait Rounds: Explorer {
-    /// Explores for one round, or about as long without the device; a round may use more than the fuel. Counts may be
-    /// reported later.
+    /// Explores for one round, or about as long if the device is lost. A round may use more than the fuel. Counts may
+    /// be reported later.
     fn step(&mut self, fuel: u64, best: i64) -> Progress;
 
-    /// Reports all counts held back.
+    /// Reports all counts held back so far.
     fn flush(&mut self) -> Progress {
         Progress::default()
     }
@@ -25,31 +25,31 @@ pub trait Rounds: Explorer {
     /// The fuel of a full round.
     fn appetite(&self) -> u64;
 
-    /// How much of the device had work at the end of the last round, and how much took part.
+    /// How many explorers had work at the end of the last round, and how many took part.
     fn active(&self) -> (u32, u32);
 
-    /// What it did beside exploring since this was asked last.
+    /// What the device did besides exploring since the last call.
     fn take_phases(&mut self) -> Phases;
 
-    /// Why the device was given up, if it was; reported once.
+    /// Why the device was given up, reported once.
     fn lost(&mut self) -> Option<DeviceError>;
 
     /// What the device does.
     fn mode(&self) -> Mode;
 
-    /// Whether the device has not been given up.
+    /// Whether the device is still in use.
     fn is_well(&self) -> bool;
 
-    /// Nodes a second that it explored and that it bounded, if both were tried.
+    /// Nodes a second when exploring and when bounding, if both were tried.
     fn trial(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// The form of the device's kernels, where there are several.
+    /// The form of the device's kernels, if there are several.
     fn built(&self) -> Option<&BuiltKernel>;
 }
 
-/// A line about a device that had to fall back to the kernel for any instance.
+/// A warning about a device that fell back to the kernel for any instance.
 #[must_use]
 pub fn fell_back(name: &str, explorer: &dyn Rounds) -> Option<String> {
     let fell = |built: &&BuiltKernel| built.form == Form::Committed && !built.log.is_empty();
@@ -57,7 +57,7 @@ pub fn fell_back(name: &str, explorer: &dyn Rounds) -> Option<String> {
     Some(format!("{name} uses the kernel for any instance, which is slower: {log}"))
 }
 
-/// A device, and whom to warn if it fails.
+/// A device, and a callback for warnings.
 pub struct DeviceExecutor<'p> {
     explorer: Box<dyn Rounds + 'p>,
     /// How long opening it took.
@@ -68,8 +68,8 @@ pub struct DeviceExecutor<'p> {
 }
 
 impl<'p> DeviceExecutor<'p> {
-    /// An executor for a device's explorer, with the time that opening the device took. `warn` receives a line if it
-    /// fails; a `slow` of 1 is full speed.
+    /// An executor for a device's explorer, with the time it took to open the device. `warn` receives a line if the
+    /// device fails; a `slow` of 1 is full speed.
     #[must_use]
     pub fn new(
         name: String,

@@ -15,9 +15,9 @@ use pleach_core::search::tree::Counts;
 use pleach_core::search::work::{Malformed, Nodes, Work};
 use pleach_runtime::activity::Phases;
 
-/// Fuel of a step when the device is gone.
+/// Fuel of a step after the device is lost.
 const WITHOUT: u64 = 1 << 16;
-/// Nodes that an explorer makes per step, roughly.
+/// Roughly how many nodes an explorer creates per step.
 const STEP: u64 = 32;
 
 /// An explorer whose work is on a device. If the device fails, a CPU explorer continues the work.
@@ -26,9 +26,9 @@ pub struct DeviceExplorer<'p> {
     on: &'p dyn OnDevice,
     state: ExploringState<'p>,
     inside: Inside,
-    /// The depth to which the host explores what arrives, if it does.
+    /// The depth to which the host explores arriving work, if it does.
     cutoff: Option<u32>,
-    /// From where on the reserve has arrived since, in words.
+    /// The offset in the reserve, in words, from which work is newly arrived.
     arrived: Option<usize>,
     tune: Tune,
     giving: Giving,
@@ -36,21 +36,21 @@ pub struct DeviceExplorer<'p> {
     active: (u32, u32),
     /// Why the device was given up, until reported.
     lost: Option<DeviceError>,
-    /// Whether giving up the device left fewer than two nodes where there were more.
+    /// Whether giving up the device reduced two or more nodes to fewer than two.
     reduced: bool,
     built: Option<BuiltKernel>,
 }
 
 enum ExploringState<'p> {
     Device(Box<GuardedDevice>),
-    /// With counts from before that are still to be reported.
+    /// With counts from before that are not yet reported.
     Plain(Box<dyn Explorer + 'p>, Counts),
 }
 
-/// What the device needs for a problem, by the kernel that was asked for.
+/// The device's view of a problem, with the kernel that was asked for.
 ///
 /// # Errors
-/// If there is none, or the problem does not allow what was asked for.
+/// If there is no such kernel, or the problem does not allow what was asked for.
 pub(super) fn wanted(
     problem: &dyn Problem,
     on: &dyn OnDevice,
@@ -118,7 +118,7 @@ impl<'p> DeviceExplorer<'p> {
         Ok(Self::with(device, &layout, (problem, on), spec))
     }
 
-    /// Has a device explore that is ready for it.
+    /// Explores on a device that is ready.
     pub(super) fn with(
         device: BorrowedDevice,
         layout: &Layout,
@@ -127,13 +127,13 @@ impl<'p> DeviceExplorer<'p> {
     ) -> Self {
         let (explorers, built) = (device.explorers(), device.built());
         let giving_at_once = device.giving_at_once();
-        // Windows have each idle explorer look at all others, which takes long where explorers are threads.
+        // With windows, each idle explorer looks at all others, which takes long if explorers are threads.
         let usual = match layout.nodes {
             Nodes::Pool => Inside::default(),
             Nodes::Interval => Inside::Hypercube,
         };
         let inside = spec.inside.unwrap_or(usual);
-        // Where explorers that take no part would be out of reach, all take part.
+        // If non-participating explorers would be out of reach, all take part.
         let fixed = spec.explorers.or((!inside.takes_from_all()).then_some(explorers));
         Self {
             problem,
@@ -151,7 +151,7 @@ impl<'p> DeviceExplorer<'p> {
         }
     }
 
-    /// Explores what has arrived down to the cutoff, on the host, as far as the fuel goes.
+    /// Explores newly arrived work on the host down to the cutoff, as far as the fuel allows.
     fn seed(&mut self, fuel: u64, best: i64) -> Progress {
         let (Some(depth), Some(top), Some(from), ExploringState::Device(device)) =
             (self.cutoff, self.problem.top(), self.arrived.take(), &mut self.state)
@@ -161,21 +161,21 @@ impl<'p> DeviceExplorer<'p> {
         let reserve = device.reserve();
         let work = self.on.to_work(&reserve.split_off(from.min(reserve.len())));
         let seeded = top.seed(&work.bytes, depth, best, fuel);
-        let seeded = seeded.expect("a problem reads work made of its own nodes");
+        let seeded = seeded.expect("a problem can read its own nodes");
         let read = self.on.to_words(&seeded.work.bytes, reserve);
-        read.expect("a problem reads work made of its own nodes");
+        read.expect("a problem can read its own nodes");
         self.arrived = (!seeded.done).then_some(from);
         seeded.progress
     }
 
-    /// Runs one round; its counts are reported later.
+    /// Runs one round. Its counts are reported later.
     fn round(&mut self, fuel: u64, best: i64) -> Progress {
         let explorers = self.giving.of(self.tune.explorers());
-        // With this many steps, all explorers together use up the fuel.
+        // This many steps of all explorers use up the fuel.
         let steps = fuel / (STEP * u64::from(explorers));
         let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
         let inside = self.inside;
-        // Where nobody helps them, idle explorers are no reason to stop.
+        // If nobody helps idle explorers, they are no reason to stop.
         let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
         let giving = self.giving.gives();
         let round = Round { best, explorers, budget, trigger, giving, inside };
@@ -189,14 +189,14 @@ impl<'p> DeviceExplorer<'p> {
         let found = returned.found.filter(better);
         Progress {
             counts: Counts::default(),
-            // A node without children took a step as well.
+            // A node without children took a step too.
             used: returned.counts.bounded.max(returned.counts.branched).max(1),
             found: found.map(|(score, plan)| self.on.solution(score, &plan)),
             fault: None,
         }
     }
 
-    /// Uses the device if there still is one, and gives it up if that fails.
+    /// Uses the device unless it was given up, and gives it up if that fails.
     fn attempt<R>(
         &mut self,
         act: impl FnOnce(&mut GuardedDevice) -> Result<R, DeviceError>,
@@ -210,7 +210,7 @@ impl<'p> DeviceExplorer<'p> {
             device.lose();
             let mut plain = self.problem.explorer();
             let work = self.on.to_work(&device.all());
-            plain.put(&work.bytes).expect("a problem reads work made of its own nodes");
+            plain.put(&work.bytes).expect("a problem can read its own nodes");
             self.reduced = device.size() >= 2.0 && plain.size() < 2.0;
             (self.state, self.lost) =
                 (ExploringState::Plain(plain, device.take_counts()), Some(why));
@@ -308,7 +308,7 @@ impl Explorer for DeviceExplorer<'_> {
     fn open_nodes(&self) -> f64 {
         match &self.state {
             ExploringState::Plain(plain, _) => plain.open_nodes(),
-            // Nodes on the device do not take host memory.
+            // Nodes on the device take no host memory.
             ExploringState::Device(device) => device.reserved() as f64,
         }
     }
@@ -343,8 +343,8 @@ impl Explorer for DeviceExplorer<'_> {
             return nodes.map(|nodes| self.on.to_work(&nodes));
         }
         let split = self.plain().split(share);
-        // The caller has seen a size of two or more, but those nodes all descend from the one left
-        // here: give an empty piece.
+        // The caller has seen a size of two or more, but one node is left here, from which all of those descend:
+        // give an empty piece.
         let nothing = self.reduced.then(|| self.on.to_work(&[]));
         split.or(nothing)
     }
@@ -360,7 +360,7 @@ impl Explorer for DeviceExplorer<'_> {
         self.problem.explorer().trims()
     }
 
-    /// By an explorer of the CPU, which knows how to compare work.
+    /// Uses an explorer of the CPU, which can compare work.
     fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
         let mut plain = self.problem.explorer();
         plain.put(&self.drain().bytes)?;

@@ -1,4 +1,4 @@
-//! [`Handling`]: how a GPU gets its kernels, and how long they may take; [`BuiltKernel`]: what came of it.
+//! [`Handling`]: how a GPU gets its kernels and how long they may run; [`BuiltKernel`]: the form that was built.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub enum Form {
     Cached,
     /// Compiled for the instance by this run.
     Compiled,
-    /// Compiled for the instance, and marked for a driver older than the compiler.
+    /// Compiled for the instance, then marked for a driver older than the compiler.
     Lowered,
     /// Shipped with Pleach, for any instance.
     Committed,
@@ -27,27 +27,27 @@ impl fmt::Display for Form {
     }
 }
 
-/// How a GPU gets its kernels, and how long they may take.
+/// How a GPU gets its kernels, and how long they may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handling {
     /// The only form to use: compiled in this run, or shipped with Pleach.
     pub form: Option<Form>,
     /// Whether compiled code names the lines of its source, for profilers.
     pub lines: bool,
-    /// Seconds after which a kernel that has not ended counts as hung.
+    /// Seconds after which a running kernel counts as hung.
     pub wait: Option<u32>,
 }
 
-/// Seconds after which a kernel that has not ended counts as hung. Others may use the GPU as well.
+/// The default of [`Handling::wait`], in seconds. Others may use the GPU as well.
 const WAIT: u32 = 10;
 
 impl Handling {
-    /// How long to wait for a kernel that takes no time itself.
+    /// How long to wait for a kernel that itself takes no time.
     pub(super) fn patience(&self) -> Duration {
         Duration::from_secs(self.wait.unwrap_or(WAIT).into())
     }
 
-    /// Whether it allows a form.
+    /// Whether this form may be used.
     pub(super) fn allows(&self, form: Form) -> bool {
         match self.form {
             None => true,
@@ -57,19 +57,19 @@ impl Handling {
     }
 }
 
-/// The form of a kernel in use.
+/// The form of a kernel in use, and why it is not a better one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltKernel {
     /// The form.
     pub form: Form,
-    /// Why better ones failed, in one line; empty if none did.
+    /// Why better forms failed, in one line; empty if none did.
     pub log: String,
 }
 
-/// Characters of a log that are kept.
+/// The maximum length of a log, in characters.
 const LOG_CHARACTERS: usize = 600;
 
-/// A log in one line, cut where it is long.
+/// A log in one line, cut if it is long.
 pub(super) fn in_one_line(log: &str) -> String {
     let lines = log.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines = lines.map(|line| line.trim_end_matches(';').to_string());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_form_allows_no_other() {
+    fn a_forced_form_excludes_all_others() {
         let forced = |form| Handling { form: Some(form), ..Handling::default() };
         let all = [Form::Cached, Form::Compiled, Form::Lowered, Form::Committed];
         let allowed = |handling: Handling| all.map(|form| handling.allows(form));

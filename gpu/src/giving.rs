@@ -4,27 +4,28 @@ use super::Inside;
 use super::spec::Spec;
 use pleach_core::search::work::Nodes;
 
-/// Rounds in a row that ended early, after which they give.
+/// Consecutive rounds that ended early before explorers start to give.
 const EARLY: u32 = 2;
-/// Rounds in a row in which nobody was given anything, after which they do not.
+/// Consecutive rounds without a gift before explorers stop giving.
 const NOTHING: u32 = 8;
 
 /// Whether explorers give to one another in the next round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Giving {
-    /// Whether this may change.
+    /// Whether this choice may change.
     tuned: bool,
     gives: bool,
-    /// Rounds in a row that spoke for a change.
+    /// Consecutive rounds that argued for a change.
     against: u32,
-    /// The most explorers that take part while they give.
+    /// The maximum number of participating explorers while they give.
     most: u32,
 }
 
 impl Giving {
-    /// As asked for. If nothing was, they give while rounds would end early, as long as they exchange nodes our way.
+    /// Follows the spec. By default, explorers give while rounds would otherwise end early, provided that they exchange
+    /// nodes.
     ///
-    /// Only those take part then that can run at once, if others can reach what the rest has.
+    /// While they give, only as many explorers take part as can run at once, if others can reach the work of the rest.
     pub fn new(spec: &Spec, inside: Inside, nodes: Nodes, at_once: u32) -> Self {
         let most = if inside.takes_from_all() { at_once } else { u32::MAX };
         let tuned = spec.giving.is_none() && inside == Inside::Windows && nodes == Nodes::Pool;
@@ -35,12 +36,12 @@ impl Giving {
         self.gives
     }
 
-    /// How many of this many explorers take part.
+    /// How many of these explorers take part.
     pub fn of(self, explorers: u32) -> u32 {
         if self.gives { explorers.min(self.most) } else { explorers }
     }
 
-    /// Records a round: the most steps of any explorer, how many it could have made, and how many nodes were given.
+    /// Records a round: the most steps that any explorer made and could have made, and how many nodes were given.
     pub fn note(&mut self, steps: u32, budget: u32, given: u32) {
         let against = if self.gives { given == 0 } else { steps < budget / 2 };
         self.against = if against { self.against + 1 } else { 0 };
@@ -66,7 +67,7 @@ mod tests {
             giving.note(steps, 100, 0);
             assert_eq!(giving.gives(), gives);
         }
-        // Rounds are long now. Without gifts there is no need.
+        // Rounds are long now, and stay long without gifts.
         (0..100).for_each(|_| giving.note(100, 100, 7));
         (1..NOTHING).for_each(|_| giving.note(100, 100, 0));
         assert!(giving.gives());
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_stays() {
+    fn an_explicit_choice_never_changes() {
         for (words, gives) in
             [("gpu:giving=always", true), ("gpu:giving=never", false), ("gpu:inside=ring", false)]
         {

@@ -13,66 +13,65 @@ use std::time::{Duration, Instant};
 
 /// The backup is renewed once this many times its cost has passed since the last renewal.
 const RENEW_PART: u32 = 50;
-/// The same for the time that it was on its way, which takes bandwidth of the host's memory.
+/// The same multiple for the time it travelled, which takes bandwidth of the host's memory.
 const TRAVEL_PART: u32 = 10;
-/// One part in this many of all nodes is fetched for the next thieves: where others come back soon, at first, and
-/// where they do not.
+/// This fraction (1/n) of all nodes is fetched ahead for the next thieves: the largest, if thieves come back soon; the
+/// initial one; and the smallest.
 const LARGEST_PART: f64 = 4.0;
 const FIRST_PART: f64 = 64.0;
 const SMALLEST_PART: f64 = 256.0;
-/// For how many rounds what was fetched for a thief waits for it, those of the first while not counted.
+/// How many rounds fetched work is kept for its thief; rounds within the first while do not count.
 const PROMISED: u32 = 8;
 const PROMISE_LASTS: Duration = Duration::from_millis(2);
-/// How long to wait before asking again for what is on its way.
+/// How long to wait before asking again whether a copy has arrived.
 const SHORT: Duration = Duration::from_micros(10);
-/// A device without room gives back one part in this many of its nodes.
+/// A device without room gives back this fraction (1/n) of its nodes.
 const RELIEF_PART: f64 = 8.0;
 
-/// A device, a reserve of nodes or intervals on the host, and a backup: a copy of what the device held
-/// some time ago.
+/// A device, a reserve of nodes or intervals on the host, and a backup: a copy of what the device held some time ago.
 ///
-/// Counts of what was explored since then are held back until the backup is renewed. Backup, reserve
-/// and reported counts thus always match: if the device fails, the search continues from them, and
-/// no node is lost or counted twice. A caller that sees a failure takes [`GuardedDevice::all`].
+/// Counts of what was explored since then are held back until the backup is renewed, so backup, reserve and reported
+/// counts always match: if the device fails, the search continues from them, and no node is lost or counted twice. A
+/// caller that sees a failure takes [`GuardedDevice::all`].
 ///
-/// A large backup travels while kernels go on, together with what was removed for the reserve. Until both are there,
-/// the backup before stands, which has everything.
+/// A large backup travels while kernels run, together with work removed for the reserve. Until both have arrived, the
+/// previous backup stands, which covers everything.
 pub(super) struct GuardedDevice {
     device: BorrowedDevice,
     held: DeviceWork,
     reserve: Vec<u32>,
-    /// Where the backup begins in its buffer, if it was sent off.
+    /// Where the backup begins in its buffer, if it travelled.
     landed: Option<usize>,
     /// The rest of the backup.
     backup: Vec<u32>,
-    /// The buffer of the backup, which is not the one for what is coming.
+    /// The buffer of the backup; the other one is for the incoming backup.
     buffer: usize,
-    /// What has been sent off and is not there yet.
+    /// The backup on its way.
     incoming: Option<IncomingBackup>,
     /// The least bound over the backup, computed on demand because that visits all nodes.
     backup_bound: Cell<Option<i64>>,
-    /// Counts of what was explored since the newest backup was made, which may still be on its way.
+    /// Counts since the newest backup was made, even if that is still on its way.
     unreported: Counts,
     /// Counts covered by the backup and not yet reported.
     reportable: Counts,
     /// Whether the device holds exactly the nodes of the newest backup.
     backup_is_current: bool,
     made: Instant,
-    /// How long the device stood still for the last backup, and how long that was on its way.
+    /// How long the device stood still for the last backup, and how long that backup travelled.
     cost: Duration,
     travel: Duration,
-    /// One part in this many of all nodes is fetched for the next thieves.
+    /// This fraction (1/n) of all nodes is fetched ahead for the next thieves.
     ahead_part: f64,
-    /// How much to send off next, because a thief was given nothing.
+    /// How much to send off next, because a thief came away empty-handed.
     owed: f64,
-    /// For how many more rounds the reserve is kept for a thief that is expected back, and since when it is there.
+    /// How many more rounds the reserve is kept for a thief that should come back, and when it arrived.
     promised: u32,
     landed_at: Instant,
 }
 
-/// A backup that is on its way, after what was removed for the reserve.
+/// A backup on its way, preceded by the work removed for the reserve.
 struct IncomingBackup {
-    /// Words that were removed, and how much they are.
+    /// Words that were removed, and the size of that work.
     removed: usize,
     size: f64,
     /// Counts that the backup covers.
@@ -80,7 +79,7 @@ struct IncomingBackup {
 }
 
 impl GuardedDevice {
-    /// A device without work, whose explorers hold what this layout says.
+    /// A device without work, whose explorers hold work as this layout says.
     pub fn new(device: BorrowedDevice, layout: &Layout) -> Self {
         Self {
             device,
@@ -104,7 +103,7 @@ impl GuardedDevice {
         }
     }
 
-    /// The reserve, to which arriving work is added.
+    /// The reserve; arriving work is appended to it.
     pub fn reserve(&mut self) -> &mut Vec<u32> {
         &mut self.reserve
     }
@@ -114,12 +113,12 @@ impl GuardedDevice {
         self.held.each(&self.reserve).count()
     }
 
-    /// The number of nodes, or of leaves, on the device, in the reserve and on their way there.
+    /// The number of nodes or leaves on the device, in the reserve and on their way there.
     pub fn size(&self) -> f64 {
         self.elsewhere() + self.held.size(&self.reserve)
     }
 
-    /// How much is not in the reserve.
+    /// The size of the work outside the reserve.
     fn elsewhere(&self) -> f64 {
         self.device.size() + self.incoming.as_ref().map_or(0.0, |incoming| incoming.size)
     }
@@ -138,12 +137,12 @@ impl GuardedDevice {
         backup.into_iter().chain(least(&self.reserve)).min()
     }
 
-    /// Marks the device as failed: it is not used again.
+    /// Marks the device as failed; it will not be used again.
     pub fn lose(&mut self) {
         self.device.lose();
     }
 
-    /// What the device did beside exploring since this was asked last.
+    /// What the device did besides exploring since the last call.
     pub fn take_phases(&mut self) -> Phases {
         self.device.take_phases()
     }
@@ -153,7 +152,7 @@ impl GuardedDevice {
         mem::take(&mut self.reportable)
     }
 
-    /// Feeds the device from the reserve if this many explorers could use more.
+    /// Feeds the device from the reserve if this many explorers could use more work.
     pub fn feed(&mut self, explorers: u32) -> Result<(), DeviceError> {
         self.land(self.device.size() == 0.0)?;
         let promised = self.promised > 0;
@@ -161,9 +160,9 @@ impl GuardedDevice {
         if self.reserve.is_empty() || fed {
             return Ok(());
         }
-        // What is put belongs to the backup from then on.
+        // Work put onto the device belongs to the backup from now on.
         self.land(true)?;
-        // A device that has run dry leaves a part of what is promised.
+        // A device that has run dry leaves part of the promised work in the reserve.
         let all = self.reserve.len();
         let some = if promised { self.held.half(&self.reserve) } else { all };
         let left = self.device.put(&self.reserve[..some])?;
@@ -178,7 +177,7 @@ impl GuardedDevice {
         Ok(())
     }
 
-    /// Runs a round of kernels, and renews the backup if enough time has passed.
+    /// Runs a round of kernels, and renews the backup if it is old.
     pub fn run(&mut self, round: &Round) -> Result<RoundReport, DeviceError> {
         let returned = self.device.run(round)?;
         self.unreported.add(&returned.counts);
@@ -202,14 +201,14 @@ impl GuardedDevice {
         Ok(returned)
     }
 
-    /// Whether the backup should be renewed.
+    /// Whether the backup is old enough to be renewed.
     fn is_old(&self) -> bool {
         let pause = (RENEW_PART * self.cost).max(TRAVEL_PART * self.travel);
         self.made.elapsed() >= pause
     }
 
-    /// Sends off this much of the work for the reserve, with a backup of the rest. Returns whether there is enough for
-    /// that; a failure leaves everything here unchanged.
+    /// Sends off this much work for the reserve, with a backup of the rest. Returns whether there was enough for that.
+    /// A failure leaves everything here unchanged.
     fn send_off(&mut self, size: f64) -> Result<bool, DeviceError> {
         let before = self.device.size();
         let sent = self.device.send_off(size, 1 - self.buffer)?;
@@ -225,7 +224,8 @@ impl GuardedDevice {
         Ok(true)
     }
 
-    /// Takes in what was sent off if it is there, or else waits for it if told to. Returns whether nothing is coming.
+    /// Takes in the incoming backup if it has arrived; otherwise waits for it if `wait`. Returns whether nothing is on
+    /// its way.
     fn land(&mut self, wait: bool) -> Result<bool, DeviceError> {
         if self.incoming.is_none() {
             return Ok(true);
@@ -248,7 +248,7 @@ impl GuardedDevice {
         Ok(true)
     }
 
-    /// Renews the backup, at once; a failure leaves everything here unchanged.
+    /// Renews the backup at once; a failure leaves everything here unchanged.
     pub fn renew(&mut self) -> Result<(), DeviceError> {
         self.land(true)?;
         if self.backup_is_current {
@@ -262,14 +262,14 @@ impl GuardedDevice {
         Ok(())
     }
 
-    /// Gives away a share of all nodes or leaves, from the reserve as far as it goes. Gives nothing while what it would
-    /// give is on its way.
+    /// Gives away a share of all nodes or leaves, from the reserve as far as that suffices. Gives nothing while that
+    /// work is still on its way.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
         let nothing_comes = self.land(self.device.gives() == Givers::Each)?;
         let promised = self.promised > 0 && nothing_comes;
         let size = self.size();
         if self.device.gives() == Givers::Each && size >= 2.0 {
-            // What they keep goes back to the device with the next round.
+            // What the explorers keep returns to the device with the next round.
             self.fetch(f64::INFINITY)?;
             let given = self.held.split_each(&mut self.reserve, share);
             if !given.is_empty() {
@@ -281,13 +281,13 @@ impl GuardedDevice {
         if missing > 0.0 && !nothing_comes {
             self.owed = missing.max(self.owed);
         } else if missing > 0.0 {
-            // The backup is renewed each time, which costs the same for few nodes as for many: the sooner others come
+            // The backup is renewed each time, at the same cost for few nodes as for many: the sooner thieves come
             // back, the more is fetched for them.
             let soon = self.made.elapsed() < RENEW_PART * self.cost;
             let part = if soon { self.ahead_part / 2.0 } else { 2.0 * self.ahead_part };
             self.ahead_part = part.clamp(LARGEST_PART, SMALLEST_PART);
             let size = missing + (size / self.ahead_part).floor();
-            // Until it is there, the device needs something to do.
+            // The device needs work until the copy has arrived.
             if !self.send_off(size.min((self.device.size() / 2.0).ceil()))? {
                 self.fetch(size)?;
             }
@@ -297,7 +297,8 @@ impl GuardedDevice {
         if self.device.gives() == Givers::One && elsewhere {
             wanted = reserved;
         } else if self.incoming.is_some() {
-            // Rather nothing than little: the rest is there when they come back. But they come back once.
+            // Prefer nothing to little: the rest will be here when the thief comes back. But a thief comes back only
+            // once.
             let little = 2.0 * reserved < wanted && !promised;
             wanted = if little { 0.0 } else { wanted.min(reserved) };
         }
@@ -308,7 +309,7 @@ impl GuardedDevice {
         Ok(Some(self.held.split(&mut self.reserve, wanted, elsewhere)))
     }
 
-    /// Moves this much from the device to the reserve, at once. Nothing must be coming.
+    /// Moves this much work from the device to the reserve at once. No backup may be on its way.
     fn fetch(&mut self, size: f64) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
         self.device.take(size, &mut fetched)?;
@@ -329,12 +330,12 @@ impl GuardedDevice {
         Ok(all)
     }
 
-    /// All work left, as of the backup: where the search continues without the device.
+    /// All remaining work as of the backup: the search continues from it without the device.
     pub fn all(&self) -> Vec<u32> {
         [self.travelled(), &self.backup, &self.reserve].concat()
     }
 
-    /// Replaces the backup by that of now. Nothing must be coming.
+    /// Replaces the backup by the current one. No backup may be on its way.
     fn set_backup(&mut self, backup: Vec<u32>) {
         (self.landed, self.backup, self.backup_is_current) = (None, backup, true);
         self.backup_bound.set(None);

@@ -1,4 +1,4 @@
-//! [`KernelMailbox`]: batches announced to a kernel that was launched once.
+//! [`KernelMailbox`]: announces batches to a kernel that was launched once.
 
 use super::DeviceError;
 use pleach_core::search::evaluate::Parents;
@@ -15,16 +15,16 @@ pub(super) struct KernelMailbox {
     ticket: u32,
 }
 
-/// A word of the announcement with a number.
+/// A word of the announcement with this number.
 fn word(words: &[AtomicU32], number: u32, at: usize) -> &AtomicU32 {
     &words[HEAD + number as usize % RING * MAIL + at]
 }
 
 impl KernelMailbox {
-    /// Announces a batch of a single parent, whose results will be at this address of the device. Returns its number.
+    /// Announces a batch of a single parent, with the device address for its results. Returns its number.
     ///
     /// # Errors
-    /// If the parent is too large, or the batch before in this place is not done.
+    /// If the parent is too large, or the previous batch in this place is unfinished.
     pub fn announce(
         &mut self,
         words: &[AtomicU32],
@@ -33,15 +33,15 @@ impl KernelMailbox {
     ) -> Result<u32, DeviceError> {
         let (number, children) = (self.last.wrapping_add(1), parents.children());
         if parents.len() != 1 || parents.words.len() > ORDER {
-            return Err(DeviceError::Failed("a batch too large to be announced".into()));
+            return Err(DeviceError::Failed("the batch is too large to be announced".into()));
         }
         let tickets = Bounding { children, ..Bounding::default() }.blocks();
         let set = |at, value| word(words, number, at).store(value, Ordering::Release);
         let before = word(words, number, mail::NUMBER).load(Ordering::Relaxed);
         if before != word(words, number, mail::DONE).load(Ordering::Acquire) {
-            return Err(DeviceError::Failed("its kernel leaves a batch undone".into()));
+            return Err(DeviceError::Failed("its kernel left a batch unfinished".into()));
         }
-        // A reader that looks while this is being written finds a number that belongs to another place.
+        // Invalidate the place first: a kernel that reads meanwhile finds a number that belongs to another place.
         set(mail::NUMBER, self.last);
         set(mail::FIRST, self.ticket);
         set(mail::TICKETS, tickets);
@@ -56,12 +56,12 @@ impl KernelMailbox {
     }
 }
 
-/// Whether a batch is done that was announced.
+/// Whether the batch with this number is done.
 pub(super) fn is_done(words: &[AtomicU32], number: u32) -> bool {
     word(words, number, mail::DONE).load(Ordering::Acquire) == number
 }
 
-/// Ends the kernel, once all that was announced is done.
+/// Ends the kernel once all announced batches are done.
 pub(super) fn stop(words: &[AtomicU32]) {
     words[0].store(1, Ordering::Release);
 }

@@ -46,10 +46,10 @@ pub use round::{BoundingMode, Exchange, Givers, Inside, Round, RoundReport};
 use device::Device;
 use spec::{DeviceKind, Spec};
 
-/// Sees whether there is such a device, without opening it.
+/// Checks whether there is such a device, without opening it.
 ///
 /// # Errors
-/// If there is none: why.
+/// Why there is none.
 pub fn check(spec: &Spec) -> Result<(), DeviceError> {
     match spec.kind {
         DeviceKind::Emulated => emulates().map_err(DeviceError::Failed),
@@ -65,7 +65,7 @@ pub fn check(spec: &Spec) -> Result<(), DeviceError> {
 /// Opens a device, which may take a while.
 ///
 /// # Errors
-/// If it cannot be used: why.
+/// Why the device cannot be used.
 pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
     check(spec)?;
     match spec.kind {
@@ -80,13 +80,13 @@ pub fn open(spec: &Spec) -> Result<Device, DeviceError> {
     }
 }
 
-/// Whether the emulated device can be used.
+/// Checks whether the emulated device can be used.
 ///
 /// # Errors
-/// If it cannot: why.
+/// Why it cannot.
 pub fn emulates() -> Result<(), String> {
     #[cfg(feature = "emulated")]
     return pleach_kernels::emulated::find_compiler().map_err(Clone::clone);
     #[cfg(not(feature = "emulated"))]
-    return Err("this program was built without it".into());
+    return Err("this program was built without the emulated device".into());
 }

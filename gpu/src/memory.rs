@@ -1,4 +1,4 @@
-//! [`Memory`]: what a kind of device provides: memory that kernels can reach, and launching them.
+//! [`Memory`]: what each kind of device provides: memory that kernels can reach, and launches.
 
 use super::DeviceError;
 use super::form::{BuiltKernel, Handling};
@@ -7,7 +7,7 @@ use super::staging::Staging;
 use pleach_core::search::device::Layout;
 use pleach_kernels::launch::{KernelEntry, Launch, LaunchReport};
 
-/// Memory that kernels can reach, and launching them. After an error it is not used again.
+/// Memory that kernels can reach, and launches. It is not used again after an error.
 pub(super) trait Memory: Slots + Staging {
     /// The number of free bytes.
     fn bytes(&self) -> u64;
@@ -15,21 +15,21 @@ pub(super) trait Memory: Slots + Staging {
     /// Frees all arrays.
     fn clear(&mut self) -> Result<(), DeviceError>;
 
-    /// How the next kernels should be built, and how long they may take, where there is a choice.
+    /// Sets how the next kernels are built and how long they may run, if there is a choice.
     fn handle(&mut self, _handling: Handling) {}
 
-    /// The form of the kernels, where there are several.
+    /// The form of the kernels, if there are several.
     fn built(&self) -> Option<BuiltKernel> {
         None
     }
 
-    /// Whether a problem's kernels need not be built any more.
+    /// Whether a problem's kernels are already built.
     fn has_kernel(&self, _layout: &Layout, _handling: Handling) -> bool {
         true
     }
 
-    /// Builds a problem's kernels. Returns how many explorers can run at once, and how many where they give to one
-    /// another.
+    /// Builds a problem's kernels. Returns how many explorers can run at once: without giving, and while they give
+    /// nodes to one another.
     fn build_kernels(&mut self, layout: &Layout) -> Result<(u32, u32), DeviceError>;
 
     /// Allocates an array of words with arbitrary content. Returns its address.
@@ -41,10 +41,10 @@ pub(super) trait Memory: Slots + Staging {
     /// Copies words from an address, after all launched kernels have ended.
     fn read(&mut self, from: u64, words: &mut [u32]) -> Result<(), DeviceError>;
 
-    /// Waits for all kernels launched.
+    /// Waits for all launched kernels.
     fn wait(&mut self) -> Result<(), DeviceError>;
 
-    /// Launches a kernel; it runs after those launched before.
+    /// Launches a kernel that runs after those launched before.
     fn launch(&mut self, entry: KernelEntry, launch: &Launch) -> Result<(), DeviceError>;
 
     /// Launches a kernel whose report begins with these words, waits for it, and reads its report.

@@ -1,10 +1,8 @@
-//! How many nodes each stack gets or gives when nodes move between host and device, and which
-//! intervals go.
+//! Chooses how many nodes each stack gets or gives, and which intervals leave, when work moves between host and device.
 
 use pleach_kernels::launch::least_leaves;
 
-/// How many of `nodes` each stack gets: the lowest stacks are filled to a common height of at most
-/// `most`.
+/// How many of `nodes` each stack gets: the lowest stacks are filled to a common height of at most `most`.
 #[must_use]
 pub fn spread(heights: &[u32], nodes: u64, most: u32) -> Vec<u32> {
     let mut given = vec![0; heights.len()];
@@ -38,8 +36,8 @@ pub fn spread(heights: &[u32], nodes: u64, most: u32) -> Vec<u32> {
     given
 }
 
-/// How many nodes to take from each stack, `nodes` in all: the same fraction of each, as nearly as
-/// possible, and the remainder from the highest.
+/// How many of `nodes` to take from each stack: the same fraction of each, as nearly as possible, and the remainder
+/// from the highest.
 #[must_use]
 pub fn share(heights: &[u32], nodes: u64) -> Vec<u32> {
     let all: u64 = heights.iter().map(|&height| u64::from(height)).sum();
@@ -58,7 +56,7 @@ pub fn share(heights: &[u32], nodes: u64) -> Vec<u32> {
     taken
 }
 
-/// Which intervals to take, given their heights: 1 for the longest until these have as many leaves.
+/// Which intervals to take, given their heights: 1 for each of the longest until they have this many leaves.
 #[must_use]
 pub fn longest(heights: &[u32], leaves: f64) -> Vec<u32> {
     let mut longest: Vec<usize> = (0..heights.len()).filter(|&at| heights[at] > 0).collect();
@@ -85,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lowest_get_and_the_highest_give() {
+    fn nodes_go_to_the_lowest_and_come_from_the_highest() {
         assert_eq!(spread(&[0, 5, 1], 3, 9), [2, 0, 1]);
         assert_eq!(spread(&[0, 5, 1], 100, 9), [9, 4, 8]);
         assert_eq!(spread(&[0, 0, 0], 2, 9), [1, 1, 0]);
@@ -95,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_intervals_go() {
+    fn the_longest_intervals_leave() {
         let heights = [5.0, 0.0, 30.0, 5.0, 1.0].map(height);
         assert_eq!(longest(&heights, 30.0), [0, 0, 1, 0, 0]);
         assert_eq!(longest(&heights, 31.0), [1, 0, 1, 0, 0]);
@@ -103,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn all_come_and_go_that_can() {
+    fn as_many_nodes_as_possible_move() {
         let mut rng = Rand64::new(1);
         for _ in 0..3000 {
             let stacks = 1 + rng.rand_range(0..12) as usize;

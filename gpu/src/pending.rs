@@ -1,4 +1,4 @@
-//! [`PendingDevice`]: a device that is being opened on a thread of its own while the search runs already.
+//! [`PendingDevice`]: a device that its own thread opens while the search already runs.
 
 use super::DeviceError;
 use super::ending::AtWork;
@@ -13,11 +13,11 @@ use std::time::Instant;
 
 /// A device that is being opened.
 ///
-/// The thread that opens it borrows nothing. If this is dropped before, the thread continues, as a driver or a compiler
-/// cannot be called off, and puts the device in its pool.
+/// The thread that opens it borrows nothing. Dropping this value does not stop the thread, because a driver or a
+/// compiler cannot be interrupted; the thread then puts the device into its pool.
 pub struct PendingDevice {
     comes: Receiver<Result<OpenDevice, DeviceError>>,
-    /// Whether the device is wanted; lives for as long as the thread.
+    /// Whether the device is still wanted; lives as long as the thread.
     wanted: Weak<AtomicBool>,
     pool: Arc<DevicePool>,
     kind: DeviceKind,
@@ -25,10 +25,10 @@ pub struct PendingDevice {
 }
 
 impl PendingDevice {
-    /// Begins to open a device.
+    /// Starts to open a device.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     pub fn start(request: DeviceRequest) -> Result<Self, DeviceError> {
         let (pool, kind, mode) = (Arc::clone(&request.pool), request.spec.kind, request.mode());
         let (send, comes) = channel();
@@ -36,7 +36,7 @@ impl PendingDevice {
         let wanted = Arc::downgrade(&thread.wanted);
         let open = move || {
             if let Some(came) = thread.open(request) {
-                // Where nobody is left to hear of it, the device goes to its pool here.
+                // If nobody receives the device, dropping it here returns it to its pool.
                 let _ = send.send(came);
             }
             drop(thread);
@@ -47,19 +47,19 @@ impl PendingDevice {
         Ok(Self { comes, wanted, pool, kind, mode })
     }
 
-    /// What the device does, at first.
+    /// What the device does at first.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The device, once it is open, or why it cannot be opened. To be asked no more after that.
+    /// The device, once it is open, or why it cannot be opened. Must not be called again after that.
     pub fn poll(&mut self) -> Option<Result<OpenDevice, DeviceError>> {
         match self.comes.try_recv() {
             Ok(came) => Some(came),
             Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => {
-                Some(Err(DeviceError::Failed("opening it broke off".into())))
+                Some(Err(DeviceError::Failed("the thread that opens it ended early".into())))
             }
         }
     }
@@ -84,7 +84,7 @@ impl Opener {
         Self { wanted, pool: Arc::clone(pool), _at_work: AtWork::new() }
     }
 
-    /// Opens a device; nothing comes of it once it is not wanted any more.
+    /// Opens a device; returns `None` if it is no longer wanted.
     fn open(&self, request: DeviceRequest) -> Option<Result<OpenDevice, DeviceError>> {
         let start = Instant::now();
         let device = match self.pool.take_if(&request.spec, &self.wanted) {
@@ -98,7 +98,7 @@ impl Opener {
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        // A run that waits for the device in the pool need not do so any more.
+        // A run that waits for this device in the pool can stop waiting.
         self.wanted = Arc::default();
         self.pool.notice();
     }

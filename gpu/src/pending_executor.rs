@@ -1,4 +1,4 @@
-//! [`PendingExecutor`]: a unit whose device is still being opened, and whose thread explores in its place until then.
+//! [`PendingExecutor`]: a unit whose thread explores on the CPU until its device is open.
 
 use super::DeviceError;
 use super::begin::begin;
@@ -12,15 +12,15 @@ use pleach_runtime::executor::{Budget, Executor, Stretch};
 use pleach_runtime::outcome::UnitReport;
 use std::time::Instant;
 
-/// A thread of the CPU, until its device is open; then the device. Without one it stays a thread.
+/// A CPU thread until its device is open, then the device. If the device cannot be opened, it stays a thread.
 pub struct PendingExecutor<'p> {
     now: Box<dyn Executor + 'p>,
     awaited: Option<PendingState<'p>>,
-    /// What the device does, at first.
+    /// What the device does at first.
     mode: String,
 }
 
-/// A device that is not yet open, and all that is needed then.
+/// A device that is not yet open, and what is needed once it is.
 struct PendingState<'p> {
     opening: PendingDevice,
     problem: &'p dyn Problem,
@@ -30,8 +30,8 @@ struct PendingState<'p> {
 }
 
 impl<'p> PendingExecutor<'p> {
-    /// An executor for a device that is being opened for this problem. `warn` receives a line if it cannot be opened,
-    /// or fails; a `slow` of 1 is full speed.
+    /// An executor for a device that is being opened for this problem. `warn` receives a line if the device cannot be
+    /// opened or fails; a `slow` of 1 is full speed.
     #[must_use]
     pub fn new(
         name: String,
@@ -45,7 +45,7 @@ impl<'p> PendingExecutor<'p> {
         Self { now, awaited: Some(PendingState { opening, problem, name, warn, slow }), mode }
     }
 
-    /// Moves all work to the device if it has come.
+    /// Moves all work to the device once it is open.
     fn check_device(&mut self) {
         let Some(came) = self.awaited.as_mut().and_then(|awaited| awaited.opening.poll()) else {
             return;
@@ -59,7 +59,7 @@ impl<'p> PendingExecutor<'p> {
             let mut explorer = begin(opened, problem)?;
             let work = now.drain();
             if let Err(why) = explorer.put(&work.bytes) {
-                now.put(&work.bytes).expect("a problem reads work of its own");
+                now.put(&work.bytes).expect("a problem can read its own work");
                 return Err(DeviceError::Failed(why.to_string()));
             }
             Ok((explorer, took))
@@ -102,7 +102,7 @@ impl Executor for PendingExecutor<'_> {
         let mut stretch = self.now.explore(budget);
         stretch.busy_ns += moved_ns;
         stretch.phases.copy_ns += moved_ns;
-        // None of the device's explorers has work before.
+        // Before this, none of the device's explorers has work.
         stretch.active.get_or_insert(0.0);
         stretch
     }

@@ -1,4 +1,4 @@
-//! [`DevicePool`]: open devices not in use, so that the next run need not open them again, and what they do best.
+//! [`DevicePool`]: keeps open devices for the next run, and remembers what they do best.
 
 use super::device::Device;
 use super::spec::{DeviceKind, Mode, Spec};
@@ -15,9 +15,9 @@ type KernelKey = (&'static str, Vec<u32>);
 #[derive(Default)]
 pub struct DevicePool {
     contents: Mutex<Contents>,
-    /// A device came back, or will not come any more.
+    /// Signals that a device came back, or that one will not come.
     changed: Condvar,
-    /// What a trial has shown to be best.
+    /// Which mode trials found best.
     chosen: Mutex<Vec<(DeviceKind, KernelKey, Mode)>>,
     opened: AtomicU64,
 }
@@ -25,12 +25,12 @@ pub struct DevicePool {
 #[derive(Default)]
 struct Contents {
     devices: Vec<(DeviceKind, Device)>,
-    /// Devices that are still being opened for runs that are over. Each lives for as long as that takes.
+    /// Devices that finished runs are still opening. Each entry lives as long as that takes.
     to_come: Vec<(DeviceKind, Weak<AtomicBool>)>,
 }
 
 impl Contents {
-    /// Whether a device of this kind will be put here.
+    /// Whether a device of this kind will arrive here.
     fn awaits(&mut self, kind: DeviceKind) -> bool {
         self.to_come.retain(|(_, opening)| opening.strong_count() > 0);
         self.to_come.iter().any(|(other, _)| *other == kind)
@@ -38,7 +38,7 @@ impl Contents {
 }
 
 impl DevicePool {
-    /// The pool of the process.
+    /// The pool of this process.
     pub fn shared() -> &'static Arc<Self> {
         static SHARED: OnceLock<Arc<DevicePool>> = OnceLock::new();
         SHARED.get_or_init(Arc::default)
@@ -47,27 +47,27 @@ impl DevicePool {
     /// Takes a device from the pool, or opens it.
     ///
     /// # Errors
-    /// If it cannot be opened: why.
+    /// Why the device cannot be opened.
     pub fn take(self: &Arc<Self>, spec: &Spec) -> Result<BorrowedDevice, DeviceError> {
         self.take_if(spec, &AtomicBool::new(true))
     }
 
-    /// Takes a device from the pool, or opens it, if it is still wanted by then.
+    /// Takes a device from the pool, or opens it, as long as it is wanted.
     ///
     /// # Errors
-    /// If it is not wanted, or cannot be opened: why.
+    /// If the device is no longer wanted, or why it cannot be opened.
     pub(super) fn take_if(
         self: &Arc<Self>,
         spec: &Spec,
         wanted: &AtomicBool,
     ) -> Result<BorrowedDevice, DeviceError> {
-        // A device that is meant to fail is not kept.
+        // A device that is meant to fail must not be reused.
         let pool = spec.fail.is_none().then(|| Arc::clone(self));
         let kept = pool.as_ref().and_then(|pool| pool.find(spec.kind, wanted));
         let device = match kept {
             Some(device) => device,
             None if !wanted.load(Ordering::Relaxed) => {
-                return Err(DeviceError::Failed("nobody waits for it any more".into()));
+                return Err(DeviceError::Failed("it is no longer needed".into()));
             }
             None => {
                 let device = open(spec)?;
@@ -78,7 +78,7 @@ impl DevicePool {
         Ok(BorrowedDevice { device: Some(device), returns_to: pool.map(|pool| (pool, spec.kind)) })
     }
 
-    /// A device of this kind, as soon as it is here, if one is here or will come before it is not wanted any more.
+    /// Waits for a device of this kind that is here or on its way, as long as it is wanted.
     fn find(&self, kind: DeviceKind, wanted: &AtomicBool) -> Option<Device> {
         let mut contents = lock(&self.contents);
         loop {
@@ -92,16 +92,16 @@ impl DevicePool {
         }
     }
 
-    /// Whether a device is here that would be taken, and is like this.
+    /// Whether the pool has a device for this spec that satisfies `is`.
     pub(super) fn has(&self, spec: &Spec, is: impl Fn(&Device) -> bool) -> bool {
         let contents = lock(&self.contents);
-        // The first one of its kind would be.
+        // The device that would be taken is the first of its kind.
         let taken = contents.devices.iter().find(|(kind, _)| *kind == spec.kind);
         spec.fail.is_none() && taken.is_some_and(|(_, device)| is(device))
     }
 
-    /// A device that is still being opened will come here: its run is over. If that only waits for another one, it
-    /// ends.
+    /// Expects a device that a finished run is still opening. If its opener is only waiting for another device, it
+    /// gives up.
     pub(super) fn expect(&self, kind: DeviceKind, opening: Weak<AtomicBool>) {
         if let Some(wanted) = opening.upgrade() {
             let mut contents = lock(&self.contents);
@@ -111,14 +111,14 @@ impl DevicePool {
         self.notice();
     }
 
-    /// A device has come, or will not come any more.
+    /// Wakes waiters: a device has come, or will not come.
     pub(super) fn notice(&self) {
-        // Nobody is between a look at the pool and the wait for a change.
+        // Taking the lock ensures that no waiter is between its check of the pool and its wait.
         drop(lock(&self.contents));
         self.changed.notify_all();
     }
 
-    /// What a kind of device does best for searches of this layout, if that was tried.
+    /// The mode that is best for this kind of device and layout, if trials found one.
     pub fn chosen(&self, kind: DeviceKind, layout: &Layout) -> Option<Mode> {
         let fits = |&&(other, (kernel, ref sizes), _): &&(DeviceKind, KernelKey, Mode)| {
             other == kind && kernel == layout.kernel && *sizes == layout.sizes
@@ -126,7 +126,7 @@ impl DevicePool {
         lock(&self.chosen).iter().find(fits).map(|(_, _, mode)| *mode)
     }
 
-    /// Remembers what it does best.
+    /// Remembers the best mode.
     pub fn choose(&self, kind: DeviceKind, layout: &Layout, mode: Mode) {
         let code = (layout.kernel, layout.sizes.clone());
         lock(&self.chosen).push((kind, code, mode));
@@ -141,12 +141,12 @@ impl DevicePool {
 /// A device that returns to its pool when dropped, unless it failed.
 pub struct BorrowedDevice {
     device: Option<Device>,
-    /// Its pool, and its name there.
+    /// Its pool, and its kind, which is its key there.
     returns_to: Option<(Arc<DevicePool>, DeviceKind)>,
 }
 
 impl BorrowedDevice {
-    /// Marks the device as failed: it is not used again.
+    /// Marks the device as failed; it will not be used again.
     pub fn lose(&mut self) {
         self.returns_to = None;
     }
@@ -187,9 +187,9 @@ impl DerefMut for BorrowedDevice {
 mod tests {
     use super::*;
 
-    /// Where a device that is awaited never comes, and where nobody wants it any more.
+    /// Whether waits end when the device never comes, and when nobody wants it any more.
     #[test]
-    fn nobody_waits_in_vain() {
+    fn no_wait_lasts_forever() {
         for leaves in [false, true] {
             let pool = Arc::new(DevicePool::default());
             let (first, second) =

@@ -1,4 +1,4 @@
-//! [`DeviceRequest`]: what a device is to do for a search, and the way there: check, open.
+//! [`DeviceRequest`]: what a device should do for a search: checked first, then opened.
 
 use super::evaluate::{self, Evaluator};
 use super::explorer::{self, DeviceExplorer};
@@ -10,30 +10,30 @@ use pleach_core::search::problem::Problem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a device is to do for a search. It has all that opening takes, and nothing that belongs to the problem.
+/// What a device should do for a search. It has all that opening needs and borrows nothing from the problem.
 pub struct DeviceRequest {
     pub(super) spec: Spec,
     pub(super) pool: Arc<DevicePool>,
-    /// What it does; nothing if a trial is to show that.
+    /// What the device does; `None` if a trial is to decide.
     mode: Option<Mode>,
     layout: Layout,
 }
 
-/// A device that is open and ready for its work.
+/// A device that is open and ready.
 pub struct OpenDevice {
     request: DeviceRequest,
     device: BorrowedDevice,
-    /// How many children it can bound at once, if that is what it does.
+    /// How many children it can bound at once, if it bounds.
     at_once: u32,
     took: Duration,
 }
 
 impl DeviceRequest {
-    /// Has a device explore, or bound what the host branches. Where nothing was asked for, it does what there is a
-    /// kernel for; where there are both, it explores until a trial shows which is faster.
+    /// Requests a device that explores, or that bounds what the host branches. By default it does what there is a
+    /// kernel for; if there are both kernels, it explores until a trial shows which is faster.
     ///
     /// # Errors
-    /// If there is no kernel or no such device. Whatever takes long is left to [`DeviceRequest::open`].
+    /// If there is no kernel or no such device. All that takes long is left to [`DeviceRequest::open`].
     pub fn new(
         problem: &dyn Problem,
         spec: &Spec,
@@ -58,8 +58,8 @@ impl DeviceRequest {
         Ok(Self { spec: *spec, pool: Arc::clone(pool), mode, layout })
     }
 
-    /// Whether opening takes no time worth mentioning: then the device or one like it is open already, with the
-    /// right kernel.
+    /// Whether opening takes practically no time, because the device, or one like it, is already open with the right
+    /// kernel.
     #[must_use]
     pub fn is_quick(&self) -> bool {
         let emulated = self.spec.kind == DeviceKind::Emulated && self.spec.late.is_none();
@@ -69,7 +69,7 @@ impl DeviceRequest {
                 .has(&self.spec, |device| device.has_kernel(&self.layout, self.spec.handling))
     }
 
-    /// What the device does, at first.
+    /// What the device does at first.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode.unwrap_or(Mode::Explore)
@@ -85,7 +85,7 @@ impl DeviceRequest {
         self.ready(device, start)
     }
 
-    /// Prepares a device that is being opened since then.
+    /// Prepares a device whose opening began at `start`.
     pub(super) fn ready(
         self,
         mut device: BorrowedDevice,
@@ -106,7 +106,7 @@ impl OpenDevice {
         self.took
     }
 
-    /// What the device does; nothing if a trial is to show that.
+    /// What the device does; `None` if a trial is to decide.
     pub(super) fn mode(&self) -> Option<Mode> {
         self.request.mode
     }
@@ -116,19 +116,19 @@ impl OpenDevice {
         &self.request
     }
 
-    /// Has the device bound, if that is what was requested. The problem is the one that the request is for.
+    /// Uses the device to bound, if that was requested. `problem` must be the problem of the request.
     ///
     /// # Errors
-    /// If it has no kernel for the problem.
+    /// If there is no kernel for the problem.
     pub fn bounds(self, problem: &dyn Problem) -> Result<Evaluator<'_>, DeviceError> {
         let host = problem.evaluation().map_err(no_bounds)?;
         Ok(Evaluator::with((self.device, self.at_once), problem, host, &self.request.spec))
     }
 
-    /// Has the device explore, if that is what was requested. The problem is the one that the request is for.
+    /// Uses the device to explore, if that was requested. `problem` must be the problem of the request.
     ///
     /// # Errors
-    /// If it has no kernel for the problem.
+    /// If there is no kernel for the problem.
     pub fn explores(self, problem: &dyn Problem) -> Result<DeviceExplorer<'_>, DeviceError> {
         let on = problem.on_device().map_err(no_kernel)?;
         let DeviceRequest { spec, layout, .. } = &self.request;

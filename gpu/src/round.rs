@@ -1,22 +1,22 @@
-//! [`Round`]: what explorers do in one round of kernels and between rounds, and what came of it.
+//! [`Round`] and [`RoundReport`]: what explorers do in one round of kernels, and its result.
 
 use pleach_core::search::tree::Counts;
 
 /// How explorers without nodes get some from others inside the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inside {
-    /// In a single launch: each searches a window of its own, and the windows together cover all
-    /// explorers. The fewer are empty, the wider the windows.
+    /// In a single launch: each looks in its own window, and together the windows cover all explorers. The fewer
+    /// explorers are idle, the wider the windows.
     #[default]
     Windows,
-    /// From the one before.
+    /// From the preceding explorer.
     Ring,
-    /// From the nearest of some before that has two nodes.
+    /// From the nearest preceding explorer, within a window, that has two nodes.
     Search,
-    /// From the nearest of some before that has more than the mean.
+    /// From the nearest preceding explorer, within a window, that has more than the mean.
     Large,
-    /// The same, where the window moves on from launch to launch, doubles while many are empty, and halves while few
-    /// are.
+    /// Like [`Inside::Large`], but the window advances from launch to launch, doubles while many are idle, and halves
+    /// while few are.
     Adapt,
     /// From their neighbours in a hypercube, one launch per neighbour.
     Hypercube,
@@ -25,7 +25,7 @@ pub enum Inside {
 }
 
 impl Inside {
-    /// All of them, with their names.
+    /// All values with their names.
     pub const ALL: [(Self, &str); 7] = [
         (Self::Windows, "windows"),
         (Self::Ring, "ring"),
@@ -45,54 +45,54 @@ impl Inside {
 /// How explorers that hold intervals bound the children of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundingMode {
-    /// An explorer is a thread, which bounds them one after the other.
+    /// An explorer is a thread, which bounds the children one after the other.
     Alone,
-    /// An explorer is a warp, which bounds all of them at once.
+    /// An explorer is a warp, which bounds all children at once.
     Parallel,
 }
 
-/// How work comes to a device and leaves it.
+/// How work arrives at a device and leaves it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exchange {
-    /// Whether the first explorer gets all that arrives; else it is spread.
+    /// Whether the first explorer gets all that arrives; otherwise it is spread.
     pub one_gets: bool,
-    /// Who gives.
+    /// Which explorers give work away.
     pub gives: Givers,
 }
 
-/// Which explorers give work to somebody outside.
+/// Which explorers give work away when it leaves the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Givers {
-    /// Each gives a part of its nodes. Where work is intervals, those with the longest ones give them.
+    /// Each gives some of its nodes. If work is held as intervals, those with the longest ones give them.
     #[default]
     Even,
-    /// One, drawn at random, gives all that it has.
+    /// One, drawn at random, gives all it has.
     One,
     /// Each gives the right part of its interval.
     Each,
 }
 
-/// What one round of kernels should do.
+/// What a round of kernels should do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     /// The score that a solution must beat.
     pub best: i64,
-    /// Explorers that take part.
+    /// Participating explorers.
     pub explorers: u32,
     /// The most steps per explorer.
     pub budget: u32,
     /// The number of explorers without work at which the round ends; 0 for never.
     pub trigger: u32,
-    /// Whether explorers give nodes to one another meanwhile.
+    /// Whether explorers give nodes to one another during the round.
     pub giving: bool,
-    /// How nodes are exchanged afterwards.
+    /// How nodes are exchanged after the round.
     pub inside: Inside,
 }
 
 /// The result of a round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoundReport {
-    /// What was counted.
+    /// What the kernels counted.
     pub counts: Counts,
     /// How long the kernels took.
     pub round_ns: u64,

@@ -8,55 +8,55 @@ use super::{BoundingMode, Exchange, Givers, Inside};
 pub enum DeviceKind {
     /// The kernels run on the CPU, for tests.
     Emulated,
-    /// A GPU, by its number.
+    /// A GPU, by number.
     Gpu(u32),
 }
 
 /// What a device does for a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// It explores by itself.
+    /// It explores.
     Explore,
     /// It bounds the nodes that the host branches.
     Evaluate,
 }
 
-/// A device with options; those not given are tuned while running.
+/// A device with options; options that are not given are tuned while running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     /// Which device.
     pub kind: DeviceKind,
-    /// What it does; if not given, what there is a kernel for, or what a trial shows to be faster.
+    /// What the device does; by default what there is a kernel for, or what a trial shows to be faster.
     pub mode: Option<Mode>,
-    /// Batches under way, if it bounds.
+    /// The number of batches under way, if it bounds.
     pub rmax: Option<u32>,
-    /// Parents in a batch, if it bounds.
+    /// The number of parents in a batch, if it bounds.
     pub pool: Option<u32>,
-    /// Whether the kernel of a loop is launched only once, and fed.
+    /// Whether the kernel of a loop is launched only once and then fed.
     pub once: bool,
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
-    /// How explorers bound that hold intervals; if not given, as there is a kernel, and alone if there are both.
+    /// How explorers of intervals bound; by default whatever there is a kernel for, and alone if there are both.
     pub bounding: Option<BoundingMode>,
-    /// Whether explorers give nodes to one another inside a launch; if not given, while that makes rounds longer.
+    /// Whether explorers give nodes to one another inside a launch; by default while that makes rounds longer.
     pub giving: Option<bool>,
     /// How explorers exchange nodes.
     pub inside: Option<Inside>,
-    /// How work comes and leaves.
+    /// How work arrives and leaves.
     pub exchange: Option<Exchange>,
-    /// The depth to which the host explores what arrives.
+    /// The depth to which the host explores arriving work.
     pub second_cutoff: Option<u32>,
     /// Steps per round.
     pub budget: Option<u32>,
     /// The number of explorers without work at which a round ends.
     pub trigger: Option<u32>,
-    /// How it gets its kernels, and how long they may take; only for GPUs.
+    /// How it gets its kernels, and how long they may run; only for GPUs.
     pub handling: Handling,
     /// The launch in which the device fails, or 0 if it cannot be opened; only for the emulated one.
     pub fail: Option<u32>,
     /// Milliseconds that opening it takes; only for the emulated one.
     pub late: Option<u32>,
-    /// Whether to warn if the problem cannot use a device.
+    /// Whether to warn if the problem cannot use the device.
     pub asked: bool,
 }
 
@@ -92,7 +92,7 @@ impl Spec {
     /// Parses `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
     ///
     /// # Errors
-    /// If the words are not a device: what is wrong, and what was expected.
+    /// If `words` does not name a device: what is wrong, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
         let mut parts = words.split(':');
         let name = parts.next().unwrap_or("");
@@ -116,7 +116,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Whether it has options that only searches know.
+    /// Whether it has options that only apply to searches.
     #[must_use]
     pub fn is_for_searches(&self) -> bool {
         let slots = self.rmax.is_some() && self.pool.is_none();
@@ -187,7 +187,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Options of one mode leave no choice.
+    /// Derives the mode from options that only one mode has; rejects options without effect.
     fn settle(&mut self) -> Result<(), &'static str> {
         let evaluates = self.rmax.is_some() || self.pool.is_some();
         let numbers = [self.explorers, self.budget, self.trigger, self.second_cutoff];
@@ -197,7 +197,7 @@ impl Spec {
             return Err("trigger has no effect with inside=none");
         }
         if self.inside == Some(Inside::None) && self.giving == Some(true) {
-            return Err("with inside=none nobody gives: giving=always contradicts that");
+            return Err("giving=always contradicts inside=none: nobody gives");
         }
         if self.trigger == Some(0) && self.giving == Some(true) {
             return Err("trigger=0 ends a round after every step: giving=always has no effect");
@@ -223,7 +223,7 @@ impl Spec {
     }
 }
 
-/// The names of devices: GPUs have numbers, emulated devices are numbered as they come.
+/// The names of devices: GPUs keep their numbers, emulated devices are numbered in the order given.
 #[must_use]
 pub fn names(specs: &[Spec]) -> Vec<String> {
     let mut emulated = 0..;
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_read() {
+    fn specs_are_parsed() {
         assert_eq!(Spec::parse("gpu"), Ok(Spec::of(DeviceKind::Gpu(0))));
         assert_eq!(Spec::parse("gpu3"), Ok(Spec::of(DeviceKind::Gpu(3))));
         let spec =

@@ -1,20 +1,20 @@
-//! [`Staging`]: copies of what a device holds, which travel to the host while kernels go on.
+//! [`Staging`]: copies of what a device holds, which travel to the host while kernels run.
 
 use super::DeviceError;
 
-/// Two buffers on the host: one for the backup that is on its way, one for the backup before it.
+/// Two buffers on the host: one for the incoming backup, one for the backup before it.
 pub(super) trait Staging {
-    /// Makes room for words in a buffer, whose contents are garbage then. Returns whether there is room, and copying so
-    /// many words while kernels run pays off. A thief may wait for some of them.
+    /// Makes room for words in a buffer, whose contents are garbage then. Returns whether there is room and it pays to
+    /// copy this many words while kernels run. If `awaited`, a thief is waiting for some of them.
     fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool;
 
-    /// Begins to copy words to a buffer that has room for them; its contents are garbage until they are there. Kernels
-    /// must leave the words alone meanwhile.
+    /// Starts copying words to a buffer that has room for them; its contents are garbage until they arrive. Until then,
+    /// kernels must not change the words.
     fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError>;
 
-    /// Whether the words that were sent off last are there.
+    /// Whether the words last sent off have arrived.
     fn have_arrived(&mut self) -> Result<bool, DeviceError>;
 
-    /// The words of a buffer. They can be read whatever has become of the device.
+    /// The words of a buffer. They remain readable even if the device has failed.
     fn staged(&self, buffer: usize) -> &[u32];
 }

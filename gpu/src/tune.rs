@@ -1,23 +1,23 @@
-//! [`Tune`]: learns while running how many explorers should take part, how long rounds should be
-//! and when they should end early.
+//! [`Tune`]: learns while running how many explorers should take part, how long rounds should be, and when they should
+//! end early.
 
-/// The target length of a round while others ask for work: they are answered at its end.
+/// The target length of a round while others ask for work, since requests are answered at its end.
 const ASKED_NS: f64 = 3e6;
-/// The same while nobody asks: a launch and what comes with it then weighs less.
+/// The target length while nobody asks: the overhead of a launch then weighs less.
 const QUIET_NS: f64 = 12e6;
-/// Rounds without a request after which nobody seems to ask.
+/// Rounds without a request after which nobody seems to ask any more.
 const QUIET: u32 = 16;
 /// Rounds per measurement of a choice.
 const TRIAL: u32 = 8;
-/// A choice is changed only for one that is better by this factor, twice in a row: rates are noisy.
+/// The number changes only if another is better by this factor, twice in a row: rates are noisy.
 const BETTER: f64 = 1.05;
-/// Measurements between two trials, at first and at most.
+/// Measurements between two trials: initial and maximum number.
 const PAUSE: u32 = 1;
 const LONGEST_PAUSE: u32 = 64;
 /// The most steps per round.
 const MOST: f64 = 1e6;
 
-/// A number that may be halved several times.
+/// A number that may be halved or doubled several times.
 #[derive(Clone, Copy, Debug)]
 struct TuningChoice {
     halvings: u32,
@@ -37,7 +37,7 @@ impl TuningChoice {
         self.fixed.unwrap_or(number >> self.halvings).max(1)
     }
 
-    /// The neighbour to try, if there is one; else the other direction is next.
+    /// The neighbour to try. If there is none, the next trial goes the other way.
     fn neighbour(&mut self) -> Option<u32> {
         let next = if self.down { self.halvings + 1 } else { self.halvings.wrapping_sub(1) };
         if self.fixed.is_some() {
@@ -56,9 +56,9 @@ impl TuningChoice {
 enum TuningStage {
     /// Nothing, for this many measurements.
     Rest(u32),
-    /// The number in force, before a neighbour is tried.
+    /// The current number, before a neighbour is tried.
     Before { confirms: bool },
-    /// A neighbour: the rate before, and the number then.
+    /// A neighbour: the rate before, and the number before.
     Tried { confirms: bool, rate: f64, before: u32 },
 }
 
@@ -66,7 +66,7 @@ enum TuningStage {
 #[derive(Clone, Debug)]
 pub(super) struct Tune {
     most: u32,
-    /// The trigger and the number of explorers, which take turns.
+    /// The trigger and the number of explorers, tuned in turn.
     choices: [TuningChoice; 2],
     turn: usize,
     stage: TuningStage,
@@ -83,8 +83,8 @@ const TRIGGER: usize = 0;
 const EXPLORERS: usize = 1;
 
 impl Tune {
-    /// For at most `most` explorers. A number of explorers, a budget or a trigger that is given
-    /// stays fixed; with a trigger of 0, every step is a round.
+    /// For at most `most` explorers. A given number of explorers, budget or trigger stays fixed; with a trigger of 0,
+    /// every step is a round.
     pub fn new(
         most: u32,
         explorers: Option<u32>,
@@ -105,7 +105,7 @@ impl Tune {
         }
     }
 
-    /// The number of explorers that take part.
+    /// The number of participating explorers.
     pub fn explorers(&self) -> u32 {
         self.choices[EXPLORERS].of(self.most)
     }
@@ -120,7 +120,7 @@ impl Tune {
         let trigger = &self.choices[TRIGGER];
         match trigger.fixed {
             Some(0) => 0,
-            // More than all will never be idle.
+            // There are never more idle explorers than explorers.
             _ => trigger.of(self.explorers()).min(self.explorers()),
         }
     }
@@ -130,16 +130,16 @@ impl Tune {
         self.quiet = 0;
     }
 
-    /// Records a round of this many steps, at whose end this many explorers were idle.
+    /// Records a round of this many steps, at the end of which this many explorers were idle.
     pub fn note(&mut self, nodes: u64, steps: u32, round_ns: u64, idle: u32) {
         let round_ns = (round_ns as f64).max(1.0);
         self.quiet = self.quiet.saturating_add(1);
         let target_ns = if self.quiet > QUIET { QUIET_NS } else { ASKED_NS };
-        // At most double: steps may be cheap only because few explorers have work.
+        // At most double the budget: steps may be cheap only because few explorers have work.
         let full = target_ns / round_ns * f64::from(steps.max(1));
         self.budget = full.min(2.0 * self.budget).clamp(1.0, MOST);
         if 2 * u64::from(idle) > u64::from(self.explorers()) {
-            // Work is spreading over the device, or running out: rates tell nothing.
+            // Work is spreading over the device, or running out: rates are meaningless.
             (self.rounds, self.nodes, self.spent_ns) = (0, 0.0, 0.0);
             return;
         }
@@ -180,7 +180,7 @@ impl Tune {
         };
     }
 
-    /// The other choice is tried next, after a pause.
+    /// Pauses, then tries the other choice.
     fn next_turn(&mut self) -> TuningStage {
         self.turn = 1 - self.turn;
         TuningStage::Rest(self.choices[self.turn].pause)
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounds_come_to_take_as_long_as_they_should() {
+    fn rounds_reach_the_target_length() {
         let mut tune = Tune::new(64, None, None, None);
         for round in 0..200 {
             if round % 8 == 0 {
@@ -212,11 +212,11 @@ mod tests {
         assert_eq!(tune.budget(), 12_000);
         let kept = Tune::new(64, Some(50), Some(7), Some(9));
         assert_eq!((kept.explorers(), kept.budget(), kept.trigger()), (50, 7, 9));
-        // More than all will never be idle.
+        // There are never more idle explorers than explorers.
         assert_eq!(Tune::new(64, Some(5), None, Some(9)).trigger(), 5);
     }
 
-    /// How many of 4000 rounds had the best number of explorers, with rates that are off by up to this part.
+    /// How many of 4000 rounds used the best number of explorers, with relative errors of rates up to `noise`.
     fn kept(noise: f64) -> u32 {
         let mut tune = Tune::new(64, None, None, Some(1));
         let (mut kept, mut seed) = (0, 1_u64);

@@ -84,7 +84,7 @@ fn a_trial_changes_no_count_and_is_remembered() {
         let (explored, bounded) = search.trial().unwrap();
         let faster = if bounded > explored { Mode::Evaluate } else { Mode::Explore };
         assert_eq!(modes.last(), Some(&faster));
-        // The next search of this size does so from the beginning.
+        // The next search of this size uses that mode from the start.
         let next = prepare(&flowshop, &spec("emulated"), &pool).unwrap();
         assert_eq!((next.mode(), next.trial()), (faster, None));
     }
@@ -106,7 +106,7 @@ fn a_device_that_fails_around_a_trial_loses_nothing() {
     assert!(lost > 10, "{lost}");
 }
 
-/// A kernel that bounds may have to be compiled first, which takes long.
+/// A kernel that bounds may first have to be compiled, which takes long.
 #[test]
 fn a_device_explores_while_the_other_mode_is_prepared() {
     let (flowshop, best) = flowshop(Bound::One);

@@ -117,7 +117,7 @@ fn optima_are_found_with_their_schedules() {
     }
 }
 
-/// Saved with batches under way, resumed with others, or without a device.
+/// Saved with batches under way; resumed with another number of batches, or without a device.
 #[test]
 fn stopped_runs_end_with_the_same_counts() {
     let (flowshop, best) = flowshop(Bound::Two);

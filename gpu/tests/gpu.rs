@@ -1,4 +1,4 @@
-//! Devices, by example of the emulated one: laws, counts, and failures.
+//! Devices, exemplified by the emulated one: laws, counts, and failures.
 
 use pleach_core::search::explorer::Explorer;
 use pleach_core::search::laws::{hostile_law, late_explorer_law, run_to_end};
@@ -124,7 +124,7 @@ fn counts_are_the_same_whatever_the_choices() {
                 let two = ["windows", "hypercube"].contains(&inside);
                 let all =
                     ["", ":put=one:take=one", ":trigger=0", ":budget=1", ":budget=40:trigger=1"];
-                // The others take nodes from one another more slowly.
+                // The other rules move nodes more slowly.
                 for more in &all[..if two { 5 } else { 1 + usize::from(explorers == 3) }] {
                     let words = format!("emulated:explorers={explorers}:inside={inside}{more}");
                     let mut explorer = on_device(problem, &words);
@@ -136,8 +136,8 @@ fn counts_are_the_same_whatever_the_choices() {
     }
 }
 
-/// Thin trees, in which explorers run out of nodes all the time: with the same budget, a launch gets much further where
-/// they give to one another.
+/// Thin trees, in which explorers constantly run out of nodes: with the same budget, a launch gets much further if they
+/// give nodes to one another.
 #[test]
 fn thin_trees_take_fewer_rounds() {
     let mut said = Vec::new();
@@ -172,9 +172,10 @@ fn thin_trees_take_fewer_rounds() {
     println!("rounds: {said:?}");
 }
 
-/// A thread bounds the children of a node one by one, or a warp all of them; where the bound takes long, always a warp.
+/// A thread bounds the children of a node one by one, or a warp bounds all of them; if the bound takes long, always a
+/// warp.
 #[test]
-fn bounding_is_as_asked_for() {
+fn bounding_is_as_requested() {
     let (mut schedules, best) = flowshop();
     schedules.nodes = Nodes::Interval;
     let wanted = whole(&schedules, best);
@@ -196,7 +197,7 @@ fn bounding_is_as_asked_for() {
     assert!(refused(&schedules, "alone").contains("for this bound"));
 }
 
-/// The host explores the top of what arrives; the device, which shares nothing inside, the rest.
+/// The host explores the top of arriving work, and the device the rest; its explorers share nothing.
 #[test]
 fn the_top_of_the_tree_is_explored_once() {
     for (problem, best) in problems_for_good() {
@@ -220,7 +221,7 @@ fn the_top_of_the_tree_is_explored_once() {
 
 /// While the number of explorers is tuned, some that hold nodes take no part.
 #[test]
-fn nodes_are_not_forgotten_where_fewer_take_part() {
+fn no_node_is_lost_when_fewer_explorers_take_part() {
     let (flowshop, best) = flowshop();
     let problems: [(&dyn Problem, i64); 2] = [(&queens(8), i64::MAX), (&flowshop, best)];
     for (problem, best) in problems {
@@ -258,11 +259,11 @@ fn the_laws_hold_on_a_device() {
                         Box::new(on_device(problem, "emulated:explorers=5:giving=always"))
                     }
                     1 => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
-                    // Work comes to one explorer, and leaves from one.
+                    // Work arrives at one explorer and leaves from one.
                     _ if seed % 2 == 0 || problem.top().is_some() => {
                         Box::new(on_device(problem, "emulated:explorers=4:put=one:take=one"))
                     }
-                    // Or from each, where it is intervals.
+                    // Or from each, if it is intervals.
                     _ => Box::new(on_device(problem, "emulated:explorers=3:take=each")),
                 }
             };
@@ -322,13 +323,13 @@ fn a_device_that_fails_loses_no_work() {
                 assert!(fail > 20, "only {fail} launches");
                 break;
             };
-            assert_eq!(why.to_string(), "told to fail", "launch {fail}");
+            assert_eq!(why.to_string(), "failed as requested", "launch {fail}");
             assert!(explorer.lost().is_none(), "reported once");
         }
     }
 }
 
-/// What others have done is dropped, also from a device.
+/// A device also drops what others have done.
 #[test]
 fn intervals_are_trimmed_on_a_device() {
     let queens = with_intervals(9);
@@ -395,7 +396,7 @@ fn devices_and_threads_share_a_run() {
 }
 
 #[test]
-fn what_cannot_be_used_is_said_and_left_out() {
+fn unusable_devices_are_reported_and_skipped() {
     let queens = queens(8);
     let mut said = Vec::new();
     let settings = Settings { progress_every: Duration::from_millis(1), ..devices(1, &["gpu7"]) };
@@ -417,12 +418,12 @@ fn what_cannot_be_used_is_said_and_left_out() {
 }
 
 #[test]
-fn a_run_with_a_device_is_stopped_and_gone_on_with() {
-    stopped_and_gone_on_with(&queens(11), "nodes");
-    stopped_and_gone_on_with(&with_intervals(11), "intervals");
+fn a_run_with_a_device_is_stopped_and_resumed() {
+    stopped_and_resumed(&queens(11), "nodes");
+    stopped_and_resumed(&with_intervals(11), "intervals");
 }
 
-fn stopped_and_gone_on_with(queens: &Queens, name: &str) {
+fn stopped_and_resumed(queens: &Queens, name: &str) {
     let wanted = whole(queens, i64::MAX);
     let file = format!("pleach-{}-gpu-{name}.pleach", std::process::id());
     let path = std::env::temp_dir().join(file);

@@ -1,4 +1,4 @@
-//! Work that leaves a device while its kernels go on: shares, and backups on their way.
+//! Work that leaves a device while its kernels run: shares, and backups on their way.
 
 use crate::gpu::{on_device, problems_for_good, whole, with_intervals};
 use oorandom::Rand64;
@@ -7,7 +7,7 @@ use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_gpu::executor::Rounds;
 
-/// Backups and shares stay on their way over several rounds where nobody asks for all counts after each.
+/// Backups and shares travel for several rounds if nobody asks for all counts after each round.
 #[test]
 fn nothing_is_lost_while_it_travels() {
     for (problem, best) in problems_for_good() {
@@ -42,7 +42,7 @@ fn nothing_is_lost_while_it_travels() {
     }
 }
 
-/// A device that holds intervals gives a share of its leaves, or at least half of that while the rest is on its way.
+/// A device that holds intervals gives a share of its leaves, or at least half of it while the rest is on its way.
 #[test]
 fn shares_of_intervals_are_given() {
     let queens = with_intervals(12);

@@ -1,4 +1,4 @@
-//! Devices from outside: their executors, and whole runs on them.
+//! Tests devices from outside: their executors, and whole runs on them.
 #![cfg(not(loom))]
 
 mod either;

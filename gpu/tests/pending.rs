@@ -1,4 +1,4 @@
-//! Devices that open while the search runs already: nothing is lost or done twice, whenever they come.
+//! Devices that open while the search already runs: nothing is lost or done twice, whenever they come.
 
 use crate::gpu::spec;
 use pleach_core::search::laws::run_to_end;
@@ -20,14 +20,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What a whole search counts, from a value to beat, on the CPU.
+/// The counts of a whole search on the CPU, from a value to beat.
 fn wanted(problem: &dyn Problem, best: i64) -> Counts {
     let mut explorer = problem.explorer();
     explorer.put(&problem.root().bytes).unwrap();
     run_to_end(&mut *explorer, best).counts
 }
 
-/// What a unit reports, and the warnings, whose device comes after this many stretches of few nodes.
+/// The report and warnings of a unit whose device comes after this many stretches of few nodes.
 fn comes_after(
     stretches: u32,
     words: &str,
@@ -77,7 +77,7 @@ fn counts_are_exact_whenever_a_device_comes() {
     flowshop.reference = best;
     for (problem, best, mode, words) in [
         (&queens as &dyn Problem, i64::MAX, "explore", "emulated:explorers=3"),
-        // On a busy machine a device that may choose could come to a trial.
+        // On a busy machine, a device that may choose its mode could start a trial.
         (&flowshop, best, "explore", "emulated:mode=explore"),
         (&flowshop, best, "evaluate", "emulated:mode=evaluate:pool=3"),
     ] {
@@ -90,13 +90,16 @@ fn counts_are_exact_whenever_a_device_comes() {
             let (report, said) =
                 comes_after(stretches, &format!("{words}:late=1:fail=0"), problem, best);
             assert_eq!(report.counts, wanted, "{words} not after {stretches}");
-            let line = "emulated0 not used: told to fail; its thread searches on the CPU";
+            let line = "emulated0 not used: failed as requested; its thread searches on the CPU";
             assert_eq!((&*report.mode, &*said, report.opened_s), (mode, line, None));
-            // It comes, and fails soon.
+            // The device comes, and soon fails.
             let (report, said) =
                 comes_after(stretches, &format!("{words}:late=1:fail=2"), problem, best);
             assert_eq!(report.counts, wanted, "{words} lost after {stretches}");
-            assert!(said.is_empty() || said.contains("emulated0 failed: told to fail"), "{said}");
+            assert!(
+                said.is_empty() || said.contains("emulated0 failed: failed as requested"),
+                "{said}"
+            );
         }
     }
 }
@@ -114,7 +117,7 @@ fn from_pool(pool: &Arc<DevicePool>, threads: u32, device: &str) -> Settings {
 }
 
 #[test]
-fn a_whole_run_counts_right_while_its_device_comes() {
+fn a_run_counts_exactly_while_its_device_comes() {
     let queens = Queens::new(11, Level::best()).unwrap();
     let wanted = wanted(&queens, i64::MAX);
     let mut shared = 0;
@@ -138,7 +141,7 @@ fn a_whole_run_counts_right_while_its_device_comes() {
 }
 
 #[test]
-fn nobody_waits_for_a_device_when_the_search_is_over() {
+fn no_search_waits_at_its_end_for_a_device() {
     let (tiny, large) =
         (Queens::new(6, Level::best()).unwrap(), Queens::new(18, Level::best()).unwrap());
     let pool = WorkerPool::default();
@@ -151,7 +154,7 @@ fn nobody_waits_for_a_device_when_the_search_is_over() {
 }
 
 #[test]
-fn a_device_that_comes_too_late_is_there_for_the_next_run() {
+fn a_device_that_comes_too_late_serves_the_next_run() {
     let queens = Queens::new(6, Level::best()).unwrap();
     let wanted = wanted(&queens, i64::MAX);
     let (pool, devices) = (WorkerPool::default(), Arc::default());
@@ -159,11 +162,11 @@ fn a_device_that_comes_too_late_is_there_for_the_next_run() {
         let settings = from_pool(&devices, threads, "emulated:late=100");
         pool.run(&queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
     };
-    // The second run only waits for the device of the first one, and stops that.
+    // The second run only waits for the device of the first one, and stops waiting at its end.
     for _ in 0..3 {
         assert_eq!(go(1).counts, wanted);
     }
-    // A device alone is waited for: this one waits for the one that is being opened already.
+    // A run without threads waits for its device: here for the one that is already being opened.
     for threads in [0, 1, 1] {
         let outcome = go(threads);
         assert_eq!((outcome.counts, devices.opened()), (wanted, 1));

@@ -1,4 +1,4 @@
-//! Threads and devices outlive a run.
+//! Tests threads and devices that outlive a run.
 
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Children, Goal, Tree};
@@ -90,7 +90,7 @@ fn a_panic_ends_its_run_and_no_other() {
 }
 
 #[test]
-fn a_run_within_a_run_has_threads_of_its_own() {
+fn a_run_within_a_run_has_its_own_threads() {
     let pool = WorkerPool::default();
     let queens = Queens::new(8, Level::best()).unwrap();
     let wanted = go(&pool, &queens, &settings(2)).counts;

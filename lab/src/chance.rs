@@ -1,6 +1,6 @@
 //! Stateless random numbers: the same words always give the same number, in any order of calls.
 
-/// Mixes three words into one that looks random.
+/// Hashes three words into one that looks random.
 #[must_use]
 pub fn mix(seed: u64, a: u64, b: u64) -> u64 {
     let mut word = seed;
@@ -13,7 +13,7 @@ pub fn mix(seed: u64, a: u64, b: u64) -> u64 {
     word
 }
 
-/// A number from 0 up to, but not including, 1.
+/// A number in [0, 1).
 #[must_use]
 pub fn unit(word: u64) -> f64 {
     (word >> 11) as f64 / (1u64 << 53) as f64

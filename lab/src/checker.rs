@@ -1,29 +1,30 @@
-//! [`Checker`]: watches a simulated run from outside the protocol, and takes its figures.
+//! [`Checker`]: watches a simulated run from outside the protocol and collects its figures.
 
 use super::figures::{Depth, Figures};
 use super::load::{Load, WorkDone};
 use pleach_core::steal::{Message, PeerId, PeerTree, Ticket};
 use pleach_core::wire::checkpoint::{Cut, assemble};
 
-/// Watches a run: who has work, what is on its way, and what was said.
+/// Watches a run: who has work, and what is on its way.
 pub(super) struct Checker {
     pub figures: Figures,
     /// Each peer's depth in the tree of peers.
     depths: Vec<u8>,
-    /// Whether each peer has work, and how many have.
+    /// Whether each peer has work.
     working: Vec<bool>,
+    /// How many peers have work.
     workers: u32,
-    /// Pieces given and not taken up yet.
+    /// Pieces given and not yet taken up.
     flying: u64,
     pub finished: u32,
-    /// The best score of all, when it was found, and when the last peer so far heard of it.
+    /// The best score, when it was found, and when the last peer so far learned of it.
     best: (i64, u64, u64),
     cuts: Cuts,
-    /// What was done twice, where pieces are given late.
+    /// The work done twice because pieces are given late.
     twice: WorkDone,
 }
 
-/// The snapshot that is being taken.
+/// The snapshot under way.
 #[derive(Default)]
 struct Cuts {
     taken: Vec<Cut>,
@@ -39,7 +40,7 @@ impl Checker {
         let mut figures = Figures { peers, messages_by_peer, ..Figures::default() };
         for me in 0..peers {
             let parent = tree.parent(me);
-            // A chain of more than 256 peers has the rest of them in its last row.
+            // In a chain of more than 256 peers, the last row holds all the rest.
             let depth = parent.map_or(0, |parent| depths[parent as usize].saturating_add(1));
             depths.push(depth);
             let depth = usize::from(depth);
@@ -84,18 +85,18 @@ impl Checker {
         self.figures.pieces += pieces;
     }
 
-    /// A peer reads a message, and takes the work that comes with it.
+    /// A peer reads a message and takes up the work that comes with it.
     pub fn on_read(&mut self, message: &Message) {
         self.flying -= u64::from(message.brings_work());
     }
 
-    /// Some work was done although it had been given away.
+    /// Some work was done after it had been given away.
     pub fn on_twice(&mut self, twice: &WorkDone) {
         self.twice.add(twice);
         self.figures.redundant = self.twice.counts;
     }
 
-    /// A peer found a score, or heard of it.
+    /// A peer found a score or learned of it.
     pub fn on_score(&mut self, score: i64, now_ns: u64) {
         if score < self.best.0 {
             self.best = (score, now_ns, now_ns);
@@ -107,7 +108,7 @@ impl Checker {
     pub fn on_finish(&mut self, peer: PeerId, now_ns: u64) -> Result<(), String> {
         if self.workers > 0 || self.flying > 0 {
             return Err(format!(
-                "peer {peer} hears of the end while {} peers have work and {} pieces are on their way",
+                "peer {peer} learns of the end while {} peers have work and {} pieces are on their way",
                 self.workers, self.flying
             ));
         }
@@ -119,12 +120,12 @@ impl Checker {
         Ok(())
     }
 
-    /// Whether a snapshot may be asked for: none is under way.
+    /// Whether a snapshot may be requested, because none is under way.
     pub fn may_cut(&self) -> bool {
         self.cuts.taken.is_empty() && self.finished == 0
     }
 
-    /// A peer is recorded. Once all are, nothing may be missing or twice.
+    /// Records a peer's cut. Once all peers have made theirs, nothing may be missing or counted twice.
     pub fn on_cut(
         &mut self,
         cut: Cut,
@@ -142,11 +143,10 @@ impl Checker {
         let (_, open) = assemble(taken);
         self.figures.snapshots += 1;
         let checked = load.check(&done, best.unwrap_or(i64::MAX), &open);
-        checked.map_err(|why| format!("a snapshot is not whole: {why}"))
+        checked.map_err(|why| format!("inconsistent snapshot: {why}"))
     }
 
-    /// Judges a run at its end, by what was done, the scores that the peers know, and a piece that is
-    /// still kept.
+    /// Checks a run at its end: what was done, the scores that the peers know, and that no piece is still kept.
     pub fn close(
         mut self,
         done: WorkDone,
@@ -158,15 +158,16 @@ impl Checker {
             return Err(format!("{ticket:?} is still kept at the end"));
         }
         if !self.cuts.taken.is_empty() {
-            return Err("a snapshot is not complete at the end".into());
+            return Err("a snapshot is incomplete at the end".into());
         }
         let mut scores = scores.peekable();
         let best = scores.peek().copied().unwrap_or(i64::MAX);
         if let Some(other) = scores.find(|&score| score != best) {
             return Err(format!("peers end with the scores {best} and {other}"));
         }
-        // What was reported as done twice must be all that is too much.
-        let whole = done.without(&self.twice).ok_or("less was done than was done twice")?;
+        // The excess must be exactly what was reported as done twice.
+        let whole =
+            done.without(&self.twice).ok_or("more was reported as done twice than was done")?;
         load.check(&whole, best, &[])?;
         let (score, found_ns, last_ns) = self.best;
         self.figures.counts = done.counts;

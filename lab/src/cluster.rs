@@ -1,5 +1,4 @@
-//! [`Cluster`]: many peers in simulated time: the loop of each, the mail between them, and a checker
-//! that watches from outside.
+//! [`Cluster`]: simulates many peers: the loop of each, the mail between them, and a checker that watches from outside.
 
 use super::chance::{exponential, mix};
 use super::checker::Checker;
@@ -32,12 +31,12 @@ pub struct Cluster {
     pub snapshot_ns: Option<u64>,
     /// All randomness.
     pub seed: u64,
-    /// The run is given up after this number of events.
+    /// The run is abandoned after this number of events.
     pub most_events: u64,
 }
 
 impl Cluster {
-    /// Simulates one run.
+    /// Simulates a run.
     ///
     /// # Errors
     /// The law that was broken, or why the run did not end.
@@ -45,7 +44,7 @@ impl Cluster {
         World::new(self, load).run()
     }
 
-    /// The same with peers that are wrong in a known way.
+    /// Simulates a run of peers with a known fault.
     #[cfg(test)]
     pub(super) fn run_mutant<L: Load>(
         &self,
@@ -66,7 +65,7 @@ struct World<'a, L: Load> {
     state: ClusterState<'a, L>,
     epoch: u64,
     snapshot_due: bool,
-    /// The peer that has the whole work at first.
+    /// The peer that starts with all the work.
     first: PeerId,
     events: u64,
 }
@@ -136,11 +135,11 @@ impl<'a, L: Load> World<'a, L> {
         while (self.state.checker.finished as usize) < self.interpreters.len() {
             let Some((now_ns, what)) = self.state.queue.pop() else {
                 let left = self.interpreters.len() as u32 - self.state.checker.finished;
-                return Err(format!("nothing can happen, and {left} peers wait for the end"));
+                return Err(format!("deadlock: {left} peers wait for the end"));
             };
             self.events += 1;
             if self.events > self.cluster.most_events {
-                return Err(format!("no end after {} events", self.cluster.most_events));
+                return Err(format!("did not end after {} events", self.cluster.most_events));
             }
             let which = (what >> 2) as u32;
             let unit = self.state.units.get(which as usize);
@@ -151,7 +150,7 @@ impl<'a, L: Load> World<'a, L> {
                     self.attend(which, now_ns)
                 }
                 SNAPSHOT => self.ask_snapshot(now_ns),
-                // A turn or a wake-up that was replaced by another one.
+                // A turn or a wake-up that was rescheduled since.
                 _ => Ok(()),
             };
             happened.map_err(|why| format!("after {} s: {why}", now_ns as f64 * 1e-9))?;
@@ -187,7 +186,9 @@ impl<'a, L: Load> World<'a, L> {
         let to = *to;
         if self.interpreters[to as usize].peer().finished() {
             if !message.is_talk() {
-                return Err(format!("{message:?} reached peer {to}, which knows of the end"));
+                return Err(format!(
+                    "{message:?} reached peer {to}, which knows that the run has ended"
+                ));
             }
             self.state.take_message(in_flight);
             return Ok(());
@@ -199,14 +200,14 @@ impl<'a, L: Load> World<'a, L> {
         self.attend(to, now_ns)
     }
 
-    /// Something waits for a peer, which turns to it when it next looks.
+    /// Mail is waiting for a peer, which reads it when it next looks.
     fn attend(&mut self, me: PeerId, now_ns: u64) -> Result<(), String> {
         let unit = &self.state.units[me as usize];
         let at_ns = match &unit.stretch {
-            // It will hear of everything when it comes.
+            // It will read all its mail when it joins.
             _ if !unit.began => return Ok(()),
             None => now_ns.max(unit.free_ns),
-            // It looks at the end of the stretch, which is one of its looks.
+            // It looks at its mail at the end of the stretch anyway.
             Some(Stretch { result: Ok(_), .. }) => return Ok(()),
             Some(Stretch { since_ns, until_ns, .. }) => {
                 let poll_ns = unit.clock.poll_ns.max(1);
@@ -224,7 +225,7 @@ impl<'a, L: Load> World<'a, L> {
         Ok(())
     }
 
-    /// Once round a unit's loop: the work done, the mail, the clock, and back to work.
+    /// One pass through a unit's loop: the work done, the mail, the clock, and back to work.
     fn turn(&mut self, me: PeerId, then_ns: u64) -> Result<(), String> {
         let mut now_ns = then_ns;
         let unit = &mut self.state.units[me as usize];
@@ -268,7 +269,7 @@ impl<'a, L: Load> World<'a, L> {
         }
         let (result, until_ns) = match unit.hand.ahead_ns() {
             Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
-            // What came in the meantime must be read first.
+            // Mail that arrived in the meantime must be read first.
             None if now_ns > then_ns => return self.state.plan(me, now_ns),
             None => {
                 let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
@@ -311,7 +312,9 @@ impl<'a, L: Load> World<'a, L> {
         };
         self.state.checker.figures.handling_ns += self.cluster.machine.handle_ns;
         if self.interpreters[me as usize].peer().finished() && !message.is_talk() {
-            return Err(format!("{message:?} reached peer {me}, which knows of the end"));
+            return Err(format!(
+                "{message:?} reached peer {me}, which knows that the run has ended"
+            ));
         }
         self.state.checker.on_read(&message);
         let depth = self.interpreters[me as usize].peer().explores_down_to();
@@ -325,7 +328,7 @@ impl<'a, L: Load> World<'a, L> {
         self.tell_with(me, event, None, now_ns)
     }
 
-    /// Tells a peer what happened, with the work that came, and carries out what it wants.
+    /// Notifies a peer of an event, with the work that came, and carries out its actions.
     fn tell_with(
         &mut self,
         me: PeerId,
@@ -338,7 +341,7 @@ impl<'a, L: Load> World<'a, L> {
         self.interpreters[me as usize].tell(event, work, now_ns, chooser, effects)
     }
 
-    /// Takes a snapshot, unless one is under way or the run is over.
+    /// Starts a snapshot, unless one is under way or the run is over.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
         let counted = self.interpreters[0].peer().uses_counter();
         if !self.state.checker.may_cut() || counted && self.state.count == 0 {
@@ -356,7 +359,7 @@ impl<'a, L: Load> World<'a, L> {
         }
     }
 
-    /// Asks for a snapshot, and plans the next one.
+    /// Requests a snapshot and schedules the next one.
     fn ask_snapshot(&mut self, now_ns: u64) -> Result<(), String> {
         if self.state.checker.finished == 0 {
             self.plan_snapshot(now_ns);

@@ -1,4 +1,4 @@
-//! [`ClusterState`]: a simulated cluster without its peers: the units, their mail, and the events to come.
+//! [`ClusterState`]: a simulated cluster without its peers: the units, their mail, and the pending events.
 
 use super::checker::Checker;
 use super::load::{Load, WorkResult};
@@ -18,35 +18,35 @@ pub(super) struct SimMessage {
     pub work: Option<Arc<Work>>,
 }
 
-/// A stretch of work that is going on.
+/// A stretch of work in progress.
 pub(super) struct Stretch {
     pub since_ns: u64,
     pub until_ns: u64,
-    /// What it brings, where that is known already; otherwise what it will cost.
+    /// Its result, if that is already known; otherwise its cost.
     pub result: Result<WorkResult, u64>,
 }
 
-/// One unit without its peer.
+/// A unit without its peer.
 pub(super) struct Unit<H> {
     pub hand: H,
     pub clock: Clock,
     pub mail: VecDeque<u32>,
     pub stretch: Option<Stretch>,
-    /// The turn that is planned. All others in the queue are stale.
+    /// When the next turn is due. All its other turns in the queue are stale.
     pub turn_ns: u64,
-    /// When it has read what it is reading.
+    /// When it will have read its current message.
     pub free_ns: u64,
     pub wake_ns: u64,
     pub began: bool,
     pub busy_ns: u64,
-    /// The depth to which it explores next, before it gives.
+    /// The depth down to which it explores next, before it gives.
     pub seeds: Option<u32>,
 }
 
 /// No time.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// What a word in the queue means: its last two bits tell which of these, the others which one.
+/// The kinds of events, in the last two bits of a word in the queue; the other bits say which unit or message it is.
 pub(super) const MESSAGE: u64 = 0;
 pub(super) const TURN: u64 = 1;
 pub(super) const WAKE: u64 = 2;
@@ -61,7 +61,7 @@ pub(super) struct ClusterState<'a, L: Load> {
     pub traffic: Traffic<'a>,
     pub units: Vec<Unit<L::Hand>>,
     pub messages: Vec<Option<SimMessage>>,
-    /// Places in `messages` that are empty.
+    /// Free places in `messages`.
     pub empty: Vec<u32>,
     pub checker: Checker,
     /// The counter that all peers share.
@@ -69,13 +69,13 @@ pub(super) struct ClusterState<'a, L: Load> {
 }
 
 impl<L: Load> ClusterState<'_, L> {
-    /// Plans a unit's next turn, in place of any other.
+    /// Schedules a unit's next turn and replaces any other.
     pub fn plan(&mut self, me: PeerId, at_ns: u64) {
         self.units[me as usize].turn_ns = at_ns;
         self.queue.push(at_ns, u64::from(me) << 2 | TURN);
     }
 
-    /// Plans to wake a unit.
+    /// Schedules a unit's wake-up.
     pub fn plan_to_wake(&mut self, me: PeerId, at_ns: u64) {
         self.units[me as usize].wake_ns = at_ns;
         self.queue.push(at_ns, u64::from(me) << 2 | WAKE);
@@ -86,7 +86,7 @@ impl<L: Load> ClusterState<'_, L> {
         self.messages[in_flight as usize].take()
     }
 
-    /// Puts a message on its way.
+    /// Sends a message.
     pub fn post(
         &mut self,
         from: PeerId,

@@ -1,4 +1,4 @@
-//! [`Cuts`]: the snapshot that is being taken of a model, and whether it holds every unit once.
+//! [`Cuts`]: the snapshot under way in a model, and the check that it holds every unit once.
 
 use super::work_set::{Account, Set};
 use pleach_core::steal::{OnTheWay, PeerId, Ticket};
@@ -6,42 +6,42 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The snapshot under way.
 ///
-/// What no check can need any more is forgotten, to keep the number of states small.
+/// Forgets what no check needs any more, to keep the number of states small.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Cuts {
-    /// Snapshots that may still be asked for.
+    /// How many more snapshots may be requested.
     pub left: u8,
     epoch: u64,
-    /// Peers whose cut is still to come.
+    /// Peers that have not made their cut yet.
     missing: BTreeSet<usize>,
-    /// Units done before the snapshot began, or since by peers whose cut is still to come.
+    /// Units done before the snapshot began, or since then by peers that have not made their cut.
     done: Set,
-    /// Units in hand at the cuts so far.
+    /// Units held at the cuts so far.
     held: Vec<Set>,
     /// Pieces kept at the cuts, each with its receiver.
     kept: Vec<(Ticket, PeerId, Set)>,
     /// The last piece that each receiver had taken from each giver.
     taken: BTreeMap<(PeerId, PeerId), u64>,
-    /// Asks for a snapshot while one is under way, as a faulty driver would.
+    /// Requests a snapshot while one is under way, as a faulty driver would.
     pub impatient: bool,
     /// Forgets what was taken, as a faulty driver would.
     pub forgets_taken: bool,
-    /// Leaves kept pieces out, as a faulty driver would.
+    /// Omits kept pieces, as a faulty driver would.
     pub forgets_kept: bool,
 }
 
 impl Cuts {
-    /// Whether a snapshot may be asked for.
+    /// Whether a snapshot may be requested.
     pub fn possible(&self) -> bool {
         self.left > 0 && (self.missing.is_empty() || self.impatient)
     }
 
-    /// Whether no snapshot will be taken any more.
+    /// Whether there will be no more snapshots.
     pub fn over(&self) -> bool {
         self.left == 0 && self.missing.is_empty()
     }
 
-    /// Begins a snapshot of this number of peers, who have done these units. Returns its epoch.
+    /// Starts a snapshot of this number of peers, which have done these units. Returns its epoch.
     pub fn begin(&mut self, peers: usize, done: Set) -> u64 {
         self.left -= 1;
         self.epoch += 1;
@@ -57,8 +57,8 @@ impl Cuts {
         }
     }
 
-    /// A peer is recorded, with the units in its hands and what is on its way. Once all are, every unit
-    /// must be there once.
+    /// Records a peer's cut: the units it holds and what is on its way. Once all peers have made their cut, the
+    /// snapshot must hold every unit once.
     pub fn on_cut(
         &mut self,
         peer: usize,
@@ -86,7 +86,7 @@ impl Cuts {
                 self.taken.get(&(*to, ticket.giver)).is_none_or(|&last| last < ticket.number)
             });
             open.for_each(|(_, _, units)| account.add(units));
-            account.close(total).map_err(|why| format!("a snapshot is not whole: {why}"))?;
+            account.close(total).map_err(|why| format!("inconsistent snapshot: {why}"))?;
             self.done = Set::default();
             self.held.clear();
             self.kept.clear();
@@ -95,7 +95,7 @@ impl Cuts {
         Ok(())
     }
 
-    /// Whether every peer was recorded that was asked to be.
+    /// Whether the snapshot has the cuts of all peers.
     pub fn complete(&self) -> bool {
         self.missing.is_empty()
     }

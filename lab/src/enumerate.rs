@@ -1,4 +1,4 @@
-//! Every schedule of a few peers with a few units of work: each state is visited once.
+//! Enumerates every schedule of a few peers with a few units of work; each state is visited once.
 
 use super::fingerprints::{FingerprintMap, fingerprint};
 use super::late_model::RunModel;
@@ -6,7 +6,7 @@ use super::model::{Model, Move, Scripted, SetModel};
 use super::work_set::WorkSet;
 use pleach_core::steal::Policy;
 
-/// What an enumeration has seen.
+/// The size of an enumeration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Different states.
@@ -21,16 +21,15 @@ pub struct Seen {
     pub longest_queue: usize,
 }
 
-/// Plays every schedule of `peers` peers that share `units` units of work, with a number of snapshots,
-/// each at any moment.
+/// Enumerates every schedule of `peers` peers that share `units` units of work. A number of snapshots may start at any
+/// moment.
 ///
-/// Powers stay equal, time stands still, and a peer that was refused asks again once something has
-/// changed. Under these conditions no schedule returns to a state it has been in, so each one ends.
+/// Powers stay equal, time stands still, and a refused peer asks again once something has changed. Under these
+/// conditions no schedule visits a state twice, so every schedule ends.
 ///
 /// # Errors
-/// The moves that lead to a broken law: a unit that is lost or in two places, an early end, work or a kept
-/// piece left at the end, a state with no way out, a state that returns, or a snapshot in which a unit is
-/// missing or counted twice.
+/// The moves that lead to a broken law: a unit that is lost or in two places, an early end, work or a kept piece left
+/// at the end, a deadlock, a repeated state, or a snapshot in which a unit is missing or counted twice.
 pub fn every_schedule(
     peers: u32,
     units: u8,
@@ -45,8 +44,7 @@ pub fn every_schedule(
     explore(model)
 }
 
-/// The same without snapshots, with a fraction of the states: answers that leave nothing to choose arrive
-/// at once.
+/// The same without snapshots and with a fraction of the states: answers that leave nothing to choose arrive at once.
 ///
 /// # Errors
 /// As [`every_schedule`].
@@ -56,7 +54,7 @@ pub fn every_schedule_reduced(peers: u32, units: u8, policy: Policy) -> Result<S
     explore(model)
 }
 
-/// A state on the current path, and what is still to be tried from it.
+/// A state on the current path, and the moves still to be tried from it.
 struct Frame<P> {
     model: Model<P>,
     print: u64,
@@ -70,7 +68,7 @@ impl<P: WorkSet> Frame<P> {
         Self { model, print, moves, chooser: Scripted::default() }
     }
 
-    /// The next state, by the next move or the next choice within it.
+    /// The state after the next move, or after the next choice within a move.
     fn next(&mut self) -> Option<Result<Model<P>, String>> {
         let what = *self.moves.last()?;
         let mut model = self.model.clone();
@@ -86,7 +84,7 @@ impl<P: WorkSet> Frame<P> {
 
 pub(super) fn explore<P: WorkSet>(start: Model<P>) -> Result<Seen, String> {
     let mut seen = Seen::default();
-    // Fingerprint to whether the state is on the current path.
+    // Maps fingerprints to whether the state is on the current path.
     let mut visited: FingerprintMap<bool> = FingerprintMap::default();
     let print = fingerprint(&start);
     visited.insert(print, true);
@@ -105,7 +103,7 @@ pub(super) fn explore<P: WorkSet>(start: Model<P>) -> Result<Seen, String> {
         let print = fingerprint(&next);
         match visited.get(&print) {
             Some(false) => continue,
-            Some(true) => return Err(format!("a state returns\n{}", story(&path))),
+            Some(true) => return Err(format!("a state repeats\n{}", story(&path))),
             None => {}
         }
         let over = next.over();
@@ -115,7 +113,7 @@ pub(super) fn explore<P: WorkSet>(start: Model<P>) -> Result<Seen, String> {
         match over {
             Ok(true) => seen.ends += 1,
             Ok(false) if frame.moves.is_empty() => {
-                return Err(format!("nothing can happen, and it is not over\n{}", story(&path)));
+                return Err(format!("deadlock before the end\n{}", story(&path)));
             }
             Ok(false) => {}
             Err(why) => return Err(format!("{why}\n{}", story(&path))),
@@ -127,7 +125,7 @@ pub(super) fn explore<P: WorkSet>(start: Model<P>) -> Result<Seen, String> {
     Ok(seen)
 }
 
-/// The state at the end of the path, for the engineer who has to find the fault.
+/// Describes the state at the end of the path and how many moves led to it.
 fn story<P: WorkSet>(path: &[Frame<P>]) -> String {
     let state = path.last().map(|frame| format!("{:#?}", frame.model)).unwrap_or_default();
     format!("after {} moves, in {state}", path.len())

@@ -39,7 +39,7 @@ pub struct Figures {
     pub handling_ns: u64,
     /// Peers' time spent on neither, from joining until learning of the end.
     pub idle_ns: u64,
-    /// What was counted.
+    /// Nodes and solutions counted.
     pub counts: Counts,
     /// The part counted twice, if work is given away before its owner hears of it.
     pub redundant: Counts,
@@ -57,19 +57,19 @@ pub struct Figures {
     pub messages: u64,
     /// Bytes sent.
     pub bytes: u64,
-    /// Bytes sent that were work.
+    /// Bytes of work among them.
     pub work_bytes: u64,
-    /// The same by the sender's depth in the tree of peers.
+    /// The same figures by the sender's depth in the tree of peers.
     pub depths: Vec<Depth>,
     /// The messages that each peer sent.
     pub messages_by_peer: Vec<u64>,
     /// The most messages that ever waited at one peer.
     pub longest_mail: usize,
-    /// Snapshots taken and found whole.
+    /// Snapshots taken and checked.
     pub snapshots: u32,
     /// Events simulated.
     pub events: u64,
-    /// More about a run on sites.
+    /// Further figures of a run on sites.
     pub sites: Option<SiteFigures>,
 }
 
@@ -107,7 +107,7 @@ impl Figures {
     /// The speed-up divided by the sum of the peers' speeds.
     #[must_use]
     pub fn efficiency(&self) -> f64 {
-        // Sites come and go: what counts is what those that were there could have done.
+        // Sites come and go: divide by what the sites present at each moment could have done.
         self.sites.as_ref().map_or(self.speed_up() / self.power, SiteFigures::efficiency)
     }
 

@@ -1,19 +1,19 @@
-//! Fingerprints of states, for sets of the states that were visited.
+//! Fingerprints of states, for sets of visited states.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// Something about each state, by its fingerprint.
+/// A map from states, by their fingerprints.
 pub(super) type FingerprintMap<T> = HashMap<u64, T, BuildHasherDefault<IdentityHasher>>;
 
-/// A state's fingerprint: of a hundred million, two share one with a chance below 1 in 1,000.
+/// A state's fingerprint: the chance that two of a hundred million states share one is below 1 in 1,000.
 pub(super) fn fingerprint(state: &impl Hash) -> u64 {
     let mut hasher = FastHasher(0x243f_6a88_85a3_08d3);
     state.hash(&mut hasher);
     hasher.finish()
 }
 
-/// A fast hasher: mixes each word in by a full multiplication.
+/// A fast hasher that mixes in each word with a full multiplication.
 struct FastHasher(u64);
 
 impl Hasher for FastHasher {
@@ -48,7 +48,7 @@ impl Hasher for FastHasher {
     }
 }
 
-/// Keys that are hashes already.
+/// For keys that already are hashes.
 #[derive(Default)]
 pub(super) struct IdentityHasher(u64);
 

@@ -1,4 +1,4 @@
-//! What `master-worker:late` needs of simulated clusters: work that can be trimmed.
+//! Lets simulated clusters trim work, which `master-worker:late` needs.
 
 use super::load::{Hand, Load};
 use super::unit_effects;
@@ -7,7 +7,7 @@ use pleach_core::steal::late::LateEffects;
 use std::sync::Arc;
 
 impl<L: Load> unit_effects::UnitEffects<'_, '_, L> {
-    /// Empty hands that take this work.
+    /// A hand that holds only this work.
     fn holding(&self, work: &Work) -> Result<L::Hand, String> {
         let mut hand = self.state.load.hand();
         if !work.bytes.is_empty() {
@@ -16,7 +16,7 @@ impl<L: Load> unit_effects::UnitEffects<'_, '_, L> {
         Ok(hand)
     }
 
-    /// What is in one and not in the other.
+    /// The work that is in one piece and not in the other.
     fn without(&self, work: &Work, other: &Work) -> Result<L::Hand, String> {
         let mut hand = self.holding(work)?;
         if !other.bytes.is_empty() {
@@ -46,8 +46,8 @@ impl<L: Load> LateEffects for unit_effects::UnitEffects<'_, '_, L> {
         Ok(Arc::new(self.without(copy, &done)?.copy()))
     }
 
-    /// What is not there any more has been done, and will be done again. To find out what that is, it is
-    /// done once more, aside.
+    /// The missing part of `away` has been done here and will be done again elsewhere. A separate hand repeats it to
+    /// count it.
     fn trim(&mut self, away: &Arc<Work>) -> Result<(), String> {
         let hand = self.hand();
         let (before, best) = (hand.copy(), hand.best());

@@ -1,4 +1,4 @@
-//! What `master-worker:late` needs of models: work that can be trimmed.
+//! Lets models trim work, which `master-worker:late` needs.
 
 use super::model;
 use super::work_set::{Set, WorkSet};
@@ -7,7 +7,7 @@ use pleach_core::steal::late::LateEffects;
 /// A model whose pieces are runs of units.
 pub(super) type RunModel = model::Model<UnitRun>;
 
-/// A run of units, done in order: the work of a model in which pieces are given late.
+/// A run of units, done in order: the work of a model with late giving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct UnitRun {
     from: u8,
@@ -17,7 +17,7 @@ pub(super) struct UnitRun {
 impl WorkSet for UnitRun {
     const EXACT: bool = false;
 
-    /// All empty ones are the same.
+    /// All empty runs are equal.
     fn range(from: u8, to: u8) -> Self {
         if from < to { Self { from, to } } else { Self::default() }
     }
@@ -40,11 +40,11 @@ impl WorkSet for UnitRun {
     }
 
     fn put(&mut self, more: Self) {
-        assert!(self.from == self.to, "a second strip");
+        assert!(self.from == self.to, "already holds a run");
         *self = more;
     }
 
-    /// What remains is a run, since the other one reaches beyond one end.
+    /// The difference is a run because the other one reaches beyond one end.
     fn without(&self, other: &Self) -> Self {
         if other.from <= self.from {
             Self::range(self.from.max(other.to), self.to)
@@ -68,7 +68,7 @@ impl<P: WorkSet> LateEffects for model::ModelEffects<'_, P> {
     }
 
     fn intersect(&mut self, copy: &P, left: &P) -> Result<P, String> {
-        // Of what is left, some may have been given away since.
+        // Some of what is left may have been given away since.
         let both = copy.without(&copy.without(left));
         Ok(if self.state.believes { left.clone() } else { both })
     }
@@ -79,7 +79,7 @@ impl<P: WorkSet> LateEffects for model::ModelEffects<'_, P> {
         let twice = away.without(&before).set();
         let lost = twice.minus(&self.state.done.units);
         if let Some(unit) = lost.first() {
-            return Err(format!("unit {unit} was nowhere, and is not done"));
+            return Err(format!("unit {unit} was trimmed but is not done"));
         }
         self.state.done.said += twice.len();
         self.state.changed();

@@ -1,4 +1,4 @@
-//! Trying the protocol: every schedule of a few peers, and simulated clusters of many.
+//! Tests the protocol: enumerates every schedule of a few peers, and simulates clusters of many.
 
 pub mod chance;
 mod checker;

@@ -1,14 +1,14 @@
-//! [`Load`]: what the peers of a simulation work on, and the load made of any problem's explorers.
+//! [`Load`]: the work of simulated peers, and a load made from any problem's explorers.
 
 use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::search::work::{Malformed, Work};
 
-/// What a stretch of work brought.
+/// The result of a stretch of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkResult {
-    /// What it cost: the time it takes at speed 1.
+    /// Its cost: the time it takes at speed 1.
     pub cost_ns: u64,
     /// Nodes explored.
     pub nodes: u64,
@@ -21,19 +21,19 @@ pub trait Hand {
     /// Adds work.
     ///
     /// # Errors
-    /// If the bytes are no work of this load.
+    /// If the bytes are not work of this load.
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
     /// Open nodes, as reported to the peer.
     fn size(&self) -> f64;
 
-    /// The cost of finishing the work, where that is known in advance.
+    /// The cost of finishing the work, if known in advance.
     fn ahead_ns(&self) -> Option<u64>;
 
-    /// Works for about this cost, less if the work ends or a solution is found.
+    /// Works for about this cost, or less if the work ends or a solution is found.
     fn run(&mut self, cost_ns: u64) -> WorkResult;
 
-    /// Explores from the top down to a depth, where that can be done.
+    /// Explores from the top down to a depth, if possible.
     fn seed(&mut self, _depth: u32) -> Option<WorkResult> {
         None
     }
@@ -44,13 +44,13 @@ pub trait Hand {
     /// Drops what is also in other work.
     ///
     /// # Errors
-    /// If the bytes are no work of this load, or its work cannot be told apart.
+    /// If the bytes are not work of this load, or work of this load cannot be compared.
     fn trim(&mut self, away: &[u8]) -> Result<(), Malformed>;
 
     /// A copy of the work.
     fn copy(&mut self) -> Work;
 
-    /// From now on looks only for better scores than this.
+    /// From now on, looks only for better scores than this.
     fn beat(&mut self, score: i64);
 
     /// The score to beat.
@@ -60,24 +60,24 @@ pub trait Hand {
     fn done(&self) -> WorkDone;
 }
 
-/// What was done: counts, and which units they were.
+/// The work done: its counts, and which units it comprises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkDone {
-    /// What was counted.
+    /// Nodes and solutions counted.
     pub counts: Counts,
-    /// Which units were done, where units have numbers.
+    /// Which units were done, if units have numbers.
     pub which: UnitChecksum,
 }
 
 impl WorkDone {
-    /// Adds what was done elsewhere.
+    /// Adds work done elsewhere.
     pub fn add(&mut self, other: &WorkDone) {
         self.counts.add(&other.counts);
         self.which.sum = self.which.sum.wrapping_add(other.which.sum);
         self.which.squares = self.which.squares.wrapping_add(other.which.squares);
     }
 
-    /// What was done without this; `None` if less was done.
+    /// What was done apart from `other`; `None` if less was done.
     #[must_use]
     pub fn without(&self, other: &WorkDone) -> Option<WorkDone> {
         let which = UnitChecksum {
@@ -88,8 +88,8 @@ impl WorkDone {
     }
 }
 
-/// The sum of the numbers of some units, and that of their squares: a unit lost and another one done
-/// twice do not cancel out.
+/// The sum of the numbers of some units, and the sum of their squares: a unit lost and another done twice do not cancel
+/// out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnitChecksum {
     sum: u128,
@@ -97,7 +97,7 @@ pub struct UnitChecksum {
 }
 
 impl UnitChecksum {
-    /// Adds the units from one number to before another, both of 2^40 at most.
+    /// Adds the units with numbers in `from..to`, at most 2^40.
     pub fn add(&mut self, from: u64, to: u64) {
         let below = |n: u64| {
             let n = u128::from(n);
@@ -110,9 +110,9 @@ impl UnitChecksum {
     }
 }
 
-/// Work for a simulated cluster.
+/// The work of a simulated cluster.
 pub trait Load {
-    /// One peer's part.
+    /// The work that one peer holds.
     type Hand: Hand;
 
     /// Empty hands.
@@ -121,17 +121,17 @@ pub trait Load {
     /// The whole as one piece of work.
     fn root(&self) -> Work;
 
-    /// The cost of the whole, where that is known: the time that one peer of speed 1 takes.
+    /// The cost of the whole, if known: the time that one peer of speed 1 takes.
     fn total_ns(&self) -> Option<u64>;
 
-    /// Whether what was done and what is still open make up the whole.
+    /// Checks that the work done and the work still open make up the whole.
     ///
     /// # Errors
-    /// What is missing, or was done twice.
+    /// What is missing or was done twice.
     fn check(&self, done: &WorkDone, best: i64, open: &[Work]) -> Result<(), String>;
 }
 
-/// A search of a problem, with the explorer that a real run would use.
+/// A search of a problem, with the explorers of a real run.
 pub struct Search<'p> {
     problem: &'p dyn Problem,
     /// The cost of a node, or of a unit of fuel.
@@ -159,18 +159,18 @@ impl<'p> Search<'p> {
         Self { problem, node_ns, start, varies: false, alone: None }
     }
 
-    /// The same for a problem whose explorers choose while they run, for instance which bound pays off. Its
-    /// nodes depend on the schedule, and only the best score is compared.
+    /// A search of a problem whose explorers choose while they run, for instance which bound pays off. Its nodes depend
+    /// on the schedule, so only the best score is checked.
     #[must_use]
     pub fn varying(self) -> Self {
         Self { varies: true, ..self }
     }
 
-    /// Has a single explorer search, to compare with, unless that takes more nodes than this. Returns
-    /// whether it finished.
+    /// Searches with a single explorer, for comparison, unless that takes more nodes than this. Returns whether it
+    /// finished.
     ///
     /// # Panics
-    /// If the problem's own root is malformed.
+    /// If the problem's root is malformed.
     pub fn measure(&mut self, most_nodes: u64) -> bool {
         let mut explorer = self.problem.explorer();
         explorer.put(&self.problem.root().bytes).expect("a root is canonical");
@@ -186,7 +186,7 @@ impl<'p> Search<'p> {
         done
     }
 
-    /// Whether the nodes are the same in any order of exploring.
+    /// Whether the number of nodes does not depend on the order of exploring.
     fn same_nodes(&self, alone: &SoloResult) -> bool {
         !self.varies && (self.problem.goal() == Goal::Count || alone.best == self.start)
     }

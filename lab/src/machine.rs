@@ -9,7 +9,7 @@ pub struct Class {
     pub count: u32,
     /// Their speed; costs are given for speed 1.
     pub speed: f64,
-    /// Time between two looks at the mail while working; an idle peer looks at once.
+    /// Time between two looks at the mail while working; an idle peer reads mail at once.
     pub poll_ns: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct Changes {
     pub least: f64,
 }
 
-/// Peers that join late; the one that has the whole work at first never does.
+/// Peers that join late. The peer that starts with all the work never does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Late {
     /// The fraction of peers that join late.
@@ -43,7 +43,7 @@ pub struct Late {
 /// The machine of a simulated cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Classes of peers, in the order of their numbers.
+    /// Classes of peers, in the order of the peers' numbers.
     pub classes: Vec<Class>,
     /// Time to read a message and act on it.
     pub handle_ns: u64,
@@ -111,7 +111,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The speed at a time, and until when it holds.
+    /// The speed at a time, and until when it lasts.
     fn pace(&self, at_ns: u64) -> (f64, u64) {
         let (mut speed, mut until_ns) = (self.speed, u64::MAX);
         if let Some(Changes { every_ns, least }) = self.changes {
@@ -150,7 +150,7 @@ impl Clock {
         at_ns
     }
 
-    /// When work of this cost, begun at `from_ns`, is done.
+    /// When work of this cost that starts at `from_ns` ends.
     pub fn end(&self, from_ns: u64, cost_ns: u64) -> u64 {
         let mut left = cost_ns as f64;
         let mut at_ns = from_ns;
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_until_then_is_done_by_then() {
+    fn end_and_done_are_inverse() {
         let mut machine = Machine::uniform(3, 0, 100);
         machine.classes[0].speed = 0.37;
         machine.pauses = Some(Pauses { every_ns: 1000, length_ns: 400 });

@@ -28,7 +28,7 @@ pub(super) type SetModel = Model<Set>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Model<P> {
     pub interpreters: Vec<Interpreter<P>>,
-    /// Peers with a batch of actions that was broken off.
+    /// Peers whose batch of actions was interrupted.
     busy: Vec<bool>,
     pub state: ModelState<P>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Model<P> {
 /// The model without its peers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ModelState<P> {
-    /// The units in each peer's hands.
+    /// The units that each peer holds.
     pub units: Vec<P>,
     pub done: UnitsDone,
     total: u8,
@@ -44,7 +44,7 @@ pub(super) struct ModelState<P> {
     links: Vec<VecDeque<ModelMessage<P>>>,
     /// Peers that asked to be woken.
     resting: Vec<bool>,
-    /// Peers that asked since anything changed: once refused, they rest until something does.
+    /// Peers that asked since something last changed: once refused, they rest until something does.
     tried: Vec<bool>,
     /// Peers that know whether they have work.
     started: Vec<bool>,
@@ -52,26 +52,25 @@ pub(super) struct ModelState<P> {
     count: usize,
     /// The snapshot under way.
     pub cuts: Cuts,
-    /// Scores of solutions that are still to be found, by any peer, in any order.
+    /// Scores of solutions yet to be found, by any peer, in any order.
     pub finds: Vec<i64>,
     /// The best score found.
     best: i64,
     finished: u8,
-    /// Whether something was sent since the batch began or was last broken off.
+    /// Whether something was sent since the batch began or was last interrupted.
     sent: bool,
-    /// Refusals and receipts arrive before anything else happens.
+    /// Whether refusals and receipts arrive before anything else happens.
     ///
-    /// That overlooks nothing: a peer that waits for a refusal only refuses others and passes waves on
-    /// in the meantime, and a peer that waits for a receipt only withholds its report, so the same states
-    /// follow whichever comes first.
+    /// This misses nothing: until a refusal arrives, a waiting peer only refuses others and passes waves on, and until
+    /// a receipt arrives, it only withholds its report, so the same states follow in either order.
     pub eager: bool,
-    /// Takes what an owner says is left for what is still to be done, as a faulty driver would.
+    /// Treats what an owner reports as left as still to be done, as a faulty driver would.
     pub believes: bool,
-    /// Now and then finds that work cannot be split after all.
+    /// Sometimes finds that work cannot be split after all.
     pub stubborn: bool,
 }
 
-/// One thing that can happen next.
+/// A possible next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     Step(usize),
@@ -83,7 +82,7 @@ pub(super) enum Move {
     Act(usize),
 }
 
-/// Plays back one choice, and notes how many there were.
+/// Replays one choice, and counts the alternatives.
 #[derive(Default)]
 pub(super) struct Scripted {
     pub choice: u32,
@@ -105,8 +104,7 @@ impl<P: WorkSet> Model<P> {
         Self::spread(&held, policy, 0)
     }
 
-    /// A model in which each peer holds a number of units, as after a resume. A tree that grows at random
-    /// is drawn from the seed.
+    /// A model in which each peer starts with a number of units, as after a resume. The seed determines a random tree.
     pub fn spread(units: &[u8], policy: Policy, seed: u64) -> Self {
         let n = units.len();
         let peers = n as u32;
@@ -138,7 +136,7 @@ impl<P: WorkSet> Model<P> {
         Self { interpreters, busy: vec![false; n], state }
     }
 
-    /// Everything that can happen next.
+    /// All possible next events.
     pub fn moves(&self) -> Vec<Move> {
         let (n, state) = (self.interpreters.len(), &self.state);
         if usize::from(state.finished) == n {
@@ -172,7 +170,7 @@ impl<P: WorkSet> Model<P> {
         moves
     }
 
-    /// A peer steps while it has work, and once at the very start to learn that it has none.
+    /// A peer steps while it has work, and once at the start to learn that it has none.
     fn can_step(&self, peer: usize) -> bool {
         !self.interpreters[peer].peer().finished()
             && (self.works(peer) || !self.state.started[peer])
@@ -184,7 +182,7 @@ impl<P: WorkSet> Model<P> {
         units > 0 && !self.interpreters[peer].peer().waits(units.into())
     }
 
-    /// Plays a move. An error names the law that it broke.
+    /// Plays a move. An error names the law that was broken.
     pub fn play(&mut self, what: Move, chooser: &mut dyn Chooser) -> Result<(), String> {
         self.state.sent = false;
         let (peer, event, incoming) = match what {
@@ -192,7 +190,7 @@ impl<P: WorkSet> Model<P> {
             Move::Step(peer) => {
                 let works = self.works(peer);
                 self.state.step(peer, works);
-                // No time passes, so that powers stay equal and the states few.
+                // No time passes, so that powers stay equal and there are few states.
                 (peer, Event::Stepped { nodes: 0, busy_ns: 0 }, None)
             }
             Move::Find(peer, at) => {
@@ -226,11 +224,11 @@ impl<P: WorkSet> Model<P> {
         self.proceed(peer, chooser)
     }
 
-    /// Carries out the actions of a peer, up to where others can tell in which order things happen.
+    /// Carries out the actions of a peer, up to the point where others can observe their order.
     ///
-    /// What a peer does with its own work, and what it sends, may as well happen at once: nobody can tell
-    /// when a message was sent, only when it arrives. A change of the shared counter after something was
-    /// sent is another matter. The batch is broken off there, and the others may move first.
+    /// What a peer does with its own work, and what it sends, may happen at once: nobody can observe when a message was
+    /// sent, only when it arrives. Changing the shared counter after something was sent is different: the batch is
+    /// interrupted there, and others may move first.
     fn proceed(&mut self, peer: usize, chooser: &mut dyn Chooser) -> Result<(), String> {
         let interpreter = &mut self.interpreters[peer];
         loop {
@@ -247,7 +245,7 @@ impl<P: WorkSet> Model<P> {
         if P::EXACT { self.account() } else { Ok(()) }
     }
 
-    /// Every unit must be in one place: in someone's hands, on its way, or done.
+    /// Every unit must be in one place: held by a peer, on its way, or done.
     fn account(&self) -> Result<(), String> {
         let mut account = Account::default();
         account.add(&self.state.done.units);
@@ -259,7 +257,7 @@ impl<P: WorkSet> Model<P> {
         account.close(self.state.total)
     }
 
-    /// Lets in a message that no peer of the model sent. Returns whether it was dropped.
+    /// Delivers a message that no peer of the model sent. Returns whether it was dropped.
     #[cfg(test)]
     pub fn intrude(
         &mut self,
@@ -285,7 +283,7 @@ impl<P: WorkSet> Model<P> {
         self.state.links.iter().map(VecDeque::len).max().unwrap_or(0)
     }
 
-    /// Whether the run is over, with nothing left anywhere.
+    /// Whether the run is over; fails if anything is left anywhere.
     pub fn over(&self) -> Result<bool, String> {
         let state = &self.state;
         if usize::from(state.finished) < self.interpreters.len() {
@@ -301,10 +299,13 @@ impl<P: WorkSet> Model<P> {
             return Err(format!("{ticket:?} is still kept at the end"));
         }
         if state.done.again != state.done.said {
-            return Err(format!("done twice, and what was said of it: {:?}", state.done));
+            return Err(format!(
+                "work done twice differs from the reports of it: {:?}",
+                state.done
+            ));
         }
         if !state.cuts.complete() {
-            return Err(format!("a snapshot is not complete at the end: {:?}", state.cuts));
+            return Err(format!("a snapshot is incomplete at the end: {:?}", state.cuts));
         }
         if let Some(interpreter) =
             self.interpreters.iter().find(|interpreter| interpreter.peer().best() != state.best)
@@ -333,7 +334,7 @@ impl<P: WorkSet> ModelState<P> {
     }
 }
 
-/// One peer's place in a model: what it can do.
+/// What one peer of a model can do.
 pub(super) struct ModelEffects<'a, P> {
     pub state: &'a mut ModelState<P>,
     pub me: usize,
@@ -356,7 +357,7 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
         let size = own.len();
         let units = pleach_core::search::work::portion(share, size.into()) as u8;
         if units == 0 {
-            return Err(format!("peer {} gives of {size} units", self.me));
+            return Err(format!("peer {} gave from {size} units", self.me));
         }
         let refuses = self.state.stubborn && size == 2;
         Ok((!refuses).then(|| own.split(units)))
@@ -392,7 +393,7 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
     }
 
     fn leave(&mut self) -> Result<bool, String> {
-        let left = self.state.count.checked_sub(1).ok_or("more left than were counted")?;
+        let left = self.state.count.checked_sub(1).ok_or("more peers left than had joined")?;
         self.state.count = left;
         Ok(left == 0)
     }
@@ -406,7 +407,7 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
     fn finish(&mut self) -> Result<(), String> {
         self.state.finished += 1;
         let (done, total) = (self.state.done.units.len(), self.state.total);
-        if done == total { Ok(()) } else { Err(format!("an end after {done} of {total} units")) }
+        if done == total { Ok(()) } else { Err(format!("ended after {done} of {total} units")) }
     }
 
     fn broken(&mut self, law: Law) -> Result<(), String> {

@@ -22,14 +22,14 @@ pub struct Level {
     pub link: Link,
 }
 
-/// Random delays. Later messages on the same link wait behind a delayed one; others do not.
+/// Random delays. Later messages on the same link wait behind a delayed one; messages on other links do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delays {
     /// The probability that a message is delayed.
     pub chance: f64,
     /// The mean delay; there is no upper limit.
     pub mean_ns: u64,
-    /// Whether a few messages are very late rather than many a little.
+    /// Whether delays are heavy-tailed: a few very long ones rather than many short ones.
     pub heavy: bool,
 }
 
@@ -57,13 +57,13 @@ impl Network {
     }
 }
 
-/// A network in use: each peer sends one message at a time, and each link keeps order.
+/// The state of a network: each peer sends one message at a time, and each link keeps order.
 pub(super) struct Traffic<'a> {
     network: &'a Network,
     seed: u64,
     /// When each peer will have finished sending.
     sent_ns: Vec<u64>,
-    /// The last arrival on each link that may have delays.
+    /// The last arrival on each link, if there are delays.
     last_ns: HashMap<u64, u64, BuildHasherDefault<Mixed>>,
     /// The size of `last_ns` at which stale entries are removed.
     tidy_at: usize,
@@ -81,7 +81,7 @@ impl<'a> Traffic<'a> {
         let link = self.network.link(from, to);
         let sending_ns = (bytes as f64 / link.bytes_per_ns) as u64;
         let sent_ns = &mut self.sent_ns[from as usize];
-        // Messages leave one by one and then take equally long, so they stay in order.
+        // A peer's messages leave one by one and take the same time, so they stay in order.
         *sent_ns = now_ns.max(*sent_ns) + sending_ns;
         let arrival_ns = *sent_ns + link.latency_ns;
         match self.network.delays {
@@ -95,7 +95,7 @@ impl<'a> Traffic<'a> {
         let mut arrival_ns = at_ns;
         if unit(mix(self.seed, self.messages, 1)) < delays.chance {
             let drawn = exponential(mix(self.seed, self.messages, 2));
-            // Both have mean 1.
+            // Both distributions have mean 1.
             let late = if delays.heavy { drawn.powi(3) / 6.0 } else { drawn };
             arrival_ns += (late * delays.mean_ns as f64) as u64;
         }

@@ -1,13 +1,13 @@
-//! [`Queue`]: future events by time; those due soon are kept in buckets, which makes them cheap.
+//! [`Queue`]: future events by time; events due soon are kept in buckets, which makes them cheap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A planned event.
+/// A scheduled event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at_ns: u64,
-    /// Events at the same time happen in the order planned, so runs are reproducible.
+    /// Events at the same time happen in the order they were scheduled, so runs are reproducible.
     order: u64,
     what: u64,
 }
@@ -17,7 +17,7 @@ const BUCKETS: usize = 8192;
 
 /// A queue of words, ordered by time.
 pub(super) struct Queue {
-    /// Entries of the bucket being emptied and any due earlier.
+    /// Entries of the bucket being emptied, and those due earlier.
     near: BinaryHeap<Reverse<Entry>>,
     /// A ring of the buckets that follow.
     ring: Vec<Vec<Entry>>,
@@ -46,7 +46,7 @@ impl Queue {
         }
     }
 
-    /// Plans an event.
+    /// Schedules an event.
     pub fn push(&mut self, at_ns: u64, what: u64) {
         let entry = Entry { at_ns, order: self.planned, what };
         self.planned += 1;
@@ -76,7 +76,7 @@ impl Queue {
         }
     }
 
-    /// Moves on to the next bucket that is not empty.
+    /// Advances to the next bucket that is not empty.
     fn advance(&mut self) -> Option<()> {
         let far = self.far.peek().map(|Reverse(entry)| entry.at_ns >> self.width);
         let next = [self.next_filled(), far].into_iter().flatten().min()?;
@@ -101,7 +101,7 @@ impl Queue {
     fn next_filled(&self) -> Option<u64> {
         let here = self.bucket as usize % BUCKETS;
         let words = BUCKETS / 64;
-        // The current bucket's word comes twice: its later part first, its earlier part last.
+        // The current bucket's word is visited twice: its later part first, its earlier part last.
         (0..=words).find_map(|step| {
             let at = (here / 64 + step) % words;
             let after = u64::MAX.checked_shl(here as u32 % 64 + 1).unwrap_or(0);
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::chance::mix;
 
-    /// Times near and far, many of them equal, planned while events happen.
+    /// Times near and far, many of them equal, scheduled while events happen.
     #[test]
     fn whatever_is_planned_happens_in_order() {
         for seed in 0..50 {

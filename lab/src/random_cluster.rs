@@ -1,4 +1,4 @@
-//! [`random_cluster`]: random clusters in which everything that can go wrong now and then does.
+//! [`random_cluster`]: random clusters in which everything that can go wrong sometimes does.
 
 use super::chance::mix;
 use super::cluster::Cluster;

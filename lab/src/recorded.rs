@@ -13,15 +13,15 @@ struct Node {
     children: u32,
     /// Children that need no search.
     leaves: u32,
-    /// What the node itself adds to the count.
+    /// What the node itself adds to the counts.
     total: u32,
     weight: u32,
 }
 
 /// Another tree's nodes by number, with their bounds and solutions.
 ///
-/// A search with an initial best score no worse than the one used for recording sees the same
-/// nodes, counts and scores as in the original tree; solutions come without plans.
+/// A search with an initial best score no worse than the one used for recording sees the same nodes, counts and scores
+/// as in the original tree. Its solutions have a score only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded<T> {
     nodes: Vec<Node>,
@@ -33,8 +33,8 @@ pub struct Recorded<T> {
 }
 
 impl<T: Tree> Recorded<T> {
-    /// Records a tree without the nodes that cannot beat the score `best`; `None` if more than
-    /// `most` nodes remain, not counting leaves.
+    /// Records a tree except for nodes that cannot beat the score `best`; `None` if more than `most` nodes remain, not
+    /// counting leaves.
     #[must_use]
     pub fn of(tree: &T, best: i64, most: u32) -> Option<Self> {
         let root = tree.root();

@@ -1,5 +1,5 @@
-//! [`Spans`]: synthetic work that costs almost nothing to simulate: numbered units that can be
-//! split exactly, with even or very uneven costs.
+//! [`Spans`]: synthetic work that costs almost nothing to simulate: numbered units that can be split exactly, with even
+//! or very uneven costs.
 
 use super::chance::{mix, unit};
 use super::load::{Hand, Load, UnitChecksum, WorkDone, WorkResult};
@@ -8,12 +8,12 @@ use pleach_core::search::work::{Malformed, Pack, Reader, Work, portion};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Units numbered from 0, each with a cost that depends only on its number.
+/// Numbered units, each with a cost that depends only on its number.
 #[derive(Clone, Debug)]
 pub struct Spans(Arc<Costs>);
 
-/// The costs of units. The whole is halved `levels` times; each time, the lower half gets a random
-/// part of the cost. Within the smallest parts all units cost the same.
+/// The costs of units. The whole is halved `levels` times; each time, the lower half gets a random part of the cost.
+/// Units of the same smallest part cost the same.
 #[derive(Debug)]
 struct Costs {
     units: u64,
@@ -31,8 +31,8 @@ impl Costs {
         ((cost_ns as f64 * part) as u64).min(cost_ns)
     }
 
-    /// Descends to the smallest part, by the halves that `lower` chooses. Returns its first unit,
-    /// its number of units, the cost of all units before it, and its own cost.
+    /// Descends to a smallest part through the halves that `lower` chooses. Returns its first unit, its number of
+    /// units, the cost of all units before it, and its own cost.
     fn descend(&self, mut lower: impl FnMut(u64, u64) -> bool) -> (u64, u64, u64, u64) {
         let (mut first, mut count) = (0, self.units);
         let (mut before_ns, mut cost_ns) = (0, self.total_ns);
@@ -61,7 +61,7 @@ impl Costs {
         before_ns + (u128::from(cost_ns) * u128::from(at - first) / u128::from(count)) as u64
     }
 
-    /// The number of units that this cost completes.
+    /// The number of units completed by this cost.
     fn reached(&self, cost: u64) -> u64 {
         let (first, count, before_ns, cost_ns) = self.descend(|_, middle_ns| cost < middle_ns);
         if cost_ns == 0 {
@@ -72,10 +72,10 @@ impl Costs {
         first + (done.div_ceil(u128::from(cost_ns)) as u64 - 1).min(count)
     }
 
-    /// Converts a cost to nodes of a search: all cost the same, and there are as many as units.
+    /// Converts a cost to nodes of a search. All nodes cost the same, and there are as many nodes as units.
     ///
-    /// An expensive unit stands for many nodes, as a leaf of an interval may, so measured power
-    /// does not depend on the place in the tree.
+    /// An expensive unit stands for many nodes, as a leaf of an interval may, so measured power does not depend on the
+    /// place in the tree.
     fn nodes(&self, cost_ns: u64) -> u64 {
         let nodes = u128::from(cost_ns) * u128::from(self.units);
         nodes.checked_div(u128::from(self.total_ns)).unwrap_or(0) as u64
@@ -92,12 +92,12 @@ impl Costs {
     }
 }
 
-/// The most levels of [`Spans`]: finding the most expensive unit visits all smallest parts.
+/// The maximum number of levels of [`Spans`]: finding the most expensive unit visits all smallest parts.
 pub const MOST_LEVELS: u32 = 24;
 
 impl Spans {
-    /// A number of units with a total cost, in `levels` halvings. Each half gets from (1 −
-    /// `uneven`) / 2 to (1 + `uneven`) / 2 of the cost.
+    /// This many units with a total cost, in `levels` halvings. Each half gets from (1 − `uneven`) / 2 to (1 +
+    /// `uneven`) / 2 of the cost.
     ///
     /// # Panics
     /// If there are no units, more than 2^40 units, or more levels than [`MOST_LEVELS`].
@@ -114,7 +114,7 @@ impl Spans {
     }
 }
 
-/// A range of units: the first, and the one after the last.
+/// A range of units: the first one, and the one after the last.
 type Span = (u64, u64);
 
 fn work(spans: &[Span]) -> Work {

@@ -7,7 +7,7 @@ use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
-/// One peer at a time, and the cluster around it.
+/// One peer, and the cluster around it.
 pub(super) struct UnitEffects<'w, 'a, L: Load> {
     pub state: &'w mut ClusterState<'a, L>,
     pub me: PeerId,
@@ -34,7 +34,7 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, String> {
         let piece = self.hand().split(share).map(Arc::new);
-        piece.map(Some).ok_or(format!("peer {} gives of less than two nodes", self.me))
+        piece.map(Some).ok_or(format!("peer {} gave from fewer than two nodes", self.me))
     }
 
     fn put(&mut self, piece: Arc<Work>) -> Result<(), String> {
@@ -63,7 +63,7 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
     }
 
     fn leave(&mut self) -> Result<bool, String> {
-        let left = self.state.count.checked_sub(1).ok_or("more left than were counted")?;
+        let left = self.state.count.checked_sub(1).ok_or("more peers left than had joined")?;
         self.state.count = left;
         Ok(left == 0)
     }

@@ -1,12 +1,12 @@
-//! Random schedules: models too large to be enumerated, each replayed from its seed.
+//! Plays random schedules of models too large to enumerate; a seed replays each.
 
 use super::late_model::RunModel;
 use super::model::{Model, Move, SetModel};
 use super::work_set::WorkSet;
 use pleach_core::steal::{Chooser, Policy, SeededChooser};
 
-/// Plays one schedule, drawn from the seed, of `peers` peers that share `units` units of work and find two
-/// solutions, while a number of snapshots is taken.
+/// Plays a random schedule of `peers` peers that share `units` units of work and find two solutions, while a number of
+/// snapshots is taken.
 ///
 /// # Errors
 /// The law that was broken, as for [`super::enumerate::every_schedule`].
@@ -27,8 +27,8 @@ pub fn random_schedule(
     walk(model, seed)
 }
 
-/// Peers have very different speeds at working and at reading mail, drawn again for each schedule: chance
-/// alone rarely starves a peer for long, and most faults need just that.
+/// Peers differ greatly in how fast they work and read mail, redrawn for each schedule: chance alone rarely starves a
+/// peer for long, and most faults need just that.
 pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, String> {
     let mut chance = SeededChooser::new(seed, 0);
     let n = model.interpreters.len();
@@ -47,7 +47,7 @@ pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, 
         let moves = model.moves();
         let total: u32 = moves.iter().map(speed).sum();
         if total == 0 {
-            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {model:#?}"));
+            return Err(format!("deadlock before the end\nseed {seed}: {model:#?}"));
         }
         let mut drawn = chance.choose(total);
         let chosen = moves.into_iter().find(|what| {
@@ -62,7 +62,7 @@ pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, 
                 .map_err(|why| format!("{why}\nseed {seed}: {model:#?}"))?;
         }
     }
-    unreachable!("the loop has no end of its own")
+    unreachable!("the loop only returns")
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use pleach_core::steal::{End, Share};
 
     #[test]
-    fn random_schedules_of_many_peers_end_rightly() {
+    fn random_schedules_of_many_peers_end_correctly() {
         let mut longest = 0;
         for seed in 0..3000 {
             let mut chance = SeededChooser::new(seed, 1);

@@ -1,5 +1,5 @@
-//! [`WorkSet`]: the countable work of a model. Every unit has a number, so that a unit lost and another done
-//! twice cannot cancel out.
+//! [`WorkSet`]: the countable work of a model. Units have numbers, so that a unit lost and another done twice cannot
+//! cancel out.
 
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -11,7 +11,7 @@ const MOST: usize = 256;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Set([u64; MOST / 64]);
 
-/// Most models have few units, so only words that hold some are hashed.
+/// Most models have few units, so only nonempty words are hashed.
 impl Hash for Set {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for (at, &word) in self.0.iter().enumerate().filter(|(_, word)| **word != 0) {
@@ -22,7 +22,7 @@ impl Hash for Set {
 }
 
 impl Set {
-    /// The units from one number to before another.
+    /// The units with numbers in `from..to`.
     pub fn range(from: u8, to: u8) -> Self {
         let mut set = Self::default();
         (from..to).for_each(|unit| set.insert(unit));
@@ -94,7 +94,7 @@ impl Account {
     }
 }
 
-/// What has been done.
+/// The work done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct UnitsDone {
     /// The units done.
@@ -112,12 +112,12 @@ impl UnitsDone {
     }
 }
 
-/// The units in one pair of hands.
+/// The units that a peer holds.
 pub(super) trait WorkSet: Clone + Debug + Default + Eq + Hash {
     /// Whether units must never be in two places at once.
     const EXACT: bool;
 
-    /// The units from one number to before another.
+    /// The units with numbers in `from..to`.
     fn range(from: u8, to: u8) -> Self;
 
     /// The units of the set.
@@ -132,7 +132,7 @@ pub(super) trait WorkSet: Clone + Debug + Default + Eq + Hash {
     /// Adds units.
     fn put(&mut self, more: Self);
 
-    /// What is here and not there.
+    /// The units that are not in `other`.
     fn without(&self, other: &Self) -> Self;
 
     /// The number of units.
@@ -141,7 +141,7 @@ pub(super) trait WorkSet: Clone + Debug + Default + Eq + Hash {
     }
 }
 
-/// Any units, from which the last are given away.
+/// Any units; the last ones are given away.
 impl WorkSet for Set {
     const EXACT: bool = true;
 

@@ -1,4 +1,4 @@
-//! Simulated clusters with the explorers of real problems: exact whatever goes wrong.
+//! Simulates clusters with the explorers of real problems: results are exact whatever goes wrong.
 
 use oorandom::Rand64;
 use pleach_core::search::problem::{Plain, Problem};
@@ -71,18 +71,17 @@ fn small_knapsack(seed: u64) -> Plain<Knapsack> {
     Plain(Knapsack::new(400, &items).unwrap())
 }
 
-/// Searches on rough clusters; every run is checked against one explorer alone, and each snapshot is
-/// searched to its end.
+/// Searches on rough clusters. Every run is compared with a single explorer, and each snapshot is searched to its end.
 fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
     let mut search = Search::new(problem, 1_400, start);
     assert!(search.measure(u64::MAX));
     let (mut snapshots, mut messages) = (0, 0);
     for round in 0..2 {
         let seed = 2 * seed + round;
-        // Kinds of problems come in turns of seven, presets in turns of twenty-three: all pairs come up.
+        // Problems rotate through seven kinds, presets through twenty-three: all pairs occur.
         let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
         let mut cluster = random_cluster(1 + (seed * 7 % 23) as u32, policy, seed);
-        // A snapshot is searched to its end, so that there must not be too many.
+        // Every snapshot is searched to its end, so there must not be too many.
         cluster.snapshot_ns = cluster.snapshot_ns.map(|mean_ns| mean_ns.max(1_000_000));
         let figures = cluster.run(&search).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert_eq!(figures, cluster.run(&search).unwrap(), "seed {seed} again");
@@ -92,7 +91,7 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
     (snapshots, messages)
 }
 
-/// A small problem of each kind in turn, and the score to beat.
+/// A small problem, each kind in turn, and the score to beat.
 fn with_problem<R>(seed: u64, search: impl Fn(&dyn Problem, i64) -> R) -> R {
     let tree = format!("type=geometric,shape=fixed,b0=4,gen_mx=5,seed={seed}");
     match seed % 7 {
@@ -106,7 +105,7 @@ fn with_problem<R>(seed: u64, search: impl Fn(&dyn Problem, i64) -> R) -> R {
             search(&queens, i64::MAX)
         }
         kind => {
-            // From the optimum, where the nodes are the same in any order.
+            // Start from the optimum, so that the nodes are the same in any order.
             let mut problem = small_flowshop(seed);
             problem.nodes = Nodes::ALL[usize::from(kind == 5)];
             let best = alone(&problem, i64::MAX).1;
@@ -128,19 +127,19 @@ fn searches_are_exact_whatever_goes_wrong() {
     assert!(u64::from(snapshots) > seeds() / 4);
 }
 
-/// Sites that join, leave, die, stand still and come back, and a root that dies and resumes: the counts
-/// are those of one explorer, the best solution is kept, and every file, searched to its end, is whole.
+/// Sites join, leave, die, pause and come back, and a root dies and resumes: the counts equal those of one explorer,
+/// the best solution is kept, and every file, searched to its end, is complete.
 #[test]
 fn searches_on_sites_are_exact_whatever_goes_wrong() {
     let (mut died, mut files) = (0, 0);
-    // The last two went wrong once: a site told to stop handed its work over before the solution that it
-    // had pruned by; one that was leaving split a piece off that it could not give any more.
+    // The last two are regressions: a site that was stopped handed over its work before the solution it had pruned by;
+    // a site that was leaving split off a piece that it could no longer give.
     for seed in (0..seeds()).chain([42_626, 39_943]) {
-        // Presets that are for one process only do not come up.
+        // Presets for a single process are left out.
         let preset = PRESETS[seed as usize % 17];
         let fleet = random_fleet(Policy::parse(preset).unwrap(), seed);
         let figures = with_problem(seed, |problem, start| {
-            // Nodes take long, so that there is time for something to happen.
+            // Nodes take long, so that there is time for incidents.
             let mut search = Search::new(problem, 2_000_000, start);
             assert!(search.measure(u64::MAX));
             fleet.run(&search).unwrap_or_else(|why| panic!("seed {seed}, {preset}: {why}"))
@@ -152,9 +151,9 @@ fn searches_on_sites_are_exact_whatever_goes_wrong() {
     assert!(u64::from(died) > seeds() / 2 && u64::from(files) > seeds());
 }
 
-/// What is given late is explored twice in part, and that part is known: the rest is the whole tree.
+/// Late giving explores some work twice, and that part is known: the rest is the whole tree.
 #[test]
-fn what_is_given_late_is_explored_all_the_same() {
+fn late_giving_explores_the_whole_tree() {
     let (mut twice, mut bounded) = (0, 0);
     for seed in 0..seeds() / 5 {
         let mut problem = small_flowshop(seed);
@@ -178,7 +177,7 @@ fn what_is_given_late_is_explored_all_the_same() {
     assert!(twice > 0);
 }
 
-/// The widest code paths take many nodes at a time; what is counted stays the same.
+/// The widest code paths take many nodes at a time; the counts stay the same.
 #[test]
 fn wide_explorers_are_exact_too() {
     let tree = Parameters::parse("T1").unwrap();
@@ -206,7 +205,7 @@ fn one_peer_takes_as_long_as_one_explorer_alone() {
     assert!((figures.efficiency() - 1.0).abs() < 1e-12 && figures.ending_ns() == 0);
 }
 
-/// What an explorer alone counts, and the best score it finds.
+/// What a single explorer counts, and the best score it finds.
 fn alone(problem: &dyn Problem, start: i64) -> (Counts, i64) {
     let mut explorer = problem.explorer();
     explorer.put(&problem.root().bytes).unwrap();
@@ -219,7 +218,7 @@ fn alone(problem: &dyn Problem, start: i64) -> (Counts, i64) {
     (counts, best)
 }
 
-/// A record is searched like the tree itself, also from a better score than it was recorded with.
+/// A record is searched like the tree itself, even from a better score than it was recorded with.
 fn record_is_the_same<T: Tree>(tree: T) {
     let recorded = Plain(Recorded::of(&tree, i64::MAX, 10_000_000).unwrap());
     let tree = Plain(tree);
@@ -242,9 +241,9 @@ fn recorded_trees_are_searched_like_the_trees_themselves() {
     record_is_the_same(small_flowshop(1));
 }
 
-/// Four peers, with every schedule: 2 units here; `ci/prove.sh` plays 3, which takes minutes.
+/// Every schedule of four peers: 2 units here; `ci/prove.sh` plays 3, which takes minutes.
 #[test]
-fn every_schedule_of_four_peers_ends_rightly() {
+fn every_schedule_of_four_peers_ends_correctly() {
     let units = std::env::var("PLEACH_ROOM").ok().and_then(|word| word.parse().ok()).unwrap_or(2);
     let mut policy = Policy::parse("random-half:degree=2,patience=1").unwrap();
     (policy.rests.first_ns, policy.rests.longest_ns) = (0, 0);
@@ -253,8 +252,8 @@ fn every_schedule_of_four_peers_ends_rightly() {
     assert!(seen.ends > 0 && seen.states > 100_000);
 }
 
-/// A broker used to ask a thief to serve itself, by a report that was out of date; once such messages were
-/// dropped, the thief waited forever.
+/// A broker once asked a thief to serve itself, because of an outdated report; after such messages were dropped, the
+/// thief waited forever.
 #[test]
 fn a_broker_keeps_its_workers_busy() {
     let uts = Uts::new(Parameters::parse("T3").unwrap(), Level::best());

@@ -1,6 +1,6 @@
-//! Lattice Boltzmann on one thread: million cells updated a second, beside what copying allows.
+//! Lattice Boltzmann on one thread: million cell updates a second, next to what copying allows.
 //!
-//! The roof is the bandwidth of a copy that bypasses the caches, over the 152 bytes that one step must read and
+//! The roof is the bandwidth of a copy that bypasses the caches, divided by the 152 bytes that a step must read and
 //! write.
 
 use pleach_core::search::level::Level;
@@ -10,10 +10,10 @@ use pleach_loops::lattice::slab::Slab;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes read and written for a cell: 19 numbers of 4 bytes, twice.
+/// Bytes read and written per cell: 19 numbers of 4 bytes, twice.
 const BYTES: f64 = 152.0;
 
-/// The boxes, unless others are given as words like these.
+/// The boxes, unless the command line names others.
 const SIZES: [[usize; 3]; 3] = [[128, 64, 64], [256, 128, 128], [512, 128, 128]];
 
 fn main() {
@@ -33,7 +33,7 @@ fn main() {
     let sizes = if given.is_empty() { SIZES.to_vec() } else { given.clone() };
     for size in sizes {
         let levels = Level::ALL.into_iter().filter(|level| level.works()).rev();
-        // The slower levels once are enough.
+        // Once is enough for the slower levels.
         for level in levels.take(if size == SIZES[0] && given.is_empty() { 3 } else { 1 }) {
             one(size, level, &deep);
         }
@@ -45,9 +45,9 @@ fn drag() {
     let (speed, diameter) = (0.05, 16.0);
     let flow = Arc::new(
         Flow::new(Setup { size: [192, 96, 96], obstacle: SPHERE, ..Setup::default() })
-            .expect("a flow"),
+            .expect("a valid flow"),
     );
-    let mut slab = Slab::new(&flow, 0..flow.size()[2]).expect("memory that suffices");
+    let mut slab = Slab::new(&flow, 0..flow.size()[2]).expect("enough memory");
     for _ in 0..8 {
         for _ in 0..200 {
             slab.sweep(flow.depth());
@@ -58,15 +58,15 @@ fn drag() {
     }
 }
 
-/// Sixteen cells across in a box six times as high.
+/// Sixteen cells across, in a box six times as high.
 const SPHERE: Obstacle = Obstacle::Sphere { centre: [0.3, 0.5, 0.5], radius: 1.0 / 12.0 };
 
-/// All depths of a box at a level; roofs and rates by turns, since others may use the machine's memory too.
+/// All depths of a box at a level. Alternates roofs and rates, since other programs may use the machine's memory too.
 fn one(size: [usize; 3], level: Level, deep: &[usize]) {
     let depth = deep.iter().copied().max().unwrap_or(1);
-    let flow = Flow::new(Setup { size, level, depth, ..Setup::default() }).expect("a flow");
+    let flow = Flow::new(Setup { size, level, depth, ..Setup::default() }).expect("a valid flow");
     let flow = Arc::new(flow);
-    let mut slab = Slab::new(&flow, 0..size[2]).expect("memory that suffices");
+    let mut slab = Slab::new(&flow, 0..size[2]).expect("enough memory");
     let mut copy = Copy::new(slab.numbers().len());
     let depths: Vec<usize> = std::iter::once(1).chain(deep.iter().copied()).collect();
     let mut best = vec![0f64; depths.len()];
@@ -104,7 +104,7 @@ impl Copy {
         Self { from: vec![1.0; numbers], to: vec![2.0; numbers] }
     }
 
-    /// Bytes read and written a second.
+    /// Bytes read and written per second.
     fn rate(&mut self) -> f64 {
         let began = Instant::now();
         for _ in 0..4 {

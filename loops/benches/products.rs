@@ -1,4 +1,4 @@
-//! Sparse products on one thread: operations a second, by family, precision, width and level.
+//! Sparse products on one thread: operations a second by family, precision, width and level.
 
 use pleach_core::search::level::Level;
 use pleach_loops::looping::Loop;
@@ -8,7 +8,7 @@ use pleach_loops::sparse::matrix::{Checked, Csr, Dense};
 use pleach_loops::sparse::spmm::{Factors, Sparse, all, multiply};
 use std::time::Instant;
 
-/// The matrices, one of each kind.
+/// The matrices, one of each family.
 const FAMILIES: [&str; 5] = [
     "fem:60x50x50",
     "fem1:100x100x100",
@@ -25,7 +25,7 @@ fn main() {
     println!("{:24} {:>4} {:>8} {:>7} {:>9}", "matrix", "", "columns", "level", "GFLOP/s");
     for word in families {
         let matrix = named(word, 1).expect("a family").expect("sizes");
-        let matrix = matrix.checked().expect("a matrix that holds together");
+        let matrix = matrix.checked().expect("a consistent matrix");
         squared::<f32>(word, &matrix.cast());
         squared::<f64>(word, &matrix);
         for width in [64, 256] {
@@ -35,14 +35,14 @@ fn main() {
     }
 }
 
-/// A matrix times itself, into fresh memory and into memory used before.
+/// Multiplies a matrix by itself, into fresh memory and into reused memory.
 fn squared<T: Sparse>(word: &str, matrix: &Checked<T>) {
     for level in [Level::Off, Level::Avx512].into_iter().filter(|level| level.works()) {
         let operations = Factors::new(matrix, matrix, level).expect("a square matrix").operations();
         let mut product = Csr::default();
         let mut once = || {
             let began = Instant::now();
-            multiply(matrix, matrix, level, &mut product).expect("memory that suffices");
+            multiply(matrix, matrix, level, &mut product).expect("enough memory");
             operations / began.elapsed().as_secs_f64() * 1e-9
         };
         let (fresh, warm) = (once(), once().max(once()));
@@ -50,7 +50,7 @@ fn squared<T: Sparse>(word: &str, matrix: &Checked<T>) {
         let mut unsorted = || {
             let began = Instant::now();
             let factors = Factors::new(matrix, matrix, level).expect("a square matrix");
-            all(&factors.in_any_order(), &mut product).expect("memory that suffices");
+            all(&factors.in_any_order(), &mut product).expect("enough memory");
             operations / began.elapsed().as_secs_f64() * 1e-9
         };
         let (fresh_unsorted, unsorted) = (unsorted(), unsorted().max(unsorted()));
@@ -64,10 +64,10 @@ fn squared<T: Sparse>(word: &str, matrix: &Checked<T>) {
 
 fn dense<T: Products>(word: &str, sparse: &Checked<T>, width: usize) {
     let dense = Dense::by(sparse.width, width, |row, column| T::of((row % 13 + column) as f64))
-        .expect("memory that suffices");
-    let mut out = Dense::zeros(sparse.height(), width).expect("memory that suffices");
+        .expect("enough memory");
+    let mut out = Dense::zeros(sparse.height(), width).expect("enough memory");
     for level in Level::ALL.into_iter().filter(|level| level.works()) {
-        let product = Csrmm::new(sparse, &dense, &mut out, level).expect("sizes that fit");
+        let product = Csrmm::new(sparse, &dense, &mut out, level).expect("matching sizes");
         let mut hand = product.hand();
         let once = || {
             let began = Instant::now();

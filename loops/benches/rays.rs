@@ -1,4 +1,4 @@
-//! Milliseconds a frame: marching, projection in plain code and in vector code, preparation included.
+//! Milliseconds per frame: marching, and projection in plain and vector code, including preparation.
 
 use pleach_core::search::level::Level;
 use pleach_loops::rays::frame::{Frame, Method, Settings};
@@ -8,7 +8,7 @@ use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
 use std::time::Instant;
 
-/// How often each is drawn; the best counts.
+/// How often each frame is drawn; the best time counts.
 const TIMES: usize = 7;
 
 fn main() {

@@ -1,4 +1,4 @@
-//! Numbers as bytes, the least one first: results on their way to another process.
+//! Encodes numbers as little-endian bytes, for results that travel to another process.
 
 use crate::real::Real;
 use pleach_core::search::work::{Malformed, Reader};
@@ -27,7 +27,7 @@ pub fn put_numbers<T: Real>(numbers: &[T], out: &mut Vec<u8>) {
     }
 }
 
-/// Takes as many numbers as there is room for.
+/// Fills `room` with numbers.
 pub fn take_numbers<T: Real>(from: &mut Reader<'_>, room: &mut [T]) -> Result<(), Malformed> {
     let mut words = take_words(from, room.len() * T::WORDS)?;
     for number in room {

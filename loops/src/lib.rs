@@ -1,7 +1,7 @@
-//! Loops of independent work, each with plain code and with vector code.
+//! Loops of independent work, with plain code and vector code for each.
 //!
-//! A loop says what one range of its units computes, and never who computes it: that is the affair of `looping`. No
-//! other folder starts a thread, reads a clock or opens a file.
+//! A loop says what a range of its units computes, and never who computes it: `looping` decides that. No other folder
+//! starts a thread, reads a clock or opens a file.
 
 #[cfg(not(loom))]
 mod bytes;

@@ -1,15 +1,15 @@
-//! Pictures as PNG files: one, or several that follow one another.
+//! Encodes pictures as PNG files: a single picture, or an animation.
 
 use png::{BitDepth, ColorType, Encoder, EncodingError};
 
-/// Pictures a second, where there are several.
+/// Pictures a second in an animation.
 const RATE: u16 = 20;
 
-/// A file of pictures: 4 bytes a pixel (red, green, blue, opacity), row by row. If there are several, browsers show
-/// them one after the other, again and again (APNG); other programs show the first.
+/// A file of pictures with 4 bytes a pixel (red, green, blue, opacity), row by row. Several pictures make an animation
+/// (APNG) that browsers repeat; other programs show the first.
 ///
 /// # Errors
-/// If there is no picture, or one has not as many bytes.
+/// If there is no picture, or one has the wrong number of bytes.
 pub fn write_png(width: u32, height: u32, pictures: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     if pictures.is_empty() {
         return Err("no picture".into());

@@ -317,7 +317,7 @@ fn a_device_that_hangs_is_given_up() {
         let Some(output) = pleach(words, &hangs) else { return };
         assert_eq!(answer(&output)["count"], 724, "{hangs}");
         let warned = String::from_utf8_lossy(&output.stderr);
-        let said = "gpu0 failed: a kernel does not end; its work continues on the CPU";
+        let said = "gpu0 failed: a kernel hangs; its work continues on the CPU";
         assert!(warned.contains(said), "{hangs}: {warned}");
     }
 }
@@ -347,7 +347,7 @@ fn a_kernel_that_fails_does_not_keep_others_from_being_checked() {
     for (fault, result, said) in [
         ("wrong=4", "wrong", ""),
         ("fail=3", "failed", "unspecified launch failure"),
-        ("hang=3", "failed", "a kernel does not end"),
+        ("hang=3", "failed", "a kernel hangs"),
         ("kernel=uts", "failed", "the stand-in refuses it"),
     ] {
         // Flowshop comes first, UTS last.

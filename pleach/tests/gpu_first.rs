@@ -84,7 +84,7 @@ fn a_kernel_that_fails_is_reported_and_others_go_on() {
     named("wrong=3,faulty=queens", "gpu0", &["**wrong** `count queens 8", "- smoke: 38"]);
     named("abort=3,faulty=uts", "gpu0", &["**crashed** `count uts", "signal 6", "- smoke: 38"]);
     named("fail=3,faulty=queens", "gpu0", &["unspecified launch failure", "- smoke: 38"]);
-    named("hang=3,faulty=uts", "gpu0:wait=1", &["a kernel does not end"]);
+    named("hang=3,faulty=uts", "gpu0:wait=1", &["a kernel hangs"]);
 }
 
 #[test]

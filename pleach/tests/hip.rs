@@ -110,7 +110,7 @@ fn launches_are_as_the_kernels_expect_them() {
 
 #[test]
 fn what_is_wrong_with_an_amd_gpu_is_said() {
-    let waves = "its waves have 64 lanes, the kernels are for 32";
+    let waves = "its waves have 64 lanes, expected 32";
     let code = "compiled: HIP error 6, compiler error; refused";
     for (device, place, driver_is, compiler_is, why) in [
         ("gpu", "nothing", "", "", "; HIP's libamdhip64.so is not installed"),
@@ -163,7 +163,7 @@ fn an_amd_gpu_that_fails_or_hangs_loses_nothing() {
             let answer = answer(&output);
             assert_eq!((&answer["count"], &answer["nodes"]), (&count, &wanted["nodes"]), "{like}");
             let said = String::from_utf8_lossy(&output.stderr);
-            let why = if fault == "hang" { "a kernel does not end" } else { "HIP error 719" };
+            let why = if fault == "hang" { "a kernel hangs" } else { "HIP error 719" };
             assert!(said.contains(why) && said.contains("continues on the CPU"), "{like}: {said}");
         }
     }

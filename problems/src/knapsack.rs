@@ -43,8 +43,7 @@ impl Knapsack {
         }
         let item = |(number, &[value, weight]): (i64, &[i64; 2])| Item { value, weight, number };
         let mut items: Vec<Item> = (1..).zip(items).map(item).collect();
-        // Exact ratios, or the bound would be wrong; items without weight come first: they always
-        // fit.
+        // Compare exact ratios, or the bound would be wrong. Items without weight come first: they always fit.
         items.sort_by(|a, b| {
             let ratio = (b.value * a.weight).cmp(&(a.value * b.weight));
             (a.weight > 0).cmp(&(b.weight > 0)).then(ratio)

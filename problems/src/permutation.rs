@@ -1,4 +1,4 @@
-//! Plans that are permutations of 1 to n.
+//! Checks plans that are permutations of 1 to n.
 
 /// The order given by a plan of `n` things, counted from 0.
 ///

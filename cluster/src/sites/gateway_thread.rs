@@ -193,7 +193,7 @@ impl GatewayThread<'_> {
             }
             Incoming::Invalid(site) => self.invalid(site, now_ns)?,
             Incoming::Note(line) => self.run_state.warn(line),
-            Incoming::End => return Err(RunError::Lost("the network has ended".into())),
+            Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
         }
         Ok(())
     }

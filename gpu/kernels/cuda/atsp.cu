@@ -16,7 +16,7 @@ constexpr u32 CITIES_ROOM = 64;
 constexpr u32 SLOTS = (CITIES_ROOM + LANES - 1) / LANES;
 constexpr u32 WIDTH = SLOTS * LANES;
 constexpr u32 CITY = 63;
-// Nodes between two looks at other explorers.
+// Nodes between two checks for idle explorers.
 constexpr u32 STRIDE = 256;
 
 // A bit for each city, or for each of the next cities.
@@ -119,7 +119,7 @@ struct Warp {
             path[slot] = {city, 0};
             on_path |= alone(city);
         }
-        // No lane may write while another still reads.
+        // No lane may write while another is still reading.
         __syncwarp();
         for (u32 other = LANES / 2; other > 0; other /= 2)
             on_path |= __shfl_xor_sync(ALL_LANES, on_path, other);
@@ -169,7 +169,7 @@ struct Warp {
                 finish(children.nth(first_of(open)));
                 open = 0;
             }
-            // The nearest child, or else that of the last node on the path which has any.
+            // The nearest child, or else the nearest child of the last node on the path that has any.
             for (;;) {
                 if (open == 0) {
                     open = go_back();
@@ -210,7 +210,7 @@ struct Warp {
                 path[slot] = frame;
     }
 
-    // Returns along the path to a node that has children left: these, or none if there is no such node.
+    // Returns along the path to a node with children left, and returns them; none if there is no such node.
     __device__ Set go_back() {
         Set open = 0;
         while (open == 0 && placed != top) {
@@ -289,7 +289,7 @@ __device__ inline void search(const Launch &launch, bool giving) {
     for (;;) {
         bool over = step >= launch.budget || full || !warp.has_any() || own.called_off(step);
         bool asked = !over && own.asked(step);
-        // With little room, the children of a node go onto the stack at once, and where others wait for some.
+        // If room is scarce, a node's children go onto the stack at once; likewise if explorers wait for some.
         if (over || !warp.has_room() || (asked && own.height == 0))
             warp.put_down();
         if (asked)
@@ -315,7 +315,7 @@ __device__ inline void search(const Launch &launch, bool giving) {
                 break;
         }
     }
-    // All other steps have branched a node.
+    // Every other step has branched a node.
     own.counts.branched = own.lane == 0 ? step - pruned : 0;
     own.stop(full, step);
 }

@@ -12,7 +12,7 @@ constexpr u32 TOWNS_ROOM = 64;
 
 constexpr u32 CITY = 63;
 
-// A path, and the place in the row of its last city, which has the other cities by distance. Those left are ranked in
+// A path, and the place in the row of its last city, which has the other cities by distance. Cities left are ranked in
 // this order: then no child that is not pruned comes after one that is.
 struct Paths {
     static constexpr u32 ROOM = TOWNS_ROOM;
@@ -36,7 +36,7 @@ struct Paths {
     u32 placed;
     u32 word;
     u64 left;
-    // The place in the row of the path's last city, and the rank of the first city left there or behind.
+    // The place in the row of the path's last city, and the rank of the first city left at or after it.
     u32 lane;
     u32 rank;
 
@@ -80,12 +80,12 @@ struct Paths {
         }
     }
 
-    // The last place in a row but that of city 0 is empty: its word is that of no arc to a city left.
+    // The last place in a row except that of city 0 is empty: its word is that of no arc to a city left.
     __device__ u32 next() {
         for (; lane < cities - 1; ++lane) {
             u32 way = arc(lane);
             if (is_left(way)) {
-                // All others are at least as far.
+                // All others are at least as far away.
                 if ((word & ~CITY) + way >= best.cut)
                     break;
                 return rank;

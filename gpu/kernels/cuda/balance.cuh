@@ -84,7 +84,7 @@ __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 t
     take_in_window(launch, words, thief, u64(before) * width, width, false);
 }
 
-// Each looks at those before it on a ring: from `round` + 1 places back on, `width` of them.
+// Each looks at `width` preceding explorers on a ring, from `round` + 1 places back on.
 __device__ inline void balance_by_those_before(const Launch &launch, u32 words, u32 thief) {
     u64 back = u64(launch.explorers) - thief + launch.round + 1;
     take_in_window(launch, words, thief, back, launch.width, true);

@@ -37,7 +37,7 @@ struct Best {
         return score < old;
     }
 
-    // The same by one thread.
+    // The same for one thread.
     __device__ bool beat_alone(i64 score) {
         if (score >= value)
             return false;

@@ -1,4 +1,4 @@
-// What a launch takes that bounds the children of parents on the host.
+// The arguments of a launch that bounds the children of parents on the host.
 #pragma once
 
 #include "launch.cuh"

@@ -1,4 +1,4 @@
-// Sums and products that no compiler joins into one operation: they are rounded as on a CPU.
+// Sums and products that no compiler fuses into one operation: they are rounded as on a CPU.
 #pragma once
 
 #include "hip.cuh"

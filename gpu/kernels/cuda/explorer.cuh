@@ -3,7 +3,7 @@
 
 #include "giving.cuh"
 
-// Steps between two looks at the number of idle explorers and at the best value.
+// Steps between two checks of the number of idle explorers and the best value.
 constexpr u32 LOOK_EVERY = 16;
 
 // One lane's counts.
@@ -36,10 +36,10 @@ struct Explorer : Giver {
         return true;
     }
 
-    // How many nodes the owned pages can hold beyond this many.
+    // How many nodes fit into the owned pages beyond this many.
     __device__ u32 room(u32 nodes) const { return owned * PAGE - lesser(owned * PAGE, nodes); }
 
-    // Whether enough explorers are idle for this one to stop. The first look comes after some
+    // Whether enough explorers are idle for this one to stop. The first check comes after some
     // steps, so that every launch makes progress.
     __device__ bool called_off(u32 step) {
         if ((launch.trigger == 0 && !gives) || step - looked < LOOK_EVERY - 1)
@@ -51,7 +51,7 @@ struct Explorer : Giver {
         return __shfl_sync(ALL_LANES, idle, 0) >= launch.trigger;
     }
 
-    // Whether it has just looked, and somebody waits for nodes.
+    // Whether it has just checked, and some explorer waits for nodes.
     __device__ bool asked(u32 step) const { return gives && looked == step && step != 0 && somebody_waits(); }
 
     // Saves the stack for the next launch, and adds the counts of this one to the report.

@@ -1,4 +1,4 @@
-// Flowshop with the one-machine bound (LB1), raised to the two-machine bound (LB2) where there are pairs of machines: a
+// Flowshop with the one-machine bound (LB1), raised to the two-machine bound (LB2) if there are pairs of machines: a
 // warp branches a node, and keeps its children on its stack.
 #include "balance.cuh"
 #include "best.cuh"
@@ -10,7 +10,7 @@ struct Flowshop : Children {
 
     // Loads a node from the stack.
     __device__ void fetch(const u32 *node) {
-        // No lane may write while another still reads.
+        // No lane may write while another is still reading.
         __syncwarp();
         head = {node[0], node[1], {node[2], node[3]}};
         if (lane < shape.orders())

@@ -87,15 +87,15 @@ struct alignas(16) Scratch {
     u32 order[(JOBS_ROOM + 3) / 4];
     // Completion time of each job on each machine if it came next.
     u32 ends[COLUMNS_ROOM];
-    // Surviving children as bound and job: as they come, and sorted.
+    // Surviving children as bound and job: in order of arrival, and sorted.
     u32 keys[JOBS_ROOM];
     u32 sorted[JOBS_ROOM];
 };
 
 __device__ __forceinline__ u32 swap_halves(u32 word) { return word << 16 | word >> 16; }
 
-// The times of a lane's jobs. Where it has one, and the machines are known, it keeps them in registers: half of them,
-// since the others are their mirror images.
+// The times of a lane's jobs. If it has one, and the machines are known, it keeps them in registers: half of them,
+// since the other half are their mirror images.
 #if defined(SIZE_0) && SIZE_0 <= 32 && SIZE_1 <= 20
 #define KEEPS_TIMES
 struct Times {

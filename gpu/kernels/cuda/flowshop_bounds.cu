@@ -35,7 +35,7 @@ struct alignas(8) Step {
     u32 times;
 };
 
-// One end of a schedule, as a lane sees it: from its own end, where its child puts the job.
+// One end of a schedule as a lane sees it: from the side on which its child puts the job.
 struct Side {
     const u32 *ends;
     const u32 *work;
@@ -48,7 +48,7 @@ struct Side {
         return __ldg(&array[machine]) >> 16 * back & 0xffff;
     }
 
-    // The other side's end of a machine, or the least time that any job needs there, if that is more.
+    // The other side's end of a machine, or the least time that any job needs there, whichever is more.
     __device__ u32 beyond(u32 machine) const {
         u32 mirrored = machines - 1 - machine, shift = 16 * (1 - back);
         u32 end = __ldg(&ends[mirrored]) >> shift & 0xffff;
@@ -77,7 +77,7 @@ __device__ inline u32 walk(const Step *steps, u32 jobs, u64 between, const u32 *
 }
 
 ENTRY bound(Bounding launch) {
-    // Each lane's own column: when its child leaves each machine.
+    // Each lane has its own column: when its child leaves each machine.
     __shared__ u16 columns[MACHINES_ROOM][THREADS];
     Shape shape(launch);
     u32 lane = blockIdx.x * blockDim.x + threadIdx.x, child = lane / 2, back = lane % 2;

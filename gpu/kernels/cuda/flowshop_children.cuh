@@ -28,7 +28,7 @@ struct Children {
           pairs(address<u32>(launch.tables) + 2 * shape.pairs * shape.jobs), times(pairs + shape.pairs),
           least(times + shape.machines * shape.jobs), own_times(times, shape.jobs, lane), head() {}
 
-    // Known to the compiler early where the times of a lane's job are indexed with it.
+    // A compile-time constant if the times of a lane's jobs are indexed with it.
     __device__ u32 machines() const {
 #ifdef KEEPS_TIMES
         return MACHINES_ROOM;
@@ -76,7 +76,7 @@ struct Children {
         return most;
     }
 
-    // What follows on a machine at the least: the other side's end, or the least tail of any job.
+    // The least that follows on a machine: the other side's end, or the least tail of any job.
     __device__ u32 beyond(u32 machine) const { return own.machines[machine].rest - own.work[machine]; }
 
     // Raises the bounds of a job's two children to those of a pair of machines: the best order of the other jobs left
@@ -94,7 +94,7 @@ struct Children {
         for (u32 slot = 0; slot < SLOTS; ++slot)
             others[slot] &= ~(job / LANES == slot ? 1u << job % LANES : 0);
         u32 first = free[0], second = free[1];
-        // No branch: what a job that is not left would change is computed and dropped.
+        // No branch: what a job that is not left would change is computed and discarded.
 #pragma unroll 4
         for (const Step *at = order; at != order + shape.jobs; ++at) {
             Step step = load(at);
@@ -129,7 +129,7 @@ struct Children {
         }
     }
 
-    // Whether to branch at the back, if the rule fixes that; else 2.
+    // Whether to branch at the back, if the rule fixes it; otherwise 2.
     __device__ u32 fixed_end() const {
         switch (shape.branching) {
         case FORWARD:
@@ -166,7 +166,7 @@ struct Children {
         return sum_of_warp(lead) < 0;
     }
 
-    // Bounds all children, a job each lane. Returns whether to branch at the back.
+    // Bounds all children, one job per lane. Returns whether to branch at the back.
     __device__ u32 bound_all(u32 *bounds, bool *alive, u32 cut) const {
         look_ahead();
         for (u32 slot = 0; slot < SLOTS; ++slot) {

@@ -50,7 +50,7 @@ struct Schedules {
     u64 left;
     // Children with lesser keys are done.
     u32 from;
-    // Whether `ends` are those of a node deeper down.
+    // Whether `ends` belongs to a node further down.
     bool stale;
 
     __device__ Schedules(const Launch &given, u32 explorer, Counts &to, Trail &memory)

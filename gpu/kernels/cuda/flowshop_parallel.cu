@@ -26,7 +26,7 @@ struct Teamwork : Children {
     Trail &trail;
     // Children with lesser keys are done.
     u32 from;
-    // Whether the columns in `ends` are those of a node deeper down.
+    // Whether the columns in `ends` belong to a node further down.
     bool stale;
 
     __device__ Teamwork(const Launch &given, u32 explorer, Counts &to, Trail &memory)
@@ -78,7 +78,7 @@ struct Teamwork : Children {
                 finish();
             // A schedule is completed, not entered.
             from = NONE;
-            // No lane may go back while another still reads.
+            // No lane may go back while another is still reading.
             __syncwarp();
             return;
         }

@@ -1,22 +1,22 @@
-// Giving: inside a launch, explorers that have nodes to spare give some to those that have none.
+// Giving: inside a launch, explorers with spare nodes give some to explorers without nodes.
 #pragma once
 
 #include "pages.cuh"
 
-// An explorer without nodes puts its number into a ring and looks at its mail until nodes come. One that has nodes to
-// spare takes the next number from the ring, copies some of its lowest nodes to that explorer's first page, and says so
+// An explorer without nodes puts its number into a ring and checks its mail until nodes come. One with spare nodes
+// takes the next number from the ring, copies some of its lowest nodes to that explorer's first page, and notifies it
 // by mail. Nobody waits for any particular explorer, nor for one that has not begun: see `may_come`.
 
-// In the mail of an explorer that waits no more.
+// In the mail of an explorer that no longer waits.
 constexpr u32 GONE = ~0u;
-// How often those who wait look while some explorers have yet to begin, and none that has begun has nodes.
+// How often waiting explorers check while some have yet to begin and none that has begun has nodes.
 constexpr u32 PATIENCE = 32;
 
 struct Giver : Pages {
     u32 height;
-    // Whether it gives at all: known to the compiler, for which nothing of this is left where it does not.
+    // Whether it gives at all: known to the compiler, which drops all this code otherwise.
     const bool gives;
-    // Whether it has stopped waiting: then the giver may write its stack at any time, so that it must not.
+    // Whether it has stopped waiting: then the giver may write its stack at any time, so it must not do so itself.
     bool gone;
 
     __device__ Giver(const Launch &launch, u32 words, u32 explorer, bool giving)
@@ -29,12 +29,12 @@ struct Giver : Pages {
     __device__ u32 *slot(u32 ticket) const { return address<u32>(launch.ring) + (ticket & (launch.giving - 1)); }
     __device__ u32 *mail(u32 explorer) const { return address<u32>(launch.ring) + launch.giving + explorer; }
 
-    // What an explorer puts into the ring: how often that has been used before, and its number from 1.
+    // What an explorer puts into the ring: how often that place was used before, and its number from 1.
     __device__ u32 entry(u32 ticket) const { return ticket / launch.giving << 21 | (number + 1); }
 
     __device__ static void less(u32 *count) { atomicAdd(count, ALL_LANES); }
 
-    // Called once by each explorer that takes part. Returns whether it comes too late, as another one has stopped: then
+    // Called once by each explorer that takes part. Returns whether it is too late as another one has stopped: then
     // it must have waited for room, and does not explore.
     __device__ bool sign_on() {
         if (!gives)
@@ -51,7 +51,7 @@ struct Giver : Pages {
         return late != 0;
     }
 
-    // Called by each that stops without having waited in vain: its budget is used up, or there is no room.
+    // Called by each that stops for another reason than lack of nodes: its budget is used up, or there is no room.
     __device__ void sign_off() {
         if (!gives || gone || lane != 0)
             return;
@@ -59,13 +59,13 @@ struct Giver : Pages {
         less(&report()->busy);
     }
 
-    // Whether somebody waits for nodes. All lanes see the same.
+    // Whether some explorer waits for nodes. All lanes see the same.
     __device__ bool somebody_waits() const {
         bool waits = lane == 0 && look(&report()->ring_from) != look(&report()->ring_upto);
         return __ballot_sync(ALL_LANES, waits) != 0;
     }
 
-    // The number, from 1, of the explorer that has waited longest; 0 if there is none, or others are faster. By one lane.
+    // The number, from 1, of the explorer that has waited longest; 0 if there is none, or others took it. By one lane.
     __device__ u32 next_in_ring() const {
         u32 from = look(&report()->ring_from);
         if (from == look(&report()->ring_upto))
@@ -77,7 +77,7 @@ struct Giver : Pages {
         return found & ((1u << 21) - 1);
     }
 
-    // Gives to those who wait, each time half of the nodes or a page, as long as some are left to go on with; it may
+    // Gives to waiting explorers, each time half of the nodes or a page, as long as some are left for itself; it may
     // hold one that is not on the stack.
     __device__ void give(bool holds, u32 step) {
         while (height + holds > 1 && height != 0) {
@@ -90,7 +90,7 @@ struct Giver : Pages {
     }
 
     __device__ void send(u32 receiver, u32 nodes, u32 step) {
-        // Makes visible where the receiver has its first page.
+        // Makes the receiver's first page number visible.
         __threadfence();
         __syncwarp();
         Pages to(launch, words, receiver);
@@ -106,18 +106,18 @@ struct Giver : Pages {
         if (lane != 0)
             return;
         atomicAdd(&report()->given, nodes);
-        // Before the mail, so that nobody thinks that all have run out: this explorer is busy itself.
+        // Before the mail, so that nobody concludes that all have run out: this explorer itself is busy.
         atomicAdd(&report()->busy, 1u);
         if (atomicExch(mail(receiver), step << 8 | nodes) != GONE)
             return;
-        // It finds them in the next launch.
+        // The receiver finds them in the next launch.
         less(&report()->busy);
         less(&report()->idle);
         address<u32>(launch.heights)[receiver] = nodes;
         atomicAdd(&report()->nodes, u64(nodes));
     }
 
-    // Whether nodes may still come. Explorers that have not begun may need the room of those who wait, which therefore
+    // Whether nodes may still come. Explorers yet to begin may need the room of waiting explorers, which therefore
     // wait for them only for a while. By one lane.
     __device__ bool may_come(u32 looks) const {
         bool all_begun = look(&report()->begun) == launch.active;
@@ -126,7 +126,7 @@ struct Giver : Pages {
         return look(&report()->busy) != 0 || (!all_begun && looks < PATIENCE);
     }
 
-    // Waits for nodes once none are left. Returns whether some came: they then bring the steps of their giver, so
+    // Waits for nodes once none are left. Returns whether some came: they then count the steps of their giver, so
     // that the longest chain of gifts ends with the budget.
     __device__ bool gets_more(u32 &step) {
         if (!gives || step >= launch.budget)
@@ -138,7 +138,7 @@ struct Giver : Pages {
             address<u32>(launch.heights)[number] = 0;
             atomicExch(mail(number), 0u);
             less(&report()->busy);
-            // All that must be visible to the one that takes the number from the ring.
+            // Everything must be visible to the explorer that takes the number from the ring.
             __threadfence();
             ticket = atomicAdd(&report()->ring_upto, 1u);
             atomicExch(slot(ticket), entry(ticket));

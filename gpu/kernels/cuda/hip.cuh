@@ -1,8 +1,8 @@
-// What HIP's run-time compiler lacks of CUDA, for AMD GPUs whose waves have 32 lanes.
+// What HIP's run-time compiler lacks compared with CUDA, for AMD GPUs whose waves have 32 lanes.
 #pragma once
 
 #ifdef __HIP__
-// Newer compilers no longer say this; the host has looked before.
+// Newer compilers no longer define this; the host has checked before.
 #if defined(__AMDGCN_WAVEFRONT_SIZE) && __AMDGCN_WAVEFRONT_SIZE != 32
 #error "expected a GPU with waves of 32 lanes"
 #endif
@@ -19,7 +19,7 @@
 #define __vmaxu2(a, b) greater_halves(a, b)
 #define __viaddmax_u16x2(a, b, c) sum_or_greater_halves(a, b, c)
 
-// A wave runs in step: what must not happen is that the compiler moves memory accesses across.
+// A wave runs in step, so only the compiler must be kept from moving memory accesses across.
 __device__ inline void sync_wave() {
     __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");
     __builtin_amdgcn_wave_barrier();
@@ -34,7 +34,7 @@ __device__ inline unsigned sum_or_greater_halves(unsigned a, unsigned b, unsigne
     return greater_halves(((a >> 16) + (b >> 16)) << 16 | ((a + b) & 0xffff), c);
 }
 
-// Older versions have it for integers without a sign only.
+// Older versions have it for unsigned integers only.
 __device__ inline long long atomic_min(long long *place, long long value) {
     unsigned long long *word = reinterpret_cast<unsigned long long *>(place);
     unsigned long long seen = *const_cast<volatile unsigned long long *>(word);

@@ -5,7 +5,7 @@
 #include "victims.cuh"
 
 // An interval's height is the upper half of its number of leaves as a double: heights are in the order of lengths, to
-// 20 binary digits, and only that of no leaves is 0. The host sees to it that `launch.least` is at least the height of
+// 20 binary digits, and only that of no leaves is 0. The host ensures that `launch.least` is at least the height of
 // a single leaf, which cannot be divided.
 
 // No child.
@@ -14,7 +14,7 @@ constexpr u32 NONE = ~0u;
 // This thread's index in the grid.
 __device__ inline u32 thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// What another warp may change meanwhile, as the first thread of an explorer's team sees it.
+// What another warp may change meanwhile, as seen by the first thread of an explorer's team.
 template <u32 TEAM> __device__ inline u32 look_as_one(const u32 *at) {
     if constexpr (TEAM == 1) {
         return look(at);
@@ -135,7 +135,7 @@ template <class Problem> struct Walk {
         problem.enter();
     }
 
-    // Returns to the first leaf. A node belongs to the interval that has its first leaf: only that is counted here.
+    // Returns to the first leaf. A node belongs to the interval that has its first leaf: only those are counted here.
     __device__ void rebuild() {
         u32 length = own.begin_length();
         problem.branch(length == 0);
@@ -156,7 +156,7 @@ template <class Problem> struct Walk {
         return rank > last || (rank == last && depth + 1 >= end_length);
     }
 
-    // Whether enough explorers are idle for this one to stop. The first look comes after some steps, so that every
+    // Whether enough explorers are idle for this one to stop. The first check comes after some steps, so that every
     // launch makes progress.
     __device__ bool called_off() {
         if (steps - looked < LOOK_EVERY - 1)
@@ -173,7 +173,7 @@ template <class Problem> struct Walk {
             own.begin(i) = i < depth ? path[i] : i == depth ? (unsigned char)rank : 0;
     }
 
-    // Explores until the launch is over or the interval. Returns whether anything is left.
+    // Explores until the launch or the interval is over. Returns whether anything is left.
     __device__ bool run() {
         rebuild();
         bool over = false;
@@ -209,7 +209,7 @@ template <class Problem> __device__ void explore_intervals(const Launch &launch)
     bool has = number < launch.explorers && address<u32>(launch.heights)[number] != 0;
     Counts counts;
     if (has && number < launch.active) {
-        // Outside of `walk`, which then stays in registers.
+        // Outside of `walk`, which can then stay in registers.
         unsigned char ranks[Problem::ROOM];
         typename Problem::Trail trail;
         Walk<Problem> walk(launch, number, counts, ranks, trail);
@@ -253,13 +253,13 @@ __device__ inline void take_interval(const Launch &launch, u32 places, u32 thief
     Interval to = {launch, thief, places}, from = {launch, victim, places};
     to.take_half(from);
     u32 left = from.height(), taken = to.height();
-    // What was written must be visible before either height announces it.
+    // The writes must be visible before either height announces them.
     __threadfence();
     atomicExch(address<u32>(launch.heights) + victim, left);
     atomicExch(address<u32>(launch.heights) + thief, taken);
 }
 
-// Takes from the first of these explorers that gives: as `take_in_window`, by one thread.
+// Takes from the first of these explorers that gives: like `take_in_window`, by one thread.
 __device__ inline void take_along(const Launch &launch, u32 places, u32 thief, u64 start, u32 width, bool back) {
     for (u32 i = 0; i < width; ++i) {
         u32 place = u32((start + i) % launch.explorers);

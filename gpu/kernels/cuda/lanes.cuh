@@ -23,7 +23,7 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch, 
     do {
         for (; step < launch.budget && !own.called_off(step); ++step) {
             if (own.height != 0 && own.asked(step)) {
-                // Nodes in registers would only be in the way.
+                // Nodes in registers go back onto the stack first.
                 if (holds)
                     Problem::store(node, own.node(own.height + rank_in(holders, own.lane)));
                 own.height += u32(__popc(holders));
@@ -51,13 +51,13 @@ template <class Problem> __device__ void explore_in_lanes(const Launch &launch, 
             bool left = false;
             if (holds && rank_in(holders, own.lane) < room)
                 holds = problem.step(node, rest, left, own.counts);
-            // A lane whose child is dead goes on with the rest, which never leaves its registers.
+            // A lane whose child is dead continues with the rest, which never leaves its registers.
             if (left && !holds) {
                 node = rest;
                 holds = true;
                 left = false;
             }
-            // No lane may write while another still reads.
+            // No lane may write while another is still reading.
             __syncwarp();
             u32 pushing = __ballot_sync(ALL_LANES, left);
             if (left)

@@ -1,4 +1,4 @@
-// The launch record, and the basics that all kernels share.
+// The launch record, and the basics shared by all kernels.
 #pragma once
 
 #include "hip.cuh"
@@ -81,7 +81,7 @@ struct Move {
 #define SHARED(Type, name, n) Type *name = emulated::shared<Type, n>(__LINE__)
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(128)
-// An entry point of which this many blocks must fit on a multiprocessor.
+// An entry point; this many of its blocks must fit on a multiprocessor.
 #define DENSE_ENTRY(blocks) extern "C" __global__ void __launch_bounds__(128, blocks)
 // Nodes of four words are loaded and stored at once.
 #define WIDE __align__(16)
@@ -126,7 +126,7 @@ template <class T> __device__ __forceinline__ T look(const T *at) {
 __device__ __forceinline__ u32 lesser(u32 a, u32 b) { return a < b ? a : b; }
 __device__ __forceinline__ u32 greater(u32 a, u32 b) { return a > b ? a : b; }
 
-// How many lanes of the mask come before this one.
+// How many lanes of the mask precede this one.
 __device__ __forceinline__ u32 rank_in(u32 mask, u32 lane) {
     return u32(__popc(mask & ((1u << lane) - 1)));
 }

@@ -1,7 +1,7 @@
-// Sparse times dense: rows of the product, a thread for each number of them.
+// Sparse times dense: rows of the product, a thread for each of their numbers.
 #include "serve.cuh"
 
-// A range of a loop comes as the only parent of a batch; its children are the words of the results.
+// A range of a loop is the only parent of a batch; its children are the words of the results.
 struct Rows {
     u32 first;
     u32 count;
@@ -23,7 +23,7 @@ struct Shape {
         entries = VALUE(launch, 3);
     }
 
-    // Where the tables have what: all rows' starts, all columns, all values, the dense matrix.
+    // Layout of the tables: all rows' starts, all columns, all values, the dense matrix.
     __device__ u32 columns() const { return rows + 1; }
     __device__ u32 values() const { return (columns() + entries + 1) & ~1u; }
     __device__ u64 dense() const { return values() + u64(entries) * (1 + wide) + (wide ? 0 : entries & 1); }

@@ -1,16 +1,16 @@
-// A flow on a lattice (D3Q19), in place. A slab stays on the device from launch to launch, in the tables, as a thread of
-// the CPU holds it; launches put the neighbours' planes into it, do a step, and get planes out of it.
+// A flow on a lattice (D3Q19), in place. A slab stays in the device's tables from launch to launch, as a CPU thread
+// would hold it; launches put the neighbours' planes into it, do a step, and read planes from it.
 #include "bounding.cuh"
 #include "exact.cuh"
 
-// An order comes as the only parent of a batch; its children are the words of the results. Planes count from the first
-// one held, and ranges are from the first to before the last.
+// An order is the only parent of a batch; its children are the words of the results. Planes count from the first
+// one held, and ranges are half-open.
 struct Order {
     // 0: the planes that follow this record go to the ranges. 1: a step of the first range. 2: the ranges are results.
     u32 what;
     u32 first[2];
     u32 second[2];
-    // Whether the step is an odd one: populations come from neighbours.
+    // Whether the step is odd: populations come from neighbours.
     u32 odd;
 };
 
@@ -21,7 +21,7 @@ constexpr u32 NUMBERS = 32;
 
 // Two bits for each direction: its component along an axis, and 1.
 constexpr u64 ALONG_X = 0x1548889549ull, ALONG_Y = 0x895609495ull, ALONG_Z = 0x20a0954955ull;
-// Three bits for each direction: how far away its mirror image stands in the list, and 3.
+// Three bits for each direction: the distance of its mirror image in the list, plus 3.
 constexpr u64 MIRRORED_Y = 0x14cdb64dada8dbull, MIRRORED_Z = 0x4da4dadb6a36dbull;
 
 template <u32 axis> __device__ __forceinline__ int along(u32 k) {
@@ -36,12 +36,12 @@ struct Slab {
     u32 planes;
     u32 rows;
     u32 groups;
-    // Whether fluid comes back at the other end of y; enters and leaves at the ends of x; and whether a product and a
-    // sum are rounded once.
+    // Whether fluid re-enters at the other end of y; enters and leaves at the ends of x; and whether a product and a
+    // sum are fused, that is, rounded once.
     bool wraps;
     bool streams;
     bool fused;
-    // How much is kept, the push, what both of a pair, its square and its difference take, and the inflow.
+    // What is kept, the push, the factors of a pair, of its square and of its difference, and the inflow.
     const float *numbers;
     const u32 *solid;
     float *state;
@@ -157,7 +157,7 @@ __device__ __forceinline__ void leave(const Slab &slab, float *g) {
 
 template <bool odd> __device__ inline void step(const Slab &slab, const Cell &cell) {
     u32 cells = (cell.plane * slab.rows + cell.row) * slab.groups + cell.group;
-    // In a solid cell what arrives stays, for the neighbour that sent it.
+    // In a solid cell, what arrives stays for the neighbour that sent it.
     if (__ldg(&slab.solid[cells]) >> cell.lane & 1)
         return;
     float g[Q];

@@ -1,8 +1,8 @@
-// Rays through tetrahedra: a thread marches along each. Step by step the same as on a CPU, and rounded alike.
+// Rays through tetrahedra: a thread marches along each, in the same steps and with the same rounding as on a CPU.
 #include "exact.cuh"
 #include "serve.cuh"
 
-// A range of a loop comes as the only parent of a batch; its children are the words of the results.
+// A range of a loop is the only parent of a batch; its children are the words of the results.
 struct Tiles {
     u32 first;
     u32 count;
@@ -11,11 +11,11 @@ struct Tiles {
 // Pixels of a tile, and along its edges.
 constexpr u32 PIXELS = 256;
 constexpr u32 EDGE = 16;
-// Words that each warp tells of its rays.
+// Words of statistics that each warp reports about its rays.
 constexpr u32 TOLD = 3;
-// What lies outside of the mesh.
+// What lies outside the mesh.
 constexpr u32 NONE = 0xffffffffu;
-// The numbers of `shade.rs`.
+// The constants of `shade.rs`.
 constexpr float MINUS_LOG2_E = -1.44269504088896341f;
 constexpr float LEAST_POWER = -120.0f;
 constexpr float ROUND = 12582912.0f;
@@ -29,7 +29,7 @@ struct Tetrahedron {
     float value[4];
     u32 next[4];
     u32 entries;
-    // Those of the transfer function that it touches, from the first to before the last.
+    // The pieces of the transfer function that it touches, as a half-open range.
     u32 pieces[2];
     u32 unused;
 };
@@ -54,7 +54,7 @@ struct Scene {
     float least;
     const Tetrahedron *tets;
     const Piece *pieces;
-    // How many entries come before those of each pixel, tile by tile.
+    // The number of entries before those of each pixel, tile by tile.
     const u32 *starts;
     const Entry *entries;
 
@@ -76,7 +76,7 @@ struct Ray {
     float x;
     float y;
     float colour[3];
-    // The part of the light behind that comes through.
+    // The fraction of the light behind that comes through.
     float through;
     u64 segments;
     u32 lost;
@@ -135,7 +135,7 @@ __device__ inline void segment(Ray &ray, const Piece *pieces, u32 count, float f
     }
 }
 
-// Follows a ray from each of its entries, nearest first, until it leaves the mesh for good or sees nothing more.
+// Follows a ray from each of its entries, nearest first, until it leaves the mesh for good or light no longer matters.
 __device__ inline void march(const Scene &scene, const Entry *entry, const Entry *last, Ray &ray) {
     float from = scene.near;
     for (; entry < last; ++entry) {
@@ -156,7 +156,7 @@ __device__ inline void march(const Scene &scene, const Entry *entry, const Entry
                     tet = at.next[slot];
                 }
             }
-            // A wall along the ray may be all that a flat tetrahedron ends with: its depth is no place.
+            // A flat tetrahedron may end only at a wall along the ray, whose depth is meaningless.
             if (to > from && to < 1e15f) {
                 float value = plus(times(at.value[0], ray.x), line(at.value[1], ray.y, at.value[3]));
                 float start = line(at.value[2], from, value), end = line(at.value[2], to, value);

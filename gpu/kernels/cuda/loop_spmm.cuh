@@ -1,10 +1,10 @@
-// Sparse × sparse, what both passes share. A warp takes a row of the product and goes through its columns window by
+// Sparse × sparse, shared by both passes. A warp takes a row of the product and goes through its columns window by
 // window, so that any row fits: a window begins at the least column that is left.
 #pragma once
 
 #include "serve.cuh"
 
-// A range of a loop comes as the only parent of a batch; its children are the words of the results.
+// A range of a loop is the only parent of a batch; its children are the words of the results.
 struct Rows {
     u32 first;
     u32 count;
@@ -39,7 +39,7 @@ __device__ inline u32 least_of_warp(u32 value) {
     return value;
 }
 
-// The first of these places whose column is this or a later one; the end if none is.
+// The first of these places with this column or a later one; the end if there is none.
 __device__ inline u32 reach(const u32 *columns, u32 from, u32 until, u32 column) {
     while (from < until) {
         u32 middle = from + (until - from) / 2;

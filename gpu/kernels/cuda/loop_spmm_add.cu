@@ -1,9 +1,9 @@
 // Sparse × sparse, second pass: the columns and the values of the product's rows. Entries of a row of the first matrix
-// come one after the other, so that what adds up in a column does so in the order of a CPU.
+// are processed one after the other, so that each column is added up in the same order as on a CPU.
 #include "exact.cuh"
 #include "loop_spmm.cuh"
 
-// Columns of a window, a sum each.
+// Columns of a window, each with a sum.
 constexpr u32 WINDOW = 1024;
 
 template <class Number> struct Product {
@@ -28,7 +28,7 @@ template <class Number> struct Product {
         values = columns + (__ldg(&starts[rows.first + rows.count]) - __ldg(&starts[rows.first]));
     }
 
-    // Adds what entries of the first matrix bring to the window, one each lane. The first column beyond.
+    // Adds to the window what entries of the first matrix contribute, one per lane. Returns the first column beyond.
     __device__ u32 add(u32 at, u32 until, u32 begin) {
         u32 lane = threadIdx.x % LANES, low = 0, high = 0, beyond = NONE;
         Number value = 0;
@@ -63,7 +63,7 @@ template <class Number> struct Product {
             values[u64(at) * (sizeof(Number) / 4) + i] = is.words[i];
     }
 
-    // Takes the window's columns and sums out, in order. How many there are.
+    // Extracts the window's columns and sums in order. Returns their number.
     __device__ u32 take(u32 begin, u32 to) {
         u32 lane = threadIdx.x % LANES, taken = 0;
         for (u32 off = lane; off < WINDOW; off += LANES) {

@@ -1,11 +1,11 @@
-// Sparse × sparse, first pass: how long each row of the product is. A lane marks what one entry of the row brings.
+// Sparse × sparse, first pass: the length of each row of the product. A lane marks what one entry of the row adds.
 #include "loop_spmm.cuh"
 
-// Columns of a window, a bit each, and words of them.
+// Columns of a window, one bit each, and their words.
 constexpr u32 WINDOW = 8192;
 constexpr u32 WORDS = WINDOW / 32;
 
-// Marks the columns of a row of the second matrix that lie in the window. The first column beyond.
+// Marks the columns of a row of the second matrix that lie in the window. Returns the first column beyond.
 __device__ inline u32 mark(const Factors &of, u32 row, u32 begin, u32 *marks) {
     u32 until = __ldg(&of.b_starts[row + 1]), word = 0, bits = 0, beyond = NONE;
     for (u32 at = reach(of.b_columns, __ldg(&of.b_starts[row]), until, begin); at < until; ++at) {
@@ -14,7 +14,7 @@ __device__ inline u32 mark(const Factors &of, u32 row, u32 begin, u32 *marks) {
             beyond = column;
             break;
         }
-        // Columns ascend: those of a word come together.
+        // Columns ascend, so those of a word come together.
         if (off / 32 != word) {
             if (bits != 0)
                 atomicOr(&marks[word], bits);

@@ -1,4 +1,4 @@
-// Moves: nodes that come from the host, and nodes that go there.
+// Moves nodes from the host to the stacks, and from the stacks to the host.
 #pragma once
 
 #include "explorer.cuh"

@@ -37,7 +37,7 @@ struct Pages {
         return address<u32>(launch.pages)[u64(page(i / size)) * size + i % size];
     }
 
-    // The number of a free page. Those never used come first, in order; no list has them.
+    // The number of a free page. Pages never used come first, in order; no list has them.
     __device__ u32 free_page(u32 ticket) const {
         u32 page = launch.free_room / 2 - launch.unused + ticket;
         if (ticket >= launch.unused)
@@ -67,8 +67,8 @@ struct Pages {
         return true;
     }
 
-    // Gives back the pages beyond those for this many nodes and a spare one, then saves the stack.
-    // The pages given back are free from the next launch on.
+    // Returns the pages beyond those for this many nodes and a spare one, then saves the stack.
+    // The returned pages are free from the next launch on.
     __device__ void release_and_save(u32 nodes) {
         u32 keep = (nodes + PAGE - 1) / PAGE + 1;
         if (owned > keep) {

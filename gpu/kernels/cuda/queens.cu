@@ -1,4 +1,4 @@
-// N-queens: a board in each lane, a queen placed on each at every step.
+// N-queens: a board in each lane, with a queen placed on each at every step.
 #include "balance.cuh"
 #include "explorer.cuh"
 
@@ -82,8 +82,8 @@ struct Queens {
         return lives;
     }
 
-    // The board as a dive needs it, with the squares that are taken in the place of those that are
-    // free. Columns beyond its edge count as taken, so nothing need be masked.
+    // The board as a dive needs it: with the squares that are taken in place of those that are
+    // free. Columns beyond its edge count as taken, so no mask is needed.
     __device__ Board wide(const Board &board) const {
         return {board.columns | ~full, board.left, board.right, ~(board.free & ~FRESH)};
     }
@@ -117,7 +117,7 @@ struct Lane {
         u32 dead_and_whole = 0, left = steps, above = high - low;
         Board now = queens.wide(board), *top = &frame(high);
         bool done;
-        // No branch inside: lanes whose boards die do so with those whose boards live on.
+        // No branch inside: lanes whose boards die stay in step with those whose boards live on.
         do {
             u32 next = now.free + 1, bit = next & ~now.free;
             now.free |= next;
@@ -164,7 +164,7 @@ struct Warp {
     __device__ Warp(const Launch &launch, Board *shared, bool giving)
         : queens(launch), own(launch, WORDS, giving), mine(shared), refused(false) {}
 
-    // Lanes without a board take one from the stack. Returns whether any lane has one then.
+    // Lanes without a board take one from the stack. Returns whether any lane then has one.
     __device__ bool take_up() {
         u32 free = ~__ballot_sync(ALL_LANES, mine.holds), rank = rank_in(free, own.lane);
         u32 taken = lesser(u32(__popc(free)), own.height);
@@ -173,7 +173,7 @@ struct Warp {
             mine.holds = true;
         }
         own.height -= taken;
-        // No lane may write while another still reads.
+        // No lane may write while another is still reading.
         __syncwarp();
         return __ballot_sync(ALL_LANES, mine.holds) != 0;
     }

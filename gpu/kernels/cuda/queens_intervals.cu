@@ -1,4 +1,4 @@
-// Queens with intervals: a thread fills row after row, and remembers only the column of each queen.
+// Queens with intervals: a thread fills row after row, and stores only the column of each queen.
 #include "intervals.cuh"
 
 #ifdef SIZE_0
@@ -20,7 +20,7 @@ struct Queens {
     u32 n;
     u32 row;
     u32 columns;
-    // Diagonals move out of the board by one square in each row, but none is forgotten: they can move back.
+    // Diagonals leave the board by one square in each row, but none is lost: they can move back.
     u64 left;
     u64 right;
     u32 open;

@@ -1,14 +1,14 @@
 // A kernel that is launched once: its warps wait for batches that the host announces in page-locked memory, share each
-// of them out by tickets, and tell the host when a batch is done. Only the first warp, which is there before all others,
-// looks into the host's memory, which is far away, and copies what is new to where the others look. These wait for
-// nobody else, so that it does not matter how many of them are there at once.
+// of them by tickets, and notify the host when a batch is done. Only the first warp, which starts before all others,
+// reads the host's memory, which is far away, and copies what is new to where the others look. These wait for
+// no other warp, so it does not matter how many of them run at once.
 #pragma once
 
 #include "bounding.cuh"
 
 // Batches that can be announced at once.
 constexpr u32 RING = 128;
-// Words of the only parent of a batch, at most.
+// The maximum number of words of a batch's only parent.
 constexpr u32 ORDER = 8;
 
 // The next three match the host's structures field by field.
@@ -23,14 +23,14 @@ struct Serving {
 };
 
 struct Mail {
-    // Counted from 1; written last. Before the rest is written, it is the number before.
+    // Counted from 1; written last. While the rest is written, it is the previous number.
     u32 number;
-    // The first ticket of the batch, and how many there are. Each stands for as many threads as a block has.
+    // The first ticket of the batch, and the number of tickets. Each stands for as many threads as a block has.
     u32 first;
     u32 tickets;
     u32 children;
     u32 bounds[2];
-    // The number of the last batch in this place that is done; only in the host's memory.
+    // The number of the last finished batch in this place; only in the host's memory.
     u32 done;
     u32 unused;
     u32 order[ORDER];
@@ -43,27 +43,27 @@ struct Post {
     Mail ring[RING];
 };
 
-// Reads what another may write meanwhile, the host too, before anything that is read later.
+// Reads what others, including the host, may write meanwhile, before anything that is read later.
 __device__ inline u32 hear(const u32 *at) {
     u32 seen = look(at);
     __threadfence_system();
     return seen;
 }
 
-// Writes for others, the host too, after everything that was written before.
+// Writes for others, including the host, after everything that was written before.
 __device__ inline void tell(u32 *at, u32 word) {
     __threadfence_system();
     *const_cast<volatile u32 *>(at) = word;
 }
 
-// Passes on what the host announces, until it stops. By one lane.
+// Forwards the host's announcements until it stops. By one lane.
 __device__ inline void pass_on(const Post *from, Post *to) {
     for (u32 number = 1;; ++number) {
         // The host leaves an announcement alone until its batch is done.
         const Mail *mail = &from->ring[number % RING];
         while (hear(&mail->number) != number) {
             if (hear(&from->stop)) {
-                // What was announced before is seen by now.
+                // By now, everything announced before has been seen.
                 if (hear(&mail->number) == number)
                     continue;
                 return tell(&to->stop, 1);
@@ -71,7 +71,7 @@ __device__ inline void pass_on(const Post *from, Post *to) {
             __nanosleep(500);
         }
         Mail *copy = &to->ring[number % RING];
-        // A reader that looks while this is being written finds a number that belongs to another place.
+        // Invalidates the place: a warp that reads meanwhile finds a number that belongs to another place.
         tell(&copy->number, number - 1);
         tell(&copy->first, hear(&mail->first));
         tell(&copy->tickets, hear(&mail->tickets));
@@ -84,7 +84,7 @@ __device__ inline void pass_on(const Post *from, Post *to) {
     }
 }
 
-// Finds the batch that a ticket belongs to, from this number on. Returns whether there will be one.
+// Finds the batch of a ticket, starting at this number. Returns whether there will be one.
 __device__ inline bool batch_of(const Post *post, u32 ticket, u32 &number) {
     while (true) {
         const Mail *mail = &post->ring[number % RING];
@@ -104,7 +104,7 @@ __device__ inline bool batch_of(const Post *post, u32 ticket, u32 &number) {
     }
 }
 
-// Serves batches until none will come. `part` does what a thread of a launch would do, given its number.
+// Serves batches until no more will come. `part` does what a thread of a launch would do, given its number.
 template <void part(const Bounding &, u32)> __device__ inline void serve_all(const Serving &serving) {
     if (blockIdx.x == 0 && threadIdx.x < LANES) {
         if (threadIdx.x == 0)
@@ -127,7 +127,7 @@ template <void part(const Bounding &, u32)> __device__ inline void serve_all(con
         if (at == RING)
             return;
         ticket = __shfl_sync(ALL_LANES, ticket, 0);
-        // What stands there belongs to this batch as long as this ticket is not done.
+        // This place holds this batch as long as this ticket is not done.
         const Mail *mail = &address<Post>(serving.copy)->ring[at];
         u32 order[ORDER];
         for (u32 i = 0; i < ORDER; ++i)
@@ -141,7 +141,7 @@ template <void part(const Bounding &, u32)> __device__ inline void serve_all(con
             part(batch, thread);
             __syncwarp();
         }
-        // The warp that does the last ticket tells the host, which may then read all results.
+        // The warp that finishes the last ticket notifies the host, which may then read all results.
         __threadfence_system();
         __syncwarp();
         if (threadIdx.x % LANES == 0) {

@@ -1,4 +1,4 @@
-// Who may take from whom: rules for any work.
+// Rules for who may take from whom, for any kind of work.
 #pragma once
 
 #include "launch.cuh"

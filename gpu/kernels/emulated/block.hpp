@@ -50,15 +50,15 @@ class Block {
     void begin(u32 number, Body body, const void *argument, u64 seed);
     // Gives a thread its turn. Returns false if none can continue.
     bool turn_one();
-    // Why threads cannot finish; empty if all have.
+    // Why threads cannot finish; empty if all have finished.
     std::string fault() const;
 
-    // The rest is called by the thread whose turn it is.
+    // The thread whose turn it is calls the rest.
     static Block *current();
     u32 thread() const { return turn->index; }
     u32 number() const { return block_number; }
     u32 size() const { return u32(threads.size()); }
-    // The block's array that is declared in this line of a kernel.
+    // The block's array declared in this line of a kernel.
     void *shared(int line, std::size_t bytes);
     // Lets other threads run first.
     void yield();

@@ -1,5 +1,5 @@
-// A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver beside it, which
-// knows the kernel by a word.
+// A stand-in for NVRTC that compiles nothing: its output satisfies the stand-in driver beside it, which recognises the
+// kernel by a word.
 //
 // PLEACH_COMPILER selects its behaviour: broken; newer than the driver, which accepts nothing but its
 // text under an older version number; another, whose output the driver rejects; or slow, which takes an hour.
@@ -78,7 +78,7 @@ Result nvrtcGetPTX(void *program, char *to) {
     return 0;
 }
 
-// Machine code: a mark that text does not begin with, then the text.
+// Machine code: a mark that text never begins with, then the text.
 Result nvrtcGetCUBINSize(void *program, size_t *bytes) {
     *bytes = text(program).size() + 4;
     return 0;

@@ -73,10 +73,10 @@ template <class T> T __shfl_xor_sync(unsigned mask, T value, unsigned other, PLE
 }
 
 inline void __threadfence() {}
-// The host may look at memory while a kernel runs that it feeds.
+// The host may read memory while a kernel that it feeds is running.
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// Lets the host's other threads run, now and then.
+// Sometimes lets the host's other threads run.
 inline void __nanosleep(unsigned) {
     static thread_local unsigned times = 0;
     if (++times % 64 == 0)
@@ -136,7 +136,7 @@ struct uint2 {
     unsigned x, y;
 };
 
-// Four bytes chosen from the eight of two words by the digits of a number.
+// Four bytes selected from the eight of two words by the digits of a number.
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
     unsigned chosen = 0;
     for (unsigned i = 0; i < 4; ++i) {

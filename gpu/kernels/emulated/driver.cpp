@@ -1,5 +1,4 @@
-// A stand-in for the CUDA driver whose GPUs are the emulated device: tests the code that drives
-// GPUs without one.
+// A stand-in for the CUDA driver whose GPUs are the emulated device: tests the code that drives GPUs without one.
 //
 // Only the functions that are called exist. PLEACH_DRIVER sets its behaviour, separated by commas:
 // kernel=NAME (takes code for this one; none refuses all), gpus=2, version=12080, memory=BYTES,
@@ -28,9 +27,9 @@ typedef void Launcher(u32, const void *, u32, u32, u64, char *, size_t);
 constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, STUB_LIBRARY = 34, INVALID_DEVICE = 101,
                  INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, LAUNCH_FAILED = 719;
 
-// Entry points of a kernel, at most.
+// The maximum number of entry points of a kernel.
 constexpr u64 ENTRIES = 5;
-// As large as the record of kernels that explore, of those that bound, and of those that are launched once.
+// As large as the records of kernels that explore, that bound, and that are launched once.
 constexpr size_t LAUNCH_BYTES = 11 * 8 + 26 * 4, BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 4 * 8 + 10 * 4;
 
 extern "C" {
@@ -59,7 +58,7 @@ bool is(const std::string &choice) {
     return words && (std::string(",") + words + ",").find("," + choice + ",") != std::string::npos;
 }
 
-// The kernels, and a word that the code of each contains, but that of none after it.
+// The kernels, each with a word that its code contains and that of no later kernel does.
 const struct {
     const char *name, *word;
     Launcher *run;
@@ -78,7 +77,7 @@ const struct {
                {"loop_spmm_count", "all_marks", pleach_emulated_loop_spmm_count},
                {"loop_csrmm", ".entry serve(", pleach_emulated_loop_csrmm}};
 
-// Whether a kernel takes batches, and does not explore.
+// Whether a kernel takes batches and does not explore.
 bool is_bounding(u64 kernel) {
     return std::strstr(KERNELS[kernel].name, "_bounds") || std::strstr(KERNELS[kernel].name, "loop_");
 }
@@ -92,8 +91,8 @@ streams::Queues queues;
 std::map<u64, size_t> pinned;
 thread_local void *current = nullptr;
 
-// Every call takes its turn; nothing works without a context, or once the device is lost, and
-// whatever waits for a launch that hangs never returns.
+// Calls take turns. Nothing works without a context, or once the device is lost, and whatever waits for a hung launch
+// never returns.
 template <class Act> Result call(Act act) {
     std::lock_guard<std::recursive_mutex> turn(one_at_a_time);
     while (hung)
@@ -104,7 +103,7 @@ template <class Act> Result bound(Act act) {
     return call([&] { return current ? act() : INVALID_CONTEXT; });
 }
 
-// Whether this many bytes lie there, within one array.
+// Whether there are this many bytes there, within one array.
 bool lies(u64 at, size_t bytes) {
     auto array = memory.upper_bound(at);
     if (array == memory.begin())
@@ -185,7 +184,7 @@ Result cuMemGetInfo_v2(size_t *free, size_t *total) {
     });
 }
 
-// Fills memory with a pattern, so that reading before writing shows.
+// Fills memory with a pattern, so that a read before a write shows.
 Result cuMemAlloc_v2(u64 *address, size_t bytes) {
     return bound([&] {
         if (bytes == 0)
@@ -289,7 +288,7 @@ Result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, void *,
     return SUCCESS;
 }
 
-// Counts a launch. Whether something is to be wrong with it, which happens then; `result` is what it returns.
+// Counts a launch. Returns whether something should go wrong with it, which happens then; `result` is what it returns.
 static bool goes_wrong(const char *kernel, Result &result) {
     bool counts = !has("faulty") || is(std::string("faulty=") + kernel);
     auto fault = [&](const char *key) { return counts && launches == told(key, 0); };
@@ -302,7 +301,7 @@ static bool goes_wrong(const char *kernel, Result &result) {
     return hung || lost;
 }
 
-// Launches a kernel that is fed while it runs, on a thread of its own. Its stream goes on when it has ended.
+// Launches a kernel that is fed while it runs, on its own thread. Its stream continues when it has ended.
 static Result serve(u64 kernel, u32 threads, const std::string &record, u64 stream) {
     Result result = SUCCESS;
     if (goes_wrong(KERNELS[kernel].name, result))
@@ -321,7 +320,7 @@ static Result serve(u64 kernel, u32 threads, const std::string &record, u64 stre
     return SUCCESS;
 }
 
-// Runs a kernel, or does what is wrong with this launch.
+// Runs a kernel, or does what should go wrong with this launch.
 static Result run(void *function, u32 blocks, u32 threads, const void *record) {
     if (hung)
         return streams::GOES_ON;
@@ -344,13 +343,13 @@ static Result run(void *function, u32 blocks, u32 threads, const void *record) {
     return lost ? LAUNCH_FAILED : SUCCESS;
 }
 
-// A stream's number; that of the default stream of the context if it is no other.
+// A stream's number; if none is given, that of the context's default stream.
 static u64 number_of(void *stream) { return stream ? u64(stream) : queues.of_context(current); }
 
 // A launch waits for its turn.
 Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u32, u32, void *stream,
                       void **parameters, void **) {
-    // What is launched after a launch that hangs waits in the driver's queue.
+    // Whatever is launched after a hung launch waits in the driver's queue.
     if (hung)
         return SUCCESS;
     u64 number = u64(function) - 1;
@@ -365,7 +364,7 @@ Result cuLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u3
     });
 }
 
-// Asking lets something happen, on any stream.
+// Each query lets something happen, on any stream.
 Result cuStreamQuery(void *stream) {
     if (hung)
         return NOT_READY;
@@ -424,7 +423,7 @@ Result cuMemFreeHost(void *memory) {
     return call([&] { return pinned.erase(u64(memory)) ? std::free(memory), SUCCESS : INVALID_VALUE; });
 }
 
-// Whether this is part of page-locked memory, which copies need that happen later.
+// Whether this is part of page-locked memory, which deferred copies require.
 static bool is_pinned(const void *at, size_t bytes) {
     auto array = pinned.upper_bound(u64(at));
     return array != pinned.begin() && (--array, u64(at) + bytes <= array->first + array->second);

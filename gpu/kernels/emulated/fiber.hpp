@@ -1,4 +1,4 @@
-// Fiber: a stack of its own, and the switch between it and its scheduler.
+// Fiber: a thread's own stack, and the switch between it and its scheduler.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace emulated {
 
-// Device code nests few calls; pages that are never touched cost no memory.
+// Device code nests few calls; untouched pages cost no memory.
 constexpr std::size_t STACK_BYTES = 64 * 1024;
 
 #if defined(__x86_64__)

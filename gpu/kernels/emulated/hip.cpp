@@ -1,7 +1,7 @@
 // A stand-in for HIP's run-time library whose GPUs are the emulated device: the stand-in for the CUDA driver under
 // other names.
 //
-// PLEACH_DRIVER sets its behaviour as it does there. Beside that: wave=64, lanes of a wave; record=FILE, to which each
+// PLEACH_DRIVER sets its behaviour as it does there. In addition: wave=64, lanes of a wave; record=FILE, to which each
 // launch writes its kernel, entry point, blocks and threads, and the record that it takes.
 #include "driver.cpp"
 
@@ -32,7 +32,7 @@ void note(void *function, u32 blocks, u32 threads, const void *record, bool boun
         return;
     const char *entry = bounds ? "bound" : names[number % ENTRIES];
     std::fprintf(to, "%s %s %u %u", KERNELS[number / ENTRIES].name, entry, blocks, threads);
-    // The last constants of the instance, which come last in both records.
+    // The instance's last constants, which come last in both records.
     const u32 *sizes = static_cast<const u32 *>(record) + (bounds ? BOUNDING_BYTES : 11 * 8 + 25 * 4) / 4 - 10;
     for (u32 i = 0; i < 10; ++i)
         std::fprintf(to, " %u", sizes[i]);
@@ -115,7 +115,7 @@ Result hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *fun
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, bytes, 0);
 }
 
-// No launch is on the default stream.
+// No launch uses the default stream.
 Result hipModuleLaunchKernel(void *function, u32 blocks, u32, u32, u32 threads, u32, u32, u32 shared, void *stream,
                              void **parameters, void **) {
     if (!stream || shared)

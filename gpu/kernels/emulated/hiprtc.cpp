@@ -1,4 +1,4 @@
-// A stand-in for HIP's run-time compiler: that for NVRTC under other names. Code is a mark, then the text that the
+// A stand-in for HIP's run-time compiler: the one for NVRTC under other names. Code is a mark, then the text that the
 // stand-in driver takes.
 #include "compiler.cpp"
 
@@ -11,7 +11,7 @@ Result hiprtcCreateProgram(void **program, const char *source, const char *name,
 }
 
 Result hiprtcCompileProgram(void *program, int options, const char *const *words) {
-    // The GPU at hand is not named.
+    // The current GPU is not named.
     const char *more[] = {words[0], "--gpu-architecture=sm_90"};
     bool standard = false;
     for (int i = 0; i < options; ++i)

@@ -1,4 +1,4 @@
-// One kernel for the CPU: its source, between what CUDA provides and an entry point for the host.
+// Compiles one kernel for the CPU: its source, between what CUDA provides and an entry point for the host.
 #include "device.hpp"
 
 #include <cstring>
@@ -25,12 +25,12 @@ constexpr emulated::Block::Body BODIES[] = {block_of<Launch, explore>, block_of<
 #endif
 };
 #endif
-// Blocks in flight, where several can be.
+// Blocks in flight, if there can be several.
 constexpr unsigned AT_ONCE = 8;
 
 typedef std::vector<std::unique_ptr<emulated::Block>> Blocks;
 
-// A block that has ended, to be used again, or else a new one.
+// A block that has ended, to be reused, or else a new one.
 std::unique_ptr<emulated::Block> take(Blocks &ended, unsigned threads) {
     for (auto &block : ended) {
         if (block->size() != threads)
@@ -46,7 +46,7 @@ std::unique_ptr<emulated::Block> take(Blocks &ended, unsigned threads) {
 // Interleaves the threads of some blocks, in an order given by the seed; a block that ends makes way for the next.
 std::string side_by_side(emulated::Block::Body body, const void *launch, unsigned blocks, unsigned at_once,
                          unsigned threads, unsigned long long seed) {
-    // Their stacks are large, and launches are many.
+    // Block stacks are large, and launches are many.
     static thread_local Blocks ended;
     std::minstd_rand chance(unsigned(seed) + 1);
     Blocks running;
@@ -70,7 +70,7 @@ std::string side_by_side(emulated::Block::Body body, const void *launch, unsigne
 }
 } // namespace
 
-// `text` receives what went wrong, at most `room` bytes with the final zero; empty if nothing did.
+// `text` receives the error, at most `room` bytes including the final zero; empty without an error.
 extern "C" __attribute__((visibility("default"))) void
 PLEACH_LAUNCH(unsigned entry, const void *launch, unsigned blocks, unsigned threads, unsigned long long seed,
               char *text, size_t room) {

@@ -1,4 +1,4 @@
-// Streams of the stand-in driver: what is asked of one happens later, in order; streams take turns at random.
+// Streams of the stand-in driver: each does its operations later and in order; streams take turns at random.
 #pragma once
 
 #include <chrono>
@@ -17,18 +17,18 @@ namespace streams {
 typedef std::function<int()> Act;
 typedef unsigned long long u64;
 
-// What an act returns that has begun and goes on: it is asked again.
+// The result of an operation that has begun and continues: it is called again.
 constexpr int GOES_ON = -1;
-// Whatever is copied later is garbage until then.
+// Until the copy is made, its target is garbage.
 constexpr int POISON = 0xab;
 
 struct Queues {
     std::map<u64, std::deque<Act>> of_stream;
     // The context of each stream.
     std::map<u64, void *> owners;
-    // Streams that wait for what their context does on no stream, and it for them.
+    // Whether streams synchronise with what their context does on no stream.
     std::set<u64> in_turn;
-    // Whether all that came before each event has happened.
+    // Whether everything before each event has happened.
     std::map<u64, bool> events;
     std::minstd_rand chance;
     u64 made = 0;
@@ -39,7 +39,7 @@ struct Queues {
         return owners[++made] = owner, of_stream[made], made;
     }
 
-    // The default stream of a context. Its number is that of no other.
+    // The default stream of a context, whose number no other stream has.
     u64 of_context(void *owner) {
         u64 stream = (1ull << 40) + u64(owner);
         return owners[stream] = owner, in_turn.insert(stream), of_stream[stream], stream;
@@ -67,7 +67,7 @@ struct Queues {
         return error;
     }
 
-    // Does the next thing of some stream; returns its error.
+    // Does the next operation of some stream; returns its error.
     int go_on() {
         std::vector<std::deque<Act> *> busy;
         for (auto &[stream, queue] : of_stream)

@@ -1,6 +1,6 @@
 //! Measures what the host does for each parent in evaluate mode: `evaluate_host [INSTANCE]`.
 //!
-//! The bounds come from the emulated device, whose time does not count.
+//! The bounds come from the emulated device, whose time is not counted.
 
 use pleach_core::search::evaluate::Parents;
 use pleach_core::search::problem::Problem;

@@ -1,4 +1,4 @@
-//! What a launch takes that bounds the children of parents on the host: matches `cuda/bounding.cuh`.
+//! The arguments of a launch that bounds the children of parents on the host: matches `cuda/bounding.cuh`.
 
 use crate::launch::THREADS;
 
@@ -6,18 +6,17 @@ use crate::launch::THREADS;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounding {
-    /// `u32[count + 1]`: how many children come before those of each parent, and how many there are.
+    /// `u32[count + 1]`: the number of children before those of each parent, and the total.
     pub starts: u64,
     /// `u32[count * words]`: the parents.
     pub parents: u64,
-    /// `u32[children]`: room for the bounds of each child, at the front in the lower half, at the back in the
-    /// upper.
+    /// `u32[children]`: receives the bounds of each child, at the front in the lower half, at the back in the upper.
     pub bounds: u64,
     /// `u32[]`: the problem's tables. Aligned to eight bytes. Kernels of work in steps change them.
     pub tables: u64,
-    /// Parents.
+    /// The number of parents.
     pub count: u32,
-    /// Children of all parents.
+    /// The number of children of all parents.
     pub children: u32,
     /// Constants of the instance.
     pub sizes: [u32; 10],

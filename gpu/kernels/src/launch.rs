@@ -3,10 +3,10 @@
 /// Threads per block.
 pub const THREADS: u32 = 128;
 
-/// Explorers per block: a warp each, or a thread each where work is intervals and a warp is not needed.
+/// Explorers per block: a warp each, or a thread each if work is intervals and does not need a warp.
 #[must_use]
 pub fn explorers_per_block(kernel: &str, entry: KernelEntry) -> u32 {
-    // With the sizes of an instance behind its name, where they are compiled in.
+    // A name may be followed by the sizes of an instance that are compiled in.
     let kernel = kernel.split(' ').next().unwrap_or(kernel);
     let team = entry == KernelEntry::Explore && crate::PARALLEL.contains(&kernel);
     if crate::INTERVALS.contains(&kernel) && !team { THREADS } else { THREADS / 32 }
@@ -18,15 +18,15 @@ pub const PAGE: u32 = 64;
 /// Words of a solution record before the plan.
 pub const FOUND: usize = 4;
 
-/// What every entry point takes, by value. Addresses are device addresses.
+/// The arguments of every entry point, passed by value. Addresses are device addresses.
 ///
 /// A stack is a ring of pages: its nodes fill them from the first one on, the lowest first. Every
-/// explorer owns at least one page; the others are free, in a ring of their own.
+/// explorer owns at least one page; the others are free and form their own ring.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Launch {
-    /// `u32[pages * PAGE * words]`: nodes. Where work is intervals, `u32[words * explorers]`, and that
-    /// is all: the same word of all explorers lies side by side, and there are no stacks or pages.
+    /// `u32[pages * PAGE * words]`: nodes. If work is intervals, there are no stacks or pages: `u32[words *
+    /// explorers]`, where the same words of all explorers are adjacent.
     pub pages: u64,
     /// `u32[span * explorers]`: page numbers; the rings of all explorers, interleaved.
     pub rings: u64,
@@ -42,51 +42,51 @@ pub struct Launch {
     pub found: u64,
     /// `u32[]`: the problem's tables, shared by all nodes.
     pub tables: u64,
-    /// `u32[free_room]`: numbers of free pages, but for those never used.
+    /// `u32[free_room]`: numbers of free pages, except for pages never used.
     pub free: u64,
     /// For `put` and `take`: a [`Move`] for each explorer.
     pub moves: u64,
-    /// For `put` and `take`: words of the nodes that move.
+    /// For `put` and `take`: the words of the nodes that move.
     pub moved: u64,
-    /// `u32[giving + explorers]`: the ring of those who wait for nodes inside a launch, which holds zeros between
+    /// `u32[giving + explorers]`: the ring of explorers that wait for nodes inside a launch, all zeros between
     /// launches; then the mail of each.
     pub ring: u64,
-    /// Explorers, one warp or one thread each.
+    /// The number of explorers, one warp or one thread each.
     pub explorers: u32,
-    /// The explorers that take part are the first ones; the others only give.
+    /// Explorers that take part: the first ones; the others only give.
     pub active: u32,
     /// Most pages that an explorer can own: a power of two, at least 4.
     pub span: u32,
     /// Twice the number of pages.
     pub free_room: u32,
-    /// Where the free pages begin, and how many there are.
+    /// Where the free pages begin.
     pub free_from: u32,
-    /// See `free_from`.
+    /// How many free pages there are.
     pub free_pages: u32,
-    /// The first of the free pages have never been used: this many, the last ones of all. The list does not have them.
+    /// How many pages have never been used: the first of the free pages, the last of all pages. The list omits them.
     pub unused: u32,
     /// Most steps per explorer in this launch.
     pub budget: u32,
-    /// Explorers stop, soon, when this many are idle; 0 for never.
+    /// Explorers stop soon after this many are idle; 0 for never.
     pub trigger: u32,
     /// For `balance`: a [`StealRule`].
     pub steal_rule: u32,
-    /// For `balance`: which round, from 0; by [`StealRule::Before`], how many of those before are passed over.
+    /// For `balance`: the round, from 0; with [`StealRule::Before`], how many preceding explorers to skip.
     pub round: u32,
-    /// For `balance` by [`StealRule::Before`]: how many of those before are looked at.
+    /// For `balance` with [`StealRule::Before`]: how many preceding explorers to look at.
     pub width: u32,
-    /// For `balance`: only explorers with a greater height than this give; of intervals, at least [`ONE_LEAF`].
+    /// For `balance`: only explorers with a greater height than this give; with intervals, at least [`ONE_LEAF`].
     pub least: u32,
-    /// For `take`: whether the nodes stay, so that this only copies.
+    /// For `take`: whether the nodes stay, which makes this a copy.
     pub leave: u32,
-    /// For `give`: the room of the ring, a power of two greater than the number of explorers.
+    /// For `give`: the size of the ring, a power of two greater than the number of explorers.
     pub giving: u32,
     /// Constants of the instance, then its values.
     pub sizes: [u32; 10],
 }
 
 impl Launch {
-    /// Updates the free pages for the next launch by those taken and given back in this one.
+    /// Updates the free pages for the next launch with those taken and returned in this one.
     pub fn turn(&mut self, report: &LaunchReport) {
         self.free_from = (self.free_from + report.taken) % self.free_room;
         self.free_pages = self.free_pages - report.taken + report.returned;
@@ -103,34 +103,34 @@ pub struct LaunchReport {
     pub branched: u64,
     /// Nodes bounded.
     pub bounded: u64,
-    /// What was counted.
+    /// The problem's own count.
     pub total: u64,
     /// The greatest depth.
     pub depth: u64,
-    /// Nodes left on all stacks; of intervals, their leaves as the bits of an `f64`.
+    /// Nodes left on all stacks; with intervals, their leaves as the bits of an `f64`.
     pub nodes: u64,
-    /// Explorers that stopped for want of nodes or of room.
+    /// Explorers that stopped for lack of nodes or room.
     pub idle: u32,
-    /// Explorers that stopped for want of room.
+    /// Explorers that stopped for lack of room.
     pub full: u32,
     /// Solutions written.
     pub found: u32,
-    /// Free pages that were taken, and pages that became free.
+    /// Free pages that were taken.
     pub taken: u32,
-    /// See `taken`.
+    /// Pages that became free.
     pub returned: u32,
     /// Most steps made by any explorer.
     pub steps: u32,
-    /// Where explorers give to one another: how many have begun, how many have nodes or are about to get some, and
-    /// whether one has stopped, so that the others need not wait for nodes any more.
+    /// If explorers give nodes to one another: how many have begun, how many have nodes or are about to get some, and
+    /// whether one has stopped, so that the others need not wait for nodes any longer.
     pub begun: u32,
     /// See `begun`.
     pub busy: u32,
     /// See `begun`.
     pub over: u32,
-    /// Tickets of the ring that were served, and that were drawn.
+    /// Tickets of the ring that were served.
     pub ring_from: u32,
-    /// See `ring_from`.
+    /// Tickets of the ring that were drawn.
     pub ring_upto: u32,
     /// Nodes that were given.
     pub given: u32,
@@ -178,17 +178,17 @@ impl LaunchReport {
     }
 }
 
-/// One explorer's nodes that come or go.
+/// The nodes of one explorer that move.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Move {
     /// For `take`: lowest nodes to skip; 0 unless the nodes stay.
     pub skip: u32,
-    /// How many.
+    /// How many nodes.
     pub nodes: u32,
-    /// Where they lie among the nodes that move, in nodes.
+    /// Where they are among the nodes that move, in nodes.
     pub at: u32,
-    /// For `put`: how many fitted.
+    /// For `put`: how many fit.
     pub done: u32,
 }
 
@@ -214,7 +214,7 @@ pub enum KernelEntry {
     Put = 2,
     /// Nodes go to the host.
     Take = 3,
-    /// Explorers branch their nodes, and give some to one another. Kernels whose work is intervals do not have it.
+    /// Explorers branch their nodes, and give some to one another. Kernels of intervals lack this entry point.
     Give = 4,
 }
 
@@ -248,14 +248,14 @@ impl KernelEntry {
     }
 }
 
-/// How idle explorers choose whom to steal from.
+/// Explorers are the corners of a hypercube and look at one neighbour per round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StealRule {
     /// Explorers are the corners of a hypercube, and look at one neighbour per round.
     Hypercube = 0,
     /// Each idle explorer scans a window of others, which is wider the fewer are idle.
     Windows = 1,
-    /// Each looks at some of those before it on a ring.
+    /// Each looks at some preceding explorers on a ring.
     Before = 2,
 }
 
@@ -280,7 +280,7 @@ impl StealRule {
     }
 }
 
-/// The room of the ring in which this many explorers wait for nodes.
+/// The size of the ring for this many explorers.
 #[must_use]
 pub fn ring_room(explorers: u32) -> u32 {
     (2 * explorers).next_power_of_two()
@@ -298,7 +298,7 @@ pub fn height(leaves: f64) -> u32 {
     (leaves.to_bits() >> 32) as u32
 }
 
-/// The least number of leaves of an interval with this height.
+/// The minimum number of leaves of an interval with this height.
 #[must_use]
 pub fn least_leaves(height: u32) -> f64 {
     f64::from_bits(u64::from(height) << 32)
@@ -312,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rounds_reach_all_along_every_edge() {
+    fn rounds_cover_every_edge() {
         let rounds = |explorers| StealRule::Hypercube.rounds(explorers);
         // Edges of 4 and 3, 4 and 8, 4 and 4 and 8, and of 8, 4, 4, 4.
         assert_eq!([1, 2, 8, 9, 32, 33, 512].map(rounds), [0, 1, 7, 5, 10, 8, 16]);
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_comes_back_as_it_went() {
+    fn reports_survive_the_trip_through_words() {
         for best in [0, -5, i64::MAX, i64::MIN] {
             let words = LaunchReport::words(best);
             assert_eq!(

@@ -1,7 +1,7 @@
 //! Device code: the kernels as source text, compiled for a device at run time, and their arguments.
 //!
-//! With the feature `emulated`, the same sources serve as a device too: a C++ compiler compiles them for the CPU when they
-//! are first used.
+//! With the feature `emulated`, the same sources also serve as a device: a C++ compiler compiles them for the CPU when
+//! they are first used.
 
 pub mod bounding;
 #[cfg(feature = "emulated")]
@@ -46,7 +46,7 @@ const FILES: [(&str, &str); 31] = [
     ("loop_spmm_add.cu", include_str!("../cuda/loop_spmm_add.cu")),
 ];
 
-/// The kernels compiled for any instance.
+/// The kernels compiled ahead of time for any instance.
 const PTX: [(&str, &str); 14] = [
     ("queens", include_str!("../ptx/queens.ptx")),
     ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
@@ -76,22 +76,21 @@ pub const NAMES: [&str; 8] = [
     "atsp_intervals",
 ];
 
-/// Those among them whose work is intervals.
+/// The kernels among them whose work is intervals.
 pub const INTERVALS: [&str; 4] =
     ["queens_intervals", "flowshop_intervals", "flowshop_parallel", "atsp_intervals"];
 
-/// Those among these where an explorer is a warp, which bounds in parallel; else it is a thread.
+/// The kernels among these whose explorer is a warp, which bounds in parallel; otherwise it is a thread.
 pub const PARALLEL: [&str; 1] = ["flowshop_parallel"];
 
 /// The kernels that bound the children of parents on the host.
 pub const BOUNDS: [&str; 1] = ["flowshop_bounds"];
 
-/// The kernels of loops. A range of units comes as the only parent of a batch, and the words of its results are the
-/// children.
+/// The kernels of loops. A range of units is the only parent of a batch, and the words of its results are the children.
 pub const LOOPS: [&str; 5] =
     ["loop_csrmm", "loop_rays", "loop_lattice", "loop_spmm_count", "loop_spmm_add"];
 
-/// Those among them that can be launched once, and fed.
+/// The kernels among them that can be launched once and then fed.
 pub const SERVES: [&str; 4] = ["loop_csrmm", "loop_rays", "loop_spmm_count", "loop_spmm_add"];
 
 /// A kernel's source with everything it includes pasted in, as C++17.
@@ -120,8 +119,8 @@ pub fn cache_folder() -> Option<PathBuf> {
     Some(folder.or_else(home)?.join("pleach"))
 }
 
-/// Appends a file of these, or of the kernels', with everything it includes that was not pasted yet. Compilers name the
-/// lines of the files.
+/// Appends one of these files, or of the kernels' files, with everything it includes that is not there yet. `#line`
+/// directives make compilers name the lines of the files.
 fn paste(name: &str, files: &[(&str, &str)], seen: &mut Vec<String>, text: &mut String) {
     seen.push(name.into());
     let file = FILES.iter().chain(files).find(|(other, _)| *other == name);
@@ -148,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_are_whole() {
+    fn sources_are_complete() {
         for kernel in NAMES {
             let text = source(kernel).unwrap();
             assert!(!text.contains("#include"), "{kernel}");

@@ -1,14 +1,14 @@
-//! What a kernel takes that is launched once and fed by the host: matches `cuda/serve.cuh`.
+//! The arguments of a kernel that is launched once and fed by the host: matches `cuda/serve.cuh`.
 
-/// What the entry point `serve` takes, by value. Addresses are device addresses.
+/// The arguments of the entry point `serve`, passed by value. Addresses are device addresses.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Serving {
-    /// `u32[`[`POST`]`]`, in page-locked memory: where batches are announced. All zeros at first.
+    /// `u32[`[`POST`]`]`, in page-locked memory: where batches are announced. Initially all zeros.
     pub post: u64,
-    /// As many words on the device, all zeros at first.
+    /// As many words on the device, initially all zeros.
     pub copy: u64,
-    /// `u32[`[`COUNTS`]`]`: all zeros at first.
+    /// `u32[`[`COUNTS`]`]`: initially all zeros.
     pub counts: u64,
     /// As in [`Bounding`](crate::bounding::Bounding).
     pub tables: u64,
@@ -25,26 +25,26 @@ pub const RING: usize = 128;
 pub const HEAD: usize = 16;
 /// Words of an announcement.
 pub const MAIL: usize = 16;
-/// Words of the only parent of a batch, at most.
+/// The maximum number of words of a batch's only parent.
 pub const ORDER: usize = 8;
 /// Words of the post.
 pub const POST: usize = HEAD + RING * MAIL;
 /// Words of the counts.
 pub const COUNTS: usize = 1 + RING;
 
-/// Where an announcement has what.
+/// The layout of an announcement.
 pub mod mail {
-    /// Its number, counted from 1; written last. Before the rest is written, it is the number before.
+    /// Its number, counted from 1; written last. While the rest is written, it is the previous number.
     pub const NUMBER: usize = 0;
     /// The first ticket of the batch.
     pub const FIRST: usize = 1;
-    /// How many tickets it has: as many as a launch has blocks.
+    /// Its number of tickets: as many as a launch has blocks.
     pub const TICKETS: usize = 2;
     /// Words of results.
     pub const CHILDREN: usize = 3;
-    /// The address of the results, the lower half first.
+    /// The address of the results, lower half first.
     pub const BOUNDS: usize = 4;
-    /// The number of the last batch in this place that is done.
+    /// The number of the last finished batch in this place.
     pub const DONE: usize = 6;
     /// The parent.
     pub const ORDER: usize = 8;

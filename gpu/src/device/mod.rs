@@ -1,5 +1,4 @@
-//! [`Device`]: memory with many stacks of nodes or intervals, and kernels that explore all of them at
-//! once.
+//! [`Device`]: memory with many stacks of nodes or intervals, and kernels that explore all of them at once.
 
 mod transfer;
 
@@ -17,19 +16,19 @@ use pleach_kernels::launch::{
 use pleach_runtime::activity::Phases;
 use std::time::Instant;
 
-/// Pages may take one part in this many of the memory.
+/// Pages take at most this fraction (1/n) of the memory.
 const PART: u64 = 2;
 /// The most pages that one explorer can own.
 const MOST_SPAN: u32 = 8192;
-/// Backups that travel while kernels go on may take one part in this many.
+/// Backups that travel while kernels run take at most this fraction (1/n) of the memory.
 const STAGED_PART: u64 = 16;
 /// Words per transfer; more only if a single node is larger.
 const MOVED_WORDS: usize = 1 << 22;
-/// Those before that [`Inside::Search`] and [`Inside::Large`] look at.
+/// The number of preceding explorers that [`Inside::Search`] and [`Inside::Large`] look at.
 const WINDOW: u32 = 32;
 
-/// Memory with many stacks of nodes, and kernels that explore all of them at once. Where work is
-/// intervals, each explorer holds one instead of a stack, or none.
+/// Memory with many stacks of nodes, and kernels that explore all of them at once. If work is held as intervals, each
+/// explorer has at most one of them instead of a stack.
 pub struct Device {
     memory: Box<dyn Memory>,
     launch: Launch,
@@ -38,21 +37,21 @@ pub struct Device {
     words: usize,
     found: usize,
     room: usize,
-    /// Where all that is sent off together is gathered, and how many nodes it has room for.
+    /// The array that gathers everything to be sent off, and how many nodes it has room for.
     staged: (u64, usize),
-    /// Nodes, or leaves.
+    /// Its size in nodes or leaves.
     size: f64,
-    /// Explorers that hold intervals, among those that take part.
+    /// Participating explorers that hold intervals.
     holding: u32,
     giving_at_once: u32,
     phases: Phases,
     /// How work comes and leaves.
     exchange: Exchange,
-    /// From which explorer on one is looked for that gives.
+    /// The explorer from which the search for a giver starts.
     drawn: u32,
-    /// What an exchange takes, roughly.
+    /// Roughly how long an exchange takes.
     exchange_ns: u64,
-    /// The window of [`Inside::Adapt`]: where it begins, and how wide it is.
+    /// The window of [`Inside::Adapt`]: its start and its width.
     window: (u32, u32),
 }
 
@@ -92,19 +91,20 @@ impl Device {
         self.launch.explorers
     }
 
-    /// The number of its nodes, or of the leaves of its intervals.
+    /// The number of its nodes, or the number of leaves in its intervals.
     #[must_use]
     pub fn size(&self) -> f64 {
         self.size
     }
 
-    /// How many of them can run at once where they give to one another.
+    /// How many explorers can run at once if they give nodes to one another.
     #[must_use]
     pub fn giving_at_once(&self) -> u32 {
         self.giving_at_once
     }
 
-    /// Whether this many explorers could use more: some have no interval, or they have fewer than two nodes each.
+    /// Whether this many explorers could use more work: some have no interval, or there are fewer than two nodes for
+    /// each.
     #[must_use]
     pub fn wants_more(&self, explorers: u32) -> bool {
         if self.held.is_intervals() {
@@ -114,30 +114,30 @@ impl Device {
         }
     }
 
-    /// Whether it has the kernel of a layout, built as the user wants it.
+    /// Whether the device has the kernel of a layout, built as the user wants it.
     pub(super) fn has_kernel(&self, layout: &Layout, handling: Handling) -> bool {
         self.memory.has_kernel(layout, handling)
     }
 
-    /// How the next kernels should be built, and how long they may take; how work should come and leave.
+    /// Sets how the next kernels are built and how long they may run, and how work arrives and leaves.
     pub fn handle(&mut self, handling: Handling, exchange: Exchange) {
         self.exchange = exchange;
         self.memory.handle(handling);
     }
 
-    /// What it did beside exploring since this was asked last.
+    /// What the device did besides exploring since the last call.
     pub fn take_phases(&mut self) -> Phases {
         std::mem::take(&mut self.phases)
     }
 
-    /// The form of its kernels, where there are several.
+    /// The form of its kernels, if there are several.
     #[must_use]
     pub fn built(&self) -> Option<BuiltKernel> {
         self.memory.built()
     }
 
-    /// Builds a problem's kernels and creates explorers with empty stacks: this many, or as many as
-    /// can run at once. Anything the device held before is gone.
+    /// Builds a problem's kernels and creates this many explorers with empty stacks, or as many as can run at once.
+    /// Discards whatever the device held.
     ///
     /// # Errors
     /// If memory is too small or a kernel cannot be built.
@@ -156,7 +156,7 @@ impl Device {
         if there < least {
             return Err(DeviceError::Memory(self.memory.bytes(), PART * bytes * least));
         }
-        // An explorer keeps its interval in what would be its first page.
+        // An explorer keeps its interval where its first page would be.
         let (pages, span) = if intervals {
             (explorers, 4)
         } else {
@@ -194,7 +194,7 @@ impl Device {
         let held = pages as usize * page as usize;
         let staged = held.min((self.memory.bytes() / STAGED_PART / 4) as usize / layout.words);
         let staged = staged.min(u32::MAX as usize);
-        // Without it backups are copied at once.
+        // Without this array backups are copied at once.
         let array = self.memory.allocate((staged * layout.words).max(1));
         self.staged = array.map_or((0, 0), |array| (array, staged));
         let first: Vec<u32> = (0..explorers).collect();
@@ -206,7 +206,7 @@ impl Device {
         self.memory.write(self.launch.tables, &layout.tables)
     }
 
-    /// Frees all that it holds.
+    /// Frees everything it holds.
     ///
     /// # Errors
     /// If the device fails.
@@ -216,8 +216,8 @@ impl Device {
         self.memory.clear()
     }
 
-    /// Makes slots for batches, each of a single parent if the kernel is launched only `once`. Anything the device held
-    /// before is gone. Returns how many children it can bound at once.
+    /// Makes slots for batches, each of a single parent if the kernel is launched only `once`. Discards whatever the
+    /// device held. Returns how many children it can bound at once.
     ///
     /// # Errors
     /// If memory is too small or the kernel cannot be built.
@@ -285,11 +285,11 @@ impl Device {
         Ok(RoundReport { counts, round_ns, steps, idle, full, given, found })
     }
 
-    /// Whether an exchange costs less than what idle explorers would lose in a round like this one.
+    /// Whether an exchange costs less time than idle explorers would lose in another round like this one.
     fn pays(&self, round: &Round, report: &LaunchReport, round_ns: u64) -> bool {
         let active = u64::from(self.launch.active);
         let lost_ns = u128::from(round_ns) * u128::from(report.idle) / u128::from(active);
-        // A round that ended early would do so again, and one with nobody busy would do nothing.
+        // A round that ended early would end early again, and a round without busy explorers would do nothing.
         let called_off = report.idle >= round.trigger || u64::from(report.idle) >= active;
         report.idle > 0 && (called_off || lost_ns >= self.exchange_ns.into())
     }
@@ -305,7 +305,7 @@ impl Device {
         Ok(scored.min_by_key(|(score, _)| *score))
     }
 
-    /// Lets empty stacks take nodes from full ones.
+    /// Moves nodes from full stacks to empty ones.
     fn exchange(&mut self, inside: Inside, idle: u32) -> Result<(), DeviceError> {
         let (all, mean) = (self.launch.explorers, self.size / f64::from(self.launch.active));
         let intervals = self.held.is_intervals();
@@ -336,7 +336,7 @@ impl Device {
         self.memory.wait()
     }
 
-    /// Moves the window on, and makes it as wide as this many idle explorers need.
+    /// Advances the window and adapts its width to this many idle explorers.
     fn move_window(&mut self, idle: u32) -> (u32, u32) {
         let all = self.launch.explorers;
         let (from, width) = self.window;

@@ -1,4 +1,4 @@
-//! What comes to a device and what leaves it: nodes or intervals that the host puts there, takes or copies.
+//! How nodes or intervals get to a device and leave it: the host puts, takes or copies them.
 
 use super::super::moves::{longest, share, spread};
 use super::super::{DeviceError, Givers};
@@ -6,11 +6,11 @@ use super::{Device, nanos_since};
 use pleach_kernels::launch::{KernelEntry, Move, least_leaves};
 use std::time::{Duration, Instant};
 
-/// Work from outside fills stacks up to this many nodes, so that some is left for others.
+/// Arriving work fills stacks up to this many nodes, so that other stacks get some as well.
 const FILLED: u32 = 32;
 
 impl Device {
-    /// Puts nodes onto the lowest stacks, or gives intervals to explorers without; returns those that do not fit.
+    /// Puts nodes onto the lowest stacks, or gives intervals to explorers that have none; returns what does not fit.
     ///
     /// # Errors
     /// If the device fails.
@@ -59,8 +59,8 @@ impl Device {
         self.launch_and_read(entry, i64::MAX).map(drop)
     }
 
-    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`; or the longest intervals,
-    /// until they have as many leaves.
+    /// Removes this many nodes from the bottoms of the stacks and appends them to `into`. If work is held as intervals,
+    /// removes the longest ones until they have this many leaves.
     ///
     /// # Errors
     /// If the device fails.
@@ -77,7 +77,7 @@ impl Device {
         self.read(self.launch.heights, self.launch.explorers as usize)
     }
 
-    /// How many nodes to take from each stack, or intervals from each explorer, to get this much.
+    /// How many nodes to take from each stack, or intervals from each explorer, to get this much work.
     fn choose(&mut self, heights: &[u32], size: f64) -> Vec<u32> {
         let drawn = self.exchange.gives == Givers::One && size.is_finite();
         let one = if drawn { self.one(heights) } else { None };
@@ -95,9 +95,9 @@ impl Device {
         }
     }
 
-    /// All that one explorer has which is drawn among those that have something; nothing if it is the only one.
+    /// All the work of one explorer, drawn among those that have some; nothing if only one has.
     fn one(&mut self, heights: &[u32]) -> Option<Vec<u32>> {
-        // Any odd step will do that is not small.
+        // Any large odd step will do.
         self.drawn = self.drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let all = heights.len();
         let from = self.drawn as usize % all;
@@ -121,9 +121,9 @@ impl Device {
         Ok(())
     }
 
-    /// Removes this much, as [`Device::take`] does, and sends it off to a buffer on the host, followed by a copy of all
-    /// that stays. Returns how many words were removed, and how long the device stood still; nothing is done if
-    /// there is too little for that, or too much.
+    /// Removes this much work, as [`Device::take`] does, and starts copying it to a buffer on the host, followed by a
+    /// copy of all that stays. Returns how many words were removed, and how long the device stood still. Does nothing
+    /// if there is too little work for that, or too much.
     ///
     /// # Errors
     /// If the device fails.
@@ -151,7 +151,7 @@ impl Device {
         Ok(Some((removed as usize * self.words, start.elapsed())))
     }
 
-    /// Gathers the `wanted` bottom nodes of each stack, from this node on. Returns where they end.
+    /// Gathers the `wanted` bottom nodes of each stack, starting at node `at`. Returns where they end.
     fn stage(&mut self, wanted: &[u32], mut at: u32, leave: bool) -> Result<u32, DeviceError> {
         let planned = |&nodes: &u32| {
             at += nodes;
@@ -165,7 +165,7 @@ impl Device {
         done.map(|()| at)
     }
 
-    /// Whether all that was sent off is there.
+    /// Whether everything sent off has arrived.
     ///
     /// # Errors
     /// If the device fails.
@@ -173,7 +173,7 @@ impl Device {
         self.memory.have_arrived()
     }
 
-    /// What was sent off to a buffer. It can be read whatever has become of the device.
+    /// What was sent off to a buffer. It remains readable even if the device has failed.
     #[must_use]
     pub fn staged(&self, buffer: usize) -> &[u32] {
         self.memory.staged(buffer)

@@ -1,4 +1,4 @@
-//! [`Gpu`]: a GPU of any maker: the memory allocated on it, its kernels, and how long they may take.
+//! [`Gpu`]: a GPU of any maker: its memory, its kernels, and how long they may run.
 
 use super::driver::Driver;
 use super::pinned_staging::PinnedStaging;
@@ -21,12 +21,12 @@ use std::ptr::from_ref;
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
-/// More time for each step that every explorer may make; a step takes far less.
+/// Additional time for each step that every explorer may make; a step takes far less.
 const WAIT_PER_STEP: Duration = Duration::from_micros(100);
-/// Smaller backups are copied at once. Where a thief waits for a part, that arrives before the thief would come back.
+/// Smaller backups are copied at once. If a thief waits for part of it, that part arrives before the thief comes back.
 const WORTHWHILE: usize = 1 << 10;
 const WORTH_WAITING: usize = 1 << 18;
-/// How long a wait may keep its core.
+/// How long a wait may occupy its core.
 const SHORT: Duration = Duration::from_micros(100);
 
 /// A GPU, the memory allocated on it, and its kernels.
@@ -36,28 +36,28 @@ pub(super) struct Gpu<D: Driver> {
     handling: Handling,
     taken: Vec<u64>,
     queue: Option<Queue<D>>,
-    /// Page-locked words for the report of a launch, both ways, once there was one.
+    /// Page-locked words for the report of a launch, both ways, from the first one on.
     tally: Option<D::Pinned>,
-    /// Backups of its work, once there was one.
+    /// Backups of its work, from the first one on.
     staging: Option<PinnedStaging<D>>,
-    /// How long the kernels that were launched may take, while nobody has waited for them.
+    /// How long the launched kernels may run, until somebody has waited for them.
     running: Option<Duration>,
-    /// Whether a kernel did not end: then the driver must not be waited for any more.
+    /// Whether a kernel hung: from then on nothing may wait for the driver.
     hung: bool,
-    /// Dropped last: all else needs it.
+    /// Dropped last, because everything else needs it.
     driver: D,
 }
 
-/// Code that the next run may use too.
+/// Loaded code, which the next run may reuse.
 struct LoadedCode<D: Driver> {
-    /// What it was made from: the kernel, the sizes compiled in, and the user's choices.
+    /// What it was compiled from: the kernel, the sizes compiled in, and the user's choices.
     from: (&'static str, Vec<u32>, Handling),
     code: D::Code,
     built: BuiltKernel,
 }
 
 impl<D: Driver> Gpu<D> {
-    /// A GPU that is open.
+    /// An open GPU without kernels.
     pub fn new(driver: D) -> Self {
         Self {
             kernels: Vec::new(),
@@ -73,9 +73,9 @@ impl<D: Driver> Gpu<D> {
         }
     }
 
-    /// Loads the code of a kernel: that of the run before if it fits, or the first form that works.
+    /// Loads the code of a kernel: that of the previous run if it fits, otherwise the first form that works.
     fn load(&mut self, layout: &Layout) -> Result<(), DeviceError> {
-        // Functions of the code before end with it.
+        // Functions become invalid with their code.
         self.kernels.clear();
         self.queue = None;
         let from = (layout.kernel, layout.sizes.clone(), self.handling);
@@ -88,7 +88,7 @@ impl<D: Driver> Gpu<D> {
                 LoadedCode { from, code, built }
             }
             None => {
-                // One GPU's code is compiled at a time: others like it find what was kept.
+                // Compile for one GPU at a time: the next of the same kind finds the cached code.
                 static COMPILES: Mutex<()> = Mutex::new(());
                 let _turn = lock(&COMPILES);
                 let (code, built) = self.driver.load(layout, self.handling)?;
@@ -98,13 +98,13 @@ impl<D: Driver> Gpu<D> {
         Ok(())
     }
 
-    /// An entry point of the code that is loaded, and how many of its blocks a multiprocessor holds.
+    /// An entry point of the loaded code.
     fn kernel(&self, name: &str) -> Result<D::Kernel, DeviceError> {
         let loaded = self.loaded.as_ref().ok_or_else(unloaded)?;
         self.driver.kernel(&loaded.code, name)
     }
 
-    /// How many blocks of a kernel a multiprocessor holds, which has as much shared memory as they take.
+    /// How many blocks of a kernel a multiprocessor holds; sets the shared memory that they need.
     fn blocks(&self, kernel: D::Kernel) -> Result<u32, DeviceError> {
         let blocks = self.driver.blocks(kernel)?;
         if blocks == 0 {
@@ -114,7 +114,7 @@ impl<D: Driver> Gpu<D> {
         Ok(blocks)
     }
 
-    /// Waits for all kernels that were launched, but not forever.
+    /// Waits for all launched kernels, but not forever.
     fn finish(&mut self) -> Result<(), DeviceError> {
         let Some(limit) = self.running.take() else { return self.responds() };
         let start = Instant::now();
@@ -127,7 +127,7 @@ impl<D: Driver> Gpu<D> {
             if waited < SHORT {
                 yield_now();
             } else {
-                // Late by a small part of the time that the kernels take.
+                // The delay is a small fraction of the time that the kernels take.
                 sleep((waited / 64).clamp(SHORT / 10, Duration::from_millis(10)));
             }
         }
@@ -136,7 +136,7 @@ impl<D: Driver> Gpu<D> {
 
     fn responds(&self) -> Result<(), DeviceError> {
         if self.hung {
-            return Err(DeviceError::Failed("a kernel does not end".into()));
+            return Err(DeviceError::Failed("a kernel hangs".into()));
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl<D: Driver> Gpu<D> {
         Ok(())
     }
 
-    /// Ends a kernel that was launched once, but does not wait for it forever.
+    /// Ends a kernel that was launched once, without waiting forever.
     fn stop_serving(&mut self) -> Result<(), DeviceError> {
         let Some(queue) = &mut self.queue else { return Ok(()) };
         let (start, patience) = (Instant::now(), self.handling.patience());
@@ -165,7 +165,7 @@ impl<D: Driver> Gpu<D> {
         Ok(())
     }
 
-    /// Page-locked words for the report of a launch, to be sent and to be received, with the driver.
+    /// Page-locked words for sending and receiving the report of a launch, with the driver.
     fn tally(&mut self) -> Result<(&mut [u32], &mut [u32], &D), DeviceError> {
         let tally = match self.tally.take() {
             Some(tally) => tally,
@@ -176,11 +176,11 @@ impl<D: Driver> Gpu<D> {
         Ok((sent, came, &self.driver))
     }
 
-    /// The slots, on the thread that uses them, with the driver.
+    /// The slots, bound to the calling thread, with the driver.
     fn queue(&mut self) -> Result<(&mut Queue<D>, &D), DeviceError> {
         self.responds()?;
         self.driver.bind()?;
-        let none = || DeviceError::Failed("no slots were made".into());
+        let none = || DeviceError::Failed("it has no slots".into());
         Ok((self.queue.as_mut().ok_or_else(none)?, &self.driver))
     }
 }
@@ -216,7 +216,7 @@ impl<D: Driver> Slots for Gpu<D> {
             self.write(address, &vec![0; words]).map(|()| address)
         };
         let own = if once { Some((zeros(POST)?, zeros(COUNTS)?)) } else { None };
-        // The slots' streams do not wait for what was copied on the default stream.
+        // The slots' streams do not wait for copies on the default stream.
         self.driver.synchronize()?;
         let blocks = blocks * self.driver.multiprocessors();
         if let Some(own) = own {
@@ -287,7 +287,7 @@ impl<D: Driver> Drop for Gpu<D> {
             std::mem::forget(self.loaded.take());
             std::mem::forget((self.queue.take(), self.tally.take(), self.staging.take()));
             self.driver.forsake();
-            // Cleaning up at the end of the process would wait as well.
+            // Cleaning up at the end of the process would wait for the hung kernel too.
             std::mem::forget(AtWork::new());
         }
     }
@@ -318,7 +318,7 @@ impl<D: Driver> Memory for Gpu<D> {
         let finished = self.finish_slots();
         self.stop_serving()?;
         finished?;
-        // No kernel may still be using the arrays.
+        // No kernel may still use the arrays.
         self.driver.synchronize()?;
         self.queue = None;
         self.staging.iter_mut().for_each(PinnedStaging::trim);
@@ -391,7 +391,7 @@ impl<D: Driver> Memory for Gpu<D> {
         unsafe { self.driver.launch(kernel, None, blocks, from_ref(record).cast()) }
     }
 
-    /// All that a round needs is asked for at once, and waited for once.
+    /// Enqueues all operations of a round at once and waits once.
     fn run(
         &mut self,
         entry: KernelEntry,

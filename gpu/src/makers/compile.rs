@@ -1,4 +1,4 @@
-//! [`compile`]: NVRTC at work: from source to machine code, and to the text that drivers can compile themselves.
+//! [`compile`]: compiles CUDA source with NVRTC to machine code, and to PTX that drivers can compile.
 
 use super::nvrtc;
 use crate::form::in_one_line;
@@ -24,10 +24,10 @@ impl Drop for Program {
     }
 }
 
-/// Compiles a source with these options, which name the kind of GPU.
+/// Compiles a source; the options name the kind of GPU.
 ///
 /// # Errors
-/// What the compiler says, in one line.
+/// The compiler's message, in one line.
 pub(super) fn compile(source: &str, options: &[String]) -> Result<CompiledKernel, String> {
     if !nvrtc::find() {
         return Err("NVRTC not found; PLEACH_NVRTC may name its folder".into());
@@ -50,12 +50,12 @@ fn machine_code(program: &Program) -> Result<Vec<u8>, result::NvrtcError> {
     // SAFETY: the program has been compiled, and the number is valid.
     unsafe { sys::nvrtcGetCUBINSize(program.0, &mut bytes) }.result()?;
     let mut code = vec![0_u8; bytes];
-    // SAFETY: as above; there is room for as many bytes as the compiler has said.
+    // SAFETY: as above; there is room for as many bytes as the compiler reported.
     unsafe { sys::nvrtcGetCUBIN(program.0, code.as_mut_ptr().cast()) }.result()?;
     Ok(code)
 }
 
-/// What the compiler has said.
+/// The compiler's log.
 fn log_of(program: &Program) -> String {
     // SAFETY: the program is alive.
     let log = unsafe { result::get_program_log(program.0) }.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! [`Cuda`]: NVIDIA's driver, found at run time.
+//! [`Cuda`]: NVIDIA's GPUs through the CUDA driver, whose library is opened at run time.
 
 use super::driver::Driver;
 use super::forms::KernelForms;
@@ -12,16 +12,16 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// The oldest CUDA version with all functions used here; calling a missing one would panic.
+/// The oldest CUDA version that has all functions used here; calling a missing one would panic.
 const LEAST_VERSION: i32 = 12_010;
 
-/// A GPU of NVIDIA's.
+/// An NVIDIA GPU.
 pub(super) struct Cuda {
     context: Arc<CudaContext>,
     multiprocessors: u32,
 }
 
-/// The number of these GPUs.
+/// The number of NVIDIA GPUs.
 ///
 /// # Errors
 /// Why none can be used.
@@ -49,7 +49,7 @@ pub(super) fn count() -> Result<u32, DeviceError> {
 /// The name of a GPU, and its memory in bytes.
 ///
 /// # Errors
-/// If it cannot be opened: why.
+/// Why it cannot be opened.
 pub(super) fn describe(number: u32) -> Result<(String, u64), DeviceError> {
     let Cuda { context, .. } = Cuda::open(number)?;
     let name = context.name().map_err(failed)?;
@@ -68,7 +68,7 @@ impl Cuda {
     }
 }
 
-/// Page-locked words. Their address is kept here, because the owner does not tell it any more once the GPU has failed.
+/// Page-locked words. Keeps their address, which the owner does not return once the GPU has failed.
 pub(super) struct CudaPinned {
     words: *mut u32,
     count: usize,
@@ -78,7 +78,7 @@ pub(super) struct CudaPinned {
 // SAFETY: it is memory like any other, and has one owner.
 unsafe impl Send for CudaPinned {}
 
-/// A stream as the driver knows it, the default one if it is no other.
+/// The driver's handle of a stream; the default stream if none is given.
 fn handle(stream: Option<&(Arc<CudaStream>, CudaEvent)>) -> sys::CUstream {
     stream.map_or(null_mut(), |(stream, _)| stream.cu_stream())
 }

@@ -1,4 +1,4 @@
-//! [`KernelForms`]: a kernel's code for a GPU: cached, compiled now, or shipped ready for any instance.
+//! [`KernelForms`]: a kernel's code for a GPU: cached, compiled now, or shipped with Pleach for any instance.
 
 use super::cache::CodeFile;
 use super::compile::compile;
@@ -15,14 +15,14 @@ pub(super) struct KernelForms<'l> {
     file: CodeFile,
     /// The code compiled last, to be cached if the driver accepts it.
     made: Option<Vec<u8>>,
-    /// The same as text.
+    /// The same code as PTX.
     text: Option<String>,
     handling: Handling,
     next: u32,
 }
 
 impl<'l> KernelForms<'l> {
-    /// The forms that are allowed, for a GPU of this compute capability.
+    /// The allowed forms, for a GPU of this compute capability.
     pub fn new(layout: &'l Layout, (major, minor): (i32, i32), handling: Handling) -> Self {
         let source = source(layout.kernel).unwrap_or_default();
         let sizes = layout.sizes.iter().enumerate();
@@ -37,14 +37,14 @@ impl<'l> KernelForms<'l> {
         Self { layout, source, options, file, made: None, text: None, handling, next: 0 }
     }
 
-    /// Compiled now, with the sizes as constants.
+    /// Compiles with the sizes as constants.
     fn compiled(&mut self) -> Result<Vec<u8>, String> {
         let made = compile(&self.source, &self.options)?;
         (self.made, self.text) = (Some(made.machine.clone()), Some(made.text));
         Ok(made.machine)
     }
 
-    /// The compiled text, marked for a driver older than the compiler: it rarely needs a newer one.
+    /// The compiled PTX, marked for a driver older than the compiler; it rarely needs the newer one.
     fn lowered(&mut self) -> Option<Vec<u8>> {
         let older = |line: &str| match line.trim_start() {
             hint if hint.starts_with(".pragma \"used_bytes_mask") => None,
@@ -56,7 +56,7 @@ impl<'l> KernelForms<'l> {
         self.made.clone()
     }
 
-    /// Caches the code compiled last, once the driver has accepted it.
+    /// Caches the code compiled last; call this once the driver has accepted it.
     pub fn keep(&self) {
         self.made.iter().for_each(|made| self.file.keep(made));
     }

@@ -1,4 +1,4 @@
-//! The GPUs of this machine, of all makers: NVIDIA's come first, then AMD's.
+//! Finds this machine's GPUs of all makers: NVIDIA's first, then AMD's.
 
 use super::any_gpu::Gpu;
 use super::cuda::Cuda;
@@ -10,7 +10,7 @@ use crate::device::Device;
 /// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetectedGpu {
-    /// Who makes it: `NVIDIA` or `AMD`.
+    /// Its maker: `NVIDIA` or `AMD`.
     pub maker: &'static str,
     /// Its name.
     pub name: String,
@@ -24,7 +24,7 @@ enum GpuPlace {
     Amd(u32),
 }
 
-/// How many GPUs there are of each maker, and why there are none of the other.
+/// How many GPUs each maker has, and why the other has none.
 fn counts() -> Result<(u32, u32, Option<DeviceError>), DeviceError> {
     match (cuda::count(), hip::is_here().then(hip::count)) {
         (Err(why), None) => Err(why),
@@ -51,7 +51,7 @@ fn place(number: u32) -> Result<GpuPlace, DeviceError> {
 /// The number of GPUs of this machine.
 ///
 /// # Errors
-/// If none can be used: why.
+/// Why none can be used.
 pub fn count() -> Result<u32, DeviceError> {
     counts().map(|(nvidia, amd, _)| nvidia + amd)
 }
@@ -59,7 +59,7 @@ pub fn count() -> Result<u32, DeviceError> {
 /// The GPUs of this machine, in the order of their numbers.
 ///
 /// # Errors
-/// If there are none: why.
+/// Why there are none.
 pub fn gpus() -> Result<Vec<DetectedGpu>, DeviceError> {
     let seen = |number| {
         let (maker, (name, memory)) = match place(number)? {
@@ -71,10 +71,10 @@ pub fn gpus() -> Result<Vec<DetectedGpu>, DeviceError> {
     (0..count()?).map(seen).collect()
 }
 
-/// Sees whether there is a GPU with this number that the kernels can run on.
+/// Checks whether there is a GPU with this number on which the kernels can run.
 ///
 /// # Errors
-/// If there is none: why.
+/// Why there is none.
 pub(crate) fn check(number: u32) -> Result<(), DeviceError> {
     match place(number)? {
         GpuPlace::Nvidia(_) => Ok(()),
@@ -85,7 +85,7 @@ pub(crate) fn check(number: u32) -> Result<(), DeviceError> {
 /// Opens a GPU.
 ///
 /// # Errors
-/// If it cannot be used: why.
+/// Why it cannot be used.
 pub(crate) fn open(number: u32) -> Result<Device, DeviceError> {
     Ok(match place(number)? {
         GpuPlace::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?)),

@@ -1,4 +1,4 @@
-//! GPUs by their makers' libraries, which are opened at run time.
+//! GPUs through their makers' libraries, which are opened at run time.
 
 mod any_gpu;
 mod cache;

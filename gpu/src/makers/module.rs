@@ -1,4 +1,4 @@
-//! [`CudaModule`]: a kernel's code on a GPU, loaded with the driver's log.
+//! [`CudaModule`]: a kernel's code on a GPU; a failed load returns the driver's log.
 
 use crate::DeviceError;
 use crate::form::in_one_line;
@@ -8,7 +8,7 @@ use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-/// What a device says of the driver's error.
+/// Converts an error of the driver.
 pub(super) fn failed(why: DriverError) -> DeviceError {
     if why.0 == sys::CUresult::CUDA_ERROR_STUB_LIBRARY {
         let why = "the library path has a stub in place of the CUDA driver; remove the folder 'stubs' from it";
@@ -29,7 +29,7 @@ pub(super) struct CudaModule {
 // SAFETY: a module is not tied to a thread; every call binds its context first.
 unsafe impl Send for CudaModule {}
 
-/// An entry point of a module, to be used only while that is loaded.
+/// An entry point of a module, valid only while that is loaded.
 #[derive(Clone, Copy)]
 pub(super) struct CudaFunction(sys::CUfunction);
 
@@ -37,7 +37,7 @@ pub(super) struct CudaFunction(sys::CUfunction);
 unsafe impl Send for CudaFunction {}
 
 impl CudaModule {
-    /// Loads machine code or PTX; with `lines`, code that the driver compiles names the lines of its source.
+    /// Loads machine code or PTX. With `lines`, code that the driver compiles has line information.
     ///
     /// # Errors
     /// The driver's error with its logs, in one line.
@@ -46,7 +46,7 @@ impl CudaModule {
         mut code: Vec<u8>,
         lines: bool,
     ) -> Result<Self, String> {
-        // The end of a text.
+        // The text ends with a zero byte.
         code.push(0);
         context.bind_to_thread().map_err(|why| why.to_string())?;
         let (mut errors, mut notes) = (vec![0_u8; LOG], vec![0_u8; LOG]);
@@ -58,7 +58,7 @@ impl CudaModule {
             Jit::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
             Jit::CU_JIT_GENERATE_LINE_INFO,
         ];
-        // The driver takes numbers in the place of addresses.
+        // The driver takes numbers in place of addresses.
         let number = |n: usize| n as *mut c_void;
         let mut values: [*mut c_void; 5] = [
             errors.as_mut_ptr().cast(),
@@ -68,7 +68,7 @@ impl CudaModule {
             number(lines.into()),
         ];
         let mut module = null_mut();
-        // SAFETY: the code is whole and ends with a zero byte, and the buffers have the sizes stated.
+        // SAFETY: the code is complete and ends with a zero byte, and the buffers have the sizes stated.
         let loaded = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut module,
@@ -102,7 +102,7 @@ impl Drop for CudaModule {
     }
 }
 
-/// What the driver has written to a buffer.
+/// What the driver wrote to a buffer.
 fn said(log: &[u8]) -> String {
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     String::from_utf8_lossy(&log[..end]).into_owned()
@@ -117,7 +117,7 @@ impl CudaFunction {
         Ok(blocks.max(0) as u32)
     }
 
-    /// Asks for as much shared memory as these blocks use, so that the rest stays a cache.
+    /// Requests as much shared memory as these blocks use, so that the rest remains a cache.
     pub fn carve_out(self, context: &CudaContext, blocks: u32) -> Result<(), DriverError> {
         use sys::CUdevice_attribute as Attribute;
         use sys::CUfunction_attribute as Property;
@@ -135,10 +135,10 @@ impl CudaFunction {
         unsafe { result::function::set_function_attribute(self.0, wish, percent) }
     }
 
-    /// Starts this many of its blocks on a stream.
+    /// Launches this many blocks on a stream.
     ///
     /// # Safety
-    /// `record` points to what the kernel takes, and its arrays have the sizes that it states.
+    /// `record` points to what the kernel takes, and its arrays have the sizes that the record states.
     pub unsafe fn launch(
         self,
         stream: sys::CUstream,
@@ -152,7 +152,7 @@ impl CudaFunction {
     }
 }
 
-/// The part of a multiprocessor's shared memory that some blocks use, in percent, rounded up.
+/// The percentage of a multiprocessor's shared memory that these blocks use, rounded up.
 fn percent(used: i32, reserved: i32, blocks: u32, all: i32) -> i32 {
     if used <= 0 || all <= 0 {
         return 0;

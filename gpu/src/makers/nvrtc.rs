@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The only folder to search beside the library path, if it is set.
+/// Names the only folder to search besides the library path, if it is set.
 const FOLDER: &str = "PLEACH_NVRTC";
 
-/// Whether there is an NVRTC: on the library path, in the folder that `PLEACH_NVRTC` names, in a CUDA
-/// toolkit, or in a Python package.
+/// Whether there is an NVRTC: on the library path, in the folder that `PLEACH_NVRTC` names, in a CUDA toolkit, or in a
+/// Python package.
 pub(super) fn find() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| {
@@ -25,7 +25,7 @@ fn on_the_path() -> bool {
     unsafe { is_culib_present() }
 }
 
-/// Loads the NVRTC of a folder, so that the loader knows it by name from now on.
+/// Loads the NVRTC of a folder, so that the loader finds it by name from now on.
 fn load(folder: &Path) -> bool {
     // The second library opens the first one by name.
     let names = ["libnvrtc-builtins.so", "libnvrtc.so"];
@@ -40,7 +40,7 @@ fn stays(path: &Path) -> bool {
     library.map(std::mem::forget).is_ok()
 }
 
-/// The folders that may have it, in the order in which they are tried.
+/// The folders that may have NVRTC, in search order.
 fn folders() -> Vec<PathBuf> {
     if let Some(only) = var_os(FOLDER) {
         return vec![only.into()];
@@ -66,7 +66,7 @@ fn folders() -> Vec<PathBuf> {
     all
 }
 
-/// What a folder has with names that begin like this, the last one first: mostly the newest.
+/// The entries of a folder whose names begin like this, last name first: usually the newest.
 fn below(folder: &Path, beginning: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let fits = |path: &PathBuf| {

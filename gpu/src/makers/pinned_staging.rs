@@ -1,23 +1,23 @@
-//! [`PinnedStaging`]: backups of a GPU's work in page-locked memory, with the stream on which they travel.
+//! [`PinnedStaging`]: backups of a GPU's work in page-locked memory, and the stream that copies them.
 
 use super::driver::Driver;
 use crate::DeviceError;
 use std::time::{Duration, Instant};
 
-/// Words of a piece: the report of a round may be copied between two of them.
+/// Words of a piece; the report of a round may be copied between two pieces.
 const PIECE: usize = 1 << 20;
-/// From how many words on a buffer gets less room to spare, and is not kept for the next search.
+/// Buffers of at least this many words get less spare room and are not kept for the next search.
 const LARGE: usize = 1 << 22;
 
-/// Two page-locked buffers, and a stream that fills them while others run.
+/// Two page-locked buffers, and a stream that fills them while kernels run.
 pub(super) struct PinnedStaging<D: Driver> {
     stream: D::Stream,
     buffers: [Option<StagingBuffer<D>>; 2],
-    /// Since when a copy is on its way.
+    /// When the copy under way began.
     since: Option<Instant>,
 }
 
-/// A buffer: how many words it has room for, and how many of them are used.
+/// A buffer, its capacity in words, and how many of them are used.
 struct StagingBuffer<D: Driver> {
     memory: D::Pinned,
     room: usize,
@@ -25,15 +25,15 @@ struct StagingBuffer<D: Driver> {
 }
 
 impl<D: Driver> PinnedStaging<D> {
-    /// No backups.
+    /// Empty buffers.
     pub fn new(driver: &D) -> Result<Self, DeviceError> {
         Ok(Self { stream: driver.stream()?, buffers: [None, None], since: None })
     }
 
-    /// Makes room for words in a buffer. Returns whether there is.
+    /// Makes room for words in a buffer. Returns whether that succeeded.
     pub fn make_room(&mut self, driver: &D, buffer: usize, words: usize) -> bool {
         let fits = self.buffers[buffer].take().filter(|buffered| buffered.room >= words);
-        // Pinning takes long: rather too much than again.
+        // Pinning is slow: better too much once than twice.
         let more = if words < LARGE { 2 * words } else { words + words / 2 };
         let new = |room| {
             driver.pin(room, false).ok().map(|memory| StagingBuffer { memory, room, words: 0 })
@@ -42,17 +42,17 @@ impl<D: Driver> PinnedStaging<D> {
         self.buffers[buffer].is_some()
     }
 
-    /// Gives large buffers up. Nothing may be on its way.
+    /// Frees large buffers. No copy may be under way.
     pub fn trim(&mut self) {
         for buffered in &mut self.buffers {
             buffered.take_if(|buffered| buffered.room > LARGE);
         }
     }
 
-    /// Begins to copy words to a buffer that has room for them.
+    /// Starts copying words to a buffer that has room for them.
     ///
     /// # Safety
-    /// There are as many from `from` on, and nobody writes them before they have come.
+    /// There are that many words at `from`, and nobody writes them until the copy is done.
     pub unsafe fn send_off(
         &mut self,
         driver: &D,
@@ -60,7 +60,7 @@ impl<D: Driver> PinnedStaging<D> {
     ) -> Result<(), DeviceError> {
         let buffered = self.buffers[buffer].as_mut().filter(|buffered| buffered.room >= words);
         let buffered =
-            buffered.ok_or_else(|| DeviceError::Failed("no room for a backup".into()))?;
+            buffered.ok_or_else(|| DeviceError::Failed("no buffer for a backup".into()))?;
         buffered.words = words;
         let there = &mut driver.words(&mut buffered.memory)[..words];
         for (nth, piece) in there.chunks_mut(PIECE).enumerate() {
@@ -73,7 +73,7 @@ impl<D: Driver> PinnedStaging<D> {
         Ok(())
     }
 
-    /// Whether nothing is on its way any more; if something is, for how long.
+    /// Whether the copy is done; if not, how long it has been under way.
     pub fn have_arrived(&mut self, driver: &D) -> Result<Result<(), Duration>, DeviceError> {
         let Some(since) = self.since else { return Ok(Ok(())) };
         if !driver.is_past(&self.stream)? {

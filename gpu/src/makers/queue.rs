@@ -1,4 +1,4 @@
-//! [`Queue`]: batches on a GPU, in slots that each have a stream, page-locked memory both ways, and an event.
+//! [`Queue`]: batches on a GPU, in slots with a stream, an event, and page-locked memory both ways.
 
 use super::driver::Driver;
 use crate::DeviceError;
@@ -10,25 +10,25 @@ use std::ptr::from_ref;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-/// A slot. What its stream does happens in the order asked for.
+/// A slot. Operations on its stream happen in order.
 pub(super) struct Slot<D: Driver> {
     stream: D::Stream,
-    /// The parents' starts and words, on the host and on the device, with room for this many.
+    /// The parents' starts and words, on the host and on the device, with this capacity.
     sent: D::Pinned,
     sent_room: usize,
     input: u64,
-    /// The bounds, on the device and on the host, with room for this many.
+    /// The bounds, on the device and on the host, with this capacity.
     output: u64,
     came: D::Pinned,
     came_room: usize,
     children: usize,
-    /// Since when a batch is under way; nothing if none is.
+    /// When the batch under way started; `None` if the slot is free.
     since: Option<Instant>,
-    /// Its number, while a kernel that was launched once has it.
+    /// The batch's number, while a kernel that was launched once has it.
     announced: Option<u32>,
 }
 
-/// A kernel that was launched once, and how it is fed.
+/// A kernel that was launched once, and its mailbox.
 pub(super) struct PersistentKernel<D: Driver> {
     stream: D::Stream,
     words: D::Pinned,
@@ -36,7 +36,7 @@ pub(super) struct PersistentKernel<D: Driver> {
 }
 
 impl<D: Driver> Slot<D> {
-    /// A slot with these arrays on the device, and as many words on the host.
+    /// A slot with these arrays on the device, and arrays of the same sizes on the host.
     pub fn new(
         driver: &D,
         (input, sent): (u64, usize),
@@ -63,11 +63,11 @@ pub(super) struct Queue<D: Driver> {
     pub tables: u64,
     pub sizes: [u32; 10],
     pub slots: Vec<Slot<D>>,
-    /// The kernel, if it is launched only once.
+    /// The kernel, if it was launched only once.
     pub served: Option<PersistentKernel<D>>,
 }
 
-/// Page-locked memory as words that a kernel may read and write meanwhile.
+/// Page-locked memory as words that a running kernel may read and write.
 fn shared(words: &mut [u32]) -> &[AtomicU32] {
     // SAFETY: both types have the same size, alignment and values, and nobody else on the host uses the words.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
@@ -90,14 +90,14 @@ impl<D: Driver> Queue<D> {
         there.fill(0);
         let post = there.as_ptr() as u64;
         let record = Serving { post, copy, counts, tables: self.tables, sizes: self.sizes };
-        // SAFETY: the record's arrays have the sizes that the kernel expects. They are freed after it has stopped.
+        // SAFETY: the record's arrays have the sizes that the kernel expects, and are freed only after it has stopped.
         unsafe { driver.launch(self.kernel, Some(&stream), blocks, from_ref(&record).cast())? };
         driver.mark(&stream)?;
         self.served = Some(PersistentKernel { stream, words, mailbox: KernelMailbox::default() });
         Ok(())
     }
 
-    /// Tells a kernel that was launched once to stop. Returns whether it has.
+    /// Stops a kernel that was launched once. Returns whether it has ended.
     pub fn has_stopped(&mut self, driver: &D) -> Result<bool, DeviceError> {
         let Some(served) = &mut self.served else { return Ok(true) };
         kernel_mailbox::stop(shared(driver.words(&mut served.words)));
@@ -108,21 +108,21 @@ impl<D: Driver> Queue<D> {
         Ok(stopped)
     }
 
-    /// Whether a batch is done that was announced; its bounds are on their way then.
+    /// Whether an announced batch is done; if so, starts fetching its bounds.
     fn is_served(&mut self, driver: &D, at: usize) -> Result<bool, DeviceError> {
         let (Some(slot), Some(served)) = (self.slots.get_mut(at), &mut self.served) else {
             return Ok(true);
         };
         let Some(number) = slot.announced else { return Ok(true) };
         if !kernel_mailbox::is_done(shared(driver.words(&mut served.words)), number) {
-            // It must not end before it is told to.
+            // The kernel must not end before it is stopped.
             return match driver.is_past(&served.stream)? {
-                true => Err(DeviceError::Failed("its kernel has ended".into())),
+                true => Err(DeviceError::Failed("its kernel ended early".into())),
                 false => Ok(false),
             };
         }
         let came = &mut driver.words(&mut slot.came)[..slot.children];
-        // SAFETY: as in `start`; the kernel has written what is fetched.
+        // SAFETY: as in `start`; the kernel has written the words that are fetched.
         unsafe { driver.fetch(Some(&slot.stream), came, slot.output)? };
         driver.mark(&slot.stream)?;
         slot.announced = None;
@@ -162,8 +162,8 @@ impl<D: Driver> Queue<D> {
             sizes,
         };
         let came = &mut driver.words(&mut slot.came)[..children];
-        // SAFETY: the slot's memory has room for the batch. Nobody touches it before the stream has come to the mark:
-        // the slot is not free.
+        // SAFETY: the slot's memory has room for the batch. Nobody touches it before the stream passes its event,
+        // because the slot is not free.
         unsafe {
             driver.send(Some(&slot.stream), slot.input, sent)?;
             driver.launch(kernel, Some(&slot.stream), record.blocks(), from_ref(&record).cast())?;
@@ -188,7 +188,7 @@ impl<D: Driver> Queue<D> {
         (0..self.slots.len()).filter(|&at| self.slots[at].since.is_some()).collect()
     }
 
-    /// The bounds that have come; the slot is free again.
+    /// The bounds that have arrived. Frees the slot.
     pub fn bounds(&mut self, driver: &D, at: usize) -> Result<&[u32], DeviceError> {
         let slot = self.slot(at)?;
         slot.since = None;
@@ -198,5 +198,5 @@ impl<D: Driver> Queue<D> {
 }
 
 fn misfit() -> DeviceError {
-    DeviceError::Failed("a batch that does not fit its slot".into())
+    DeviceError::Failed("the batch does not fit its slot".into())
 }

@@ -1,4 +1,4 @@
-//! Enumerations of small models, and the mutants they catch.
+//! Enumerations of small models, with and without faults.
 
 use super::*;
 use crate::walk;
@@ -20,7 +20,7 @@ fn mutate<P: WorkSet>(model: &mut Model<P>, mutant: Mutant) {
 }
 
 #[test]
-fn every_schedule_of_few_peers_ends_rightly() {
+fn every_schedule_of_few_peers_ends_correctly() {
     // A model of 4 peers and 3 units takes minutes: `ci/prove.sh` runs it.
     for (peers, units) in [(1, 3), (2, 6), (3, 4)] {
         let reduced = every_schedule_reduced(peers, units, policy()).unwrap();
@@ -33,15 +33,15 @@ fn every_schedule_of_few_peers_ends_rightly() {
 }
 
 #[test]
-fn every_share_ends_rightly() {
+fn every_share_ends_correctly() {
     for share in [Share::Part(3), Share::Part(8), Share::Power] {
         let seen = every_schedule(3, 4, 0, Policy { share, ..policy() }).unwrap();
         println!("{share:?}, 3 peers x 4 units: {seen:?}");
     }
 }
 
-/// The counts alone prevent an early end, even if a peer with a request outstanding reports that it
-/// is idle. Not reporting merely saves waves.
+/// The counts alone prevent an early end, even if a peer with a request outstanding reports itself idle. Not reporting
+/// merely saves waves.
 #[test]
 fn idle_while_asking_would_be_harmless() {
     let mut model = SetModel::new(3, 4, policy());
@@ -49,14 +49,14 @@ fn idle_while_asking_would_be_harmless() {
     println!("idle while asking: {:?}", explore(model).unwrap());
 }
 
-/// Each mutant is hunted by enumerating a small model and by random walks in a larger one.
+/// Each mutant is tried by enumerating a small model and by random walks in a larger one.
 #[test]
 fn every_mutant_is_caught() {
     for (mutant, said) in [
-        (Mutant::OneWave, "an end after"),
-        (Mutant::NoCounts, "an end after"),
-        (Mutant::ForgetsParked, "nothing can happen"),
-        (Mutant::NeverAcknowledges, "nothing can happen"),
+        (Mutant::OneWave, "ended after"),
+        (Mutant::NoCounts, "ended after"),
+        (Mutant::ForgetsParked, "deadlock"),
+        (Mutant::NeverAcknowledges, "deadlock"),
     ] {
         let breed = |mut model: SetModel| {
             mutate(&mut model, mutant);
@@ -72,7 +72,7 @@ fn every_mutant_is_caught() {
     }
 }
 
-/// Every preset, with the shape of its tree where that matters.
+/// All presets, with the tree's shape where that matters.
 const PRESETS: [&str; 18] = [
     "adaptive:degree=2",
     "adaptive:degree=1",
@@ -108,13 +108,13 @@ fn every_preset(end: &str) {
 }
 
 #[test]
-fn every_preset_ends_rightly() {
+fn every_preset_ends_correctly() {
     every_preset("waves");
 }
 
-/// Waves that begin when all children of the root wait for work.
+/// Waves start when all children of the root wait for work.
 #[test]
-fn overlays_end_rightly_by_upward_requests() {
+fn overlays_end_correctly_with_upward_requests() {
     for shape in
         ["degree=2", "degree=1", "bridges=no,degree=2", "bridges=random,first=random,degree=1"]
     {
@@ -130,7 +130,7 @@ fn overlays_end_rightly_by_upward_requests() {
 }
 
 #[test]
-fn every_preset_ends_rightly_by_a_counter() {
+fn every_preset_ends_correctly_with_a_counter() {
     every_preset("counter");
     let counter = Policy { end: Some(End::Counter), ..policy() };
     for (peers, units, snapshots) in [(1, 3, 2), (2, 6, 1), (2, 4, 2), (3, 4, 0), (3, 3, 1)] {
@@ -149,8 +149,8 @@ fn every_preset_ends_rightly_by_a_counter() {
 fn every_fault_of_a_counter_is_caught() {
     let counter = Policy { end: Some(End::Counter), ..policy() };
     for (mutant, said) in [
-        (Mutant::CountsLate, ["an end after", "joined after the end"]),
-        (Mutant::LeavesEarly, ["an end after", "reached a finished peer"]),
+        (Mutant::CountsLate, ["ended after", "joined after the end"]),
+        (Mutant::LeavesEarly, ["ended after", "reached a finished peer"]),
     ] {
         let mut model = SetModel::new(3, 4, counter.clone());
         mutate(&mut model, mutant);
@@ -161,8 +161,8 @@ fn every_fault_of_a_counter_is_caught() {
     }
 }
 
-/// Any peer may find a solution at any moment, also a worse one before it hears of a better: all
-/// peers end with the best score.
+/// Any peer may find a solution at any moment, even a worse one before it learns of a better one: all peers end with
+/// the best score.
 #[test]
 fn every_peer_ends_with_the_best_score() {
     let presets = ["random-half:degree=2", "adaptive:degree=1", "overlay:degree=2"];
@@ -181,16 +181,16 @@ fn every_peer_ends_with_the_best_score() {
     }
 }
 
-/// A counter detects the end correctly only if each change is counted before another peer can learn
-/// of it. Here the actions of one event are interleaved with those of other peers.
+/// A counter detects the end correctly only if each change is counted before another peer can learn of it. Here the
+/// actions of one event are interleaved with those of other peers.
 #[test]
 fn actions_in_the_wrong_order_are_caught() {
     let counter = Policy { end: Some(End::Counter), ..policy() };
     for (mutant, said) in [
-        (Mutant::AcknowledgesBeforeJoining, ["an end after", "joined after the end"]),
-        (Mutant::SendsBeforeCounting, ["an end after", "reached a finished peer"]),
+        (Mutant::AcknowledgesBeforeJoining, ["ended after", "joined after the end"]),
+        (Mutant::SendsBeforeCounting, ["ended after", "reached a finished peer"]),
         (Mutant::KeepsTheBest, ["ends with the score", "ends with the score"]),
-        (Mutant::SpreadsAnyScore, ["ends with the score", "a state returns"]),
+        (Mutant::SpreadsAnyScore, ["ends with the score", "a state repeats"]),
     ] {
         let mut model = SetModel::new(3, 4, counter.clone());
         model.state.finds = vec![2, 1];
@@ -202,7 +202,7 @@ fn actions_in_the_wrong_order_are_caught() {
     }
 }
 
-/// Work that turns out not to be splittable stays where it is, and no peer waits for it in vain.
+/// Work that turns out not to be splittable stays where it is, and no peer waits forever for a piece of it.
 #[test]
 fn work_that_cannot_be_split_is_not_given() {
     let late = "master-worker:late,degree=1";
@@ -221,9 +221,9 @@ fn work_that_cannot_be_split_is_not_given() {
     }
 }
 
-/// Whatever a network delivers, a peer neither panics nor loses count of its own work.
+/// Whatever the network delivers, a peer neither panics nor loses count of its own work.
 #[test]
-fn mail_that_no_peer_sends_does_no_harm() {
+fn invalid_mail_does_no_harm() {
     let mut dropped = 0;
     for seed in 0..3000 {
         let mut chance = SeededChooser::new(seed, 0);
@@ -261,7 +261,7 @@ fn mail_that_no_peer_sends_does_no_harm() {
     assert!(dropped > 10_000);
 }
 
-/// A preset as these tests use it: no peer rests for a time or delays its reports.
+/// A preset without timeouts: no peer rests for a time or delays its reports.
 fn timeless(words: &str) -> Policy {
     let preset = Policy::parse(words).unwrap();
     let patience = preset.rests.patience.min(1);
@@ -270,7 +270,7 @@ fn timeless(words: &str) -> Policy {
 
 /// Every random tree of three peers.
 #[test]
-fn every_random_tree_ends_rightly() {
+fn every_random_tree_ends_correctly() {
     for words in ["overlay:tree=random", "adaptive:tree=random", "overlay:bridges=no,tree=random"] {
         let mut trees = std::collections::HashSet::new();
         for seed in 0..8 {
@@ -285,9 +285,9 @@ fn every_random_tree_ends_rightly() {
     }
 }
 
-/// Late giving has some units done twice: every unit is done, and every repetition is reported.
+/// Late giving does some units twice: every unit is done, and every repetition is reported.
 #[test]
-fn late_trims_end_rightly() {
+fn late_trims_end_correctly() {
     for (peers, units) in [(1, 4), (2, 6), (2, 8), (3, 4), (3, 6)] {
         for words in ["master-worker:late", "master-worker:late,degree=1,share=1/3"] {
             let seen = every_schedule(peers, units, 0, timeless(words));
@@ -303,7 +303,7 @@ fn every_fault_of_late_trims_is_caught() {
     type Fault = fn(&mut RunModel);
     let faults: [(&str, Fault, &str); 3] = [
         ("trims in silence", |model| mutate(model, Mutant::TrimsInSilence), "Trim"),
-        ("keeps copies", |model| mutate(model, Mutant::KeepsCopies), "nothing can happen"),
+        ("keeps copies", |model| mutate(model, Mutant::KeepsCopies), "deadlock"),
         ("believes what is left", |model| model.state.believes = true, "done"),
     ];
     for (name, fault, said) in faults {
@@ -315,9 +315,9 @@ fn every_fault_of_late_trims_is_caught() {
     }
 }
 
-/// Two masters on one level need five peers; few units suffice.
+/// Two masters on one level require five peers; few units suffice.
 #[test]
-fn masters_beside_each_other_end_rightly() {
+fn masters_on_one_level_end_correctly() {
     let policy = timeless("hierarchical-master-worker:degree=2,grain=1");
     for units in [&[0, 2, 0, 0, 0][..], &[2, 0, 0, 0, 0]] {
         let mut model = SetModel::spread(units, policy.clone(), 0);
@@ -338,7 +338,7 @@ fn every_snapshot_holds_every_unit_once() {
 
 /// After a resume, any peer may have work.
 #[test]
-fn work_may_lie_anywhere_at_the_start() {
+fn any_peer_may_start_with_work() {
     for units in [&[0, 3][..], &[2, 2], &[0, 3, 0], &[0, 2, 1], &[1, 1, 1]] {
         let seen = explore(SetModel::spread(units, policy(), 0)).unwrap();
         println!("{units:?}: {seen:?}");
@@ -370,7 +370,7 @@ fn every_fault_of_a_snapshot_is_caught() {
         let caught = explore(model).err().unwrap_or_default();
         println!("{name}: {}", caught.lines().next().unwrap_or_default());
         assert!(
-            caught.contains("a snapshot is not whole") || caught.contains("cuts for epoch"),
+            caught.contains("inconsistent snapshot") || caught.contains("cuts for epoch"),
             "{name}: {caught}"
         );
     }

@@ -1,5 +1,5 @@
-//! States that need not be reachable: whatever sites hold and say, as long as every progress report divides its
-//! lease, no move may break that.
+//! Tests leases from arbitrary states, reachable or not: as long as every progress report divides its lease, no move
+//! may change that.
 
 use super::bits::Bits;
 use super::lease_model::{Budget, InFlight, LeaseModel};
@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 const PLACES: usize = 3;
 
-/// A model with names for random sets of units, random progress reports of them at random sites and in random
-/// packets, and a random file.
+/// A model with named random sets of units, random progress reports about them at random sites and in random packets,
+/// and a random file.
 fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
     let most = Budget {
         gives: 9,
@@ -76,7 +76,7 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
     model
 }
 
-/// A random progress report of some units: what is not given on under a known name is done or open.
+/// A random progress report of these units: whatever is not in a named sub-lease is done or open.
 fn divide(
     chance: &mut SeededChooser,
     names: &[(Lease, u8)],
@@ -118,14 +118,14 @@ fn play(seed: u64, mutant: LeaseMutant) -> Result<(), String> {
 }
 
 #[test]
-fn every_step_keeps_every_progress_report_right() {
+fn every_step_keeps_all_progress_reports_correct() {
     for seed in 0..60_000 {
         play(seed, LeaseMutant::None).unwrap();
     }
 }
 
 #[test]
-fn steps_that_break_a_progress_report_are_noticed() {
+fn steps_that_break_a_progress_report_are_caught() {
     use LeaseMutant::{
         GivesAndKeeps, NestedWithoutBytes, ReturnWithoutSubs, TakeOverKeepsTheLease, TrimsTheSubs,
     };

@@ -1,13 +1,13 @@
-//! [`Bits`]: work of a few numbered units, so that leases can be checked set by set.
+//! [`Bits`]: work of a few numbered units, so that leases can be compared as sets.
 
 use pleach_core::lease::Content;
 
-/// What was done and what is open, unit by unit.
+/// The units that are done and those that are open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Bits {
     pub done: u8,
     pub open: u8,
-    /// Units that were added although they were there: a law is broken.
+    /// Units that were added although they were already there, which breaks a law.
     pub twice: u8,
 }
 
@@ -16,12 +16,12 @@ impl Bits {
         Self { open, ..Self::default() }
     }
 
-    /// All units that it has.
+    /// All its units.
     pub fn all(&self) -> u8 {
         self.done | self.open
     }
 
-    /// Takes the last `count` of the open units out.
+    /// Removes the last `count` open units.
     pub fn take(&mut self, count: u32) -> Self {
         let mut taken = 0;
         for _ in 0..count.min(self.open.count_ones()) {

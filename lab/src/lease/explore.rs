@@ -1,5 +1,5 @@
-//! Every order of events in a small model: each state is visited once, and an end must be within reach of
-//! each by steps that need no luck.
+//! Enumerates every order of events in a small model: each state is visited once, and each must be able to reach an end
+//! by steps that need no luck.
 
 use super::lease_model::{Budget, LeaseModel};
 use super::moves::Move;
@@ -7,7 +7,7 @@ use crate::fingerprints::{FingerprintMap, fingerprint};
 use pleach_core::lease::LeaseMutant;
 use std::collections::VecDeque;
 
-/// What an enumeration has seen.
+/// The size of an enumeration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Different states.
@@ -18,13 +18,12 @@ pub struct Seen {
     pub ends: u64,
 }
 
-/// Plays every order of events: `places` for sites, of which the first `present` are taken, share `units`
-/// units of work, while all that the budget allows may happen at any moment.
+/// Plays every order of events: `places` for sites, the first `present` of them taken, share `units` units of work, and
+/// whatever the budget allows may happen at any moment.
 ///
 /// # Errors
-/// The moves that lead to a broken law: a progress report that does not divide its lease, a solution that is
-/// lost, an end that comes too early, a unit done twice although nothing went wrong, or a state from which
-/// no end can be reached without luck.
+/// The moves that lead to a broken law: a progress report that does not divide its lease, a lost solution, an early
+/// end, a unit done twice without a fault, or a state that can reach no end without luck.
 pub fn every_order(
     places: usize,
     present: usize,
@@ -42,7 +41,7 @@ struct Visit {
     over: bool,
 }
 
-/// Explores from a state until all are seen, or this many.
+/// Explores from a state until all reachable states, or this many, have been visited.
 pub(super) fn explore(start: LeaseModel, most: usize) -> Result<Seen, String> {
     let mut seen = Seen::default();
     let mut places: FingerprintMap<u32> = FingerprintMap::default();
@@ -80,13 +79,13 @@ pub(super) fn explore(start: LeaseModel, most: usize) -> Result<Seen, String> {
     }
     seen.states = visits.len();
     if let Some(stuck) = stuck(&visits) {
-        let why = "no end can be reached from here without luck";
+        let why = "this state can reach no end without luck";
         return Err(format!("{why}\n{}", story(&visits, stuck, None, &start)));
     }
     Ok(seen)
 }
 
-/// A state from which no end can be reached by sure steps.
+/// A state that can reach no end by certain steps.
 fn stuck(visits: &[Visit]) -> Option<u32> {
     let mut before = vec![Vec::new(); visits.len()];
     for (at, visit) in visits.iter().enumerate() {
@@ -104,7 +103,7 @@ fn stuck(visits: &[Visit]) -> Option<u32> {
     ends.iter().position(|&ends| !ends).map(|at| at as u32)
 }
 
-/// The moves that led to a state, and the state.
+/// Describes the moves that led to a state, and the state.
 fn story(visits: &[Visit], at: u32, last: Option<Move>, start: &LeaseModel) -> String {
     let mut moves: Vec<Move> = last.into_iter().collect();
     let mut here = at;

@@ -1,4 +1,4 @@
-//! Damaged packets: whatever they say, they are refused, or a site lives with them.
+//! Tests damaged packets: a site refuses them or survives what they say.
 
 use oorandom::Rand64;
 use pleach_core::lease::gateway::samples::{
@@ -15,7 +15,7 @@ use pleach_core::wire::{ContentKind, seal};
 
 const PRINT: u64 = 9;
 const ME: SiteId = 1;
-/// As many packets come before the site is made again.
+/// The site is replaced after this many packets.
 const STRETCH: u64 = 64;
 
 /// Content put into an envelope unchanged.
@@ -33,10 +33,10 @@ impl Pack for Raw<'_> {
     }
 }
 
-/// A site in the middle of a run: it holds work for others, and has given some of it on.
+/// A site in the middle of a run: it holds leases and has given some of their work to others.
 struct Scene {
     timer: LeaseTimer<Portion<Counts>>,
-    /// What may come to it as things are.
+    /// Packets that may arrive in this state.
     mail: Vec<GatewayPacket>,
 }
 
@@ -55,12 +55,12 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
         let lease = site.give(Some(held.1), to, give, &mut actions).unwrap();
         about.push((to, lease));
         if rng.rand_range(0..2) == 0 {
-            // It has given on of that in turn.
+            // The receiver has lent some of it in turn.
             let progress_report = progress_report(rng, names, 2).into();
             site.on(to, LeaseMessage::Commit { lease, progress_report, best: None }, &mut actions);
         }
     }
-    // One is on its way back, if all that was given of it has arrived.
+    // One lease is on its way back, if everything given from it has arrived.
     let (lender, lease) = about[0];
     site.change(Some(lease), |content| content.open.clear());
     site.give_back(Some(lease), &mut actions);
@@ -78,7 +78,7 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
     Scene { timer: LeaseTimer::new(site, terms), mail }
 }
 
-/// Holdings, leases and open pieces of a site, those within other leases included.
+/// The number of holdings, leases and open pieces of a site, including those nested in other leases.
 fn holdings(site: &Site<Portion<Counts>>) -> [usize; 3] {
     let mut all = [0; 3];
     for holding in site.holdings() {
@@ -95,19 +95,19 @@ fn open(part: &ProgressReport<Portion<Counts>>) -> usize {
     part.content.open.len() + nested.sum::<usize>()
 }
 
-/// Damages what a packet says.
+/// Damages the content of a packet.
 fn damage(good: &[u8], other: &[u8], rng: &mut Rand64) -> Vec<u8> {
     let mut bytes = good.to_vec();
     let place = |length: usize, rng: &mut Rand64| rng.rand_range(0..length as u64 + 1) as usize;
     match rng.rand_range(0..4) {
         0 => return mutate(good, rng),
         1 => {
-            // The front of one, the end of another.
+            // The front of one packet and the end of the other.
             bytes.truncate(place(good.len(), rng));
             bytes.extend(&other[place(other.len(), rng)..]);
         }
         2 => {
-            // Another number.
+            // A different number.
             let (half, any) = (u64::MAX / 2, rng.rand_u64() >> rng.rand_range(0..64));
             let number = [half, half + 1, u64::MAX, u32::MAX.into(), any][place(4, rng)];
             let at = place(good.len() - 1, rng);
@@ -125,7 +125,7 @@ fn damage(good: &[u8], other: &[u8], rng: &mut Rand64) -> Vec<u8> {
     bytes
 }
 
-/// Lets the site hear a packet. Whatever it then holds or says was in the packet. Returns whether it took
+/// Delivers a packet. Whatever the site then holds or says must come from the packet. Returns whether the site took
 /// something over.
 fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: u64) -> bool {
     let (GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message)) = packet.message else {
@@ -153,7 +153,7 @@ fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: 
     ]) {
         assert!(after <= most, "from {before:?} to {after:?}: {shown}");
     }
-    // Taking over what was reported before says more.
+    // Taking over work that was reported earlier leads to more actions.
     let most = 4 + before[1] + (nested + 1) * lists;
     assert!(actions.len() <= most, "{} actions, at most {most}: {shown}", actions.len());
     timer.note(now_ns);
@@ -171,7 +171,7 @@ fn bombard(mutants: u64) {
         let mut pick = || &scene.mail[rng.rand_range(0..scene.mail.len() as u64) as usize];
         let (good, other) = (pick(), pick());
         if mutant % 16 == 0 {
-            // Under the seal of the undamaged packet, nothing passes.
+            // With the seal of the undamaged packet, no other content passes.
             let good = good.to_bytes(PRINT);
             let bytes = mutate(&good, rng);
             let decoded = GatewayPacket::from_bytes(&bytes, PRINT, SITES);
@@ -208,6 +208,6 @@ fn bombard(mutants: u64) {
 }
 
 #[test]
-fn damaged_letters_do_no_harm() {
+fn damaged_packets_do_no_harm() {
     bombard(if super::tests::LONG { 10_000_000 } else { 200_000 });
 }

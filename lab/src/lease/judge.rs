@@ -1,4 +1,4 @@
-//! The laws that are checked after every move, from outside the protocol.
+//! Checks the laws of leases after every move, from outside the protocol.
 
 use super::bits::Bits;
 use super::lease_model::LeaseModel;
@@ -10,13 +10,11 @@ impl LeaseModel {
     fn units(&self, held: HoldingId) -> Result<u8, String> {
         match held {
             None => Ok(self.all()),
-            Some(lease) => {
-                self.names.get(&lease).copied().ok_or(format!("{lease:?} names nothing"))
-            }
+            Some(lease) => self.names.get(&lease).copied().ok_or(format!("{lease:?} is unknown")),
         }
     }
 
-    /// A progress report must divide what its name stands for: nothing missing, nothing twice.
+    /// A progress report must divide the work that its name stands for: nothing missing, nothing twice.
     fn divides(
         &self,
         held: HoldingId,
@@ -30,7 +28,7 @@ impl LeaseModel {
             seen |= units;
             self.divides(Some(lease), &ProgressReport::of(*rec.given))?;
             if rec.given.done != 0 {
-                return Err(format!("{lease:?} was given with something done: {rec:?}"));
+                return Err(format!("{lease:?} was given although part of it is done: {rec:?}"));
             }
             if let Some(latest) = &rec.latest {
                 self.divides(Some(lease), latest)?;
@@ -44,7 +42,7 @@ impl LeaseModel {
         Ok(())
     }
 
-    /// Where the optimum counts as done, its solution must be at hand.
+    /// If the optimum counts as done, its solution must be known.
     fn has_solution(
         &self,
         progress_report: &ProgressReport<Bits>,
@@ -52,12 +50,12 @@ impl LeaseModel {
     ) -> Result<(), String> {
         let planned = best.is_some_and(|best| !best.plan.is_empty());
         if does(progress_report, self.optimum()) && !planned && !self.cutoff {
-            return Err("the optimum is done, and its solution is not there".into());
+            return Err("the optimum is done but its solution is missing".into());
         }
         Ok(())
     }
 
-    /// All laws, about everything that anybody holds or says.
+    /// Checks all laws for everything that any site holds or says.
     pub(super) fn judge(&self) -> Result<(), String> {
         for process in self.processes.iter().flatten() {
             let best = process.site.best();
@@ -94,22 +92,22 @@ impl LeaseModel {
         Ok(())
     }
 
-    /// Whether the search is over, and rightly so.
+    /// Whether the search has ended; fails if it ended wrongly.
     pub(super) fn over(&self) -> Result<bool, String> {
         let Some(root) = self.processes[0].as_ref().filter(|root| root.site.finished()) else {
             return Ok(false);
         };
         let done = root.site.holding(None).map_or(0, |whole| whole.part().content.done);
         if done != self.all() {
-            return Err(format!("the search ends with the units {done:#b} done"));
+            return Err(format!("the search ended with the units {done:#b} done"));
         }
         if root.site.best().is_none_or(|best| best.plan.is_empty()) && !self.cutoff {
-            return Err("the search ends without the solution".into());
+            return Err("the search ended without the solution".into());
         }
         Ok(true)
     }
 
-    /// Whether a site that lives, or the file, lists a lease at any depth.
+    /// Whether a living site, or the file, lists a lease at any depth.
     pub(super) fn is_listed(&self, lease: Lease) -> bool {
         let holdings = self.processes.iter().flatten().flat_map(|process| process.site.holdings());
         let file = self.file.iter().filter(|_| self.processes[0].is_none()).map(|(whole, _)| whole);

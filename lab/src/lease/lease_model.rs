@@ -1,4 +1,4 @@
-//! [`LeaseModel`]: a few sites, the mail between them and the root's file, as one state that can be compared.
+//! [`LeaseModel`]: a few sites, the mail between them and the root's file, as one comparable state.
 
 use super::bits::Bits;
 use crate::fingerprints::fingerprint;
@@ -9,14 +9,14 @@ use pleach_core::lease::{
 use pleach_core::search::tree::Solution;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What may happen in a model, and how often.
+/// Which events may happen in a model, and how often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
-    /// Gifts from site to site.
+    /// Work given by one site to another.
     pub gives: u8,
-    /// Progress reports sent or written to the file, beside those that somebody asked for.
+    /// Progress reports sent or written to the file, besides those that somebody asked for.
     pub commits: u8,
-    /// Sites that join after the beginning.
+    /// Sites that join later.
     pub joins: u8,
     /// Sites that leave in order.
     pub leaves: u8,
@@ -24,18 +24,18 @@ pub struct Budget {
     pub deaths: u8,
     /// Deaths of the root, once it has written its file.
     pub root_deaths: u8,
-    /// Roots that begin another run after a death of the root, whether or not there is a file. The first run has the
+    /// Roots that start another run after a death of the root, whether or not there is a file. The first run has the
     /// optimum as its value to beat, so that nobody finds it there; the next one has no such value.
     pub restarts: u8,
-    /// Leases that end, and patience that ends, although nobody is dead.
+    /// Leases and waits that time out although nobody is dead.
     pub suspicions: u8,
     /// Messages lost.
     pub losses: u8,
     /// Messages that arrive twice.
     pub doubles: u8,
-    /// Whether messages arrive in the order in which they were sent, from each site to each other.
+    /// Whether each pair of sites exchanges messages in the order in which they were sent.
     pub ordered: bool,
-    /// Whether sites tell as little as they may: of what was given on only how it was given.
+    /// Whether sites report as little as they may: of work lent to others, only how it was given.
     pub trims: bool,
 }
 
@@ -47,14 +47,14 @@ pub(super) struct InFlight {
     pub message: LeaseMessage<Bits>,
 }
 
-/// One process: its site, and its units as one heap of work.
+/// A process: its site, and its units as one set of work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub site: Site<Bits>,
-    /// What the units have in hand, and of which holding.
+    /// What the units hold, and which holding it belongs to.
     pub hand: Bits,
     pub in_hand: Option<HoldingId>,
-    /// A progress report that was taken and not told yet.
+    /// A progress report that was taken but not sent yet.
     pub cut: Option<(HoldingId, ProgressReport<Bits>)>,
     /// Lenders that asked and wait for a progress report.
     pub owed: BTreeSet<Lease>,
@@ -62,16 +62,16 @@ pub(super) struct Process {
     cutoff: bool,
 }
 
-/// A state of everything.
+/// The state of the whole model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LeaseModel {
     pub processes: Vec<Option<Process>>,
     pub mail: Vec<InFlight>,
     pub file: Option<(ProgressReport<Bits>, Option<Solution>)>,
-    /// What each name stands for.
+    /// The work that each name stands for.
     pub names: BTreeMap<Lease, u8>,
     units: u8,
-    /// Units done at least once, as long as there was no fault.
+    /// Units done at least once, unless there was a fault.
     done: u8,
     pub faulty: bool,
     started: u64,
@@ -82,7 +82,7 @@ pub(super) struct LeaseModel {
 }
 
 impl LeaseModel {
-    /// A model with places for sites, of which the first few are taken, and the whole work at the root.
+    /// A model with places for sites, the first few of them taken, in which the root holds all the work.
     pub fn new(
         places: usize,
         present: usize,
@@ -115,7 +115,7 @@ impl LeaseModel {
         self.units
     }
 
-    /// The unit that is the solution: it is the last one, which is given away most.
+    /// The unit whose completion finds the solution: the last one, because it is given away most often.
     pub fn optimum(&self) -> u8 {
         self.units ^ (self.units >> 1)
     }
@@ -160,7 +160,7 @@ impl LeaseModel {
         self.carry_out(0, actions)
     }
 
-    /// A new process begins another run. All connections were broken, and a site that comes back starts over.
+    /// A new process starts another run. All connections are broken, and a site that comes back starts over.
     pub fn restart(&mut self) {
         self.cutoff = false;
         self.mail.clear();
@@ -175,12 +175,12 @@ impl LeaseModel {
         }
     }
 
-    /// A process that is there.
+    /// The process at this place.
     pub fn at(&mut self, place: usize) -> Result<&mut Process, String> {
-        self.processes[place].as_mut().ok_or(format!("nobody is at {place}"))
+        self.processes[place].as_mut().ok_or(format!("there is no process at {place}"))
     }
 
-    /// Has a site do something, and carries out what it wants.
+    /// Calls a site and carries out the actions it returns.
     pub fn act(
         &mut self,
         place: usize,
@@ -226,7 +226,7 @@ impl LeaseModel {
         Ok(())
     }
 
-    /// Mail has no order but, if so wished, that of each pair of sites.
+    /// Sends a packet. Packets stay unordered, except between the same two sites if the model is ordered.
     fn send(&mut self, packet: InFlight) {
         let pair = |one: &InFlight| (one.from, one.to);
         let at = if self.left.ordered {
@@ -248,7 +248,7 @@ impl LeaseModel {
         (0..self.mail.len()).filter(move |&at| first(at))
     }
 
-    /// A packet arrives. To a place where nobody is, it arrives in vain.
+    /// Delivers a packet. If there is no process at its place, it is dropped.
     pub fn deliver(&mut self, packet: InFlight) -> Result<(), String> {
         let InFlight { from, to, message } = packet;
         if self.processes[to as usize].is_none() {
@@ -257,7 +257,7 @@ impl LeaseModel {
         self.act(to as usize, |site, actions| site.on(from, message, actions))
     }
 
-    /// Hands what the units have in hand back to their site.
+    /// Returns what the units hold to their site.
     pub fn settle(&mut self, place: usize) -> Result<(), String> {
         let process = self.at(place)?;
         if let Some(held) = process.in_hand.take() {
@@ -268,15 +268,15 @@ impl LeaseModel {
         Ok(())
     }
 
-    /// A unit of work is done.
+    /// Does a unit of work.
     pub fn work(&mut self, place: usize) -> Result<(), String> {
         let (before, faulty, optimum) = (self.done, self.faulty, self.optimum());
         let process = self.at(place)?;
         if !process.hand.has_open() {
             let held = process.site.working().map(Holding::held);
-            let held = held.ok_or("there is nothing to do")?;
+            let held = held.ok_or("there is no holding to work on")?;
             let taken = process.site.change(held, |content| content.take(8));
-            let taken = taken.ok_or("there is nothing to take")?;
+            let taken = taken.ok_or("there is no open unit")?;
             process.site.set_in_use(held, true);
             process.hand.add(&taken);
             process.in_hand = Some(held);
@@ -289,7 +289,7 @@ impl LeaseModel {
             self.act(place, |site, actions| site.found(&solution, actions))?;
         }
         if !faulty && before & unit != 0 {
-            return Err(format!("the unit {unit:#b} is done twice although nothing went wrong"));
+            return Err(format!("the unit {unit:#b} is done twice without a fault"));
         }
         self.done |= unit;
         if !self.at(place)?.hand.has_open() {
@@ -298,7 +298,7 @@ impl LeaseModel {
         Ok(())
     }
 
-    /// From now on work may be done twice.
+    /// Allows work to be done twice from now on.
     pub fn fault(&mut self) {
         self.faulty = true;
         self.done = 0;

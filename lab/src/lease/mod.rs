@@ -1,4 +1,4 @@
-//! Trying leases: a small model in which every order of events is played, with faults of every kind.
+//! Tests leases: a small model in which every order of events is played, with faults of every kind.
 
 #[cfg(test)]
 mod arbitrary;

@@ -1,4 +1,4 @@
-//! [`Move`]: all that can happen in a model: the sites' own steps, their timers, and faults.
+//! [`Move`]: everything that can happen in a model: the sites' own steps, their timers, and faults.
 
 use super::bits::Bits;
 use super::lease_model::LeaseModel;
@@ -6,23 +6,23 @@ use pleach_core::lease::{
     Content, Holding, HoldingId, Lease, LeaseMutant, ProgressReport, Site, SiteId,
 };
 
-/// Something that happens.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     /// A unit of work is done.
     Work(usize),
-    /// The last this many open units of a holding go to another site.
+    /// The last open units of a holding, this many, go to another site.
     Give(usize, HoldingId, SiteId, u32),
-    /// A progress report is taken.
+    /// A site takes a progress report.
     Cut(usize, HoldingId),
-    /// It is told to the lender, or written to the file.
+    /// A site sends the report to its lender, or writes it to the file.
     Tell(usize),
-    /// A lender who asked is told.
+    /// A site answers a lender that asked.
     Answer(usize, Lease),
     Return(usize, Lease),
     Deliver(usize),
     Ask(usize, Lease),
-    /// A commit to a lender who, as it happens, does not list the lease.
+    /// A site reports to a lender that may not list the lease.
     Commit(usize, Lease),
     SayAgain(usize, Lease),
     Suspect(usize, Lease),
@@ -32,15 +32,14 @@ pub(super) enum Move {
     Exit(usize),
     Die(usize),
     Resume,
-    /// The root begins another run.
+    /// The root starts another run.
     Restart,
     Lose(usize),
     Double(usize),
 }
 
 impl LeaseModel {
-    /// Everything that can happen now, and whether it is a fault or chance: what is neither must lead to
-    /// an end by itself.
+    /// Everything that can happen now, and whether it is a fault or chance. The other moves alone must lead to an end.
     pub fn moves(&self) -> Vec<(Move, bool)> {
         let mut moves = Vec::new();
         for place in 0..self.processes.len() {
@@ -77,7 +76,7 @@ impl LeaseModel {
         if site.has_left() {
             return moves.push((Move::Exit(place), false));
         }
-        // One that leaves only hands its work over.
+        // A site that is leaving only hands over its work.
         if !site.leaving() && site.working().is_some() {
             moves.push((Move::Work(place), false));
         }
@@ -118,7 +117,7 @@ impl LeaseModel {
         }
         let live = !holding.returning();
         if live && left.gives > 0 && !site.leaving() {
-            // To itself too: that is no special case.
+            // A site may send to itself too; the rules need no exception for that.
             for to in 0..self.processes.len() {
                 let sizes = 1..open;
                 moves.extend(sizes.map(|n| (Move::Give(place, held, to as SiteId, n), true)));
@@ -149,7 +148,7 @@ impl LeaseModel {
         }
     }
 
-    /// What the lender of some leases does when it hears nothing for long.
+    /// The timers of leases whose borrower has been silent for long.
     fn timers_of_subs(
         &self,
         place: usize,
@@ -182,10 +181,10 @@ impl LeaseModel {
         self.mail.iter().any(|packet| packet.message.lease() == lease)
     }
 
-    /// Lets something happen.
+    /// Plays a move.
     ///
     /// # Errors
-    /// The law that it breaks.
+    /// The law that it broke.
     pub fn play(&mut self, what: Move) -> Result<(), String> {
         match what {
             Move::Work(place) => self.work(place)?,
@@ -289,7 +288,7 @@ impl LeaseModel {
         count: u32,
     ) -> Result<(), String> {
         self.left.gives -= 1;
-        // What the units have goes through the site's own hands.
+        // What the units hold must first return to the site.
         if self.at(place)?.in_hand == Some(held) {
             self.settle(place)?;
         }
@@ -298,7 +297,7 @@ impl LeaseModel {
         })
     }
 
-    /// A progress report of this instant.
+    /// A progress report of the current state.
     fn whole(
         &mut self,
         place: usize,
@@ -336,7 +335,7 @@ impl LeaseModel {
         Ok(())
     }
 
-    /// What a mutant does once it has told what was done.
+    /// What a mutant does once it has reported what was done.
     fn forget_done(&mut self, place: usize, held: HoldingId) -> Result<(), String> {
         let process = self.at(place)?;
         process.site.change(held, |content| content.done = 0);

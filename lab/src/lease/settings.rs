@@ -1,21 +1,21 @@
-//! The settings that are exhausted: few sites, few units, and each kind of fault.
+//! The models to enumerate in full: few sites, few units, and each kind of fault.
 
 use super::lease_model::Budget;
 
-/// A model to be exhausted.
+/// A model to enumerate in full.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// What it is about.
+    /// A description.
     pub name: &'static str,
-    /// Places for sites, and how many are taken at the beginning.
+    /// Places for sites.
     pub places: usize,
-    /// The sites at the beginning.
+    /// Sites present at the start.
     pub present: usize,
     /// Units of work.
     pub units: u32,
-    /// What may happen.
+    /// What may happen in it.
     pub budget: Budget,
-    /// Whether it takes minutes rather than seconds.
+    /// Whether this takes minutes rather than seconds.
     pub long: bool,
 }
 

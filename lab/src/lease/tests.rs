@@ -1,4 +1,4 @@
-//! What is exhausted and walked in every run of the tests, and the faults that must be noticed.
+//! Enumerates and walks the models of leases, and checks that faults are caught.
 
 use super::settings::settings;
 use super::walk::walk;
@@ -9,7 +9,7 @@ use pleach_core::lease::LeaseMutant;
 pub(super) const LONG: bool = option_env!("PLEACH_LONG").is_some();
 
 #[test]
-fn settings_are_exhausted() {
+fn all_settings_hold_in_every_order() {
     let mut states = 0;
     for setting in settings().iter().filter(|setting| LONG || !setting.long) {
         let (name, budget) = (setting.name, setting.budget);
@@ -22,18 +22,18 @@ fn settings_are_exhausted() {
 }
 
 #[test]
-fn random_walks_end_rightly() {
+fn random_walks_end_correctly() {
     let seeds = if LONG { 5_000_000 } else { 20_000 };
     let moves: usize = (0..seeds).map(|seed| random_order(seed).unwrap()).sum();
     println!("leases: {seeds} random walks of {moves} moves");
 }
 
 #[test]
-fn every_fault_is_noticed() {
+fn every_fault_is_caught() {
     for mutant in LeaseMutant::ALL {
         let caught = (0..20_000).find_map(|seed| Some((seed, walk(seed, mutant).err()?)));
-        let (seed, why) = caught.unwrap_or_else(|| panic!("{mutant:?} is not noticed"));
+        let (seed, why) = caught.unwrap_or_else(|| panic!("{mutant:?} is not caught"));
         let why: String = why.lines().next().unwrap_or_default().chars().take(90).collect();
-        println!("{mutant:?} is noticed in walk {seed}: {why}");
+        println!("{mutant:?} is caught in walk {seed}: {why}");
     }
 }

@@ -1,12 +1,12 @@
-//! Random orders of events: models too large to be enumerated, each replayed from its seed.
+//! Plays random orders of events in models too large to enumerate; a seed replays each.
 
 use super::lease_model::{Budget, LeaseModel};
 use super::moves::Move;
 use pleach_core::lease::LeaseMutant;
 use pleach_core::steal::{Chooser, SeededChooser};
 
-/// Plays one order of events, drawn from the seed, of up to four sites that share up to six units. The seed
-/// also draws what may go wrong, and how often. Returns the number of moves.
+/// Plays a random order of events with up to four sites and six units. The seed also decides what may go wrong, and how
+/// often. Returns the number of moves.
 ///
 /// # Errors
 /// The law that was broken, as for [`super::every_order`].
@@ -38,7 +38,7 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
     let (places, units) = (2 + chance.choose(4) as usize, 2 + chance.choose(5));
     let present = 1 + chance.choose(places as u32) as usize;
     let mut model = LeaseModel::new(places, present, units, budget, mutant);
-    // Some things happen rarely, and work is slow or fast as a whole: most faults need just that.
+    // Make some events rare, and work slow or fast as a whole: most faults need just that.
     let rare = 1 << chance.choose(5);
     let work = 1 << chance.choose(5);
     let tell = 1 << chance.choose(5);
@@ -56,7 +56,7 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
         let moves = model.moves();
         let total: u32 = moves.iter().map(|(what, luck)| weight(what, *luck)).sum();
         if total == 0 {
-            return Err(format!("nothing can happen, and it is not over\nseed {seed}: {model:#?}"));
+            return Err(format!("deadlock before the end\nseed {seed}: {model:#?}"));
         }
         let mut drawn = chance.choose(total);
         let chosen = moves.into_iter().find(|(what, luck)| {
@@ -69,5 +69,5 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
             model.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {model:#?}"))?;
         }
     }
-    Err(format!("no end after 20,000 moves\nseed {seed}: {model:#?}"))
+    Err(format!("did not end after 20,000 moves\nseed {seed}: {model:#?}"))
 }

@@ -1,4 +1,4 @@
-//! [`SiteUnitEffects`]: what one unit of a simulated site can do, the gateway among them.
+//! [`SiteUnitEffects`]: what one unit of a simulated site can do, including its gateway.
 
 use super::fleet_state::FleetState;
 use crate::load::{Hand, Load};
@@ -9,7 +9,7 @@ use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
-/// One unit at a time, and all sites around it.
+/// One unit, and all the sites around it.
 pub(super) struct SiteUnitEffects<'w, 'a, L: Load> {
     pub state: &'w mut FleetState<'a, L>,
     pub site: SiteId,
@@ -33,7 +33,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 
-    /// A gateway gives all it has, and so it pretends to have one node more.
+    /// A gateway can give everything it has, so it reports one node more.
     fn size(&mut self) -> f64 {
         if self.me > 0 {
             return self.hand().size();
@@ -52,7 +52,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
             return Ok(self.state.split_spare(unit, share).map(Arc::new));
         }
         let piece = self.hand().split(share).map(Arc::new);
-        piece.map(Some).ok_or(format!("unit {} gives of less than two nodes", self.unit()))
+        piece.map(Some).ok_or(format!("unit {} gave from fewer than two nodes", self.unit()))
     }
 
     fn put(&mut self, piece: Arc<Work>) -> Result<(), String> {
@@ -81,10 +81,10 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         Ok(())
     }
 
-    /// The site itself counts as one more: its units never end by themselves.
+    /// The site itself counts as one more, so that its units never end on their own.
     fn leave(&mut self) -> Result<bool, String> {
         let record = &mut self.state.records[self.site as usize];
-        record.count = record.count.checked_sub(1).ok_or("more left than were counted")?;
+        record.count = record.count.checked_sub(1).ok_or("more peers left than had joined")?;
         if record.count == 0 {
             let gateway = record.first;
             self.state.plan(gateway, self.now_ns);
@@ -105,7 +105,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        Err("units inside a site end by themselves".into())
+        Err("units of a site declared the end".into())
     }
 
     fn broken(&mut self, law: Law) -> Result<(), String> {
@@ -113,7 +113,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
     }
 }
 
-/// Nobody gives late inside a site.
+/// There is no late giving inside a site.
 impl<L: Load> LateEffects for SiteUnitEffects<'_, '_, L> {
     fn copy(&mut self) -> Result<Arc<Work>, String> {
         Err("late giving inside a site".into())

@@ -9,23 +9,23 @@ pub struct SiteFigures {
     pub sites: u32,
     /// Units of all sites.
     pub units: u32,
-    /// From the start until the root declared the end.
+    /// From the start until the root declares the end.
     pub time_ns: u64,
-    /// When the last site heard of it.
+    /// When the last site learned of the end.
     pub heard_ns: u64,
     /// When the last work was done.
     pub last_work_ns: u64,
-    /// The time one unit of speed 1 would have needed for all that was done, also for what was lost.
+    /// The time that one unit of speed 1 would have needed for all the work done, including lost work.
     pub work_ns: u64,
-    /// The time one unit of speed 1 needs, where that is known.
+    /// The time that one unit of speed 1 needs, if known.
     pub alone_ns: Option<u64>,
-    /// The speeds of all units that were there, added up over time.
+    /// The speeds of all units present, integrated over time.
     pub capacity_ns: f64,
-    /// What was counted.
+    /// Nodes and solutions counted.
     pub counts: Counts,
     /// The best score, if any.
     pub best: Option<i64>,
-    /// Sites that joined after the beginning.
+    /// Sites that joined later.
     pub joined: u32,
     /// Sites that left in order.
     pub left: u32,
@@ -33,13 +33,13 @@ pub struct SiteFigures {
     pub died: u32,
     /// Sites that were cut off from all others for a while.
     pub cut_off: u32,
-    /// Sites that stood still for a while.
+    /// Sites that paused for a while.
     pub stood: u32,
     /// Progress reports sent.
     pub commits: u64,
-    /// Pieces that went from site to site.
+    /// Pieces that moved between sites.
     pub pieces: u64,
-    /// Messages between sites, and their bytes.
+    /// Messages between sites.
     pub messages: u64,
     /// Bytes between sites.
     pub bytes: u64,
@@ -47,39 +47,39 @@ pub struct SiteFigures {
     pub requests: u64,
     /// Messages inside sites.
     pub near: u64,
-    /// The most bytes that one progress report took.
+    /// The size of the largest progress report in bytes.
     pub largest: u64,
-    /// Nodes that sites were allowed to explore, where there is a limit.
+    /// Nodes that sites were allowed to explore, if there is a limit.
     pub granted: u64,
     /// Files written.
     pub files: u32,
     /// Events simulated.
     pub events: u64,
-    /// How the run stood at some moments.
+    /// The state of the run at some moments.
     pub over_time: Vec<Moment>,
 }
 
-/// How a run stands at one moment.
+/// The state of a run at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
     /// The time.
     pub at_ns: u64,
-    /// Sites that are there.
+    /// Sites present.
     pub sites: u32,
     /// Units that work.
     pub busy: u32,
-    /// Units that are there.
+    /// Units present.
     pub units: u32,
 }
 
 impl SiteFigures {
-    /// The useful part of what all units that were there could have done.
+    /// The useful fraction of what all units present could have done.
     #[must_use]
     pub fn efficiency(&self) -> f64 {
         self.alone_ns.unwrap_or(self.work_ns) as f64 / self.capacity_ns.max(1.0)
     }
 
-    /// The part of the work that was done in vain.
+    /// The fraction of the work that was wasted.
     #[must_use]
     pub fn redone(&self) -> f64 {
         let useful = self.alone_ns.unwrap_or(self.work_ns);

@@ -10,7 +10,7 @@ use pleach_core::steal::Policy;
 pub struct SiteClass {
     /// The number of sites.
     pub count: u32,
-    /// Units in each.
+    /// Units of each.
     pub units: u32,
     /// The speed of each unit; costs are given for speed 1.
     pub speed: f64,
@@ -27,33 +27,33 @@ pub struct Fleet {
     pub network: Network,
     /// Time for a message inside a site.
     pub near_ns: u64,
-    /// Time to read a message from another site, and one from the same.
+    /// Time to read a message from another site.
     pub handle_ns: u64,
     /// Time to read a message inside a site.
     pub handle_near_ns: u64,
     /// Time between two looks of a working unit at its mail.
     pub poll_ns: u64,
-    /// How long the spare piece may be missing before a site asks outside.
+    /// How long a site may be without a spare piece before it asks outside.
     pub low_ns: u64,
     /// The size of a message without the work that travels with it.
     pub message_bytes: u64,
-    /// When leases are reported, asked for, suspected and given up.
+    /// When leases are reported, requested, suspected and abandoned.
     pub terms: Terms,
     /// What goes wrong.
     pub churn: Churn,
-    /// Whether each site knows which others are there, and asks only those.
+    /// Whether each site knows which others are present, and asks only those.
     pub open: bool,
-    /// The run is stopped in order at this time, if at all.
+    /// When the run is stopped in order, if at all.
     pub stop_ns: Option<u64>,
-    /// The search is stopped once this many nodes were explored, if at all.
+    /// After how many explored nodes the search stops, if at all.
     pub node_limit: Option<u64>,
-    /// How large the progress reports are that sites tell, if that can be.
+    /// The maximum size of sites' progress reports, where reports can be shortened.
     pub progress_report_bytes: u64,
-    /// Whether every file of the root is checked: that takes long with many sites.
+    /// Whether every file of the root is checked; that is slow with many sites.
     pub check_files: bool,
     /// All randomness.
     pub seed: u64,
-    /// The run is given up after this number of events.
+    /// The run is abandoned after this number of events.
     pub most_events: u64,
 }
 

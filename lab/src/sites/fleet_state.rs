@@ -1,4 +1,4 @@
-//! [`FleetState`]: sites without their gateways and peers: units, mail, files and the events to come.
+//! [`FleetState`]: sites without their gateways and peers: units, mail, files and pending events.
 
 use super::figures::SiteFigures;
 use super::fleet::Fleet;
@@ -29,41 +29,44 @@ pub(super) enum SimMail {
 /// The root's last progress report, with the best solution at that time.
 pub(super) type File = (ProgressReport<Portion<WorkDone>>, Option<Solution>);
 
-/// A site, but for its gateway and its units.
+/// A site without its gateway and its units.
 pub(super) struct SiteRecord {
-    /// The first of its units, which is the gateway; and how many there are, with the gateway.
+    /// The first of its units, which is the gateway.
     pub first: u32,
+    /// How many units it has, including the gateway.
     pub peers: u32,
     pub speed: f64,
     pub alive: bool,
-    /// Which process of this site's it is, and how often its units were emptied.
+    /// The number of its current process.
     pub life: u32,
+    /// How often its units were emptied.
     pub round: u32,
     /// The counter that its units share.
     pub count: u64,
     pub epoch: u64,
     pub cuts: Vec<(Cut, WorkDone)>,
-    /// What its units had done when the holding at work was opened.
+    /// What its units had done when the current holding was opened.
     pub base: WorkDone,
     /// Mail from other sites.
     pub messages: VecDeque<u32>,
     pub gate_wake_ns: u64,
-    /// Nodes that its units may still explore; without a limit, as many as there are numbers.
+    /// Nodes that its units may still explore; `u64::MAX` without a limit.
     pub allowed: u64,
-    /// Nodes that they explored beyond that in their last stretches: they come off the next grant.
+    /// Nodes explored beyond the grant in the last stretches; they are deducted from the next grant.
     pub beyond: u64,
     /// What its units had spent when the gateway last asked.
     pub spent: (u64, u64),
     pub nodes: u64,
     pub since_ns: u64,
-    /// Until when it stands still, or is cut off.
+    /// When its pause ends.
     pub stands_ns: u64,
+    /// When it is connected again.
     pub cut_off_ns: u64,
-    /// Sites that it has exchanged mail with.
+    /// Sites with which it has exchanged mail.
     pub contacts: HashSet<SiteId>,
-    /// Sites that have found that it cannot be reached.
+    /// Sites that have found it unreachable.
     pub missed_by: BTreeSet<SiteId>,
-    /// Whether others have yet to notice that the last process is gone.
+    /// Whether others have yet to notice that its last process is gone.
     pub unnoticed: bool,
     pub over: bool,
 }
@@ -83,7 +86,7 @@ pub(super) struct FleetState<'a, L: Load> {
     pub busy: u32,
     /// The score that solutions must beat.
     pub start: i64,
-    /// What was found wrong while a gateway was at work.
+    /// An error found while a gateway was running.
     pub broken: Option<String>,
 }
 
@@ -124,7 +127,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
     }
 
-    /// The units of a site, with its gateway.
+    /// The units of a site, including its gateway.
     pub fn range(&self, site: SiteId) -> std::ops::Range<usize> {
         let record = &self.records[site as usize];
         record.first as usize..(record.first + record.peers) as usize
@@ -134,7 +137,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.records[site as usize].first
     }
 
-    /// Plans a unit's next turn, unless an earlier one is planned.
+    /// Schedules a unit's next turn, unless an earlier one is scheduled.
     pub fn plan(&mut self, unit: u32, at_ns: u64) {
         let turn_ns = &mut self.units[unit as usize].turn_ns;
         if at_ns < *turn_ns {
@@ -143,7 +146,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
     }
 
-    /// Plans to wake a unit's peer.
+    /// Schedules a wake-up of a unit's peer.
     pub fn plan_to_wake(&mut self, unit: u32, at_ns: u64) {
         self.units[unit as usize].wake_ns = at_ns;
         self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
@@ -169,7 +172,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.queue.push(at_ns, u64::from(place) << 2 | MESSAGE);
     }
 
-    /// Sends inside a site.
+    /// Sends a message inside a site.
     pub fn send_near(
         &mut self,
         site: SiteId,
@@ -185,7 +188,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.put_message(SimMail::Near { round, from, to, message, work }, at_ns);
     }
 
-    /// Sends to another site.
+    /// Sends a packet to another site.
     pub fn send(
         &mut self,
         from: SiteId,
@@ -220,7 +223,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
     }
 
-    /// What the units of a site have done since the holding at work was opened.
+    /// What the units of a site have done since the current holding was opened.
     pub fn done(&self, site: SiteId) -> WorkDone {
         let mut done = WorkDone::default();
         self.units[self.range(site)].iter().for_each(|unit| done.add(&unit.hand.done()));
@@ -233,7 +236,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         known.min().unwrap_or(i64::MAX)
     }
 
-    /// Open nodes that the units of a site have.
+    /// Open nodes that the units of a site hold.
     pub fn in_hand(&self, site: SiteId) -> f64 {
         self.units[self.range(site)][1..].iter().map(|unit| unit.hand.size()).sum()
     }
@@ -254,7 +257,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         Some(all)
     }
 
-    /// Adds to the capacity what a site was there for.
+    /// Adds the time that a site was present to the capacity.
     pub fn close_account(&mut self, site: SiteId, now_ns: u64) {
         let record = &mut self.records[site as usize];
         if record.alive {
@@ -264,7 +267,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
     }
 
-    /// Forgets all that the units of a site have and all mail between them.
+    /// Discards everything that the units of a site hold, and all mail between them.
     pub fn clear(&mut self, site: SiteId) {
         for at in self.range(site) {
             let best = self.units[at].hand.best();

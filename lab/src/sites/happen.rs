@@ -1,4 +1,4 @@
-//! What happens to the sites of a [`World`], and what others notice of it.
+//! Carries out what happens to the sites of a [`World`], and what others notice of it.
 
 use super::figures::Moment;
 use super::fleet_state::SiteRecord;
@@ -10,7 +10,7 @@ use crate::load::Load;
 use pleach_core::lease::{Site, SiteId};
 
 impl<L: Load> World<'_, L> {
-    /// Plans what happens by chance.
+    /// Schedules a random incident.
     pub(super) fn expect(&mut self, incident: Incident, now_ns: u64) {
         self.drawn += 1;
         let fleet = self.inner.state.fleet;
@@ -25,7 +25,7 @@ impl<L: Load> World<'_, L> {
         self.state().queue.push(at_ns, which << 2 | SNAPSHOT);
     }
 
-    /// One of the sites but the root that pass a test.
+    /// A random site, other than the root, that passes a test.
     fn any_site(&mut self, of: impl Fn(&SiteRecord) -> bool) -> Option<SiteId> {
         self.drawn += 1;
         let records = &self.inner.state.records;
@@ -125,7 +125,7 @@ impl<L: Load> World<'_, L> {
         }
     }
 
-    /// Notes how the run stands; ever more seldom, so that the moments stay few.
+    /// Records the state of the run, less and less often, so that there are few moments.
     fn check_sites(&mut self, now_ns: u64) {
         let state = &mut self.inner.state;
         let there: Vec<_> = state.records.iter().filter(|record| record.alive).collect();
@@ -169,7 +169,7 @@ impl<L: Load> World<'_, L> {
         self.go(site, now_ns, notice_ns)
     }
 
-    /// A process is gone; others notice it after a while.
+    /// A process is gone; others notice it later.
     pub(super) fn go(&mut self, site: SiteId, now_ns: u64, notice_ns: u64) -> Result<(), String> {
         if self.end.is_none() {
             self.state().close_account(site, now_ns);
@@ -187,7 +187,7 @@ impl<L: Load> World<'_, L> {
         Ok(())
     }
 
-    /// All that had to do with a process notice that it is gone, or cannot be reached.
+    /// All sites that had contact with a process notice that it is gone or unreachable.
     fn notice(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
         let record = &mut self.state().records[site as usize];
         if !std::mem::take(&mut record.unnoticed) {
@@ -205,12 +205,12 @@ impl<L: Load> World<'_, L> {
         Ok(())
     }
 
-    /// A site that came, or came back, and those that have missed it learn of each other; all, where each site
-    /// knows which others are there.
+    /// Introduces a site that joined or came back to those that missed it, or to all if each site knows which others
+    /// are present.
     pub(super) fn meet(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
         let there = |record: &SiteRecord| record.alive && !record.over;
         let record = &self.inner.state.records[site as usize];
-        // One that has died, or is cut off again, is announced when it is there.
+        // A site that died or is cut off again is announced later, when it is back.
         if !there(record) || record.cut_off_ns > now_ns {
             return Ok(());
         }
@@ -239,7 +239,7 @@ impl<L: Load> World<'_, L> {
         Ok(())
     }
 
-    /// A site learns that another cannot be reached.
+    /// A site learns that another is unreachable.
     pub(super) fn refused(
         &mut self,
         site: SiteId,
@@ -257,10 +257,10 @@ impl<L: Load> World<'_, L> {
         Ok(())
     }
 
-    /// A new root takes the place of the dead one, with its file.
+    /// A new root replaces the dead one and continues from its file.
     fn resume(&mut self, now_ns: u64) -> Result<(), String> {
         self.notice(0, now_ns)?;
-        let (whole, best) = self.inner.state.file.clone().ok_or("there is no file")?;
+        let (whole, best) = self.inner.state.file.clone().ok_or("the root has no file")?;
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, whole, best), now_ns)?;
         self.with_gate(0, now_ns, |gateway, inside| gateway.resume(now_ns, inside))

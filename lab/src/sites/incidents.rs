@@ -1,39 +1,39 @@
-//! [`Churn`]: what happens to sites: they join, leave, die alone or with their rack, are cut off, stand still.
+//! [`Churn`]: what happens to sites: they join, leave, die alone or with their rack, are cut off, or pause.
 
 use crate::chance::{exponential, mix};
 
-/// How often what happens, all in events a minute over the whole fleet; 0 for never.
+/// How often each incident happens, in events a minute over the whole fleet; 0 for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Churn {
-    /// Sites that die, other than the root.
+    /// Deaths of sites other than the root.
     pub deaths: f64,
-    /// Sites that join, where a place is free.
+    /// Sites that join, while there are free places.
     pub joins: f64,
     /// Sites that leave in order.
     pub leaves: f64,
-    /// Racks that die, with this many sites each.
+    /// Racks that die, each with this many sites.
     pub racks: f64,
-    /// Sites of a rack.
+    /// Sites per rack.
     pub rack: u32,
-    /// Sites that are cut off from all others, and for how long.
+    /// Sites that are cut off from all others.
     pub cuts: f64,
-    /// For how long.
+    /// How long they are cut off.
     pub cut_ns: u64,
-    /// Sites that stand still, and for how long.
+    /// Sites that pause.
     pub stops: f64,
-    /// For how long.
+    /// How long they pause.
     pub stop_ns: u64,
     /// Deaths of the root, which resumes from its file.
     pub root_deaths: f64,
-    /// After how long it resumes.
+    /// How long the root takes to resume.
     pub resume_ns: u64,
-    /// After how long others notice that a link is down.
+    /// How long others take to notice that a link is down.
     pub notice_ns: u64,
-    /// Sites that are not there at the beginning: the last ones.
+    /// Sites absent at the start: the last ones.
     pub absent: u32,
 }
 
-/// Something that happens to sites.
+/// An incident.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Incident {
     Death,
@@ -45,16 +45,16 @@ pub(super) enum Incident {
     RootDeath,
     /// Others notice that a site's process is gone.
     Noticed(u32),
-    /// A site that was cut off is reached again.
+    /// A site that was cut off is reachable again.
     Back(u32),
     Resume,
-    /// A moment to look at for the chart.
+    /// A moment to record for the chart.
     CheckSites,
     /// The whole search is stopped in order.
     End,
 }
 
-/// What happens by chance, in the order of its number.
+/// The random incidents, in the order of their numbers.
 pub(super) const CHANCES: [Incident; 7] = [
     Incident::Death,
     Incident::Join,
@@ -79,7 +79,7 @@ impl Churn {
         }
     }
 
-    /// How long it takes until something happens again; `None` if it never does.
+    /// How long it takes until the incident happens again; `None` if it never does.
     pub(super) fn wait_ns(&self, incident: Incident, seed: u64, drawn: u64) -> Option<u64> {
         let rate = self.a_minute(incident);
         (rate > 0.0).then(|| (exponential(mix(seed, drawn, 31)) * 60e9 / rate) as u64)

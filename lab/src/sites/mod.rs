@@ -1,5 +1,5 @@
-//! Sites in simulated time: processes of several units that join, leave, die and come back, with the very
-//! peers, gateways and leases of a real run.
+//! Simulates sites: processes of several units that join, leave, die and come back, with the actual peers, gateways and
+//! leases of a real run.
 
 mod effects;
 mod figures;

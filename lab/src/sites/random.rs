@@ -1,4 +1,4 @@
-//! [`random_fleet`]: random sites to which everything happens that can happen.
+//! [`random_fleet`]: random sites in which everything that can happen sometimes does.
 
 use super::{Churn, Fleet, SiteClass};
 use crate::chance::mix;
@@ -6,8 +6,8 @@ use crate::network::{Delays, Link, Network};
 use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
 
-/// A few sites of a few units. The seed decides whether sites die, alone, in racks or the root itself,
-/// whether they join late, leave, are cut off or stand still, and whether mail is late.
+/// A few sites of a few units. The seed decides whether sites die (alone, in racks, or the root), join late, leave, are
+/// cut off or pause, and whether mail is late.
 #[must_use]
 pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
     let drawn = |what: u64, below: u64| mix(seed, 97, what) % below;

@@ -1,4 +1,4 @@
-//! [`SiteInside`]: a simulated site, as its gateway sees it.
+//! [`SiteInside`]: a simulated site as its gateway sees it.
 
 use super::effects::SiteUnitEffects;
 use super::fleet_state::FleetState;
@@ -51,7 +51,7 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         inner
     }
 
-    /// Takes all work from the units of a site; they begin again.
+    /// Takes all work from the units of a site, which start over.
     pub fn clear(&mut self, site: SiteId, now_ns: u64) {
         self.state.clear(site);
         let record = &self.state.records[site as usize];
@@ -66,7 +66,7 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         }
     }
 
-    /// Tells a unit's peer what happened.
+    /// Notifies a unit's peer of an event.
     pub fn tell(
         &mut self,
         site: SiteId,
@@ -245,14 +245,14 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
             spread_out(whole, &mut done, &mut open);
             let score = best.map_or(i64::MAX, |best| best.score);
             let checked = state.load.check(&done, score.min(state.start), &open);
-            checked.map_err(|why| format!("the root's file is not whole: {why}"))?;
+            checked.map_err(|why| format!("the root's file is inconsistent: {why}"))?;
         }
         state.file = Some((whole.clone(), best.cloned()));
         Ok(())
     }
 }
 
-/// All that a progress report says, with what is nested in it.
+/// Adds up everything in a progress report, including nested reports.
 fn spread_out(
     progress_report: &ProgressReport<Portion<WorkDone>>,
     done: &mut WorkDone,

@@ -1,4 +1,4 @@
-//! Simulated runs on sites.
+//! Tests simulated runs on sites.
 
 use super::random::random_fleet;
 use super::{Churn, Fleet, SiteClass};
@@ -16,7 +16,7 @@ const PRESETS: [&str; 8] = [
     "hierarchical-master-worker:grain=64/8/1",
 ];
 
-/// Whatever happens to sites, each unit is counted once, and each file of the root is whole.
+/// Whatever happens to sites, each unit is counted once, and each file of the root is consistent.
 #[test]
 fn sites_count_exactly_whatever_happens() {
     let seeds = 400;
@@ -39,11 +39,11 @@ fn sites_count_exactly_whatever_happens() {
     assert!(died > 300 && joined > 500 && left > 200 && files > 2000 && stopped > 20);
 }
 
-/// Without faults nothing is done twice, and the time is that of as many units side by side.
+/// Without faults nothing is done twice, and a run takes as long as that many units side by side.
 #[test]
 fn sites_without_faults_lose_nothing() {
     let sizes = [(1, 1), (1, 8), (2, 1), (16, 1), (16, 4), (200, 1)];
-    // With lifelines, sites that fetched a large piece ahead once kept it to themselves.
+    // With lifelines, sites that prefetched a large piece once kept it to themselves.
     let all = ["adaptive", "lifelines"].map(|preset| sizes.map(|size| (preset, size)));
     for (preset, (count, units)) in all.into_iter().flatten() {
         let mut fleet = random_fleet(Policy::parse(preset).unwrap(), 1);
@@ -59,7 +59,7 @@ fn sites_without_faults_lose_nothing() {
     }
 }
 
-/// What one of several sites loses when it dies is what it did since its last commit, and two periods.
+/// A site that dies loses at most what it did since its last report, plus two periods.
 #[test]
 fn a_death_costs_little() {
     for seed in 0..20 {
@@ -71,14 +71,14 @@ fn a_death_costs_little() {
         let spans = Spans::new(1 << 30, 16_000_000_000, 12, 0.5, 3);
         let figures = fleet.run(&spans).unwrap();
         let lost_ns = figures.work_ns - spans_ns(&figures);
-        // Two units a site; each death may also lose what others held for the dead one.
+        // Two units a site; each death may also lose what others held for the dead site.
         let most_ns = u64::from(figures.died) * 2 * 3 * fleet.terms.commit_ns;
         assert!(lost_ns <= most_ns, "{} died: {lost_ns} of {most_ns}", figures.died);
     }
 }
 
-/// A site that joins where another died is not taken for the dead one: little is done twice, and none of it by the
-/// lease of a site that is there.
+/// A site that takes the place of a dead one is not mistaken for it: little is done twice, and nothing by the lease of
+/// a site that is present.
 #[test]
 fn a_site_that_joins_is_not_missed() {
     for open in [false, true] {
@@ -103,7 +103,7 @@ fn spans_ns(figures: &super::SiteFigures) -> u64 {
 
 /// The same seed gives the same run.
 #[test]
-fn runs_on_sites_can_be_repeated() {
+fn runs_on_sites_are_reproducible() {
     let run = |fleet: &Fleet| fleet.run(&Spans::new(1 << 20, 900_000_000, 8, 0.5, 1)).unwrap();
     for seed in 0..10 {
         let fleet = random_fleet(Policy::default(), seed);
@@ -111,14 +111,14 @@ fn runs_on_sites_can_be_repeated() {
     }
 }
 
-/// With a limit, sites explore no more than they were granted, and little less. All else is open.
+/// With a limit, sites explore at most what they were granted, and little less. Everything else stays open.
 #[test]
-fn a_limit_is_kept_by_all_sites_together() {
+fn all_sites_together_respect_a_limit() {
     for seed in 0..40 {
         let mut fleet = random_fleet(Policy::default(), seed);
         fleet.sites = vec![SiteClass { count: 1 + seed as u32 % 9, units: 2, speed: 1.0 }];
         (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 5_000);
-        // Late mail would have sites suspected, and what they do counted for nothing.
+        // Late mail would raise suspicions against sites, and their work would not count.
         fleet.network.delays = None;
         let limit = 1 << (12 + seed % 8);
         fleet.node_limit = Some(limit);
@@ -127,7 +127,7 @@ fn a_limit_is_kept_by_all_sites_together() {
         assert!(figures.alone_ns.is_none(), "seed {seed} ended before its limit");
         assert!(figures.granted <= limit, "seed {seed}: {} of {limit}", figures.granted);
         let explored = figures.counts.bounded;
-        // Each site may have some of its last grant left.
+        // Each site may have part of its last grant left.
         let slack = u64::from(figures.sites) * 8192;
         assert!(explored.abs_diff(limit) <= slack, "seed {seed}: {explored} of {limit}");
     }

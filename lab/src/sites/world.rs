@@ -1,4 +1,4 @@
-//! [`World`]: the loop of every unit and every gateway, and what happens to them.
+//! [`World`]: simulates the loop of every unit and every gateway, and what happens to them.
 
 use super::figures::SiteFigures;
 use super::fleet::Fleet;
@@ -22,7 +22,7 @@ impl Tally for WorkDone {
 }
 
 impl Fleet {
-    /// Simulates one run.
+    /// Simulates a run.
     ///
     /// # Errors
     /// The law that was broken, or why the run did not end.
@@ -80,7 +80,7 @@ impl<'a, L: Load> World<'a, L> {
         let record = &mut self.inner.state.records[site as usize];
         if let Some(limit) = fleet.node_limit {
             record.allowed = 0;
-            // A root that resumes a search does not know what of its limit is left with others.
+            // A root that resumes a search does not know how much of its limit the others still have.
             gateway.limit(if root { limit } else { 0 });
         }
         self.gateways[site as usize] = Some(gateway);
@@ -115,11 +115,11 @@ impl<'a, L: Load> World<'a, L> {
         }
         while !self.all_over() {
             let Some((now_ns, what)) = self.state().queue.pop() else {
-                return Err("nothing can happen, and sites wait for the end".into());
+                return Err("deadlock: sites wait for the end".into());
             };
             self.state().figures.events += 1;
             if self.state().figures.events > fleet.most_events {
-                return Err(format!("no end after {} events", fleet.most_events));
+                return Err(format!("did not end after {} events", fleet.most_events));
             }
             let which = (what >> 2) as u32;
             let happened = match what & 3 {
@@ -139,7 +139,7 @@ impl<'a, L: Load> World<'a, L> {
 
     fn close(self) -> Result<SiteFigures, String> {
         let FleetState { load, units, mut figures, .. } = self.inner.state;
-        let Some((done, best, open)) = self.end else { return Err("no end".into()) };
+        let Some((done, best, open)) = self.end else { return Err("the run has no result".into()) };
         let score = best.as_ref().map_or(i64::MAX, |best| best.score);
         let start = load.hand().best();
         load.check(&done, score.min(start), &open)?;
@@ -148,7 +148,7 @@ impl<'a, L: Load> World<'a, L> {
         figures.alone_ns = load.total_ns().filter(|_| open.is_empty());
         let known = units.iter().map(|unit| unit.hand.best()).min().unwrap_or(i64::MAX);
         if open.is_empty() && known < score.min(start) {
-            return Err(format!("a unit knows the score {known}, and the root only {score}"));
+            return Err(format!("a unit knows the score {known}, but the root knows only {score}"));
         }
         Ok(figures)
     }
@@ -189,7 +189,7 @@ impl<'a, L: Load> World<'a, L> {
                 if !record.alive || record.life != life || cut(from) || cut(to) {
                     let dead = !record.alive;
                     self.state().take_message(place);
-                    // A site that writes to an empty place learns it at once.
+                    // A site that sends to an empty place learns so at once.
                     return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
                 }
                 self.state().records[to as usize].messages.push_back(place);
@@ -200,7 +200,7 @@ impl<'a, L: Load> World<'a, L> {
         }
     }
 
-    /// Something waits for a unit, which turns to it when it next looks.
+    /// Mail is waiting for a unit, which reads it when it next looks.
     fn attend(&mut self, me: u32, now_ns: u64) -> Result<(), String> {
         let site = self.site_of(me);
         let stands_ns = self.inner.state.records[site as usize].stands_ns;
@@ -266,7 +266,7 @@ impl<'a, L: Load> World<'a, L> {
         Ok(())
     }
 
-    /// What a gateway does beside what every unit does.
+    /// What a gateway does besides what every unit does.
     fn gate_turn(&mut self, site: SiteId, then_ns: u64) -> Result<u64, String> {
         let mut now_ns = then_ns;
         while let Some(place) = self.state().records[site as usize].messages.pop_front() {
@@ -301,7 +301,7 @@ impl<'a, L: Load> World<'a, L> {
         }
     }
 
-    /// The cut of a site's units, once all of them have made theirs.
+    /// The cut of a site, once all its units have made theirs.
     fn cut(&mut self, site: SiteId) -> Result<Option<Portion<WorkDone>>, String> {
         let record = &mut self.inner.state.records[site as usize];
         if record.cuts.len() < record.peers as usize {
@@ -311,7 +311,7 @@ impl<'a, L: Load> World<'a, L> {
             std::mem::take(&mut record.cuts).into_iter().unzip();
         let mut done = WorkDone::default();
         each.iter().for_each(|each| done.add(each));
-        let done = done.without(&record.base).ok_or("less was done than before")?;
+        let done = done.without(&record.base).ok_or("the work done has decreased")?;
         let (_, open) = assemble(cuts);
         Ok(Some(Portion { done, open: open.into_iter().map(Arc::new).collect() }))
     }
@@ -326,14 +326,14 @@ impl<'a, L: Load> World<'a, L> {
         act(gateway, &mut SiteInside { inner: &mut self.inner, site, now_ns })
     }
 
-    /// Sees whether a site has left, and whether the search has ended.
+    /// Checks whether a site has left, and whether the search has ended.
     fn see_end(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
         let Some(gateway) = &self.gateways[site as usize] else { return Ok(()) };
         let (over, left, gathered) =
             (gateway.over(), gateway.site().has_left(), gateway.is_gathered());
         if site == 0 && (over || gathered) && self.end.is_none() {
             let part = gateway.site().holding(None).map(|whole| whole.part().content.clone());
-            let part = part.ok_or("the root has lost the whole")?;
+            let part = part.ok_or("the root lost its own lease")?;
             let open = part
                 .open
                 .iter()
@@ -345,7 +345,7 @@ impl<'a, L: Load> World<'a, L> {
                 self.state().close_account(site, now_ns);
             }
             if gathered {
-                // A site that was late is told by the one that hears from it.
+                // A late site is notified by the next site that receives its mail.
                 self.with_gate(0, now_ns, |gateway, inside| gateway.close(now_ns, inside))?;
             }
         }
@@ -374,7 +374,7 @@ impl<'a, L: Load> World<'a, L> {
             return;
         }
         let look_ns = (unit.clock.speed * unit.clock.poll_ns as f64) as u64;
-        // Near a limit a unit counts its nodes each time it looks for mail.
+        // Near a limit, a unit counts its nodes whenever it looks for mail.
         let most_ns = if state.fleet.node_limit.is_some() { look_ns.max(1) } else { u64::MAX };
         let ahead_ns = unit.hand.ahead_ns().map(|cost_ns| cost_ns.min(most_ns));
         let (result, until_ns) = match ahead_ns {

@@ -10,18 +10,18 @@ use pleach_core::search::device::Layout;
 use pleach_core::search::level::Level;
 use std::ops::Range;
 
-/// Words of an order, without planes.
+/// Words of an order apart from planes.
 const ORDER: usize = 6;
 /// Words of the numbers before the solid cells.
 const NUMBERS: usize = 32;
-/// Words that a step makes room for as results: twice as many threads run.
+/// Words of results that a step reserves: twice that many threads run.
 const MOST_RESULTS: usize = 1 << 16;
-/// Words of the slab that are fetched at a time, if a plane has not more.
+/// Words of the slab that are fetched at a time, unless a plane has more.
 const PART: usize = 1 << 22;
-/// The least multiple of words at which the state begins.
+/// The state begins at a multiple of this many words.
 const ALIGNED: usize = 64;
 
-/// What a launch is to do.
+/// What a launch should do.
 #[derive(Clone, Copy)]
 enum What {
     Put,
@@ -37,7 +37,7 @@ fn order(what: What, ranges: [&Range<usize>; 2], odd: bool, results: usize) -> S
 }
 
 impl Steps {
-    /// Whether kernels can count the cells of a slab, whichever.
+    /// Whether kernels can count the cells of any slab.
     pub(super) fn fits_devices(&self) -> bool {
         let flow = &self.0;
         let [_, rows, planes] = flow.size();
@@ -48,7 +48,7 @@ impl Steps {
     }
 }
 
-/// Where its planes are that the neighbours need.
+/// Where the planes are that the neighbours need.
 fn edges(slab: &Slab) -> [Range<usize>; 2] {
     let (own, count) = (slab.ghosts[0], slab.planes().len());
     let deep = slab.flow.ghosts().min(count);
@@ -124,7 +124,7 @@ impl SteppingOnDevice<Slab> for Steps {
 
     fn orders(&self, slab: &Slab, steps: usize) -> Vec<SlabOrder> {
         let flow = &self.0;
-        // More threads than cells, or fewer, of which each does several.
+        // There may be more threads than cells, or fewer, which then do several cells each.
         let some = |planes: usize| (planes * flow.plane_numbers() / 32).clamp(1, MOST_RESULTS);
         let mut orders = Vec::new();
         let [below, above] = ghosts(slab);

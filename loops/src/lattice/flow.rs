@@ -1,4 +1,4 @@
-//! [`Flow`]: what flows where: the box, its borders, the obstacle, the viscosity.
+//! [`Flow`]: describes a flow: the box, its borders, the obstacle, the viscosity.
 
 use super::group::Numbers;
 use super::lanes::LANES;
@@ -9,13 +9,13 @@ use std::ops::Range;
 
 /// The most steps in a sweep.
 const DEEPEST: usize = 16;
-/// The fastest inflow, in cells a step: sound makes 0.58.
+/// The fastest inflow, in cells a step; the speed of sound is 0.58.
 const FASTEST: f64 = 0.3;
 
-/// What becomes of fluid at the ends of x.
+/// What happens to fluid at the ends of x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Along {
-    /// It comes back at the other end. A force per volume may push it, in cells a step a step.
+    /// It re-enters at the other end. A force per volume may push it, in cells a step a step.
     Periodic {
         /// The force along x.
         force: f64,
@@ -28,10 +28,10 @@ pub enum Along {
     },
 }
 
-/// What becomes of fluid at the ends of y and z.
+/// What happens to fluid at the ends of y and z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Across {
-    /// It comes back at the other end.
+    /// It re-enters at the other end.
     Periodic,
     /// It slides along walls without friction, half a cell beyond the last cells.
     Slip,
@@ -40,30 +40,31 @@ pub enum Across {
 /// How viscous the fluid is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Friction {
-    /// The relaxation time, in steps: 0.5 and three times the viscosity.
+    /// The relaxation time in steps: 0.5 plus three times the viscosity.
     Tau(f64),
-    /// Speed times length over viscosity; the length is the sphere's diameter, the height of a mask's solid cells, or
-    /// that of an empty box.
+    /// Speed times length over viscosity. The length is the sphere's diameter, the height of a mask's solid cells, or
+    /// the height of an empty box.
     Reynolds(f64),
 }
 
-/// What stands in the flow.
+/// The obstacle in the flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Obstacle {
     /// Nothing.
     Nothing,
-    /// A sphere: its centre in parts of the box, its radius in parts of the box's smaller side across the flow.
+    /// A sphere. Its centre is in fractions of the box; its radius in fractions of the box's smaller side across the
+    /// flow.
     Sphere {
         /// The centre.
         centre: [f64; 3],
         /// The radius.
         radius: f64,
     },
-    /// These cells.
+    /// These solid cells.
     Cells(Mask),
 }
 
-/// All that makes a [`Flow`].
+/// The parameters of a [`Flow`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// Cells along x, y and z.
@@ -96,7 +97,7 @@ impl Default for Setup {
     }
 }
 
-/// A flow: what is the same in all slabs.
+/// A flow: what all slabs share.
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub(crate) setup: Setup,
@@ -107,10 +108,10 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Checks what is wanted.
+    /// Checks the parameters.
     ///
     /// # Errors
-    /// One line: what cannot be.
+    /// What is wrong, in one line.
     pub fn new(setup: Setup) -> Result<Self, String> {
         check(&setup)?;
         let (solid, length) = solid(&setup)?;
@@ -144,7 +145,7 @@ impl Flow {
         self.setup.size
     }
 
-    /// All cells.
+    /// The number of cells.
     #[must_use]
     pub fn cells(&self) -> usize {
         self.setup.size.iter().product()
@@ -156,7 +157,7 @@ impl Flow {
         self.setup.depth
     }
 
-    /// How many planes of a neighbour a slab keeps, and the fewest that a slab may have.
+    /// How many planes of each neighbour a slab keeps, which is also the minimum number of its own.
     #[must_use]
     pub fn ghosts(&self) -> usize {
         self.setup.depth.next_multiple_of(2)
@@ -174,7 +175,7 @@ impl Flow {
         (self.tau - 0.5) / 3.0
     }
 
-    /// Whether the last plane is the first one's neighbour.
+    /// Whether the first and the last plane are neighbours.
     #[must_use]
     pub fn is_ring(&self) -> bool {
         self.setup.across == Across::Periodic
@@ -189,7 +190,7 @@ impl Flow {
     /// Whether a cell is solid.
     ///
     /// # Panics
-    /// If the box has no such cell.
+    /// If the cell is outside the box.
     #[must_use]
     pub fn is_solid(&self, [x, y, z]: [usize; 3]) -> bool {
         let groups = self.groups();
@@ -197,7 +198,7 @@ impl Flow {
         self.solid_row(y, z)[x % groups] >> (x / groups) & 1 == 1
     }
 
-    /// A neighbour of a cell, unless the box ends there.
+    /// A neighbour of a cell; `None` beyond the end of the box.
     pub(crate) fn neighbour(&self, cell: [usize; 3], step: [i32; 3]) -> Option<[usize; 3]> {
         let mut out = cell;
         for d in 0..3 {
@@ -232,7 +233,7 @@ impl Flow {
         &self.solid[(z * ny + y) * groups..][..groups]
     }
 
-    /// Cuts the planes into slabs of nearly equal size; fewer if they would become too thin.
+    /// Cuts the planes into slabs of nearly equal size; makes fewer slabs if they would become too thin.
     #[must_use]
     pub fn split(&self, slabs: usize) -> Vec<Range<usize>> {
         let planes = self.setup.size[2];
@@ -273,7 +274,7 @@ fn check(setup: &Setup) -> Result<(), String> {
     }
 }
 
-/// The solid cells by group, and the length that the Reynolds number refers to.
+/// The solid cells by group, and the length of the Reynolds number.
 fn solid(setup: &Setup) -> Result<(Vec<u16>, f64), String> {
     let [nx, ny, nz] = setup.size;
     let groups = nx / LANES;
@@ -317,7 +318,7 @@ fn solid(setup: &Setup) -> Result<(Vec<u16>, f64), String> {
     Ok((solid, length))
 }
 
-/// The cells whose middles are in a ball.
+/// The cells whose centres are in a ball.
 fn ball(size: [usize; 3], middle: [f64; 3], radius: f64, mut put: impl FnMut(usize, usize, usize)) {
     let range = |d: usize| {
         let (low, high) = ((middle[d] - radius).floor().max(0.0), (middle[d] + radius).ceil());

@@ -2,27 +2,27 @@
 //!
 //! Each population of a cell is loaded from one of nineteen lines, and that of the opposite direction is stored there
 //! (the AA pattern). In even steps the lines are the cell's own; in odd steps they are its neighbours', so that
-//! populations move twice every other step. A solid cell does nothing at all: what has arrived lies where the
-//! neighbour looks for it two steps later, turned around.
+//! populations move by two cells every other step. A solid cell does nothing: what has arrived lies where the neighbour
+//! looks for it two steps later, reversed.
 
 use super::lanes::{LANES, Lane, Lanes, Lines};
 use super::model::{DIRECTIONS, Q, WEIGHTS, opposite};
 
-/// The numbers that a step needs.
+/// The constants of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
-    /// How much of the way to the equilibrium a step goes.
+    /// The fraction of the way to equilibrium that a step covers.
     pub omega: f32,
     /// What a force along x adds to the momentum of the equilibrium.
     pub push: f32,
-    /// The populations of the cells of the first plane, if fluid enters there; it leaves at the last one.
+    /// The populations of the first plane's cells if fluid enters there; it leaves at the last plane.
     pub inflow: Option<[f32; Q]>,
 }
 
-/// A row of cells, and where its populations lie.
+/// A row of cells, and where its populations are.
 pub struct Row<'a> {
-    /// For the first group of cells, where each direction's line is; those of the next group are [`Q`] further. May
-    /// wrap: the line before a row's first is its last.
+    /// The line of each direction for the first group of cells; those of the next group are [`Q`] further. May wrap:
+    /// the line before a row's first is its last.
     pub lines: [usize; Q],
     /// The solid cells of each group.
     pub solid: &'a [u16],
@@ -31,7 +31,7 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whether every line that the row touches is one of this many.
+    /// Whether every line that the row touches is one of these.
     #[inline(always)]
     pub fn fits(&self, lines: usize) -> bool {
         let Some(last) = self.solid.len().checked_sub(1) else { return false };
@@ -43,7 +43,7 @@ impl Row<'_> {
     }
 }
 
-/// How many lines a group stands on along each direction; wrapping.
+/// How many lines a group is displaced along each direction, wrapping.
 const STEPS: [usize; Q] = {
     let (mut steps, mut k) = ([0; Q], 0);
     while k < Q {
@@ -53,7 +53,7 @@ const STEPS: [usize; Q] = {
     steps
 };
 
-/// A step of rows in plain code.
+/// Steps rows in plain code.
 pub fn plain<'a>(rows: impl Iterator<Item = Row<'a>>, numbers: &Numbers, mut lines: &mut [Lane]) {
     let wide = Wide::of(numbers);
     for row in rows {
@@ -61,7 +61,7 @@ pub fn plain<'a>(rows: impl Iterator<Item = Row<'a>>, numbers: &Numbers, mut lin
     }
 }
 
-/// A step of a row.
+/// Steps a row.
 #[inline(always)]
 pub fn step<L: Lanes, M: Lines<L>>(
     row: &Row<'_>,
@@ -76,7 +76,7 @@ pub fn step<L: Lanes, M: Lines<L>>(
     }
 }
 
-/// All groups: the ends apart, since their neighbours stand at the other end, one lane on.
+/// All groups. The first and the last are special: one of their neighbours is at the other end, one lane on.
 #[inline(always)]
 fn groups<L: Lanes, M: Lines<L>, const ODD: bool>(
     row: &Row<'_>,
@@ -104,7 +104,7 @@ fn groups<L: Lanes, M: Lines<L>, const ODD: bool>(
     end::<L, M, ODD, false, true>(row, last, numbers, wide, memory);
 }
 
-/// A group at an end.
+/// The first or the last group.
 #[inline(always)]
 fn end<L: Lanes, M: Lines<L>, const ODD: bool, const FIRST: bool, const LAST: bool>(
     row: &Row<'_>,
@@ -120,7 +120,7 @@ fn end<L: Lanes, M: Lines<L>, const ODD: bool, const FIRST: bool, const LAST: bo
     }
 }
 
-/// The line of a group's direction, and by how many lanes it is turned: the neighbours of an end stand at the other
+/// The line of a group's direction, and by how many lanes it is rotated: a neighbour beyond the end is at the other
 /// end.
 #[inline(always)]
 fn place<const ODD: bool, const FIRST: bool, const LAST: bool>(
@@ -149,7 +149,7 @@ fn group<L, M, const ODD: bool, const FIRST: bool, const LAST: bool, const SOLID
     L: Lanes,
     M: Lines<L>,
 {
-    // Neither closures nor `from_fn` in these functions: they may not be inlined, and then lack the vector
+    // No closures and no `from_fn` in these functions: the compiler may not inline them, and then they lack the vector
     // instructions.
     let mut before = [wide.one; Q];
     for (k, before) in before.iter_mut().enumerate() {
@@ -182,17 +182,17 @@ fn group<L, M, const ODD: bool, const FIRST: bool, const LAST: bool, const SOLID
     }
 }
 
-/// The numbers of a step in every lane.
+/// The constants of a step, in every lane.
 pub struct Wide<L> {
     keep: L,
     push: L,
     one: L,
     less: L,
-    /// For rest, axes and diagonals, the part of the equilibrium that both of a pair have.
+    /// For rest, axes and diagonals: the part of the equilibrium that both directions of a pair share.
     both: [L; 3],
-    /// Of its square along the direction.
+    /// The factor of the squared velocity along the direction.
     square: [L; 3],
-    /// Of the momentum, which they have with opposite signs.
+    /// The factor of the momentum, whose sign differs within a pair.
     apart: [L; 3],
 }
 
@@ -211,7 +211,7 @@ impl<L: Lanes> Wide<L> {
     }
 }
 
-/// The weights times this, in every lane.
+/// The weights times this factor, in every lane.
 #[inline(always)]
 fn by<L: Lanes>(omega: f32, times: f64) -> [L; 3] {
     let times = f64::from(omega) * times;
@@ -224,7 +224,7 @@ fn by<L: Lanes>(omega: f32, times: f64) -> [L; 3] {
 }
 
 impl Wide<[f32; LANES]> {
-    /// Each number once: what is kept, the push, and what both of a pair, its square and its difference take.
+    /// Computes each factor once.
     pub fn numbers(&self) -> [f32; 11] {
         let head = [self.keep, self.push];
         let all = head.iter().chain(&self.both).chain(&self.square).chain(&self.apart);
@@ -234,13 +234,13 @@ impl Wide<[f32; LANES]> {
     }
 }
 
-/// A pair of opposites: the first less the second.
+/// The first population of a pair less the second.
 #[inline(always)]
 fn apart<L: Lanes>(g: &[L; Q], k: usize) -> L {
     g[k].sub(g[k + 1])
 }
 
-/// A pair of opposites: the sum.
+/// The sum of a pair of populations.
 #[inline(always)]
 fn both<L: Lanes>(g: &[L; Q], k: usize) -> L {
     g[k].add(g[k + 1])
@@ -291,8 +291,8 @@ fn pair<L: Lanes>(
     out[k + 1] = wide.keep.fma(g[k + 1], both.sub(apart));
 }
 
-/// Fluid that enters at the first cell of a row and leaves at the last: the first always sends out the inflow; the
-/// last the equilibrium at density 1 and the velocity along x that arrives, as [`leaving`](super::model::leaving) finds it.
+/// Fluid that enters at the first cell of a row and leaves at the last. The first cell always sends the inflow; the
+/// last sends the equilibrium at density 1 and the velocity along x that [`leaving`](super::model::leaving) finds.
 #[inline(always)]
 fn through<L: Lanes, const FIRST: bool, const LAST: bool>(
     before: &[L; Q],
@@ -313,7 +313,7 @@ fn through<L: Lanes, const FIRST: bool, const LAST: bool>(
                 _ => {}
             }
         }
-        // Of the equilibrium: for those that cross, that go along, that go back.
+        // The equilibrium's sums over directions across x, along x, and against x.
         let square = speed.mul(speed);
         let crossing = square.mul(L::all(-1.5));
         let (twice, thrice) = (square.mul(L::all(3.0)), speed.mul(L::all(3.0)));

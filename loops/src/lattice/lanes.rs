@@ -1,11 +1,11 @@
-//! [`Lanes`]: sixteen numbers at a time, in plain code or in vectors; [`Lane`]: how they lie in memory.
+//! [`Lanes`]: sixteen numbers at a time, in plain code or vectors; [`Lane`]: their layout in memory.
 
-/// Sixteen neighbouring numbers in memory: a line of the cache.
+/// Sixteen neighbouring numbers in memory: a cache line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
 pub struct Lane(pub [f32; LANES]);
 
-/// How many cells are worked on at a time.
+/// How many cells are processed at a time.
 pub const LANES: usize = 16;
 
 /// Sixteen numbers in registers.
@@ -16,21 +16,21 @@ pub trait Lanes: Copy {
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn div(self, other: Self) -> Self;
-    /// `self * times + more`, rounded once where the processor can.
+    /// `self * times + more`, rounded once if the processor can.
     fn fma(self, times: Self, more: Self) -> Self;
-    /// Those of `self` where the mask has a one, else those of `other`.
+    /// Selects `self` where the mask has a one, otherwise `other`.
     fn pick(self, mask: u16, other: Self) -> Self;
-    /// Every number one lane up; the last becomes the first.
+    /// Moves every number one lane up; the last becomes the first.
     fn up(self) -> Self;
-    /// Every number one lane down; the first becomes the last.
+    /// Moves every number one lane down; the first becomes the last.
     fn down(self) -> Self;
 }
 
-/// The cells of a slab, as lines by number.
+/// The cells of a slab, as numbered lines.
 pub trait Lines<L: Lanes> {
     fn load(&self, at: usize) -> L;
     fn store(&mut self, at: usize, lanes: L);
-    /// Says that a line is wanted soon.
+    /// Prefetches a line that will be needed soon.
     fn fetch(&self, _at: usize) {}
 }
 

@@ -1,4 +1,4 @@
-//! [`Mask`]: which cells are solid, also from a file: legacy VTK structured points of zeros and others.
+//! [`Mask`]: which cells are solid, from a function or a legacy VTK file of structured points.
 
 /// The solid cells of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// The cells of which a function says so.
+    /// The cells for which a function returns true.
     #[must_use]
     pub fn by(size: [usize; 3], solid: impl Fn([usize; 3]) -> bool) -> Self {
         let [nx, ny, nz] = size;
@@ -24,7 +24,7 @@ impl Mask {
         self.size
     }
 
-    /// Calls for every solid cell.
+    /// Calls a function for every solid cell.
     pub(crate) fn each(&self, mut call: impl FnMut([usize; 3])) {
         let [nx, ny, _] = self.size;
         for (at, _) in self.solid.iter().enumerate().filter(|(_, solid)| **solid) {
@@ -32,11 +32,11 @@ impl Mask {
         }
     }
 
-    /// Reads legacy VTK structured points: `DIMENSIONS`, one array of `SCALARS`, as text or as binary bytes
-    /// (`unsigned_char` or `char`). A number that is not 0 is a solid cell.
+    /// Reads legacy VTK structured points: `DIMENSIONS` and one array of `SCALARS`, as text or as binary bytes
+    /// (`unsigned_char` or `char`). A number other than 0 means a solid cell.
     ///
     /// # Errors
-    /// One line: what is there, and what was expected.
+    /// What was found and what was expected, in one line.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let mut lines = Lines { rest: bytes, number: 0 };
         let first = lines.next("# vtk DataFile Version")?;
@@ -68,7 +68,7 @@ impl Mask {
     }
 }
 
-/// The lines of a file, which may end in bytes that are no text.
+/// The lines of a file, which may end in bytes that are not text.
 struct Lines<'b> {
     rest: &'b [u8],
     number: usize,
@@ -87,7 +87,7 @@ impl Lines<'_> {
     }
 }
 
-/// The sizes, and the kind of numbers; leaves the lines at the first number.
+/// Reads the sizes and the number type, and stops before the first number.
 fn header(lines: &mut Lines<'_>) -> Result<([usize; 3], String), String> {
     let (mut size, mut kind) = (None, None);
     loop {
@@ -134,7 +134,7 @@ fn numbers(bytes: &[u8], cells: usize) -> Result<Vec<bool>, String> {
     }
 }
 
-/// The beginning of a text.
+/// The beginning of a text, for messages.
 fn short(text: &str) -> String {
     text.chars().take(40).collect()
 }

@@ -1,6 +1,6 @@
 //! The nineteen directions of D3Q19: vectors, weights, opposites, and the equilibrium.
 
-/// How many directions there are.
+/// The number of directions.
 pub const Q: usize = 19;
 
 /// The directions: rest, then pairs of opposites.
@@ -26,7 +26,7 @@ pub const DIRECTIONS: [[i32; 3]; Q] = [
     [0, -1, 1],
 ];
 
-/// The weight of rest, of a direction along an axis, and of a diagonal one.
+/// The weights of rest, of directions along an axis, and of diagonal ones.
 pub const WEIGHTS: [f64; 3] = [1.0 / 3.0, 1.0 / 18.0, 1.0 / 36.0];
 
 /// The weight of a direction.
@@ -41,7 +41,7 @@ pub const fn opposite(q: usize) -> usize {
     if q == 0 { 0 } else { ((q - 1) ^ 1) + 1 }
 }
 
-/// Every direction with one of its components turned around.
+/// Every direction with one of its components reversed.
 pub(crate) const fn mirrored(axis: usize) -> [usize; Q] {
     let mut out = [0; Q];
     let mut q = 0;
@@ -62,7 +62,7 @@ pub(crate) const fn mirrored(axis: usize) -> [usize; Q] {
 }
 
 /// The equilibrium of a density and a velocity, less the weights, as populations are stored: a fluid at rest is all
-/// zeros, so that no digits are lost to the large constant part.
+/// zeros, so no digits are lost to the large constant part.
 #[must_use]
 pub fn equilibrium(density: f64, velocity: [f64; 3]) -> [f64; Q] {
     let square: f64 = velocity.iter().map(|u| u * u).sum();
@@ -85,9 +85,9 @@ pub fn moments(populations: &[f64; Q]) -> (f64, [f64; 3]) {
     (populations.iter().sum(), momentum)
 }
 
-/// The velocity with which a fluid leaves the box, from the populations that arrive at a cell of its last plane: the
-/// density is 1, and those that would come from outside count as in equilibrium. It leaves straight along x: if it
-/// kept what it has across, a fluid of little viscosity would swing there more and more.
+/// The velocity with which fluid leaves the box, from the populations that arrive at a cell of its last plane. The
+/// density is 1, and populations from outside count as in equilibrium. Fluid leaves straight along x: if it kept its
+/// velocity across x, a fluid of low viscosity would oscillate more and more there.
 #[must_use]
 pub fn leaving(populations: &[f64; Q]) -> [f64; 3] {
     let arrive = populations.iter().zip(DIRECTIONS).filter(|(_, [x, ..])| *x >= 0);

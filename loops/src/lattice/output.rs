@@ -14,8 +14,8 @@ pub struct Fields {
 }
 
 impl Slab {
-    /// Adds the densities and velocities of its planes. For a whole flow, call it for all slabs, the lowest first.
-    /// After an odd number of steps the neighbours' planes must be as of now.
+    /// Appends the densities and velocities of a slab's planes. For a whole flow, call this for all slabs, lowest
+    /// first. After an odd number of steps, the neighbours' planes must be current.
     pub fn fields(&self, fields: &mut Fields) {
         let [nx, ny, _] = self.flow().size();
         for (z, y) in self.planes().flat_map(|z| (0..ny).map(move |y| (z, y))) {
@@ -27,10 +27,10 @@ impl Slab {
         }
     }
 
-    /// The velocities of one of its planes; x runs fastest.
+    /// The velocities of one of a slab's planes; x runs fastest.
     ///
     /// # Panics
-    /// If the plane is not its own.
+    /// If the plane is not the slab's own.
     #[must_use]
     pub fn velocities(&self, z: usize) -> Vec<[f32; 3]> {
         let [nx, ny, _] = self.flow().size();
@@ -39,10 +39,10 @@ impl Slab {
     }
 }
 
-/// A whole flow as VTK XML image data, with a value for each cell's middle: densities, velocities and solid cells.
+/// A whole flow as VTK XML image data, with values at the centres of cells: densities, velocities and solid cells.
 ///
 /// # Errors
-/// If the fields are not those of all cells.
+/// If the fields do not cover all cells.
 pub fn write_vti(flow: &Flow, fields: &Fields) -> Result<Vec<u8>, String> {
     let [nx, ny, nz] = flow.size();
     let cells = flow.cells();
@@ -84,13 +84,13 @@ pub fn write_vti(flow: &Flow, fields: &Fields) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// An appended array: its length in bytes, then the bytes.
+/// Appends an array: its length in bytes, then the bytes.
 fn array(out: &mut Vec<u8>, length: usize, bytes: impl Iterator<Item = u8>) {
     out.extend((length as u64).to_le_bytes());
     out.extend(bytes);
 }
 
-/// Solid cells in a picture.
+/// The colour of solid cells in a picture.
 const GREY: [u8; 4] = [128, 128, 128, 255];
 /// Colours from the slowest to the fastest.
 const COLOURS: [[f32; 3]; 5] = [
@@ -101,11 +101,11 @@ const COLOURS: [[f32; 3]; 5] = [
     [253.0, 231.0, 37.0],
 ];
 
-/// The speeds in a plane as a picture, a pixel a cell, four bytes each (red, green, blue, opaque), the highest row
-/// first. What is as fast as `fastest`, or faster, in cells a step, has the brightest colour; solid cells are grey.
+/// The speeds in a plane as a picture: a pixel per cell, four bytes each (red, green, blue, opaque), the highest row
+/// first. Speeds of at least `fastest`, in cells a step, have the brightest colour; solid cells are grey.
 ///
 /// # Errors
-/// If there is no such plane, or the velocities are not those of a plane.
+/// If there is no such plane, or `velocity` does not cover a plane.
 pub fn picture(
     flow: &Flow,
     z: usize,

@@ -1,4 +1,4 @@
-//! What a viscous fluid does: eddies decay, channels have parabolas, mass stays, spheres are dragged.
+//! Tests known behaviour of viscous fluids: decaying eddies, parabolas in channels, constant mass, drag on spheres.
 
 use super::flow::{Across, Along, Flow, Friction, Obstacle, Setup};
 use super::mask::Mask;
@@ -6,7 +6,7 @@ use super::slab::{Side, Slab};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// A box in one slab, some steps later.
+/// A box in one slab, after some steps.
 fn run(slab: &mut Slab, steps: usize) {
     let depth = slab.flow().depth();
     for at in (0..steps).step_by(depth) {
@@ -34,7 +34,7 @@ fn periodic(size: [usize; 3], force: f64, tau: f64, obstacle: Obstacle) -> Setup
     }
 }
 
-/// The energy of motion in a plane.
+/// The kinetic energy in a plane.
 fn energy(slab: &Slab, z: usize) -> f64 {
     slab.velocities(z).iter().flatten().map(|&u| f64::from(u) * f64::from(u)).sum()
 }
@@ -76,7 +76,7 @@ fn a_channel_has_a_parabola() {
         let found = slab.state([5, y, 2]).1[0];
         assert!((found - wanted).abs() < 0.01 * fastest, "{y}: {found} {wanted}");
     }
-    // What pushes the fluid pushes the walls.
+    // The force on the fluid equals the force on the walls.
     let pushed = force * (size[0] * (size[1] - 2) * size[2]) as f64;
     assert!((slab.force()[0].value() / pushed - 1.0).abs() < 0.01);
 }
@@ -114,14 +114,14 @@ fn a_sphere_is_dragged_along() {
         slab.force().map(|it| it.value() / (0.5 * speed * speed * area))
     };
     let [drag, lift_y, lift_z] = coefficient(0, &mut slab);
-    // Schiller and Naumann's 2.73 in an unbounded stream; walls nearby add to it.
+    // Schiller and Naumann give 2.73 in an unbounded stream; nearby walls increase it.
     assert!(drag > 2.6 && drag < 3.7, "{drag}");
     assert!(lift_y.abs() < 0.01 && lift_z.abs() < 0.01, "{lift_y} {lift_z}");
     let odd = coefficient(1, &mut slab)[0];
     assert!((odd / drag - 1.0).abs() < 0.02, "{drag} {odd}");
 }
 
-/// Little viscosity, and a wake that leaves the box: the last plane must not begin to swing.
+/// With low viscosity and a wake that leaves the box, the last plane must not start to oscillate.
 #[test]
 fn a_wake_leaves_the_box_quietly() {
     let speed = 0.05;

@@ -1,10 +1,10 @@
-//! [`Reference`]: the same flow with two lattices, cell by cell, f32 or f64: what slabs are held to.
+//! [`Reference`]: the same flow with two lattices, cell by cell, in f32 or f64, to which slabs are compared.
 
 use super::flow::{Along, Flow};
 use super::model::{DIRECTIONS, Q, equilibrium, leaving, moments, opposite};
 use crate::real::Real;
 
-/// A whole flow. It computes in double precision and stores in that of `T`.
+/// A whole flow. It computes in double precision and stores numbers of type `T`.
 pub struct Reference<'f, T> {
     flow: &'f Flow,
     now: Vec<[T; Q]>,
@@ -12,7 +12,7 @@ pub struct Reference<'f, T> {
 }
 
 impl<'f, T: Real> Reference<'f, T> {
-    /// A flow at its beginning, with a density and a velocity for each cell.
+    /// A flow at its start, with a density and a velocity for each cell.
     pub fn new(flow: &'f Flow, state: impl Fn([usize; 3]) -> (f64, [f64; 3])) -> Self {
         let of = |cell| {
             let (density, velocity) = state(cell);
@@ -23,7 +23,7 @@ impl<'f, T: Real> Reference<'f, T> {
         Self { flow, next: now.clone(), now }
     }
 
-    /// One step: every cell collides, then sends.
+    /// One step: every cell collides, then streams.
     pub fn step(&mut self) {
         for at in 0..self.now.len() {
             let from = cell(self.flow, at);
@@ -35,7 +35,7 @@ impl<'f, T: Real> Reference<'f, T> {
         std::mem::swap(&mut self.now, &mut self.next);
     }
 
-    /// The density and the velocity in a cell; 1 and at rest where it is solid.
+    /// The density and the velocity in a cell; 1 and at rest if it is solid.
     #[must_use]
     pub fn state(&self, cell: [usize; 3]) -> (f64, [f64; 3]) {
         let populations = self.populations(cell);
@@ -79,7 +79,7 @@ impl<'f, T: Real> Reference<'f, T> {
     }
 }
 
-/// Where a population goes, and its direction there.
+/// Where a population streams to, and its direction there.
 fn target(flow: &Flow, from: [usize; 3], k: usize) -> ([usize; 3], usize) {
     let mut direction = DIRECTIONS[k];
     let mut to = from;

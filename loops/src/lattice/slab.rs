@@ -1,4 +1,4 @@
-//! [`Slab`]: some planes of a flow, and those of its neighbours that it needs for a sweep.
+//! [`Slab`]: some planes of a flow, and the planes of its neighbours that it needs for a sweep.
 
 use super::flow::{Along, Flow};
 use super::lanes::Lane;
@@ -19,8 +19,8 @@ pub enum Side {
     Above,
 }
 
-/// Some planes of a flow. Its state depends on the number of steps alone, bit by bit: not on how the flow is cut, nor
-/// on how many steps a sweep makes.
+/// Some planes of a flow. Their state depends only on the number of steps, bit by bit: neither on how the flow is cut
+/// nor on the steps per sweep.
 #[derive(Clone, Debug)]
 pub struct Slab {
     pub(super) flow: Arc<Flow>,
@@ -32,10 +32,10 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// Planes of a flow at its beginning: fluid at the speed of the inflow, or at rest.
+    /// Planes of a flow at its start: fluid at the speed of the inflow, or at rest.
     ///
     /// # Errors
-    /// If they are not enough planes, not in the box, or too many for the memory.
+    /// If there are too few planes, or some are outside the box, or memory does not suffice.
     pub fn new(flow: &Arc<Flow>, planes: Range<usize>) -> Result<Self, String> {
         let mut slab = Self::empty(flow, planes)?;
         let speed = match flow.setup.along {
@@ -46,10 +46,10 @@ impl Slab {
         Ok(slab)
     }
 
-    /// Planes that other slabs have, as they are now.
+    /// Assembles planes from the current state of other slabs.
     ///
     /// # Errors
-    /// As [`Slab::new`]; or if the slabs do not have them all, or not after the same number of steps.
+    /// As [`Slab::new`]; or if the slabs lack some of the planes, or have done different numbers of steps.
     pub fn cut(flow: &Arc<Flow>, slabs: &[Slab], planes: Range<usize>) -> Result<Self, String> {
         let mut slab = Self::empty(flow, planes.clone())?;
         slab.steps = slabs.first().map_or(0, Slab::steps);
@@ -88,13 +88,13 @@ impl Slab {
         let count = (planes.len() + ghosts[0] + ghosts[1]) * flow.plane_lines();
         let mut lines = Vec::new();
         lines.try_reserve_exact(count).map_err(|_| "too many cells for the memory".to_string())?;
-        // The system also takes large pages back sooner, when a flow is stopped.
+        // The system also frees large pages faster when a flow is stopped.
         in_large_pages(lines.spare_capacity_mut());
         lines.resize(count, Lane::default());
         Ok(Self { flow: flow.clone(), planes, ghosts, lines, steps: 0 })
     }
 
-    /// Goes back to the beginning, with a density and a velocity for each cell.
+    /// Returns to the start, with a density and a velocity for each cell.
     pub fn fill(&mut self, state: impl Fn([usize; 3]) -> (f64, [f64; 3])) {
         self.steps = 0;
         let flow = self.flow.clone();
@@ -131,16 +131,16 @@ impl Slab {
         self.planes.clone()
     }
 
-    /// Steps since the beginning.
+    /// Steps done since the start.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// Does steps in one sweep. The neighbours' planes must be as of now; afterwards they are of no use.
+    /// Does steps in one sweep. The neighbours' planes must be current; afterwards they are stale.
     ///
     /// # Panics
-    /// If there are more than the flow's depth.
+    /// If there are more steps than the flow's depth.
     pub fn sweep(&mut self, steps: usize) {
         let (order, held) = (self.plan(steps), self.held());
         let first = self.number(0);
@@ -151,7 +151,10 @@ impl Slab {
 
     /// The steps of a sweep.
     pub(super) fn plan(&self, steps: usize) -> Vec<Step> {
-        assert!(steps <= self.flow.depth(), "{steps} steps: more than the neighbours' planes last");
+        assert!(
+            steps <= self.flow.depth(),
+            "{steps} steps: more than the neighbours' planes allow"
+        );
         let (held, mut more) = (self.held(), 0);
         let mut order: Vec<Step> = (0..steps)
             .rev()
@@ -187,10 +190,10 @@ impl Slab {
         )
     }
 
-    /// Takes the planes of the neighbour on this side: its edge on the other side.
+    /// Copies the planes of the neighbour on this side: that neighbour's edge on the other side.
     ///
     /// # Panics
-    /// If they are not as many as needed.
+    /// If the number of planes is wrong.
     pub fn set_ghost(&mut self, side: Side, edge: &[f32]) {
         let held = self.held();
         let span = self.span(match side {
@@ -200,7 +203,7 @@ impl Slab {
         flat_mut(&mut self.lines[span]).copy_from_slice(edge);
     }
 
-    /// Is its own neighbour, as the only slab of a periodic box.
+    /// Makes the only slab of a periodic box its own neighbour.
     ///
     /// # Panics
     /// If it is not the only slab.
@@ -214,10 +217,10 @@ impl Slab {
         self.lines.copy_within(first, to);
     }
 
-    /// Gives planes away on this side, the lowest first; those of the neighbour must be set again.
+    /// Removes and returns planes on this side, lowest first; the neighbour's planes must be set again.
     ///
     /// # Errors
-    /// If too few would remain.
+    /// If too few planes would remain.
     pub fn take_planes(&mut self, side: Side, count: usize) -> Result<Vec<f32>, String> {
         let Range { start, end } = self.planes;
         let (taken, left) = match side {
@@ -231,10 +234,10 @@ impl Slab {
         Ok(out)
     }
 
-    /// Gets planes on this side, the lowest first; those of the neighbours must be set again.
+    /// Adds planes on this side, lowest first; the neighbours' planes must be set again.
     ///
     /// # Errors
-    /// If they are not whole planes, or not in the box.
+    /// If they are not whole planes, or outside the box.
     pub fn put_planes(&mut self, side: Side, planes: &[f32]) -> Result<(), String> {
         let count = planes.len() / self.flow.plane_numbers();
         if count * self.flow.plane_numbers() != planes.len() {
@@ -250,7 +253,7 @@ impl Slab {
             Side::Above if count <= self.flow.size()[2] - end => {
                 (start..end + count, end..end + count)
             }
-            _ => return Err(format!("{count} planes: more than the box has there")),
+            _ => return Err(format!("{count} planes: more than the box has on that side")),
         };
         self.become_planes(more)?;
         let span = self.own_span(&new);
@@ -258,7 +261,7 @@ impl Slab {
         Ok(())
     }
 
-    /// All its planes, the lowest first.
+    /// All its planes, lowest first.
     #[must_use]
     pub fn numbers(&self) -> &[f32] {
         flat(self.own(&self.planes))
@@ -274,12 +277,12 @@ impl Slab {
         Ok(())
     }
 
-    /// Planes held, with those of the neighbours.
+    /// The number of planes held, including those of the neighbours.
     pub(super) fn held(&self) -> usize {
         self.planes.len() + self.ghosts[0] + self.ghosts[1]
     }
 
-    /// The number in the box of a plane held.
+    /// The number in the box of a held plane.
     pub(super) fn number(&self, plane: usize) -> usize {
         let all = self.flow.size()[2];
         (self.planes.start + plane + all - self.ghosts[0]) % all
@@ -313,10 +316,10 @@ impl Slab {
     }
 }
 
-/// What is measured. After an odd number of steps populations are on their way between cells: then densities,
-/// velocities and forces need the neighbours' planes as of now.
+/// Measurements. After an odd number of steps, populations are on their way between cells: densities, velocities and
+/// forces then need current planes of the neighbours.
 impl Slab {
-    /// The density and the velocity in a cell of its planes; 1 and at rest where it is solid.
+    /// The density and the velocity in a cell of its planes; 1 and at rest if it is solid.
     ///
     /// # Panics
     /// If the cell is not in its planes.
@@ -354,9 +357,8 @@ impl Slab {
         })
     }
 
-    /// The force of the fluid upon solid cells, along x (drag), y and z (lift), in the last step: twice the momentum
-    /// of what arrives from fluid cells. Pressure counts from that of density 1. Sums of slabs are exact: add them
-    /// up.
+    /// The force of the fluid on solid cells along x (drag), y and z (lift) in the last step: twice the momentum of
+    /// what arrives from fluid cells. Pressure is relative to that at density 1. Slabs' sums are exact: add them up.
     #[must_use]
     pub fn force(&self) -> [Sum; 3] {
         let mut force = [Sum::default(); 3];
@@ -387,7 +389,7 @@ impl Slab {
         }
     }
 
-    /// The mass in its planes beyond one a cell. Sums of slabs are exact: add them up.
+    /// The mass in its planes beyond 1 per cell. Slabs' sums are exact: add them up.
     #[must_use]
     pub fn excess(&self) -> Sum {
         let mut excess = Sum::default();
@@ -395,13 +397,13 @@ impl Slab {
         excess
     }
 
-    /// Whether all is still finite: too little viscosity for the speed makes a flow burst.
+    /// Whether all populations are finite: if the viscosity is too low for the speed, a flow blows up.
     #[must_use]
     pub fn is_finite(&self) -> bool {
         self.numbers().iter().all(|it| it.is_finite())
     }
 
-    /// A number that tells states apart; add up those of all slabs, wrapping.
+    /// A checksum of the state; add up those of all slabs, wrapping.
     #[must_use]
     pub fn checksum(&self) -> u64 {
         let plane = |(z, numbers): (usize, &[f32])| {

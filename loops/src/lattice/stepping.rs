@@ -1,4 +1,4 @@
-//! A flow as work in steps: its slabs of planes, and what they tell their neighbours.
+//! Implements work in steps for a flow: its slabs of planes, and the edges that neighbours exchange.
 
 use super::flow::Flow;
 use super::slab::{Side, Slab};
@@ -6,12 +6,12 @@ use crate::looping::{Stepping, SteppingOnDevice};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A flow that many threads step together.
+/// A flow that several threads step together.
 #[derive(Clone, Debug)]
 pub struct Steps(pub Arc<Flow>);
 
 impl Steps {
-    /// Some planes of the flow at its beginning.
+    /// Some planes of the flow at its start.
     ///
     /// # Errors
     /// If memory does not suffice.

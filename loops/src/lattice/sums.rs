@@ -1,10 +1,10 @@
-//! [`Sum`]: an exact sum, the same in whatever order.
+//! [`Sum`]: an exact sum, independent of the order of its terms.
 
-/// A sum in whole multiples of 2⁻⁶⁰, which holds the populations of any box.
+/// A sum in multiples of 2⁻⁶⁰; it can hold the populations of any box.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum(i128);
 
-/// How many make 1.
+/// The number of multiples in 1.
 const UNIT: f64 = (1u64 << 60) as f64;
 
 impl Sum {
@@ -13,7 +13,7 @@ impl Sum {
         self.0 = self.0.saturating_add((number * UNIT) as i128);
     }
 
-    /// The sum.
+    /// The sum as a number.
     #[must_use]
     pub fn value(self) -> f64 {
         self.0 as f64 / UNIT

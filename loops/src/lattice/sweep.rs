@@ -1,8 +1,8 @@
-//! The order of a sweep: several steps over planes and tiles of rows, each a plane and a row behind the last.
+//! The order of a sweep: several steps over planes and tiles of rows, each step a plane and a row behind the last.
 //!
-//! A step needs the one before it in the neighbouring planes and rows, both to read what they have sent and to
-//! overwrite it. So step `s` works on plane `w − s` and on rows `s` before the tile: everything it needs has been
-//! done, and what is between the first and the last step stays in the caches.
+//! A step needs the previous one in the neighbouring planes and rows, both to read what they have sent and to overwrite
+//! it. So step `s` works on plane `w − s` and on rows `s` before the tile: everything it needs has been done, and
+//! whatever lies between the first and the last step stays in the caches.
 
 use super::flow::{Across, Flow};
 use super::group::{Row, plain};
@@ -11,31 +11,31 @@ use super::model::{DIRECTIONS, Q, mirrored, opposite};
 use pleach_core::search::level::Level;
 use std::ops::Range;
 
-/// Bytes of the rows of a tile that several steps share, in all planes between the first and the last; few in tests,
-/// so that small boxes have several tiles.
+/// Bytes of a tile's rows in all planes between the first and the last step; few in tests, so that small boxes have
+/// several tiles.
 const TILE_BYTES: usize = if cfg!(test) { 1 << 14 } else { 1 << 22 };
-/// The fewest rows of a tile: less would be mostly borders.
+/// The minimum number of rows in a tile: smaller tiles would be mostly borders.
 const FEWEST_ROWS: usize = 8;
 
 const MIRRORED: [[usize; Q]; 2] = [mirrored(1), mirrored(2)];
 
-/// Planes of populations, with those of neighbours on either side.
+/// Planes of populations, including those of neighbours on either side.
 pub struct Sheet<'a> {
     pub flow: &'a Flow,
-    /// The number of the plane that comes first; beyond the box, it counts from its other end.
+    /// The number of the first plane; beyond the box, it counts from the other end.
     pub first: usize,
     pub planes: usize,
     pub lines: &'a mut [Lane],
 }
 
-/// A step of a sweep: whether it is an odd one, and its planes.
+/// A step of a sweep: whether it is odd, and its planes.
 pub struct Step {
     pub odd: bool,
     pub planes: Range<usize>,
 }
 
 impl Sheet<'_> {
-    /// Does steps, the first one first.
+    /// Does the steps in order.
     pub fn sweep(&mut self, steps: &[Step]) {
         let begin = steps.iter().enumerate().map(|(s, it)| it.planes.start + s).min().unwrap_or(0);
         let end = steps.iter().enumerate().map(|(s, it)| it.planes.end + s).max().unwrap_or(0);
@@ -48,7 +48,7 @@ impl Sheet<'_> {
                     let Some(plane) = w.checked_sub(s).filter(|it| step.planes.contains(it)) else {
                         continue;
                     };
-                    // Rows that wrap have no first one, and so no tiles: all rows, whatever the step.
+                    // Rows that wrap have no first one, so they cannot be tiled: every step takes all rows.
                     let rows =
                         if tile >= ny { 0..ny } else { low.saturating_sub(s)..(high - s).min(ny) };
                     self.step(plane, rows, step.odd);
@@ -68,7 +68,7 @@ impl Sheet<'_> {
             .clamp(FEWEST_ROWS.max(steps), ny.max(FEWEST_ROWS.max(steps)))
     }
 
-    /// A step of some rows of a plane.
+    /// Steps some rows of a plane.
     fn step(&mut self, plane: usize, rows: Range<usize>, odd: bool) {
         let z = (self.first + plane) % self.flow.size()[2];
         let rows = Rows { flow: self.flow, planes: self.planes, plane, z, rows, odd, last: None };
@@ -83,7 +83,7 @@ impl Sheet<'_> {
     }
 }
 
-/// Rows of a plane, one after the other.
+/// Steps rows of a plane, one after the other.
 struct Rows<'a> {
     flow: &'a Flow,
     planes: usize,
@@ -91,7 +91,7 @@ struct Rows<'a> {
     z: usize,
     rows: Range<usize>,
     odd: bool,
-    /// The lines of the row before, if there is one.
+    /// The lines of the previous row, if there is one.
     last: Option<[usize; Q]>,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Iterator for Rows<'a> {
     fn next(&mut self) -> Option<Row<'a>> {
         let y = self.rows.next()?;
         let lines = match self.last {
-            // Away from the borders, every line is one row on.
+            // Away from the borders, every line is one row further.
             Some(last) if !self.odd || (y > 1 && y + 1 < self.flow.size()[1]) => {
                 let row = self.flow.groups() * Q;
                 last.map(|line| line.wrapping_add(row))
@@ -113,7 +113,7 @@ impl<'a> Iterator for Rows<'a> {
     }
 }
 
-/// Where the lines of a row's first group are in a step, of a sheet of this many planes.
+/// The lines of a row's first group in a step, in a sheet of this many planes.
 pub fn table(flow: &Flow, planes: usize, (plane, y): (usize, usize), odd: bool) -> [usize; Q] {
     let row = flow.groups() * Q;
     let ny = flow.size()[1];
@@ -134,7 +134,7 @@ pub fn table(flow: &Flow, planes: usize, (plane, y): (usize, usize), odd: bool) 
             }
         }
         if from_plane >= planes {
-            // Where planes wrap, or have neighbours, a sheet has planes to spare.
+            // If planes wrap or have neighbours, a sheet has extra planes.
             (from, from_plane) = (MIRRORED[1][from], plane);
         }
         let line = (from_plane * ny + from_y) * row + opposite(from);

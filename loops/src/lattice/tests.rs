@@ -1,4 +1,4 @@
-//! Slabs against the reference, and against each other however the flow is cut.
+//! Compares slabs with the reference, and with each other however the flow is cut.
 
 use super::flow::{Across, Along, Flow, Friction, Obstacle, Setup};
 use super::mask::Mask;
@@ -42,13 +42,13 @@ fn setups(level: Level) -> Vec<Setup> {
     ]
 }
 
-/// Something without symmetry.
+/// An asymmetric initial state.
 fn wavy([x, y, z]: [usize; 3]) -> (f64, [f64; 3]) {
     let wave = |a: usize, b: usize| ((x * a + y * b + z * (a + b)) as f64 * 0.1).sin();
     (1.0 + 0.01 * wave(3, 5), [0.05 + 0.02 * wave(2, 7), 0.02 * wave(5, 1), 0.02 * wave(1, 4)])
 }
 
-/// All slabs give each other their edges.
+/// All slabs exchange their edges.
 fn exchange(slabs: &mut [Slab]) {
     let count = slabs.len();
     for to in 0..count {
@@ -70,7 +70,7 @@ fn cut(flow: &Arc<Flow>, slabs: usize) -> Vec<Slab> {
     slabs
 }
 
-/// Everything that is measured.
+/// All measurements.
 fn measures(slabs: &[Slab]) -> (u64, Sum, [Sum; 3]) {
     let (mut checksum, mut excess, mut force) = (0u64, Sum::default(), [Sum::default(); 3]);
     for slab in slabs {

@@ -1,9 +1,9 @@
-//! [`Barrier`]: where threads wait for each other between two steps, and learn whether to go on.
+//! [`Barrier`]: threads wait here for each other between two steps and learn whether to continue.
 
 use pleach_runtime::sync::{Condvar, Mutex, lock};
 use std::sync::PoisonError;
 
-/// A place where this many threads wait for each other, again and again.
+/// A barrier for this many threads, to be used any number of times.
 pub(super) struct Barrier {
     threads: usize,
     state: Mutex<BarrierState>,
@@ -11,13 +11,13 @@ pub(super) struct Barrier {
 }
 
 struct BarrierState {
-    /// Threads that have come.
+    /// Threads that have arrived.
     here: usize,
-    /// Meetings so far.
+    /// Completed rounds.
     round: u64,
-    /// Whether a thread will never come.
+    /// Whether a thread will never arrive.
     broken: bool,
-    /// Whether the last one to come said that they go on.
+    /// Whether the last thread to arrive decided to continue.
     goes_on: bool,
 }
 
@@ -27,8 +27,8 @@ impl Barrier {
         Self { threads, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits until all threads are here. Whether they go on, `goes_on` says to the last one, and so to all. None if a
-    /// thread is lost.
+    /// Waits until all threads have arrived. The last one decides with `goes_on` whether all of them continue. Returns
+    /// `None` if a thread is lost.
     pub fn wait(&self, goes_on: impl FnOnce() -> bool) -> Option<bool> {
         let mut state = lock(&self.state);
         state.here += 1;
@@ -44,7 +44,7 @@ impl Barrier {
         (!state.broken).then_some(state.goes_on)
     }
 
-    /// A thread will never come again.
+    /// Marks a thread as lost: it will never arrive.
     pub fn leave(&self) {
         lock(&self.state).broken = true;
         self.changed.notify_all();

@@ -5,30 +5,30 @@ use pleach_core::search::work::Malformed;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A loop of independent units of unequal cost.
+/// A loop of independent units with different costs.
 ///
-/// The engine calls [`Loop::run`] for ranges that cover all units, each once, on several threads at a time and in no
-/// particular order. Results go to wherever the loop keeps them: into [`Cells`], or into the hand of the thread.
+/// The engine calls [`Loop::run`] for ranges that cover each unit once, on several threads at a time and in any order.
+/// Results go wherever the loop keeps them: into [`Cells`], or into the hand of the thread.
 pub trait Loop: Sync {
-    /// What a thread keeps from one range to the next: buffers, sums, results.
+    /// What a thread keeps between ranges: buffers, sums, results.
     type Hand: Send;
 
-    /// How many units there are.
+    /// The number of units.
     fn units(&self) -> usize;
 
-    /// The cost of all units before this one, in any measure; for `units()`, that of all. It steers how many units a
-    /// thread takes at a time, and nothing else.
+    /// The cost of all units before this one, in any measure; at `units()`, the total cost. It only affects how many
+    /// units a thread takes at a time.
     fn cost_before(&self, unit: usize) -> f64 {
         unit as f64
     }
 
-    /// A hand for a thread.
+    /// Creates a thread's hand.
     fn hand(&self) -> Self::Hand;
 
     /// Runs these units.
     fn run(&self, units: Range<usize>, hand: &mut Self::Hand);
 
-    /// The same loop as a kernel of a device runs it.
+    /// The same loop as a device's kernel runs it.
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
         None
     }
@@ -39,108 +39,108 @@ pub trait Loop: Sync {
     }
 }
 
-/// A loop that several processes share. Each of them has made it from the same input.
+/// A loop that several processes share. All of them have created it from the same input.
 pub trait RemoteLoop: Sync {
     /// Who needs the results.
     fn result_placement(&self) -> ResultPlacement;
 
-    /// Appends the results of these units, which were run here.
+    /// Appends the results of these units, which ran here.
     fn pack(&self, units: Range<usize>, out: &mut Vec<u8>);
 
-    /// Keeps the results of these units, which were run elsewhere.
+    /// Stores the results of these units, which ran elsewhere.
     ///
     /// # Errors
-    /// If these are no results of this many units.
+    /// If these are not results of this many units.
     fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed>;
 }
 
 /// Which processes need the results of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultPlacement {
-    /// Each its own.
+    /// Each process keeps its own.
     Apart,
-    /// The first one all of them.
+    /// The first process gets all of them.
     First,
-    /// All of them all.
+    /// All processes get all of them.
     All,
 }
 
-/// A loop as a kernel of a device runs it: ranges of units go there in a few words, and results come back.
+/// A loop as a device's kernel runs it: ranges of units go to the device in a few words, and results come back.
 pub trait LoopOnDevice: Sync {
-    /// What the kernel needs; nothing if it is not `wanted` any more, since others have run the whole loop meanwhile. A
-    /// range takes [`Layout::words`] words, and its results at most [`Layout::width`].
+    /// What the kernel needs; `None` if it is no longer `wanted` because others have finished the loop. A range takes
+    /// [`Layout::words`] words, and its results at most [`Layout::width`].
     fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout>;
 
     /// How many words the results of these units take.
     fn words(&self, units: &Range<usize>) -> usize;
 
-    /// Appends the words that tell the kernel which units to run.
+    /// Appends the words that describe a range of units to the kernel.
     fn order(&self, units: &Range<usize>, words: &mut Vec<u32>);
 
-    /// Keeps the results of these units.
+    /// Stores the results of these units.
     fn store(&self, units: Range<usize>, results: &[u32]);
 }
 
-/// Work in steps, cut into slabs of neighbouring units. Each slab is held by one thread, and steps by itself for a
-/// while as long as it knows the edges of its neighbours.
+/// Work in steps, cut into slabs of neighbouring units. Each slab belongs to one thread, which can advance it alone for
+/// a few steps if it knows the edges of the neighbours.
 pub trait Stepping: Sync {
-    /// Some neighbouring units.
+    /// Some neighbouring units and their state.
     type Slab: Send + Sync;
 
-    /// How many units there are in all.
+    /// The total number of units.
     fn units(&self) -> usize;
 
-    /// The fewest units that a slab may have.
+    /// The minimum number of units in a slab.
     fn least(&self) -> usize;
 
-    /// The most steps in a sweep: so long the edges of neighbours last.
+    /// The most steps in a sweep, which is how long the neighbours' edges are valid.
     fn depth(&self) -> usize;
 
-    /// Whether the last unit is a neighbour of the first.
+    /// Whether the first and the last unit are neighbours.
     fn is_ring(&self) -> bool;
 
-    /// Does steps. The edges of the neighbours are as of now; afterwards they are of no use.
+    /// Does steps. The neighbours' edges must be current; afterwards they are stale.
     fn sweep(&self, slab: &mut Self::Slab, steps: usize);
 
-    /// Writes what a neighbour must know: the one above, or the one below.
+    /// Writes the edge that a neighbour must know: the one above, or the one below.
     fn edge(&self, slab: &Self::Slab, above: bool, edge: &mut Vec<f32>);
 
-    /// Takes what a neighbour has written.
+    /// Reads the edge that a neighbour has written.
     fn set_edge(&self, slab: &mut Self::Slab, above: bool, edge: &[f32]);
 
-    /// Cuts a slab of these units out of slabs that together have all.
+    /// Assembles a slab of these units from slabs that together have all units.
     ///
     /// # Errors
     /// If memory does not suffice.
     fn cut(&self, slabs: &[Self::Slab], range: Range<usize>) -> Result<Self::Slab, String>;
 
-    /// The same work as a kernel of a device does it.
+    /// The same work as a device's kernel does it.
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Self::Slab>> {
         None
     }
 }
 
-/// Work in steps as a kernel of a device does it. A slab stays on the device from launch to launch, in the tables, which
-/// the kernel changes. The host keeps the slab too: of its units only the edges, and those of the neighbours, count.
+/// Work in steps as a device's kernel does it. A slab stays on the device from launch to launch, in tables that the
+/// kernel changes. The host keeps the slab too, but only its edges, and those of the neighbours, are valid there.
 pub trait SteppingOnDevice<S>: Sync {
-    /// What the kernel needs, with the slab as it is now. An order takes at most [`Layout::words`] words, and its
-    /// results at most [`Layout::width`].
+    /// What the kernel needs, with the current state of the slab. An order takes at most [`Layout::words`] words, and
+    /// its results at most [`Layout::width`].
     fn layout(&self, slab: &S) -> Layout;
 
-    /// The orders of a sweep, for launches one after the other. The results of the last are the slab's edges.
+    /// The orders of a sweep, for consecutive launches. The results of the last are the slab's edges.
     fn orders(&self, slab: &S, steps: usize) -> Vec<SlabOrder>;
 
-    /// Takes what a sweep of this many steps has left.
+    /// Stores the results of a sweep of this many steps.
     fn swept(&self, slab: &mut S, steps: usize, edges: &[u32]);
 
-    /// The orders to fetch the whole slab, part by part.
+    /// The orders that fetch the whole slab in parts.
     fn fetch(&self, slab: &S) -> Vec<SlabOrder>;
 
-    /// Takes a part.
+    /// Stores a part.
     fn fetched(&self, slab: &mut S, part: usize, results: &[u32]);
 }
 
-/// What a launch is to do with a slab.
+/// What a launch should do with a slab.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlabOrder {
     /// The order itself.
@@ -149,7 +149,7 @@ pub struct SlabOrder {
     pub results: usize,
 }
 
-/// A slice in parts that several threads fill, each part by the thread that has it at hand.
+/// A slice in parts that several threads fill, one thread at a time per part.
 pub struct Cells<'a, T>(Vec<Mutex<&'a mut [T]>>);
 
 impl<'a, T> Cells<'a, T> {
@@ -166,7 +166,7 @@ impl<'a, T> Cells<'a, T> {
         Self(lengths.into_iter().map(part).collect())
     }
 
-    /// A part, for as long as the guard lives.
+    /// Locks a part until the guard is dropped.
     ///
     /// # Panics
     /// If there is no such part.

@@ -1,4 +1,4 @@
-//! [`LoopDevice`]: a device that runs ranges of a loop, some of them on their way while others come back.
+//! [`LoopDevice`]: a device that runs ranges of a loop, several of them in flight.
 
 use super::loop_queue::LoopQueue;
 use super::loop_thread::TakerTally;
@@ -11,9 +11,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Ranges under way if not given otherwise.
+/// Ranges under way by default.
 const SLOTS: u32 = 2;
-/// How long to look for results without a pause, and the pauses after that.
+/// How long to poll for results without a pause, and how long to pause after that.
 const EAGER: Duration = Duration::from_micros(100);
 const PAUSE: Duration = Duration::from_micros(20);
 
@@ -21,12 +21,12 @@ const PAUSE: Duration = Duration::from_micros(20);
 pub(super) struct LoopDevice<'a> {
     device: BorrowedDevice,
     work: &'a dyn LoopOnDevice,
-    /// The most words that the results of a range may take.
+    /// The maximum number of words for the results of a range.
     room: usize,
     free: Vec<usize>,
-    /// In the order sent.
+    /// In the order in which they were sent.
     under_way: Vec<RangeOut>,
-    /// When the range before was done: the next one did not begin earlier.
+    /// When the previous range was done; the next one did not start earlier.
     last: Instant,
 }
 
@@ -39,7 +39,7 @@ struct RangeOut {
 }
 
 impl<'a> LoopDevice<'a> {
-    /// Prepares a device for a loop, which others may finish meanwhile: then there is none.
+    /// Prepares a device for a loop. Returns `None` if others finish the loop meanwhile.
     ///
     /// # Errors
     /// If the device cannot run the kernel.
@@ -63,10 +63,10 @@ impl<'a> LoopDevice<'a> {
         Ok(Some(Self { device, work, room: layout.width, free, under_way, last }))
     }
 
-    /// Runs ranges until none are left; `units` says which units of the loop a range stands for.
+    /// Runs ranges until none are left; `units` maps a range to units of the loop.
     ///
     /// # Errors
-    /// If the device fails. What it had not done has been given back then.
+    /// If the device fails. Unfinished ranges have then been given back.
     pub fn run(
         &mut self,
         share: &LoopQueue<'_>,
@@ -120,7 +120,7 @@ impl<'a> LoopDevice<'a> {
         }
     }
 
-    /// Where a range must end so that there is room for its results. It has at least one unit.
+    /// Where a range must end so that its results fit. It has at least one unit.
     fn fitting(&self, row: &Range<u32>, units: &dyn Fn(&Range<u32>) -> Range<usize>) -> u32 {
         let fits = |end: u32| self.work.words(&units(&(row.start..end))) <= self.room;
         let (mut low, mut high) = (row.start + 1, row.end);
@@ -145,7 +145,7 @@ impl<'a> LoopDevice<'a> {
         Ok(())
     }
 
-    /// Waits for any range, and keeps its results.
+    /// Waits for any range and stores its results.
     fn receive(&mut self) -> Result<RangeOut, DeviceError> {
         let start = Instant::now();
         loop {

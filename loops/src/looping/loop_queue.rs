@@ -1,4 +1,4 @@
-//! [`LoopQueue`]: the units of a loop as threads and devices share them: who takes which, who waits, and when it is over.
+//! [`LoopQueue`]: how threads and devices share the units of a loop: who takes which, who waits, and when it ends.
 
 use super::range_deque::RangeDeque;
 use super::sizes::{Rates, Sizes, TakerKind, boundaries, nearest};
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-/// A loop's units, its cost, and how they are shared.
+/// A loop's units, their cost, and how they are shared.
 pub(super) struct LoopQueue<'a> {
     row: RangeDeque,
     cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
@@ -22,24 +22,24 @@ pub(super) struct LoopQueue<'a> {
     takers: Takers,
     state: Mutex<TakersState>,
     changed: Condvar,
-    /// Whether something was given back, so that it pays to look.
+    /// Whether something was given back, so that taking the lock pays.
     returned: AtomicBool,
     stopped: AtomicBool,
-    /// Whether units may come from elsewhere.
+    /// Whether units may come from another process.
     fed: AtomicBool,
     /// Units done.
     done: AtomicU64,
-    /// What each taker shows of itself.
+    /// The progress of each taker.
     seen: Vec<TakerProgress>,
     hooks: Option<Hooks<'a>>,
 }
 
-/// How many there are of each kind, in this order.
+/// How many takers of each kind there are, in this order.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Takers {
     pub threads: usize,
     pub devices: usize,
-    /// Places of other processes. They take nothing by themselves: somebody hands it out to them.
+    /// Other processes. They take nothing on their own: somebody hands it out to them.
     pub sites: usize,
 }
 
@@ -57,34 +57,34 @@ impl Takers {
     }
 }
 
-/// The units of a loop that rows stand for.
+/// The units of the loop for rows of the queue.
 #[cfg_attr(loom, allow(dead_code))]
 pub(super) type UnitsOf<'a> = &'a (dyn Fn(&Range<u32>) -> Range<usize> + Sync);
 
-/// What is called when something happens. The one that is called must not wait.
+/// Callbacks for events. They must not wait.
 #[derive(Clone, Copy)]
 pub(super) struct Hooks<'a> {
     /// A range was done.
     pub done: &'a (dyn Fn(&Range<u32>) + Sync),
-    /// Somebody has nothing to do any more, or something was given back.
+    /// A taker has become idle, or something was given back.
     pub changed: &'a (dyn Fn() + Sync),
 }
 
-/// What the takers must agree upon.
+/// What the takers must agree on, under a lock.
 struct TakersState {
-    /// Takers that have nothing to do.
+    /// Idle takers.
     waiting: usize,
-    /// Ranges that were given back, or that another process has handed out.
+    /// Ranges that were given back, or that another process handed out.
     returned: VecDeque<Range<u32>>,
-    /// Devices that could still give something back.
+    /// Devices that may still give something back.
     devices: usize,
-    /// Whether more may come from other processes.
+    /// Whether more may come from another process.
     open: bool,
 }
 
 #[cfg_attr(loom, allow(dead_code))]
 impl<'a> LoopQueue<'a> {
-    /// Units of a loop with these costs, for this many threads and devices.
+    /// The units of a loop with these costs, for this many threads and devices.
     pub fn new(
         units: u32,
         cost_before: &'a (dyn Fn(u32) -> f64 + Sync),
@@ -98,7 +98,7 @@ impl<'a> LoopQueue<'a> {
             }
             _ => Vec::new(),
         };
-        // A static split is taken from the lists of ends; nothing is in the row.
+        // A static split uses the list of range ends; the deque is empty.
         let in_row = if ends.is_empty() { units } else { 0 };
         let rates = Rates::new(takers.all());
         let first_site = takers.threads + takers.devices;
@@ -129,20 +129,20 @@ impl<'a> LoopQueue<'a> {
         }
     }
 
-    /// The same with somebody who is told what happens.
+    /// The same, with callbacks for events.
     pub fn with(self, hooks: Option<Hooks<'a>>) -> Self {
-        // The one that is told ends it, too.
+        // The owner of the callbacks ends the loop too.
         lock(&self.state).open = hooks.is_some();
         Self { hooks, ..self }
     }
 
-    /// The same, but the units come from a site, range by range: see [`LoopQueue::hand_out`].
+    /// The same, but the units come from another process, range by range: see [`LoopQueue::hand_out`].
     pub fn fed(self) -> Self {
         lock(&self.state).waiting -= 1;
         Self { row: RangeDeque::new(0), fed: AtomicBool::new(true), ..self }
     }
 
-    /// Tells all who wait or want to know.
+    /// Wakes all waiting takers and calls the callback.
     fn tell(&self) {
         self.changed.notify_all();
         if let Some(hooks) = self.hooks {
@@ -160,7 +160,7 @@ impl<'a> LoopQueue<'a> {
         self.whole
     }
 
-    /// How many units there are.
+    /// The number of units.
     pub fn rows(&self) -> u32 {
         self.units
     }
@@ -170,29 +170,29 @@ impl<'a> LoopQueue<'a> {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Nobody takes any more.
+    /// Stops the loop: nobody takes anything any more.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         let _state = lock(&self.state);
         self.tell();
     }
 
-    /// Whether nobody is to take any more.
+    /// Whether the loop was stopped.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// What each taker shows of itself.
+    /// The progress of each taker.
     pub fn seen(&self) -> &[TakerProgress] {
         &self.seen
     }
 
-    /// A taker begins with a range.
+    /// Records that a taker starts a range.
     pub fn hold(&self, me: usize, units: &Range<u32>) {
         self.seen[me].hold(units.start.into()..units.end.into());
     }
 
-    /// A unit of the machine has done a range.
+    /// Records that a taker has done a range.
     pub fn note(&self, me: usize, units: &Range<u32>, took_ns: f64) {
         self.done.fetch_add(u64::from(units.end - units.start), Ordering::Relaxed);
         self.seen[me].note(u64::from(units.end - units.start), took_ns as u64);
@@ -202,13 +202,13 @@ impl<'a> LoopQueue<'a> {
         }
     }
 
-    /// The range of a static split, to be asked for once.
+    /// The range of a static split; a taker asks for it once.
     pub fn own(&self, me: usize) -> Option<Range<u32>> {
         let range = *self.ends.get(me)?..self.ends[me + 1];
         (!range.is_empty()).then_some(range)
     }
 
-    /// The next range, if there is one for this unit now; `last` is the cost of the one before.
+    /// The next range for this taker, if there is one now; `last` is the cost of its previous one.
     pub fn try_next(&self, me: usize, last: f64) -> Option<Range<u32>> {
         if self.is_stopped() {
             return None;
@@ -224,12 +224,12 @@ impl<'a> LoopQueue<'a> {
             .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.state), me, last))?)
     }
 
-    /// A part of what was given back first.
+    /// Part of the range that was given back first.
     fn take_returned(&self, state: &mut TakersState, me: usize, last: f64) -> Option<Range<u32>> {
         let all: f64 = state.returned.iter().map(|range| self.cost(range)).sum();
         let first = state.returned.front_mut()?;
         let left = first.end - first.start;
-        // A taker that is left alone with it does it, however slow.
+        // If this is the only taker left, it does the range however slow it is.
         let least = u32::from(state.waiting == self.takers.all());
         let kind = self.takers.kind(me);
         let size = self.size(me, kind, last, (first, all)).clamp(least, left);
@@ -248,7 +248,7 @@ impl<'a> LoopQueue<'a> {
         (!cut.is_empty()).then_some(cut)
     }
 
-    /// How many of the units left to take; 0 for none. They, and what is to follow, cost so much.
+    /// How many of the remaining units to take, 0 for none. `cost` is the cost of what remains.
     fn size(&self, me: usize, kind: TakerKind, last: f64, (left, cost): (&Range<u32>, f64)) -> u32 {
         if left.is_empty() {
             return 0;
@@ -269,8 +269,8 @@ impl<'a> LoopQueue<'a> {
         units.max(1)
     }
 
-    /// The next range, or none when all is done: waits for as long as somebody may give something back, or others are
-    /// faster with what is left.
+    /// The next range, or `None` when all is done. Waits while others may give something back or would finish the rest
+    /// sooner.
     pub fn next(&self, me: usize, last: f64) -> Option<Range<u32>> {
         if let Some(range) = self.try_next(me, last) {
             return Some(range);
@@ -300,12 +300,12 @@ impl<'a> LoopQueue<'a> {
         }
     }
 
-    /// A range for a site that has none, if there is one for it now.
+    /// A range for another process that has none, if there is one for it now.
     pub fn begin(&self, site: usize) -> Option<Range<u32>> {
         if self.row.left().is_empty() && !self.returned.load(Ordering::Relaxed) {
             return None;
         }
-        // It counts as busy before anything is taken: else others could think that all is done.
+        // Count it as busy before taking anything: otherwise others could conclude that all is done.
         lock(&self.state).waiting -= 1;
         let range = self.try_next(site, self.whole);
         if range.is_none() {
@@ -314,30 +314,30 @@ impl<'a> LoopQueue<'a> {
         range
     }
 
-    /// A site has nothing to do any more.
+    /// Records that another process is idle.
     pub fn rest(&self) {
         lock(&self.state).waiting += 1;
         self.changed.notify_all();
     }
 
-    /// A site has come.
+    /// Records that another process has joined.
     pub fn come(&self, site: usize) {
         self.rates.forget(site);
     }
 
-    /// A site is gone, or silent: any free taker does what it had.
+    /// Records that another process is gone or silent: free takers do its ranges.
     pub fn miss(&self, site: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.miss(site);
         self.seen[site].drop_all();
         self.hand_out(ranges);
     }
 
-    /// What was done has to be done again, since its results are lost.
+    /// Work that has to be repeated because its results are lost.
     pub fn undo(&self, units: u32) {
         self.done.fetch_sub(units.into(), Ordering::Relaxed);
     }
 
-    /// Ranges for any free taker.
+    /// Adds ranges for any free taker.
     pub fn hand_out(&self, ranges: impl IntoIterator<Item = Range<u32>>) {
         let mut state = lock(&self.state);
         self.put_back(&mut state, ranges);
@@ -349,7 +349,7 @@ impl<'a> LoopQueue<'a> {
         self.returned.store(!state.returned.is_empty(), Ordering::Relaxed);
     }
 
-    /// Ends the loop if nobody has anything to do: nothing comes from other processes any more. Returns whether it has
+    /// Ends the loop if all takers are idle, because nothing more comes from other processes. Returns whether it has
     /// ended.
     pub fn close(&self) -> bool {
         let mut state = lock(&self.state);
@@ -361,7 +361,7 @@ impl<'a> LoopQueue<'a> {
         !state.open
     }
 
-    /// The site that feeds this loop has nothing more for it.
+    /// Records that the process that feeds this loop has nothing more for it.
     pub fn end_feeding(&self) {
         self.fed.store(false, Ordering::Relaxed);
         let mut state = lock(&self.state);
@@ -372,7 +372,7 @@ impl<'a> LoopQueue<'a> {
         self.changed.notify_all();
     }
 
-    /// A device has failed: these ranges are for any free taker. Its thread takes part from now on.
+    /// Records that a device has failed: these ranges are for any free taker, and its thread takes part from now on.
     pub fn give_back(&self, me: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
         self.rates.forget(me);
         self.seen[me].drop_all();
@@ -388,7 +388,7 @@ impl<'a> LoopQueue<'a> {
         self.is_stopped() || self.ends.is_empty() && !fed && self.row.left().is_empty()
     }
 
-    /// A device cannot be used: it takes nothing, and what a static split has for it is for others.
+    /// Records that a device cannot be used: it takes nothing, and others do its part of a static split.
     pub fn leave(&self, me: usize) {
         let mut state = lock(&self.state);
         self.put_back(&mut state, self.own(me));

@@ -1,4 +1,4 @@
-//! All interleavings of those who share a small loop.
+//! Checks all interleavings of takers that share a small loop.
 
 use super::loop_queue::{Hooks, LoopQueue, Takers};
 use super::sizes::Sizes;
@@ -10,8 +10,8 @@ fn even(unit: u32) -> f64 {
     f64::from(unit)
 }
 
-/// A device takes one of two units and fails with it, while a thread looks for work: both units are done, once,
-/// and nobody waits forever.
+/// A device takes one of two units and fails while a thread looks for work: both units are done once, and nobody waits
+/// forever.
 #[test]
 fn what_a_device_gives_back_is_done_by_others() {
     static SIZES: Sizes = Sizes::Given(1, 1);
@@ -31,7 +31,7 @@ fn what_a_device_gives_back_is_done_by_others() {
     });
 }
 
-/// What wakes the thread that speaks with other processes.
+/// Wakes the thread that communicates with other processes.
 struct LoomWaker(Mutex<bool>, Condvar);
 
 impl LoomWaker {
@@ -48,13 +48,13 @@ impl LoomWaker {
     }
 }
 
-/// A site and a thread share two units. The site does its ranges, or is lost with the first one: both units are done,
-/// once, and nobody waits forever.
+/// Another process and a thread share two units. The process does its ranges, or is lost with the first one: both units
+/// are done once, and nobody waits forever.
 fn a_site_and_a_thread(site_is_lost: bool) {
     static SIZES: Sizes = Sizes::Given(1, 1);
     const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 0, sites: 1 };
     loom::model(move || {
-        // The hooks must live for as long as any thread.
+        // The callbacks must outlive every thread.
         let waker: &'static LoomWaker =
             Box::leak(Box::new(LoomWaker(Mutex::new(false), Condvar::new())));
         let changed: &'static (dyn Fn() + Sync) = Box::leak(Box::new(|| waker.ring()));

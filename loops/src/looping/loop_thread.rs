@@ -1,20 +1,20 @@
-//! [`LoopThread`]: a thread that runs ranges of a loop, and what it notes of itself.
+//! [`LoopThread`]: a thread that runs ranges of a loop and records what it did.
 
 use super::loop_queue::LoopQueue;
 use crate::looping::contract::Loop;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Time owed up to this is not slept at once: a sleep is never exact.
+/// Owed time up to this length is not slept at once, because sleeps are inexact.
 const OWED: Duration = Duration::from_micros(200);
 
-/// A slowed thread sleeps no longer at a time: meanwhile the loop may be stopped.
+/// A slowed thread sleeps at most this long at a time, because the loop may be stopped meanwhile.
 const NAP: Duration = Duration::from_millis(50);
 
-/// The pieces in which a thread runs its part of a static split.
+/// The number of pieces in which a thread runs its part of a static split.
 const PIECES: usize = 64;
 
-/// What a unit of the machine did in a loop.
+/// What a thread or device did in a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TakerTally {
     /// Units of the loop.
@@ -23,12 +23,12 @@ pub(super) struct TakerTally {
     pub cost: f64,
     /// Ranges.
     pub ranges: u64,
-    /// Time it was not free.
+    /// Time during which it was busy.
     pub busy: Duration,
 }
 
 impl TakerTally {
-    /// Notes a range.
+    /// Records a range.
     pub fn add(&mut self, units: u64, cost: f64, busy: Duration) {
         self.units += units;
         self.cost += cost;
@@ -37,7 +37,7 @@ impl TakerTally {
     }
 }
 
-/// The units of a loop that units of the row stand for, `grain` for each.
+/// The units of the loop for units of the queue, `grain` for each.
 pub(super) fn stands_for(row: &Range<u32>, grain: usize, units: usize) -> Range<usize> {
     let end = (row.end as usize).saturating_mul(grain).min(units);
     row.start as usize * grain..end
@@ -47,15 +47,15 @@ pub(super) fn stands_for(row: &Range<u32>, grain: usize, units: usize) -> Range<
 pub(super) struct LoopThread<'a, L: Loop> {
     pub share: &'a LoopQueue<'a>,
     pub work: &'a L,
-    /// Units of the loop for each unit in the row.
+    /// Units of the loop for each unit of the queue.
     pub grain: usize,
     pub me: usize,
-    /// How many times slower than it could be.
+    /// Its slow-down factor.
     pub slow: f64,
 }
 
 impl<L: Loop> LoopThread<'_, L> {
-    /// The units of the loop that units of the row stand for.
+    /// The units of the loop for units of the queue.
     pub fn units(&self, row: &Range<u32>) -> Range<usize> {
         stands_for(row, self.grain, self.work.units())
     }
@@ -65,7 +65,7 @@ impl<L: Loop> LoopThread<'_, L> {
         self.take(self.share.own(self.me), did)
     }
 
-    /// The same for a device that has failed: what it had of its own has been given back.
+    /// Does the same for a device that has failed: its own ranges were given back.
     pub fn go_on(&self, did: &mut TakerTally) -> L::Hand {
         self.take(None, did)
     }
@@ -74,7 +74,7 @@ impl<L: Loop> LoopThread<'_, L> {
         let mut hand = self.work.hand();
         let (mut last, mut owed) = (self.share.whole(), Duration::ZERO);
         loop {
-            // What a static split gives may be half of the loop.
+            // A static range may be half of the loop.
             let pieces = if own.is_some() { PIECES } else { 1 };
             let Some(row) = own.take().or_else(|| self.share.next(self.me, last)) else { break };
             self.share.hold(self.me, &row);
@@ -90,7 +90,8 @@ impl<L: Loop> LoopThread<'_, L> {
         hand
     }
 
-    /// Runs a range in pieces of a size, and may be stopped in between: then it returns none, else the time at full speed.
+    /// Runs a range in pieces of a given size. Returns the time at full speed, or `None` if the loop was stopped in
+    /// between.
     fn in_pieces(
         &self,
         units: Range<usize>,

@@ -1,4 +1,4 @@
-//! Loops of independent units: threads take them from the front, devices from the back, and nobody waits for anybody.
+//! Runs loops of independent units: threads take units from the front, devices from the back, without waiting.
 
 #[cfg(not(loom))]
 mod barrier;

@@ -1,12 +1,11 @@
-//! [`RangeDeque`]: a row of units that some take from the front and others from the back, without a lock.
+//! [`RangeDeque`]: a range of units that some take from the front and others from the back, without a lock.
 
 use pleach_runtime::sync::{AtomicU64, Ordering};
 use std::ops::Range;
 
-/// The units that nobody has taken yet: where they begin and end, in one word, so that the two ends cannot pass each
-/// other.
+/// The units that nobody has taken yet: their start and end in one word, so that the two ends cannot cross.
 ///
-/// A take tells nothing of other memory: what takers share they share by other means.
+/// Taking does not order other memory: takers that share memory must synchronise by other means.
 pub struct RangeDeque(AtomicU64);
 
 fn word(units: &Range<u32>) -> u64 {
@@ -18,7 +17,7 @@ fn range(word: u64) -> Range<u32> {
 }
 
 impl RangeDeque {
-    /// A row of this many units.
+    /// A deque of this many units.
     #[must_use]
     pub fn new(units: u32) -> Self {
         Self(AtomicU64::new(word(&(0..units))))
@@ -30,8 +29,8 @@ impl RangeDeque {
         range(self.0.load(Ordering::Relaxed))
     }
 
-    /// Takes units from the front: as many as `size` says of those left, and never more than there are. None if none
-    /// are left, or none are wanted.
+    /// Takes units from the front: as many as `size` returns for those left, at most all. Returns `None` if none are
+    /// left or wanted.
     #[inline]
     pub fn front(&self, size: impl Fn(&Range<u32>) -> u32) -> Option<Range<u32>> {
         self.take(|left| {
@@ -49,7 +48,7 @@ impl RangeDeque {
         })
     }
 
-    /// Takes the rest at once.
+    /// Takes everything that is left.
     pub fn close(&self) -> Option<Range<u32>> {
         self.front(|left| left.end - left.start)
     }
@@ -114,7 +113,7 @@ mod loom_tests {
     use super::*;
     use loom::sync::Arc;
 
-    /// Two threads at the front and one at the back, with the last unit wanted by all.
+    /// Two threads at the front and one at the back compete for the last unit.
     #[test]
     fn no_unit_is_lost_or_taken_twice() {
         loom::model(|| {

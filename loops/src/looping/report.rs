@@ -1,21 +1,21 @@
-//! [`LoopReport`]: how a loop went, and who did what of it.
+//! [`LoopReport`]: the result of a loop, and who did which part.
 
 use super::loop_thread::TakerTally;
 use pleach_runtime::outcome::SiteEnd;
 use std::time::Duration;
 
-/// How a loop went.
+/// The result of a loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoopReport {
-    /// What each unit of the machine did.
+    /// What each thread and device did.
     pub parts: Vec<Part>,
     /// The other processes, if there were any.
     pub sites: Vec<LoopSite>,
     /// How long it took.
     pub seconds: f64,
-    /// Whether all units were run; else the watcher has stopped it.
+    /// Whether all units were run; if not, the watcher stopped the loop.
     pub complete: bool,
-    /// A line about each device that was not used, or failed.
+    /// A line about each device that was not used or failed.
     pub warnings: Vec<String>,
 }
 
@@ -26,13 +26,13 @@ pub struct Part {
     pub name: String,
     /// Units of the loop.
     pub units: u64,
-    /// Ranges in which it took them.
+    /// The number of ranges.
     pub ranges: u64,
-    /// Their part of the cost of all.
+    /// Their fraction of the total cost.
     pub share: f64,
-    /// Time in which it had something to do.
+    /// Time during which it was busy.
     pub busy_s: f64,
-    /// Time in which it had not.
+    /// Time during which it was idle.
     pub idle_s: f64,
 }
 
@@ -41,17 +41,17 @@ pub struct Part {
 pub struct LoopSite {
     /// Its name: `site1`.
     pub name: String,
-    /// The machine that it ran on.
+    /// The name of its machine.
     pub host: String,
     /// Seconds from the start until it was ready.
     pub joined_s: f64,
-    /// Seconds from the start until it went, if it went before the end.
+    /// Seconds from the start until it left, if it left early.
     pub left_s: Option<f64>,
-    /// How it went, if it did.
+    /// How it left, if it did.
     pub end: Option<SiteEnd>,
-    /// Ranges of which it sent results.
+    /// Ranges whose results it sent.
     pub ranges: u64,
-    /// Units that it had, or had done, when it went: others did them.
+    /// Units that it had, or had done, when it left: others did them.
     pub redone: u64,
 }
 

@@ -1,4 +1,4 @@
-//! [`RunLoops`]: how a worker pool runs loops and steps.
+//! [`RunLoops`]: runs loops and steps on a worker pool.
 
 use super::contract::{Loop, Stepping};
 use super::run_loop::{LoopOutcome, run_loop};
@@ -8,12 +8,13 @@ use pleach_runtime::WorkerPool;
 use pleach_runtime::error::RunError;
 use std::ops::{ControlFlow, Range};
 
-/// What a worker pool does with loops.
+/// Runs loops and steps.
 pub trait RunLoops {
-    /// Runs all units of a loop, each once. `watch` is shown how far it is now and then, and stops it by breaking.
+    /// Runs all units of a loop, each once. Calls `watch` with the progress from time to time; it can stop the loop by
+    /// breaking.
     ///
     /// # Errors
-    /// If the system gives no more threads. A panic in the loop continues in the caller.
+    /// If the system cannot start more threads. A panic in the loop continues in the caller.
     fn run_loop<L: Loop>(
         &self,
         work: &L,
@@ -21,11 +22,11 @@ pub trait RunLoops {
         watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
     ) -> Result<LoopOutcome<L::Hand>, RunError>;
 
-    /// Does steps on all threads and devices, with a slab for each. `watch` is shown how far it is now and then, and
-    /// stops it by breaking, after a whole sweep. If a device fails, the steps begin again without it.
+    /// Does steps on all threads and devices, with a slab for each. Calls `watch` with the progress from time to time;
+    /// it can stop the work after a whole sweep by breaking. If a device fails, all steps are restarted without it.
     ///
     /// # Errors
-    /// If the system gives no more threads. A panic in the work continues in the caller.
+    /// If the system cannot start more threads. A panic in the work continues in the caller.
     fn run_steps<'s, W: Stepping>(
         &self,
         work: &W,

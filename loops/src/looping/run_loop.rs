@@ -1,4 +1,4 @@
-//! [`run_loop`]: a loop run by the threads of a worker pool, and its result.
+//! [`run_loop`]: runs a loop on the threads of a worker pool.
 
 use super::device::LoopDevice;
 use super::loop_queue::{Hooks, LoopQueue, StopQueueOnDrop, Takers, UnitsOf};
@@ -15,12 +15,12 @@ use pleach_runtime::worker_pool::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
-/// A loop that has ended.
+/// A finished loop.
 #[derive(Clone, Debug)]
 pub struct LoopOutcome<H> {
-    /// The hand of each unit of the machine.
+    /// The hand of each thread and device.
     pub hands: Vec<H>,
-    /// How it went.
+    /// Its report.
     pub report: LoopReport,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn run_loop<L: Loop>(
         }));
     }
     let ended = pool.side_by_side(jobs, |latch| {
-        // If the watcher panics, nothing more is begun.
+        // If the watcher panics, nothing more is started.
         let guard = StopQueueOnDrop(share);
         while latch.wait(settings.progress_every) > 0 {
             let seconds = start.elapsed().as_secs_f64();
@@ -114,7 +114,7 @@ pub(super) fn run_loop<L: Loop>(
     Ok(LoopOutcome { hands, report })
 }
 
-/// What the units of this process show, and those other processes that were given something.
+/// The progress of this process's units, and of other processes that were given something.
 fn snapshots(seen: &[TakerProgress], names: &[String], grain: u64) -> Vec<TakerSnapshot> {
     let (own, others) = seen.split_at(names.len().min(seen.len()));
     let own = own.iter().zip(names).map(|(seen, name)| seen.snapshot(name, grain));
@@ -124,14 +124,14 @@ fn snapshots(seen: &[TakerProgress], names: &[String], grain: u64) -> Vec<TakerS
     own.chain(others.filter(|snapshot| snapshot.units > 0 || !snapshot.held.is_empty())).collect()
 }
 
-/// What a job of a loop leaves.
+/// The result of a job of a loop.
 enum LoopJobResult<H> {
     Taker(TakerResult<H>),
     /// What the other processes did.
     Remote(Result<RemoteResult, RunError>),
 }
 
-/// A hand, what was done with it, why a device did not do it all, and when it was over.
+/// A hand, what was done with it, why its device did not do everything, and when it finished.
 struct TakerResult<H> {
     hand: H,
     did: TakerTally,
@@ -143,7 +143,7 @@ struct TakerResult<H> {
 struct Taker<'a, L: Loop> {
     hands: LoopThread<'a, L>,
     spec: Option<&'a Spec>,
-    /// How many there are: they go on without a device.
+    /// How many there are; they continue without a device.
     threads: usize,
 }
 
@@ -158,7 +158,7 @@ impl<L: Loop> Taker<'_, L> {
         {
             Ok(Some(device)) => device,
             Ok(None) if self.threads == 0 => {
-                // Others have all units, and may give some back.
+                // Other processes have all units, and may give some back.
                 share.give_back(me, []);
                 return (self.hands.run(did), None);
             }
@@ -179,7 +179,7 @@ impl<L: Loop> Taker<'_, L> {
         };
         match device.run(share, me, slow, &|row| self.hands.units(row), did) {
             Ok(()) => (work.hand(), None),
-            // What is left is done by all threads, this one among them.
+            // All threads, including this one, do what is left.
             Err(why) => {
                 (self.hands.go_on(did), Some(format!("failed, its thread continues: {why}")))
             }
@@ -207,7 +207,7 @@ pub(super) fn search_options((spec, name): &(&Spec, String)) -> Option<String> {
     spec.is_for_searches().then(line)
 }
 
-/// A line about each device that was asked for, where there is no kernel.
+/// A line about each requested device for which there is no kernel.
 pub(super) fn without_kernel(devices: &[Spec]) -> Vec<String> {
     let asked = devices.iter().zip(names(devices)).filter(|(spec, _)| spec.asked);
     asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect()

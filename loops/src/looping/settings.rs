@@ -1,4 +1,4 @@
-//! [`LoopSettings`]: how a loop is run; and [`LoopSnapshot`], how far it is.
+//! [`LoopSettings`]: how to run a loop; [`LoopSnapshot`]: its progress.
 
 use super::sizes::Sizes;
 use super::taker_progress::TakerSnapshot;
@@ -8,20 +8,21 @@ use pleach_runtime::settings::cores;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a loop is run.
+/// How to run a loop.
 #[derive(Clone, Debug)]
 pub struct LoopSettings {
-    /// Threads.
+    /// The number of threads.
     pub threads: u32,
-    /// Devices that run the loop beside them.
+    /// Devices that run the loop beside the threads.
     pub devices: Vec<Spec>,
-    /// Artificial slow-down factors of units, by name. Others run at full speed.
+    /// Artificial slow-down factors of units, by name. All others run at full speed.
     pub slow: Vec<(String, f64)>,
     /// How many units are taken at a time.
     pub sizes: Sizes,
-    /// Time between two looks at it.
+    /// Time between two progress snapshots.
     pub progress_every: Duration,
-    /// The processes that share it; none if this one is alone. All of them run the same loops, one after the other.
+    /// The processes that share it; `None` if this process is alone. All of them run the same loops, one after the
+    /// other.
     pub cluster: Option<Arc<Cluster>>,
 }
 
@@ -33,15 +34,15 @@ impl Default for LoopSettings {
     }
 }
 
-/// A loop under way.
+/// The progress of a loop.
 #[derive(Clone, Debug, Default)]
 pub struct LoopSnapshot {
     /// Units done.
     pub done: u64,
-    /// All units.
+    /// Total units.
     pub units: u64,
-    /// Since the loop began.
+    /// Time since the loop started.
     pub seconds: f64,
-    /// The threads and devices of this process, then the other processes that have had a part of it.
+    /// The threads and devices of this process, then the other processes that were given something.
     pub takers: Vec<TakerSnapshot>,
 }

@@ -6,58 +6,58 @@ use std::ops::Range;
 /// How many units are taken at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Sizes {
-    /// By measured rates: not more than takes a few milliseconds, and ever fewer towards the end, so that all end
+    /// By measured rates: what takes a few milliseconds at most, and less and less towards the end, so that all finish
     /// together.
     #[default]
     Measured,
-    /// This many units by a thread, and this many by a device.
+    /// This many units for a thread, and this many for a device.
     Given(u32, u32),
-    /// A single range each: the shares of the cost, for the threads in their order, then for the devices.
+    /// A single range each: the shares of the cost, first for the threads, then for the devices.
     Static(Vec<f64>),
 }
 
-/// The first range of a unit whose rate nobody knows: this part of its even share.
+/// The first range of a taker with unknown rate: this fraction of its even share.
 const FIRST: f64 = 1.0 / 128.0;
-/// Work of this duration is taken at a time, by each kind.
+/// The target duration of a range, by kind of taker.
 const SLICE_NS: [f64; 3] = [2e6, 8e6, 30e6];
-/// Less than this is not worth the trouble.
+/// Ranges shorter than this are not worthwhile.
 const LEAST_NS: [f64; 3] = [20e3, 100e3, 500e3];
-/// This part of what is left for a unit by its rate is taken at a time.
+/// The fraction of a taker's part of the remaining work, by rate, that it takes at a time.
 const PART: f64 = 0.5;
-/// A range is at most this many times as large as the one before.
+/// A range is at most this many times as large as the previous one.
 const GROWTH: f64 = 8.0;
 
-/// Who takes units of a loop.
+/// The kinds of takers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TakerKind {
     Thread,
     Device,
-    /// Another process, with all that it has.
+    /// Another process with all its units.
     Site,
 }
 
-/// What stands for the rate of a site that is not there.
+/// The rate of a process that is not present.
 const MISSING: f64 = -1.0;
 
-/// The rate of each unit of the machine, as all of them see it.
+/// The rate of each taker, shared by all.
 pub(super) struct Rates(Vec<AtomicU64>);
 
 #[cfg_attr(loom, allow(dead_code))]
 impl Rates {
-    /// Rates that nobody knows.
+    /// Initially unknown rates.
     pub fn new(n: usize) -> Self {
         Self((0..n).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// The cost that a unit gets done in a nanosecond; 0 if that is not known.
+    /// The cost that a taker completes per nanosecond; 0 if unknown.
     pub fn of(&self, unit: usize) -> f64 {
         f64::from_bits(self.0[unit].load(Ordering::Relaxed))
     }
 
-    /// Notes that a unit took this long for work of this cost.
+    /// Records that a taker needed this long for work of this cost.
     pub fn note(&self, unit: usize, cost: f64, took_ns: f64) {
         let (now, before) = (cost / took_ns.max(1.0), self.of(unit));
-        // What took longer says more.
+        // Longer measurements have more weight.
         let weight = if before > 0.0 { 0.25 + 0.5 * (took_ns / SLICE_NS[0]).min(1.0) } else { 1.0 };
         let rate = before + weight * (now - before);
         if rate > 0.0 {
@@ -65,18 +65,18 @@ impl Rates {
         }
     }
 
-    /// A unit's rate is not known any more.
+    /// Makes a taker's rate unknown.
     pub fn forget(&self, unit: usize) {
         self.0[unit].store(0, Ordering::Relaxed);
     }
 
-    /// A unit is not there.
+    /// Marks a taker as not present.
     pub fn miss(&self, unit: usize) {
         self.0[unit].store(MISSING.to_bits(), Ordering::Relaxed);
     }
 
-    /// The rates of the other units: of all together, and of the fastest. Those not known count as the mean of the
-    /// others and this one, and those that are not there not at all.
+    /// The rates of the other takers: of all together, and of the fastest. Unknown rates count as the mean of the
+    /// others and this one; takers that are not present do not count.
     fn others(&self, unit: usize) -> (f64, f64) {
         let all = (0..self.0.len()).filter(|&other| other != unit).map(|other| self.of(other));
         let (mut sum, mut most, mut known, mut unknown) = (0.0, 0f64, 1.0, 0.0);
@@ -89,8 +89,8 @@ impl Rates {
         (sum + unknown * mean, if unknown > 0.0 { most.max(mean) } else { most })
     }
 
-    /// The cost that a unit should take of what is left, given what it took last. None if others will have done all of
-    /// it before this unit could do its `least`.
+    /// The cost that a taker should take of what is left, given what it took last. `None` if others will have done all
+    /// of it before this taker could do its `least`.
     pub fn wanted(
         &self,
         unit: usize,
@@ -115,7 +115,7 @@ impl Rates {
     }
 }
 
-/// The boundaries between ranges of these shares of a loop's cost.
+/// The boundaries between ranges with these shares of a loop's cost.
 pub(super) fn boundaries(shares: &[f64], units: u32, cost_before: impl Fn(u32) -> f64) -> Vec<u32> {
     let whole: f64 = shares.iter().sum();
     let (mut ends, mut sum) = (vec![0], 0.0);
@@ -131,7 +131,7 @@ pub(super) fn boundaries(shares: &[f64], units: u32, cost_before: impl Fn(u32) -
     ends
 }
 
-/// The boundary between units at which the cost of all before is nearest to this one.
+/// The boundary between units at which the cost of everything before is nearest to this one.
 pub(super) fn nearest(units: &Range<u32>, cost: f64, cost_before: impl Fn(u32) -> f64) -> u32 {
     let (mut low, mut high) = (units.start, units.end);
     while low < high {
@@ -176,11 +176,11 @@ mod tests {
         rates.note(0, 100.0, 1.0);
         rates.note(1, 100.0, 1.0);
         rates.note(2, 1.0, 1.0);
-        // One unit is left: either of the fast ones would take it, and the slow one would not.
+        // One unit is left: either of the fast takers would take it; the slow one would not.
         let takes = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e9, 1000.0).is_some();
         assert_eq!([takes(0, 1e3), takes(1, 1e3), takes(2, 1e3)], [true, true, false]);
         assert!(takes(2, 1e6));
-        // It does if nobody knows what the others can do.
+        // It takes the unit if nobody knows the others' rates.
         rates.forget(0);
         rates.forget(1);
         assert!(takes(2, 1e3));

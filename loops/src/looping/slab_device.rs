@@ -1,4 +1,4 @@
-//! [`SlabDevice`]: a device that holds a slab of work in steps, and sweeps it by one launch after the other.
+//! [`SlabDevice`]: a device that holds a slab of work in steps and sweeps it in consecutive launches.
 
 use crate::looping::contract::{SlabOrder, SteppingOnDevice};
 use pleach_core::search::evaluate::Parents;
@@ -8,7 +8,7 @@ use pleach_gpu::spec::Spec;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long to look for results without a pause, and the pauses after that.
+/// How long to poll for results without a pause, and how long to pause after that.
 const EAGER: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_micros(20);
 
@@ -35,10 +35,10 @@ impl<'a, S> SlabDevice<'a, S> {
         Ok(Self { device, work })
     }
 
-    /// Does steps. The slab on the host has the edges of its neighbours, and gets its own.
+    /// Does steps. The slab on the host must have the neighbours' edges, and gets its own edges back.
     ///
     /// # Errors
-    /// If the device fails. What it had is lost.
+    /// If the device fails. Its slab is then lost.
     pub fn sweep(&mut self, slab: &mut S, steps: usize) -> Result<(), DeviceError> {
         let orders = self.work.orders(slab, steps);
         let count = orders.len();
@@ -64,7 +64,7 @@ impl<'a, S> SlabDevice<'a, S> {
         Ok(())
     }
 
-    /// Has an order carried out. Its results.
+    /// Executes an order and returns its results.
     fn launch(&mut self, order: SlabOrder) -> Result<&[u32], DeviceError> {
         if let Err(why) = self.carry_out(order) {
             self.device.lose();

@@ -1,4 +1,4 @@
-//! [`run_steps`]: work in steps, in slabs whose sizes follow the speeds of those who compute them.
+//! [`run_steps`]: does work in steps, in slabs sized by the speed of those who compute them.
 
 use super::barrier::Barrier;
 use super::cut::{CutSchedule, cut, far};
@@ -18,13 +18,13 @@ use pleach_runtime::worker_pool::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
-/// How many steps there are, and after which of them the slabs are shown.
+/// How many steps to do, and after which of them to show the slabs.
 pub struct Stops<'a, S> {
     at: Vec<usize>,
     show: Option<Show<'a, S>>,
 }
 
-/// Is shown how many steps are done, and all slabs in their order.
+/// Called with the number of steps done and all slabs in order.
 type Show<'a, S> = &'a mut dyn FnMut(usize, &[&S]);
 
 impl<S> From<usize> for Stops<'_, S> {
@@ -34,30 +34,30 @@ impl<S> From<usize> for Stops<'_, S> {
 }
 
 impl<'a, S> Stops<'a, S> {
-    /// Shows the slabs this many times, at equal distances, at last when all steps are done. If the steps begin again,
-    /// so do these.
+    /// Shows the slabs this many times at equal distances, the last time when all steps are done. If the steps are
+    /// restarted, so are the calls.
     pub fn showing(steps: usize, times: usize, show: Show<'a, S>) -> Self {
         let at = |k: usize| (steps as u128 * k as u128 / times as u128) as usize;
         Self { at: (1..=times).map(at).collect(), show: Some(show) }
     }
 }
 
-/// Steps that have been done.
+/// Steps done.
 #[derive(Debug)]
 pub struct StepsOutcome<S> {
-    /// The slabs, in their order.
+    /// The slabs in order.
     pub slabs: Vec<S>,
-    /// How it went. Units are counted once, however many steps they did.
+    /// The report. Units count once, however many steps they did.
     pub report: LoopReport,
 }
 
-/// What a thread has of a slab, and what it did.
+/// A thread's slab, and what the thread did.
 struct SlabWork<'w, S> {
     slab: S,
-    /// The device that has it, once it was sent there. It is the device's then, but for its edges.
+    /// The device that has the slab, if it was sent to one. The host's copy is then valid only at its edges.
     device: Option<SlabDevice<'w, S>>,
     busy: Duration,
-    /// Of that, since speeds were looked at.
+    /// The part of it since speeds were last measured.
     last: Duration,
 }
 
@@ -73,10 +73,10 @@ struct SlabWorker<'a> {
     spec: Option<&'a Spec>,
 }
 
-/// Why steps came to no end.
+/// Why the steps did not finish.
 enum StepsError {
     Run(RunError),
-    /// Devices, by name, and what became of them: their slabs are lost.
+    /// The names of failed devices, and why they failed: their slabs are lost.
     Lost(Vec<(String, String)>),
 }
 
@@ -86,11 +86,11 @@ impl From<RunError> for StepsError {
     }
 }
 
-/// Does steps on all threads and devices, with a slab for each. `watch` is shown how far it is now and then, and
-/// stops it by breaking, after a whole sweep. If a device fails, the steps begin again without it.
+/// Does steps on all threads and devices, with a slab for each. Calls `watch` with the progress from time to time; it
+/// can stop the work after a whole sweep by breaking. If a device fails, all steps are restarted without it.
 ///
 /// # Errors
-/// If the system gives no more threads. A panic in the work continues in the caller.
+/// If the system cannot start more threads. A panic in the work continues in the caller.
 pub(super) fn run_steps<'s, W: Stepping>(
     pool: &WorkerPool,
     work: &W,
@@ -144,7 +144,7 @@ where
     }
 }
 
-/// Does the steps from the beginning, unless a device fails.
+/// Does the steps from the start, unless a device fails.
 fn attempt<W: Stepping>(
     pool: &WorkerPool,
     work: &W,
@@ -170,7 +170,7 @@ fn attempt<W: Stepping>(
     let mut shares = vec![0.0; members.len()];
     let mut to_come = stops.at.iter().copied().peekable();
     loop {
-        // Before slabs are cut again: new ones do not know their neighbours' edges yet.
+        // Before cutting again: new slabs do not know their neighbours' edges yet.
         while to_come.next_if_eq(&phase.done).is_some() {
             if let Some(show) = &mut stops.show {
                 fetch(&mut held, members)?;
@@ -238,7 +238,7 @@ fn began_anew(why: &DeviceError) -> String {
     format!("failed, restarting all steps: {why}")
 }
 
-/// Makes all slabs, each on a thread of its own.
+/// Creates all slabs, each on its own thread.
 fn begin_slabs<'w, S: Send>(
     pool: &WorkerPool,
     begin: &(impl Fn(Range<usize>) -> Result<S, String> + Sync),
@@ -268,13 +268,13 @@ fn recut<'w, W: Stepping>(
     Ok(made.into_iter().zip(busy).map(|(held, busy)| SlabWork { busy, ..held }).collect())
 }
 
-/// Steps with slabs that stay as they are.
+/// Does steps with fixed slabs.
 struct Phase<'a, W> {
     pool: &'a WorkerPool,
     work: &'a W,
     settings: &'a LoopSettings,
     members: &'a [SlabWorker<'a>],
-    /// What each member shows of itself.
+    /// The progress of each member.
     seen: &'a [TakerProgress],
     start: Instant,
     all: usize,
@@ -282,7 +282,7 @@ struct Phase<'a, W> {
     stopped: bool,
 }
 
-/// The edges of a slab: for the neighbour below and for the one above, as of even and of odd sweeps.
+/// The edges of a slab for the neighbour below and the one above, after even and odd sweeps.
 type Edges = [[Mutex<Vec<f32>>; 2]; 2];
 
 impl<'a, W: Stepping> Phase<'a, W> {
@@ -311,7 +311,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
                 as Box<dyn FnOnce() -> (SlabWork<'a, W::Slab>, Option<String>) + Send + '_>
         });
         let ended = pool.side_by_side(jobs.collect(), |latch| {
-            // If the watcher panics, no sweep is begun any more.
+            // If the watcher panics, no new sweep starts.
             let guard = StopOnDrop(stop);
             while latch.wait(settings.progress_every) > 0 {
                 let done = swept.load(Ordering::Relaxed);
@@ -353,10 +353,10 @@ struct PhaseShare<'a, 'w, W> {
 }
 
 impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
-    /// Sweeps a slab until all steps are done, they are stopped, or another member is lost.
+    /// Sweeps a slab until all steps are done, the work is stopped, or another member is lost.
     ///
     /// # Errors
-    /// What became of the device, if it is lost, and the slab with it.
+    /// Why the device failed; its slab is then lost.
     fn go(&self, held: &mut SlabWork<'w, W::Slab>, steps: usize, slow: f64) -> Result<(), String> {
         let Self { work, me, edges, meet, stop, .. } = *self;
         if let (None, Some(spec), Some(on)) = (&held.device, self.member.spec, work.on_device()) {
@@ -368,7 +368,7 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
             publish(work, &held.slab, &edges[me], parity);
             let goes_on = meet.wait(|| !stop.load(Ordering::Relaxed));
             let Some(goes_on) = goes_on else { return Ok(()) };
-            // Also at the end: the caller may need the edges of the slabs.
+            // Also at the end: the caller may need the edges.
             take(work, &mut held.slab, (me, edges), parity);
             if !goes_on || left == 0 {
                 break;
@@ -424,7 +424,7 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Tells the others if its owner unwinds.
+/// Notifies the others if its owner unwinds.
 struct LeaveOnDrop<'a>(&'a Barrier);
 
 impl Drop for LeaveOnDrop<'_> {

@@ -1,7 +1,7 @@
-//! [`TakerProgress`]: what each taker shows of itself while a loop runs.
+//! [`TakerProgress`]: the progress that each taker shows while a loop runs.
 
 use std::ops::Range;
-// Nothing depends on these but what is shown: models of threads need not try their orders.
+// These values are only displayed, so model checks of threads need not try their orders.
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 pub struct TakerSnapshot {
     /// Its name.
     pub name: String,
-    /// Units of the loop that it has done; where there are steps, once for each of them.
+    /// Units of the loop that it has done; for work in steps, once for each step.
     pub units: u64,
-    /// Time that it has spent on them, and on what it has begun.
+    /// Time spent on them, and on the range it has started.
     pub busy_s: f64,
-    /// What it was given last, and most likely is at; where there are steps, its slab.
+    /// The range that it was given last and is probably working on; for work in steps, its slab.
     pub held: Range<u64>,
 }
 
-/// What one of them shows, for the watcher to read.
+/// The progress of one taker, for the watcher to read.
 #[repr(align(128))]
 pub(super) struct TakerProgress {
     epoch: Instant,
@@ -26,15 +26,15 @@ pub(super) struct TakerProgress {
     busy_ns: AtomicU64,
     from: AtomicU64,
     to: AtomicU64,
-    /// Ranges that it has not done yet.
+    /// Ranges that it has not finished.
     open: AtomicU64,
-    /// Since when it has been at the next one of them, in time since the epoch.
+    /// When it started the next of them, in time since the epoch.
     since_ns: AtomicU64,
 }
 
 #[cfg_attr(loom, allow(dead_code))]
 impl TakerProgress {
-    /// Nothing done by this many of them.
+    /// Initial progress of this many takers.
     pub fn all(takers: usize) -> Vec<Self> {
         let epoch = Instant::now();
         let zero = || AtomicU64::new(0);
@@ -54,7 +54,7 @@ impl TakerProgress {
         self.epoch.elapsed().as_nanos() as u64
     }
 
-    /// It was given these units.
+    /// Records that it was given these units.
     pub fn hold(&self, units: Range<u64>) {
         self.from.store(units.start, Ordering::Relaxed);
         self.to.store(units.end, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl TakerProgress {
         }
     }
 
-    /// It has done this many units of what it was given.
+    /// Records that it has done this many of the given units.
     pub fn note(&self, units: u64, took_ns: u64) {
         self.since_ns.store(self.now_ns(), Ordering::Relaxed);
         let open = self.open.load(Ordering::Relaxed);
@@ -72,23 +72,23 @@ impl TakerProgress {
         self.busy_ns.fetch_add(took_ns, Ordering::Relaxed);
     }
 
-    /// Others do what it was given.
+    /// Records that others do what it was given.
     pub fn drop_all(&self) {
         self.open.store(0, Ordering::Relaxed);
     }
 
-    /// It has done this many steps with all that it holds.
+    /// Records this many steps with everything it holds.
     pub fn sweep(&self, steps: usize, took: Duration) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let held = read(&self.to).saturating_sub(read(&self.from));
         self.note(held.saturating_mul(steps as u64), took.as_nanos() as u64);
     }
 
-    /// What it shows now; its own units each stand for this many of the loop.
+    /// Its current progress; each of its own units stands for this many of the loop.
     pub fn snapshot(&self, name: &str, grain: u64) -> TakerSnapshot {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let units = |cell: &AtomicU64| read(cell).saturating_mul(grain);
-        // Both ends are read one after the other: a range that begins after its end is empty.
+        // The two ends are read one after the other: a range that begins after its end is empty.
         let (from, to) = (units(&self.from), units(&self.to));
         let begun = self.now_ns().saturating_sub(read(&self.since_ns));
         let begun = if read(&self.open) > 0 { begun } else { 0 };

@@ -4,7 +4,7 @@ use super::mesh::{Mesh, NONE};
 use super::prepare::{Facing, Prepared};
 use super::record::{TILE, TILE_PIXELS};
 
-/// A pixel's place in a picture cut into tiles: tile by tile, row by row in each.
+/// Numbers the pixels of a picture cut into tiles: tile by tile, row by row within each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tiles {
     /// Tiles from left to right.
@@ -20,7 +20,7 @@ impl Tiles {
         Self { across: (width as usize).div_ceil(TILE), down: (height as usize).div_ceil(TILE) }
     }
 
-    /// How many there are.
+    /// The number of tiles.
     #[must_use]
     pub fn count(self) -> usize {
         self.across * self.down
@@ -32,20 +32,20 @@ impl Tiles {
         [tile % self.across * TILE, tile / self.across * TILE]
     }
 
-    /// The place of a pixel.
+    /// The number of a pixel.
     #[must_use]
     pub fn place(self, x: usize, y: usize) -> usize {
         (y / TILE * self.across + x / TILE) * TILE_PIXELS + y % TILE * TILE + x % TILE
     }
 }
 
-/// Where rays enter the mesh: for each pixel the tetrahedra, nearest first.
+/// Where rays enter the mesh: tetrahedra for each pixel, nearest first.
 pub struct Entries {
     ends: Vec<u32>,
     tets: Vec<(f32, u32)>,
 }
 
-/// Calls for each pixel whose ray meets a boundary face on this side: place and column, row, face.
+/// Calls for each pixel whose ray meets a boundary face on this side: number and column, row, face.
 fn raster(
     mesh: &Mesh,
     prepared: &Prepared,
@@ -84,13 +84,13 @@ fn raster(
     }
 }
 
-/// An edge of a face as a line, the same numbers for both faces at the edge: a point is on one side or the other.
+/// An edge of a face as a line, with the same numbers for both faces at the edge, so each point is on exactly one side.
 struct Side {
     from: [f64; 2],
     along: [f64; 2],
-    /// Where points on the line belong: as if each were moved a little right, and less than that down.
+    /// The side of points on the line, as if each were moved slightly to the right, and even less down.
     tie: bool,
-    /// Whether the face lies on the positive side.
+    /// Whether the face is on the positive side.
     positive: bool,
 }
 
@@ -139,31 +139,31 @@ impl Entries {
         Self { ends, tets }
     }
 
-    /// Where the ray of a pixel enters, by its place: depth and tetrahedron, nearest first.
+    /// Where the ray of a pixel enters: depth and tetrahedron, nearest first.
     #[must_use]
     pub fn at(&self, place: usize) -> &[(f32, u32)] {
         &self.tets[self.ends[place] as usize..self.ends[place + 1] as usize]
     }
 
-    /// How many there are before a tile.
+    /// The number of entries before a tile.
     #[must_use]
     pub fn before(&self, tile: usize) -> u32 {
         self.ends[tile * TILE_PIXELS]
     }
 
-    /// For each place how many entries come before its own, at last how many there are; and all entries.
+    /// For each pixel the number of entries before its own, and finally their total; and all entries.
     #[must_use]
     pub fn parts(&self) -> (&[u32], &[(f32, u32)]) {
         (&self.ends, &self.tets)
     }
 
-    /// Whether some ray enters more than once.
+    /// Whether any ray enters more than once.
     #[must_use]
     pub fn again(&self) -> bool {
         self.ends.windows(2).any(|pair| pair[1] - pair[0] > 1)
     }
 
-    /// Pairs of tetrahedra that no common face orders: rays leave the first and then enter the second.
+    /// Pairs of tetrahedra that no common face orders: a ray leaves the first and later enters the second.
     #[must_use]
     pub fn pairs(&self, mesh: &Mesh, prepared: &Prepared, sizes: [u32; 2]) -> Vec<[u32; 2]> {
         let tiles = Tiles::new(sizes[0], sizes[1]);
@@ -182,7 +182,7 @@ impl Entries {
         }
         pairs.sort_unstable();
         pairs.dedup();
-        // One tetrahedron that a ray leaves and enters at one point is not behind itself.
+        // A tetrahedron that a ray leaves and enters at the same point is not behind itself.
         pairs.retain(|[before, behind]| before != behind);
         pairs
     }

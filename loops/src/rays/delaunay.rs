@@ -1,46 +1,46 @@
-//! A cube filled with random points and their Delaunay tetrahedra, by adding one point after another.
+//! Fills a cube with random points and their Delaunay tetrahedra, by adding one point after another.
 //!
-//! Coordinates are integers of 17 bits, so that whether a point is beyond a face or inside a sphere is decided
-//! exactly. The cube's own corners come first: every other point lies inside, and the result is convex.
+//! Coordinates are 17-bit integers, so that whether a point is beyond a face or inside a sphere is decided exactly. The
+//! cube's own corners come first: every other point lies inside, and the result is convex.
 
 use super::mesh::NONE;
 use oorandom::Rand64;
 use std::collections::HashMap;
 
-/// The cube's edge in integers.
+/// The length of the cube's edge.
 pub const EDGE: i64 = 1 << 16;
 
 /// The corners of the face opposite each corner, seen from outside.
 const OPPOSITE: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-/// The cube's first tetrahedra, positively oriented, by its corners x + 2y + 4z.
+/// The cube's first tetrahedra, positively oriented, by corner number x + 2y + 4z.
 const FIRST: [[u32; 4]; 6] =
     [[0, 1, 3, 7], [0, 5, 1, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 4, 5, 7], [0, 6, 4, 7]];
 
 type Point = [i64; 3];
 
-/// Tetrahedra that grow in number.
+/// A growing list of tetrahedra.
 struct Growing {
     points: Vec<Point>,
     tets: Vec<[u32; 4]>,
     /// The neighbour opposite each corner.
     next: Vec<[u32; 4]>,
-    /// The point that each tetrahedron was last tested for, and whether that is inside its sphere.
+    /// The point that each tetrahedron was last tested for, and whether it is inside its sphere.
     tested: Vec<(u32, bool)>,
-    /// Numbers of tetrahedra that made way and were not needed again.
+    /// Numbers of removed tetrahedra that can be reused.
     free: Vec<u32>,
-    /// Where the last point was added.
+    /// A tetrahedron of the point added last.
     last: u32,
 }
 
-/// The points and the tetrahedra of a cube with this many random points inside, by seed.
+/// The points and tetrahedra of a cube with this many random points inside, drawn from `seed`.
 #[must_use]
 pub fn fill(count: usize, seed: u128) -> (Vec<Point>, Vec<[u32; 4]>) {
     let mut random = Rand64::new(seed);
     let mut place = || random.rand_range(1..EDGE as u64) as i64;
     let mut points: Vec<Point> = (0..count).map(|_| [place(), place(), place()]).collect();
     let mut growing = Growing::new();
-    // Rounds of double size, each along a curve: the next point is near the last, and no region runs ahead.
+    // Add points in rounds of doubling size, each along a curve: each point is near the last, and no region gets ahead.
     let mut from = 0;
     while from < count {
         let to = (2 * from).clamp(64, count.max(64)).min(count);
@@ -53,7 +53,7 @@ pub fn fill(count: usize, seed: u128) -> (Vec<Point>, Vec<[u32; 4]>) {
     (points, tets)
 }
 
-/// A point's place along a curve that fills the cube: its bits in turn.
+/// A point's position on a space-filling curve: its coordinates' bits interleaved.
 fn curve(point: &Point) -> u64 {
     (0..17)
         .rev()
@@ -65,7 +65,7 @@ fn less(a: Point, b: Point) -> Point {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-/// Six times the signed volume: with differences of 17 bits it has at most 54.
+/// Six times the signed volume; with differences of 17 bits it has at most 54 bits.
 fn volume(a: Point, b: Point, c: Point) -> i64 {
     a[0] * (b[1] * c[2] - b[2] * c[1])
         + a[1] * (b[2] * c[0] - b[0] * c[2])
@@ -97,13 +97,13 @@ impl Growing {
         growing
     }
 
-    /// Six times the volume between a face and a point; negative behind the face, where its tetrahedron is.
+    /// Six times the volume between a face and a point; negative behind the face, on its tetrahedron's side.
     fn beyond(&self, tet: u32, corner: usize, point: Point) -> i64 {
         let [a, b, c] = OPPOSITE[corner].map(|i| self.points[self.tets[tet as usize][i] as usize]);
         volume(less(b, a), less(c, a), less(point, a))
     }
 
-    /// Whether a point is inside the sphere through a tetrahedron's corners.
+    /// Whether a point is inside the circumsphere of a tetrahedron.
     fn inside(&self, tet: u32, point: Point) -> bool {
         let [a, b, c, d] =
             self.tets[tet as usize].map(|corner| less(self.points[corner as usize], point));
@@ -112,10 +112,10 @@ impl Growing {
         term(a, b, c, d) - term(b, a, c, d) + term(c, a, b, d) - term(d, a, b, c) > 0
     }
 
-    /// The tetrahedron that holds a point: from the last one always through a face with the point beyond it.
+    /// The tetrahedron that contains a point: walks from the last one, always through a face with the point beyond it.
     fn find(&self, point: Point) -> u32 {
         let mut tet = self.last;
-        // In Delaunay tetrahedra such a walk comes to no place twice.
+        // In a Delaunay mesh such a walk visits no tetrahedron twice.
         for _ in 0..self.tets.len() {
             let beyond = (0..4).find(|&corner| {
                 self.next[tet as usize][corner] != NONE && self.beyond(tet, corner, point) > 0
@@ -128,7 +128,7 @@ impl Growing {
         tet
     }
 
-    /// Adds a point: the tetrahedra whose spheres hold it make way for ones between it and their common boundary.
+    /// Adds a point: replaces the tetrahedra whose spheres contain it by ones between it and their common boundary.
     fn add(&mut self, point: Point) {
         let number = self.points.len() as u32;
         let start = self.find(point);
@@ -149,7 +149,7 @@ impl Growing {
                 }
                 if next == NONE || !self.tested[next as usize].1 {
                     if self.beyond(tet, corner, point) >= 0 {
-                        // In the plane of a wall, or on another point: the point is left out.
+                        // The point is in the plane of a boundary face, or equals another point: leave it out.
                         hollow.iter().for_each(|&tet| self.tested[tet as usize].0 = NONE);
                         walls.iter().for_each(|&(_, next): &(_, u32)| self.forget(next));
                         self.forget(next);
@@ -163,14 +163,14 @@ impl Growing {
         self.close(number, &hollow, &walls);
     }
 
-    /// The next point will have the same number: what was tested for this one is void.
+    /// The next point will get the same number: invalidate this one's tests.
     fn forget(&mut self, tet: u32) {
         if tet != NONE {
             self.tested[tet as usize].0 = NONE;
         }
     }
 
-    /// Puts tetrahedra between a point and the walls of a hollow.
+    /// Fills a cavity with tetrahedra between a point and the cavity's walls.
     fn close(&mut self, point: u32, hollow: &[u32], walls: &[([u32; 3], u32)]) {
         let mut open: HashMap<[u32; 2], (u32, usize)> = HashMap::with_capacity(2 * walls.len());
         hollow.iter().for_each(|&tet| self.tets[tet as usize] = [NONE; 4]);
@@ -187,7 +187,7 @@ impl Growing {
             self.next[at] = [NONE, NONE, NONE, next];
             self.tested[at] = (NONE, false);
             if next != NONE {
-                // The face's other side is the one whose opposite corner is not on the wall.
+                // The neighbour's face is the one whose opposite corner is not on the wall.
                 let others = self.tets[next as usize];
                 let place = (0..4).find(|&i| ![a, b, c].contains(&others[i])).unwrap_or(0);
                 self.next[next as usize][place] = tet;

@@ -1,4 +1,4 @@
-//! Rays on a device: all of them march there, also where threads project.
+//! Rays on a device, which always marches, even if threads project.
 
 use super::frame::Rays;
 use super::march::Tally;
@@ -11,17 +11,17 @@ use std::ops::Range;
 
 /// Words of a pixel: its four channels.
 const PIXEL: usize = 4;
-/// Pixels that are drawn together, and words that tell of their rays: segments, low and high, and lost ones.
+/// Pixels that rays are drawn to, and words of statistics about them: segments (low and high word), and lost rays.
 const WARP: usize = 32;
 const TOLD: usize = 3;
 /// Words of the results of a tile.
 const TILE_WORDS: usize = TILE_PIXELS * PIXEL + TILE_PIXELS / WARP * TOLD;
-/// Words of the results of a range at most.
+/// The maximum number of words for the results of a range.
 const MOST_WORDS: usize = 1 << 22;
 /// Words of a tetrahedron and of a piece of the transfer function.
 const TET: usize = 24;
 const PIECE: usize = 10;
-/// Tetrahedra that are written before it is seen whether they are still wanted.
+/// How many tetrahedra to write between checks whether they are still wanted.
 const PART: usize = 1 << 14;
 
 fn write_tet(prepared: &Prepared, tet: usize, words: &mut Vec<u32>) {

@@ -17,19 +17,19 @@ use std::sync::{Mutex, PoisonError};
 /// How a frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Each ray goes from tetrahedron to tetrahedron. Every mesh can be drawn so.
+    /// Each ray goes from tetrahedron to tetrahedron. Works for every mesh.
     March,
-    /// The tetrahedra are sorted and drawn front to back. Faster; marching instead if they hide each other in a
-    /// circle.
+    /// The tetrahedra are sorted and drawn front to back. Faster, but marches instead if tetrahedra hide each other in
+    /// a cycle.
     Project,
 }
 
-/// What the user may choose.
+/// What the user can choose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// How to draw, if possible.
+    /// The preferred method.
     pub method: Method,
-    /// A ray ends at more than this opacity; 1 for never.
+    /// A ray ends above this opacity; 1 for never.
     pub opaque: f32,
 }
 
@@ -43,7 +43,7 @@ impl Default for Settings {
 pub struct Frame<'a> {
     pub(super) scene: &'a Scene<'a>,
     pub(super) prepared: Prepared,
-    /// Where rays enter the mesh: devices march, whatever the way.
+    /// Where rays enter the mesh. Devices need it because they march whatever the method.
     pub(super) entries: Entries,
     way: Way,
     pub(super) tiles: Tiles,
@@ -74,7 +74,7 @@ impl<'a> Frame<'a> {
             return Err(format!("opaque at {}, expected 0 to 1", settings.opaque));
         }
         let axes = view.axes(scene.mesh())?;
-        // A ray that never ends has to go on even when nothing comes through any more.
+        // A ray that never ends must continue even when no more light comes through.
         let least = if settings.opaque < 1.0 { 1.0 - settings.opaque } else { -1.0 };
         let prepared = Prepared::new(scene, view, &axes, least);
         let sizes = [view.width, view.height];
@@ -106,7 +106,7 @@ impl<'a> Frame<'a> {
         Ok(Self { scene, prepared, entries, way, tiles, sizes, costs, circle })
     }
 
-    /// How it will be drawn.
+    /// The method that will be used.
     #[must_use]
     pub fn method(&self) -> Method {
         match self.way {
@@ -115,22 +115,22 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// How many tetrahedra could not be sorted because some of them hide each other in a circle.
+    /// How many tetrahedra could not be sorted because some of them hide each other in a cycle.
     #[must_use]
     pub fn circle(&self) -> usize {
         self.circle
     }
 
-    /// An empty picture for it.
+    /// An empty picture of its size.
     #[must_use]
     pub fn picture(&self) -> Picture {
         Picture::new(self.sizes[0], self.sizes[1])
     }
 
-    /// The loop that draws it, by this code path.
+    /// The loop that draws the frame, with this code path.
     ///
     /// # Panics
-    /// If the picture is not of this frame's size, or this processor does not support the level.
+    /// If the picture has another size than the frame, or this processor does not support the level.
     #[must_use]
     pub fn rays<'f>(&'f self, picture: &'f mut Picture, level: Level) -> Rays<'f> {
         assert!(level.works(), "{level}");
@@ -141,7 +141,7 @@ impl<'a> Frame<'a> {
         Rays { frame: self, tiles, level, told }
     }
 
-    /// Draws it in this thread.
+    /// Draws the frame on this thread.
     #[must_use]
     pub fn draw(&self, level: Level) -> (Picture, Tally) {
         let mut picture = self.picture();
@@ -216,12 +216,12 @@ pub struct Rays<'a> {
     pub(super) frame: &'a Frame<'a>,
     pub(super) tiles: Cells<'a, [f32; 4]>,
     level: Level,
-    /// What was counted in each tile.
+    /// The statistics of each tile.
     told: Vec<Mutex<Tally>>,
 }
 
 impl Rays<'_> {
-    /// What was counted in all tiles.
+    /// The statistics of all tiles.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut sum = Tally::default();
@@ -229,12 +229,12 @@ impl Rays<'_> {
         sum
     }
 
-    /// What was counted in a tile.
+    /// The statistics of a tile.
     pub(super) fn tally_of(&self, unit: usize) -> Tally {
         *self.told[unit].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes what was counted in a tile.
+    /// Stores the statistics of a tile.
     pub(super) fn count(&self, unit: usize, tally: Tally) {
         *self.told[unit].lock().unwrap_or_else(PoisonError::into_inner) = tally;
     }
@@ -248,7 +248,7 @@ impl Loop for Rays<'_> {
     }
 
     fn cost_before(&self, unit: usize) -> f64 {
-        // A tile without rays takes its time too.
+        // A tile without rays takes some time too.
         self.frame.costs[unit] + unit as f64
     }
 

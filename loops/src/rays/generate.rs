@@ -1,4 +1,4 @@
-//! Meshes by name: a ball, a cube, a flow around a blunt fin.
+//! Generates meshes by name: a ball, a cube, a flow around a blunt fin, or random points.
 
 use super::delaunay;
 use super::mesh::Mesh;
@@ -10,15 +10,15 @@ const MOST: usize = 20_000_000;
 /// The most random points: each brings about seven tetrahedra.
 const MOST_POINTS: usize = 1_000_000;
 
-/// The six tetrahedra of a cube whose corners are numbered x + 2y + 4z: all share the diagonal from 0 to 7, so
-/// that neighbouring cubes agree on their common face.
+/// The six tetrahedra of a cube whose corners are numbered x + 2y + 4z. All share the diagonal from 0 to 7, so that
+/// neighbouring cubes agree on their common face.
 const SIX: [[usize; 4]; 6] =
     [[0, 1, 3, 7], [0, 1, 5, 7], [0, 2, 3, 7], [0, 2, 6, 7], [0, 4, 5, 7], [0, 4, 6, 7]];
 
 impl Mesh {
-    /// The mesh of a name, if it is one: `sphere:2000` (a ball of about that many tetrahedra), `cube:4` (as many
-    /// cubes along each edge), `bluntfin:40x32x32` (as many points along each direction), `random:5000` (a cube with
-    /// as many random points inside).
+    /// The mesh with this name, if it is one: `sphere:2000` (a ball of about this many tetrahedra), `cube:4` (this many
+    /// cubes along each edge), `bluntfin:40x32x32` (this many points along each direction), or `random:5000` (a cube
+    /// with this many random points inside).
     #[must_use]
     pub fn named(name: &str) -> Option<Result<Mesh, String>> {
         let (kind, size) = name.split_once(':')?;
@@ -58,7 +58,7 @@ fn sized(name: &str, tets: Option<usize>, least: usize) -> Result<(), String> {
     }
 }
 
-/// A grid of points, each cell six tetrahedra, by a function from grid coordinates to place and value.
+/// A grid of points, each cell split into six tetrahedra. A function maps grid coordinates to place and value.
 fn grid(points: [usize; 3], place: impl Fn([usize; 3]) -> ([f64; 3], f64)) -> Result<Mesh, String> {
     let [nx, ny, nz] = points;
     let number = |x, y, z| (x + nx * (y + ny * z)) as u32;
@@ -85,15 +85,15 @@ fn cube(n: usize) -> Result<Mesh, String> {
     })
 }
 
-/// The unit ball: cubes around the origin, each shell of them pushed onto a sphere. The value is a wave that
-/// depends on the distance and on the direction.
+/// The unit ball: cubes around the origin, each shell of them pushed onto a sphere. The value is a wave that depends on
+/// distance and direction.
 fn sphere(tets: usize) -> Result<Mesh, String> {
     let n = ((tets as f64 / 6.0).cbrt().round() as usize).max(1);
     grid([n + 1; 3], |at| {
         let p = at.map(|i| 2.0 * i as f64 / n as f64 - 1.0);
         let shell = p.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let length = p.iter().map(|x| x * x).sum::<f64>().sqrt();
-        // Towards the middle the shells become cubes again: else the cells on the diagonals would be flat.
+        // Towards the centre the shells become cubes again; otherwise cells on the diagonals would be flat.
         let pushed = shell / length.max(1e-9);
         let share = shell * pushed + 0.75 * (1.0 - shell);
         let p = p.map(|x| x * share);
@@ -107,7 +107,7 @@ fn sphere(tets: usize) -> Result<Mesh, String> {
 /// The unit cube with random points inside; the value is a sum of waves.
 fn random(count: usize) -> Result<Mesh, String> {
     let (points, tets) = delaunay::fill(count, 1);
-    // A division by a power of two: no point moves, so no tetrahedron turns over.
+    // Dividing by a power of two is exact: no point moves, so no tetrahedron is inverted.
     let points: Vec<[f32; 3]> =
         points.iter().map(|p| p.map(|x| x as f32 / delaunay::EDGE as f32)).collect();
     let value = |p: &[f32; 3]| {
@@ -127,7 +127,7 @@ fn bluntfin([na, nr, nz]: [usize; 3]) -> Result<Mesh, String> {
         let dense = |t: f64, k: f64| ((k * t).exp() - 1.0) / (k.exp() - 1.0);
         let height = 3.0 * dense(w, 2.5);
         let away = dense(v, 2.0);
-        // The first half goes round the nose by a quarter turn, the second along the straight side.
+        // The first half goes around the nose by a quarter turn, the second along the straight side.
         let (angle, along) = if u < 0.5 { (u * PI, 0.0) } else { (PI / 2.0, (u - 0.5) * 6.0) };
         let reach = 3.0 + 0.8 * (angle / (PI / 2.0)) + 0.25 * along;
         let radius = nose + reach * away;

@@ -7,7 +7,7 @@ use super::record::{Light, Record, TILE};
 use super::shade::segment;
 use super::transfer::Piece;
 
-/// What was counted while rays were drawn.
+/// Statistics of drawn rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Segments of rays inside tetrahedra.
@@ -17,7 +17,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what was counted elsewhere.
+    /// Adds statistics from elsewhere.
     pub fn add(&mut self, more: Tally) {
         self.segments += more.segments;
         self.lost += more.lost;
@@ -30,7 +30,7 @@ fn depth(record: &Record, slot: usize, x: f32, y: f32) -> f32 {
     record.a[slot] * x + (record.b[slot] * y + record.c[slot])
 }
 
-/// Marches the rays of a tile, of which `sizes` pixels are in the picture; `first` is the place of its first pixel.
+/// Marches the rays of a tile, `sizes` pixels of which are in the picture; `first` is the number of its first pixel.
 pub fn tile(
     prepared: &Prepared,
     entries: &Entries,
@@ -55,7 +55,7 @@ pub fn tile(
     tally
 }
 
-/// Follows a ray from each of its entries, nearest first, until it leaves the mesh for good or sees nothing more.
+/// Follows a ray from each of its entries, nearest first, until it leaves the mesh for good or light no longer matters.
 fn ray(
     prepared: &Prepared,
     pieces: &[Piece],
@@ -67,7 +67,7 @@ fn ray(
     for &(entry, tet) in starts {
         let mut tet = tet;
         from = from.max(entry);
-        // Only a ray that goes round in a cycle sees more tetrahedra than there are.
+        // Only a ray caught in a cycle visits more tetrahedra than there are.
         let mut steps = prepared.records.len();
         while tet != NONE {
             if steps == 0 {
@@ -86,7 +86,7 @@ fn ray(
                     tet = prepared.next[at][slot];
                 }
             }
-            // A wall along the ray may be all that a flat tetrahedron ends with: its depth is no place.
+            // A flat tetrahedron may end only at a wall along the ray, whose depth is meaningless.
             if to > from && to < 1e15 {
                 let [right, down, away, middle] = record.value;
                 let value = right * x + (down * y + middle);

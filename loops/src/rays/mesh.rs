@@ -1,21 +1,21 @@
-//! [`Mesh`]: tetrahedra with a value at each point, validated, and who stands next to whom.
+//! [`Mesh`]: tetrahedra with a value at each point, validated, and their neighbours.
 
 /// No tetrahedron: what lies beyond the boundary.
 pub const NONE: u32 = u32::MAX;
 
-/// How many tetrahedra a mesh may have: a face's number and its side must fit 32 bits.
+/// The maximum number of tetrahedra: a face's number and its side must fit 32 bits.
 const MOST_TETS: usize = 1 << 29;
 
 /// The corners of the face opposite each corner, seen from outside a positively oriented tetrahedron.
 const OPPOSITE: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-/// A tetrahedron whose volume is below this part of its longest edge cubed has none.
+/// A tetrahedron counts as flat if its volume is below this fraction of its longest edge cubed.
 const FLAT: f64 = 1e-13;
 
 /// A triangle between two tetrahedra, or on the boundary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Face {
-    /// Its points; their normal leads out of the first tetrahedron.
+    /// Its points; its normal points out of the first tetrahedron.
     pub corners: [u32; 3],
     /// The tetrahedra on its sides; the second is [`NONE`] on the boundary.
     pub tets: [u32; 2],
@@ -35,7 +35,7 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// A mesh of these points, tetrahedra, and values of points. Tetrahedra without volume are left out.
+    /// A mesh of these points, tetrahedra and values at points. Flat tetrahedra are left out.
     ///
     /// # Errors
     /// If an index or a number is out of range, or if tetrahedra overlap at a face.
@@ -78,7 +78,7 @@ impl Mesh {
         &self.tets
     }
 
-    /// How many tetrahedra had no volume and were left out.
+    /// How many tetrahedra were left out because they had no volume.
     #[must_use]
     pub fn dropped(&self) -> usize {
         self.dropped
@@ -90,8 +90,8 @@ impl Mesh {
         &self.faces
     }
 
-    /// The faces of each tetrahedron, opposite its corners: twice the number of the face, and 1 more if the
-    /// tetrahedron is the face's second.
+    /// The faces of each tetrahedron, opposite its corners: twice the number of the face, plus 1 if the tetrahedron is
+    /// on the face's second side.
     #[must_use]
     pub fn sides(&self) -> &[[u32; 4]] {
         &self.sides
@@ -104,13 +104,13 @@ impl Mesh {
         self.faces[(side >> 1) as usize].tets[(side & 1 ^ 1) as usize]
     }
 
-    /// The least and the greatest value at the corners of tetrahedra.
+    /// The least and greatest values at the corners of tetrahedra.
     #[must_use]
     pub fn range(&self) -> (f32, f32) {
         self.range
     }
 
-    /// The middle and the radius of a sphere around all tetrahedra.
+    /// The centre and radius of a sphere around all tetrahedra.
     #[must_use]
     pub fn sphere(&self) -> ([f64; 3], f64) {
         self.sphere
@@ -185,7 +185,7 @@ fn check(points: &[[f32; 3]], tets: &[[u32; 4]], values: &[f32]) -> Result<(), S
     Ok(())
 }
 
-/// The tetrahedron with positive orientation, if it has a volume.
+/// The tetrahedron with positive orientation, unless it is flat.
 fn oriented(points: &[[f32; 3]], mut tet: [u32; 4]) -> Option<[u32; 4]> {
     let [a, b, c, d] = tet.map(|point| at(points, point));
     let edges = [less(b, a), less(c, a), less(d, a), less(c, b), less(d, b), less(d, c)];
@@ -212,9 +212,9 @@ fn key(tet: [u32; 4], corner: usize) -> ([u32; 3], bool) {
     ([a, b, c], even)
 }
 
-/// For each face of each tetrahedron the same face of its neighbour, as 4 · tetrahedron + corner.
+/// For each face of each tetrahedron, the same face of its neighbour as 4 · tetrahedron + corner.
 fn partners(points: usize, tets: &[[u32; 4]], numbers: &[u32]) -> Result<Vec<u32>, String> {
-    // A counting sort by the lowest point leaves short lists to sort by comparison.
+    // A counting sort by the lowest point leaves only short lists to sort by comparison.
     let mut ends = vec![0_usize; points + 1];
     let all =
         || tets.iter().enumerate().flat_map(|(t, &tet)| (0..4).map(move |k| (t, k, key(tet, k))));
@@ -259,7 +259,7 @@ fn partners(points: usize, tets: &[[u32; 4]], numbers: &[u32]) -> Result<Vec<u32
     Ok(partners)
 }
 
-/// All faces in the order of the tetrahedra, and those of each tetrahedron.
+/// All faces in the order of the tetrahedra, and the faces of each tetrahedron.
 fn faces(tets: &[[u32; 4]], partners: &[u32]) -> (Vec<Face>, Vec<[u32; 4]>) {
     let mut faces: Vec<Face> = Vec::with_capacity(2 * tets.len());
     let mut sides = vec![[NONE; 4]; tets.len()];

@@ -1,4 +1,4 @@
-//! Rays through meshes of tetrahedra: pictures of a value inside a volume.
+//! Casts rays through meshes of tetrahedra: pictures of a value inside a volume.
 
 mod boundary;
 mod delaunay;

@@ -1,11 +1,11 @@
-//! Front to back: a topological order of the tetrahedra of a view.
+//! Orders the tetrahedra of a view from front to back, topologically.
 
 use super::mesh::NONE;
 use super::prepare::Prepared;
 
-/// The tetrahedra in an order in which none hides an earlier one, and all that no cycle holds back.
+/// The tetrahedra in an order in which none hides an earlier one; leaves out those that depend on a cycle.
 ///
-/// `more` are pairs that no common face relates: the first is drawn before the second.
+/// `more` has pairs that no common face relates: the first is drawn before the second.
 #[must_use]
 pub fn order(prepared: &Prepared, more: &[[u32; 2]]) -> Vec<u32> {
     let mut waits: Vec<u32> = prepared.waits.iter().map(|&count| u32::from(count)).collect();

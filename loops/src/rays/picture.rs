@@ -3,13 +3,12 @@
 use super::boundary::Tiles;
 use super::record::TILE_PIXELS;
 
-/// A picture: for each pixel red, green and blue as far as they shine, and the part of the light behind that they
-/// hide.
+/// A picture: the red, green and blue light of each pixel, and the fraction of the light behind it that it hides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
     width: u32,
     height: u32,
-    /// Tile by tile, row by row in each; tiles at the edges are whole.
+    /// Tile by tile, row by row within each; tiles at the edges are stored whole.
     pub(super) cells: Vec<[f32; 4]>,
 }
 
@@ -49,8 +48,8 @@ impl Picture {
         (0..height).flat_map(|y| (0..width).map(move |x| self.pixel(x, y))).collect()
     }
 
-    /// All pixels in 8 bits a channel, row by row: red, green, blue, opacity. With a background they are opaque;
-    /// without, the colours are those that a program expects which puts its own behind them.
+    /// All pixels in 8 bits a channel, row by row: red, green, blue, opacity. With a background they are opaque.
+    /// Without one, colours are not premultiplied, as expected by programs that add their own background.
     #[must_use]
     pub fn rgba(&self, background: Option<[f32; 3]>) -> Vec<u8> {
         let byte = |x: f32| (x * 255.0 + 0.5) as u8;
@@ -67,8 +66,8 @@ impl Picture {
         self.pixels().into_iter().flat_map(bytes).collect()
     }
 
-    /// The sum of all channels in 8 bits, before black. Code paths round differently: it may differ a little
-    /// between them.
+    /// The sum of all channels in 8 bits, over black. Code paths round differently, so it may differ slightly between
+    /// them.
     #[must_use]
     pub fn checksum(&self) -> u64 {
         self.rgba(Some([0.0; 3])).into_iter().map(u64::from).sum()

@@ -5,51 +5,51 @@ use super::record::{Lens, Note, Record};
 use super::scene::Scene;
 use super::view::{Axes, View};
 
-/// A face counts as seen edge-on if the cosine between its normal and the rays is below this. No picture resolves
-/// such a face, and rounding decides the sign.
+/// A face counts as seen edge-on if the cosine between its normal and the rays is below this. No picture resolves such
+/// a face, and rounding would decide the sign.
 const EDGE_ON: f64 = 1e-9;
 
-/// Depth per pixel of a face seen edge-on: a power of two, so that multiplying by it is exact.
+/// The depth per pixel of a face seen edge-on: a power of two, so that multiplying by it is exact.
 const STEEP: f64 = (1_u64 << 60) as f64;
 
-/// Pixels by which a tetrahedron is taken to be larger than it is, so that rounding loses none of its pixels.
+/// Pixels by which a tetrahedron's outline is enlarged, so that rounding loses none of its pixels.
 const MARGIN: f64 = 1e-4;
 
-/// How a view sees the first tetrahedron's side of a face.
+/// How a view sees a face from its first tetrahedron's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Facing {
     /// Rays enter the first tetrahedron here.
     Entry,
     /// Rays leave the first tetrahedron here.
     Exit,
-    /// Rays run along it. It is treated as an exit, and says nothing of the order.
+    /// Rays run along it. It is treated as an exit, and does not affect the order.
     EdgeOn,
 }
 
 /// The tetrahedra of a scene in a view.
 pub struct Prepared {
-    /// The points: pixels right of and below the middle, and depth.
+    /// The points: pixels right of and below the centre, and depth.
     pub places: Vec<[f64; 3]>,
     /// Each face.
     pub facings: Vec<Facing>,
-    /// Each face as a plane: depth per pixel right, per pixel down, and in the middle.
+    /// Each face as a plane: depth per pixel right, per pixel down, and in the centre.
     pub planes: Vec<[f32; 3]>,
     /// Each tetrahedron.
     pub records: Vec<Record>,
     /// Each tetrahedron.
     pub notes: Vec<Note>,
-    /// Behind each face of a tetrahedron, in the order of its record, the next; [`NONE`] outside and at entries.
+    /// The tetrahedron behind each face of a tetrahedron, in the order of its record; [`NONE`] outside and at entries.
     pub next: Vec<[u32; 4]>,
     /// How many neighbours must be drawn before each tetrahedron.
     pub waits: Vec<u8>,
-    /// Which of the next ones wait for it, a bit each.
+    /// Which of the next tetrahedra wait for this one, one bit each.
     pub waited: Vec<u8>,
-    /// Numbers of the frame.
+    /// The frame's constants.
     pub lens: Lens,
 }
 
 impl Prepared {
-    /// Turns a scene into a view.
+    /// Transforms a scene for a view.
     #[must_use]
     pub fn new(scene: &Scene, view: &View, axes: &Axes, least: f32) -> Self {
         let mesh = scene.mesh();
@@ -76,7 +76,7 @@ impl Prepared {
             lens,
         };
         let sizes = [view.width, view.height];
-        // Pixels are not as long as the mesh's unit, depths are.
+        // Pixels differ in length from the mesh's unit; depths do not.
         let turn =
             [0, 1, 2].map(|i| axes.turn[i].map(|x| if i < 2 { x / axes.scale } else { x } as f32));
         for tet in 0..count {
@@ -91,7 +91,7 @@ impl Prepared {
         prepared
     }
 
-    /// Adds a tetrahedron, its faces sorted into entries and exits. Whether rays enter it and leave it.
+    /// Adds a tetrahedron, its faces sorted into entries and exits. Returns whether rays enter and leave it.
     fn push(&mut self, mesh: &Mesh, tet: usize, value: [f32; 4]) -> bool {
         let mut record = Record { value, ..Record::default() };
         let (mut next, mut waits, mut waited) = ([NONE; 4], 0, 0);
@@ -123,7 +123,7 @@ impl Prepared {
         real == [true; 2]
     }
 
-    /// The columns and rows whose pixels' middles a tetrahedron may cover.
+    /// The columns and rows of pixels whose centres a tetrahedron may cover.
     fn pixels(&self, tet: [u32; 4], sizes: [u32; 2], first: [f64; 2]) -> [[u16; 2]; 2] {
         let corners = tet.map(|point| self.places[point as usize]);
         let span = |axis: usize| {
@@ -139,7 +139,7 @@ impl Prepared {
     }
 }
 
-/// The value's slopes along the axes of the view.
+/// The value's slopes along the view's axes.
 fn turned(turn: &[[f32; 3]; 3], [x, y, z, middle]: [f32; 4]) -> [f32; 4] {
     let [right, down, away] = turn.map(|axis| axis[0] * x + axis[1] * y + axis[2] * z);
     [right, down, away, middle]
@@ -157,8 +157,8 @@ fn plane(face: &Face, places: &[[f64; 3]]) -> (Facing, [f32; 3]) {
         let (a, b) = (normal[0] * inverse, normal[1] * inverse);
         return (facing, [a as f32, b as f32, (p[2] - a * p[0] - b * p[1]) as f32]);
     }
-    // A wall that falls away outside the first tetrahedron: rays inside of it never reach it as an exit, and those
-    // outside have left long before. Both neighbours use the same numbers, so no ray is in both or in neither.
+    // A wall that falls away outside the first tetrahedron: rays inside never reach it as an exit, and rays outside
+    // have left long before. Both neighbours use the same numbers, so no ray is in both or in neither.
     let across = square.sqrt().max(f64::MIN_POSITIVE);
     let (a, b) = (-normal[0] / across, -normal[1] / across);
     let middle = -a * p[0] - b * p[1];

@@ -1,6 +1,6 @@
-//! Projection: the tetrahedra of a tile, front to back, each drawn over its blocks of pixels, in plain code.
+//! Projection in plain code: draws the tetrahedra of a tile front to back, each over its blocks of pixels.
 //!
-//! All steps go over the 16 pixels of a block without a branch, so that a compiler can make vectors of them.
+//! All steps cover the 16 pixels of a block without branches, so that a compiler can vectorise them.
 
 use super::record::{BLOCK, Light, Note, Record, TILE, Work};
 use super::shade::{SAME, decay};
@@ -9,7 +9,7 @@ use super::transfer::Piece;
 /// A number for each pixel of a block.
 type Lanes = [f32; BLOCK * BLOCK];
 
-/// After how many tetrahedra a kernel looks whether its tile is done.
+/// The number of tetrahedra between checks whether the tile is done.
 pub const LOOK: usize = 64;
 
 /// Draws a tile; returns how many segments of rays it drew.
@@ -18,7 +18,7 @@ pub fn tile(work: &Work, light: &mut Light) -> u64 {
     draw_all(work, light)
 }
 
-/// Draws a tile, as a part of the caller: with the instructions that the caller may use.
+/// Draws a tile, inlined into the caller so that it may use the caller's instructions.
 #[must_use]
 #[inline(always)]
 pub fn draw_all(work: &Work, light: &mut Light) -> u64 {
@@ -62,7 +62,7 @@ fn draw(work: &Work, record: &Record, note: &Note, light: &mut Light) -> u64 {
                 let [right, down, away, middle] = record.value;
                 let (mut start, mut end) = ([0.0; 16], [0.0; 16]);
                 for lane in 0..16 {
-                    // Beyond the tetrahedron depths may be no places: there both values are 0.
+                    // Outside the tetrahedron depths may not be finite: both values are 0 there.
                     let inside = length[lane] > 0.0;
                     let value = right * x[lane] + (down * y[lane] + middle);
                     start[lane] = if inside { away * from[lane] + value } else { 0.0 };

@@ -1,4 +1,4 @@
-//! What a kernel reads of a tetrahedron in one view, and the light that it keeps of a tile of pixels.
+//! What a kernel reads of a tetrahedron in one view, and the light it accumulates for a tile of pixels.
 
 use super::transfer::Piece;
 
@@ -11,8 +11,8 @@ pub const TILE_PIXELS: usize = TILE * TILE;
 /// Pixels along each edge of a block: the lanes of a vector.
 pub const BLOCK: usize = 4;
 
-/// A tetrahedron's faces as planes, depth = a·x + b·y + c, and its value, both over pixels from the picture's
-/// middle. Faces through which rays enter come first.
+/// A tetrahedron's faces as planes, depth = a·x + b·y + c, and its value, both over pixels relative to the picture's
+/// centre. Entry faces come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
 pub struct Record {
@@ -20,13 +20,13 @@ pub struct Record {
     pub a: [f32; 4],
     /// Depth per pixel down.
     pub b: [f32; 4],
-    /// Depth in the middle.
+    /// Depth in the centre.
     pub c: [f32; 4],
-    /// The value: per pixel right, per pixel down, per depth, and in the middle.
+    /// The value: per pixel right, per pixel down, per depth, and in the centre.
     pub value: [f32; 4],
 }
 
-/// What else there is to know of a tetrahedron in a view. Pixels and pieces are from the first to before the last.
+/// Further properties of a tetrahedron in a view. Ranges of pixels and pieces are half-open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Note {
     /// Columns of pixels.
@@ -35,18 +35,18 @@ pub struct Note {
     pub y: [u16; 2],
     /// Pieces of the transfer function that its values touch.
     pub pieces: [u16; 2],
-    /// Through how many of its faces rays enter: 1 to 3.
+    /// The number of its entry faces: 1 to 3.
     pub entries: u16,
 }
 
 /// Numbers of a frame that every tile needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
-    /// Where the middle of the first pixel is, from the picture's middle.
+    /// Where the first pixel's centre is, relative to the picture's centre.
     pub first: [f32; 2],
-    /// Nothing is seen before this depth.
+    /// Nothing in front of this depth is seen.
     pub near: f32,
-    /// A ray ends when no more than this part of the light behind would come through.
+    /// A ray ends when at most this fraction of the light behind would come through.
     pub least: f32,
 }
 
@@ -55,9 +55,9 @@ pub struct Lens {
 pub struct Work<'a> {
     /// All tetrahedra.
     pub records: &'a [Record],
-    /// And their notes.
+    /// Their properties.
     pub notes: &'a [Note],
-    /// Those that touch the tile.
+    /// The tetrahedra that touch the tile.
     pub list: &'a [u32],
     /// The transfer function.
     pub pieces: &'a [Piece],
@@ -67,7 +67,7 @@ pub struct Work<'a> {
     pub corner: [usize; 2],
 }
 
-/// A tile's light, block by block and row by row in a block: red, green, blue, and the part of the light behind
+/// A tile's light, block by block and row by row within a block: red, green, blue, and the fraction of the light behind
 /// that comes through.
 #[derive(Clone, Debug, PartialEq)]
 #[repr(C, align(64))]
@@ -89,13 +89,13 @@ impl Light {
         [0, 1, 2, 3].map(|channel| self.0[block][channel][lane])
     }
 
-    /// Puts a pixel.
+    /// Sets a pixel.
     pub fn put(&mut self, x: usize, y: usize, pixel: [f32; 4]) {
         let (block, lane) = place(x, y);
         (0..4).for_each(|channel| self.0[block][channel][lane] = pixel[channel]);
     }
 
-    /// Whether no pixel lets more than this part of the light through.
+    /// Whether no pixel lets more than this fraction of the light through.
     #[must_use]
     pub fn ended(&self, least: f32) -> bool {
         self.0.iter().all(|block| block[3].iter().all(|&through| through <= least))
@@ -113,7 +113,7 @@ fn place(x: usize, y: usize) -> (usize, usize) {
 }
 
 impl Work<'_> {
-    /// A tetrahedron's columns and rows in the tile, from the first to before the last.
+    /// A tetrahedron's half-open ranges of columns and rows in the tile.
     #[must_use]
     #[inline]
     pub fn span(&self, note: &Note) -> [[usize; 2]; 2] {

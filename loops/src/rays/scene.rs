@@ -1,4 +1,4 @@
-//! [`Scene`]: a mesh with a transfer function, and all that is the same in every view of them.
+//! [`Scene`]: a mesh with a transfer function, and what all its views share.
 
 use super::mesh::{Mesh, at, cross, dot, less};
 use super::transfer::{Piece, Transfer};
@@ -19,7 +19,7 @@ impl<'a> Scene<'a> {
         Self::of(Cow::Borrowed(mesh), transfer)
     }
 
-    /// The same of a mesh that nobody else needs.
+    /// The same, for a mesh that the caller gives up.
     #[must_use]
     pub fn owning(mesh: Mesh, transfer: &Transfer) -> Self {
         Self::of(Cow::Owned(mesh), transfer)
@@ -54,20 +54,20 @@ impl<'a> Scene<'a> {
         &self.pieces
     }
 
-    /// Each tetrahedron's value: its gradient, and what it would be in the mesh's middle.
+    /// Each tetrahedron's value: its gradient, and its extrapolation to the mesh's centre.
     #[must_use]
     pub fn gradients(&self) -> &[[f32; 4]] {
         &self.gradients
     }
 
-    /// The pieces that each tetrahedron touches, from the first to before the last.
+    /// The pieces that each tetrahedron touches, as half-open ranges.
     #[must_use]
     pub fn touched(&self) -> &[[u16; 2]] {
         &self.touched
     }
 }
 
-/// The gradient of the linear function with these values at these corners, and its value in the middle.
+/// The gradient of the linear function with these values at these corners, and its value in the centre.
 fn gradient(corners: [[f64; 3]; 4], values: [f64; 4], middle: [f64; 3]) -> [f64; 4] {
     let edges = [1, 2, 3].map(|i| less(corners[i], corners[0]));
     let rises = [1, 2, 3].map(|i| values[i] - values[0]);
@@ -79,7 +79,7 @@ fn gradient(corners: [[f64; 3]; 4], values: [f64; 4], middle: [f64; 3]) -> [f64;
     [slope[0], slope[1], slope[2], value]
 }
 
-/// The pieces that values between these touch: a value at a control point belongs to either side.
+/// The pieces touched by values in this range: a value at a control point belongs to both sides.
 fn touched(pieces: &[Piece], values: [f32; 4]) -> [u16; 2] {
     let low = values.iter().fold(f32::INFINITY, |low, &value| low.min(value));
     let high = values.iter().fold(f32::NEG_INFINITY, |high, &value| high.max(value));

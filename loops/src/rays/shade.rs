@@ -1,16 +1,16 @@
 //! The light of one segment of a ray inside a tetrahedron, in plain code.
 //!
-//! Along a segment the value is linear; between two control points so are extinction and colour. The opacity of such
-//! a part is exact: 1 − exp(−length · mean extinction). Its colour is the one at its mean place, each place weighted
-//! with its extinction. What the front of a part hides of its own back is left out: that changes the colour only in
-//! proportion to the part's opacity times its change of colour.
+//! Along a segment the value is linear, and between two control points so are extinction and colour. The opacity of
+//! such a part is exact: 1 − exp(−length · mean extinction). Its colour is the one at its mean place, where each place
+//! is weighted with its extinction. That neglects how the front of a part hides its own back, which changes the colour
+//! only in proportion to the part's opacity times its change of colour.
 
 use super::transfer::Piece;
 
 /// Values closer than this, as a part of the mesh's range, are one value: their quotient would be noise.
 pub const SAME: f32 = 1e-6;
 
-/// Coefficients of 2^x for −½ ≤ x ≤ ½, lowest first: Taylor's, whose error there is below 2e-7.
+/// Coefficients of 2^x for −½ ≤ x ≤ ½, lowest first: Taylor's, with an error below 2e-7.
 pub const POWERS: [f32; 7] = [
     1.0,
     std::f32::consts::LN_2,
@@ -21,13 +21,13 @@ pub const POWERS: [f32; 7] = [
     0.000_154_035_3,
 ];
 
-/// Below this power of two the light that comes through counts as none.
+/// Light below this power of two counts as none.
 pub const LEAST_POWER: f32 = -120.0;
 
-/// Added to a small number it leaves no room for a fraction: the sum's lowest bits are the nearest integer.
+/// Adding this to a small number leaves no bits for a fraction: the sum's lowest bits are the nearest integer.
 const ROUND: f32 = (3 << 22) as f32;
 
-/// e^(−x) for x ≥ 0, by the same steps as the vector kernels take.
+/// e^(−x) for x ≥ 0, in the same steps as the vector kernels.
 #[must_use]
 #[inline(always)]
 pub fn decay(x: f32) -> f32 {
@@ -38,7 +38,7 @@ pub fn decay(x: f32) -> f32 {
     for i in (0..6).rev() {
         sum = sum * part + POWERS[i];
     }
-    // The integer is from -120 to 0, so that this is the exponent of a normal number.
+    // The integer is from -120 to 0, so this is the exponent of a normal number.
     sum * f32::from_bits(rounded.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23)
 }
 
@@ -50,7 +50,7 @@ pub fn segment(pixel: &mut [f32; 4], pieces: &[Piece], [from, to]: [f32; 2], len
     let last = pieces.len() - 1;
     for step in 0..=last {
         let i = if to < from { last - step } else { step };
-        // Rounding may lead a little beyond the values of the tetrahedron: its outer pieces go on there.
+        // Rounding may exceed the tetrahedron's values slightly: extend its outer pieces.
         let low = if i == 0 { f32::NEG_INFINITY } else { pieces[i].low };
         let high = if i == last { f32::INFINITY } else { pieces[i].high };
         clipped(pixel, &Piece { low, high, ..pieces[i] }, [from, to], length);
@@ -101,7 +101,7 @@ mod tests {
         assert!(decay(1e30) < 1e-30 && decay(0.0) == 1.0);
     }
 
-    /// A segment over many control points, against a fine sum.
+    /// Compares a segment over many control points with a fine sum.
     #[test]
     fn segments_are_split_at_control_points() {
         let text = "0 1 0 0 0\n0.3 0 1 0 4\n0.3 0 0 1 1\n0.6 0 1 1 0\n0.8 1 1 1 9\n";

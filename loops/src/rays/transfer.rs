@@ -1,24 +1,24 @@
 //! [`Transfer`]: colour and extinction as functions of the value, linear between control points.
 
-/// The most control points a text may give.
+/// The maximum number of control points in a text.
 const MOST: usize = 4096;
 
-/// What the function is at one value.
+/// The function at one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
     /// The value.
     pub value: f32,
     /// Red, green and blue, each from 0 to 1.
     pub colour: [f32; 3],
-    /// The part of the light lost per unit of length, if little is lost.
+    /// The fraction of light lost per unit of length, for small losses.
     pub extinction: f32,
 }
 
-/// A transfer function: control points in ascending order of their value. Two of the same value make a step.
+/// A transfer function: control points in ascending order of value. Two with the same value make a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfer(Vec<Control>);
 
-/// A stretch of values on which all four functions are linear: slope and offset, and below and above it nothing.
+/// A range of values on which all four functions are linear (slope and offset); outside it they are zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Piece {
     /// Where it begins.
@@ -35,7 +35,7 @@ impl Transfer {
     /// A function through these control points.
     ///
     /// # Errors
-    /// If there are none, or one has a number out of range or stands out of order.
+    /// If there are none, if a number is out of range, or if they are not in order.
     pub fn new(controls: Vec<Control>) -> Result<Self, String> {
         if controls.is_empty() || controls.len() > MOST {
             return Err(format!("{} control points, expected 1 to {MOST}", controls.len()));
@@ -52,10 +52,10 @@ impl Transfer {
         Ok(Self(controls))
     }
 
-    /// Reads lines of `value red green blue extinction`; `#` begins a comment.
+    /// Parses lines of `value red green blue extinction`; `#` starts a comment.
     ///
     /// # Errors
-    /// If a line is not that: which line, and what was expected.
+    /// Which line is wrong, and what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut controls: Vec<Control> = Vec::new();
         for (line, words) in (1..).zip(text.lines()) {
@@ -88,8 +88,8 @@ impl Transfer {
         Self::new(controls).map_err(|error| format!("no line with a control point: {error}"))
     }
 
-    /// A function for values of this range inside a sphere of this radius: blue and thin for the least, over
-    /// green and yellow to red and dense for the greatest.
+    /// A function for values in this range inside a sphere of this radius: from blue and thin at the least value, over
+    /// green and yellow, to red and dense at the greatest.
     #[must_use]
     pub fn usual((low, high): (f32, f32), radius: f64) -> Self {
         let steps = [
@@ -112,8 +112,8 @@ impl Transfer {
         &self.0
     }
 
-    /// The function as linear pieces from end to end, of values mapped so that this range becomes 0 to 1. Outside
-    /// the control points it continues as it was at the last.
+    /// The function as linear pieces from end to end, of values mapped from this range to 0 to 1. Beyond the control
+    /// points it is constant.
     #[must_use]
     pub fn pieces(&self, (low, high): (f32, f32)) -> Vec<Piece> {
         let (low, span) =
@@ -133,7 +133,7 @@ impl Transfer {
                 let slope = (f64::from(b) - f64::from(a)) / (to - from);
                 [slope as f32, (f64::from(a) - slope * from) as f32]
             };
-            // A step has no width, and one so narrow that its slope is no number is a step.
+            // A step has no width, and a piece so narrow that its slope is not finite is a step.
             let extinction = line(pair[0].extinction, pair[1].extinction);
             let colour = [0, 1, 2].map(|i| line(pair[0].colour[i], pair[1].colour[i]));
             let all = colour.iter().flatten().chain(&extinction);

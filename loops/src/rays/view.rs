@@ -1,36 +1,36 @@
-//! [`View`]: from where, how large, how near; and its axes in the coordinates of the mesh.
+//! [`View`]: the direction, size and zoom of a picture; its axes in the coordinates of the mesh.
 
 use super::mesh::{Mesh, dot, less};
 
 /// The most pixels along an edge of a picture: pixel numbers must fit 16 bits.
 pub const MOST_PIXELS: u32 = 16_384;
 
-/// Pixels by which rays miss the middles of pixels, to the right and down. Meshes like to have faces exactly there,
-/// and a ray along a face is in the tetrahedra on neither side, or in both.
+/// Pixels by which rays miss the centres of pixels, to the right and down. Meshes often have faces exactly there, and a
+/// ray along a face is in the tetrahedra on neither side, or in both.
 const ASIDE: [f64; 2] = [1.37e-3, 0.59e-3];
 
 /// A parallel projection that fits a mesh's bounding sphere into a picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// Where the viewer stands: degrees from the x axis towards the y axis.
+    /// The viewer's direction: degrees from the x axis towards the y axis.
     pub azimuth_degrees: f64,
-    /// And degrees above the plane of x and y.
+    /// Degrees above the plane of x and y.
     pub elevation_degrees: f64,
     /// Pixels from left to right.
     pub width: u32,
     /// Pixels from top to bottom.
     pub height: u32,
-    /// 1 for the whole sphere.
+    /// The magnification; 1 shows the whole sphere.
     pub zoom: f64,
-    /// Only what lies at this depth or beyond is seen; the middle of the mesh has depth 0, its sphere begins at
+    /// Only what lies at this depth or beyond is seen. The centre of the mesh has depth 0, and its sphere begins at
     /// minus its radius.
     pub near: Option<f64>,
 }
 
-/// A view's axes: they turn a point into pixels right of and below the picture's middle, and its depth.
+/// A view's axes: they map a point to pixels right of and below the picture's centre, and to its depth.
 #[derive(Clone, Copy, Debug)]
 pub struct Axes {
-    /// The middle of the mesh.
+    /// The centre of the mesh.
     pub middle: [f64; 3],
     /// Right, down, and away from the viewer; all of length 1.
     pub turn: [[f64; 3]; 3],
@@ -39,7 +39,7 @@ pub struct Axes {
 }
 
 impl View {
-    /// A view of this many pixels, from the front and a little above.
+    /// A view with this many pixels, from the front and slightly above.
     #[must_use]
     pub fn new(width: u32, height: u32) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl View {
 }
 
 impl Axes {
-    /// Pixels right of the middle, pixels below it, and depth.
+    /// Pixels right of the centre, pixels below it, and depth.
     #[must_use]
     pub fn project(&self, point: [f64; 3]) -> [f64; 3] {
         let p = less(point, self.middle);
@@ -93,7 +93,7 @@ impl Axes {
     }
 }
 
-/// Cosine and sine, exact at right angles so that faces along the rays are seen as such.
+/// Cosine and sine, exact at right angles, so that faces along the rays are recognised as such.
 fn circle(degrees: f64) -> (f64, f64) {
     let turned = degrees.rem_euclid(360.0);
     match turned / 90.0 {

@@ -3,7 +3,7 @@
 use crate::sparse::rows::{Caching, Rows};
 use pleach_core::search::level::Level;
 
-/// One pass, for numbers and vectors of one kind: all tiles of the rows of a group.
+/// A pass for one kind of numbers and vectors: all tiles of a group of rows.
 macro_rules! product {
     ($name:ident, $features:literal, $number:ty, $lanes:literal, $most:literal, $mask:ty, $full:expr, $mask_of:expr,
      $zero:ident, $set:ident, $fma:ident, $load:ident, $masked_load:expr, $store:ident, $masked_store:expr,
@@ -15,10 +15,10 @@ macro_rules! product {
             type Number = $number;
             const LANES: usize = $lanes;
 
-            /// Where a tile of vectors stands in the rows.
+            /// Where a tile of vectors lies within the rows.
             struct Tile {
                 column: usize,
-                /// Of the last vector.
+                /// The mask of the last vector.
                 mask: $mask,
                 whole: bool,
             }
@@ -62,7 +62,7 @@ macro_rules! product {
                 }
             }
 
-            /// One tile: the common columns of all rows, then what each row has beside them.
+            /// One tile: the columns that all rows share, then each row's other columns.
             #[target_feature(enable = $features)]
             fn pass<const R: usize, const V: usize>(
                 rows: &Rows<'_, Number>,
@@ -110,8 +110,8 @@ macro_rules! product {
                     let streams = streams && tile.whole && to.align_offset(LANES * size_of::<Number>()) == 0;
                     for (v, sum) in sums.into_iter().enumerate() {
                         let to = to.wrapping_add(v * LANES);
-                        // SAFETY: a vector in the row, whole but for the last one, whose mask leaves out the rest;
-                        // streamed only where it is whole and aligned.
+                        // SAFETY: a vector in the row, complete except for the last one, whose mask leaves out the
+                        // rest; streamed only if complete and aligned.
                         unsafe {
                             if streams {
                                 $stream(to.cast(), sum);
@@ -125,7 +125,7 @@ macro_rules! product {
                 }
             }
 
-            /// Vector `v` of `V`; the last one by its mask.
+            /// Loads vector `v` of `V`; the last one by its mask.
             ///
             /// # Safety
             /// The numbers that are read belong to the matrix.
@@ -139,7 +139,7 @@ macro_rules! product {
 
             type Vector = super::vector::$name;
 
-            /// Fetches the lines of a row that is wanted soon. Older compilers call the hint unsafe.
+            /// Prefetches the lines of a row that will be needed soon. Older compilers call the hint unsafe.
             #[allow(unused_unsafe)]
             #[target_feature(enable = $features)]
             #[inline]
@@ -153,7 +153,7 @@ macro_rules! product {
     };
 }
 
-/// What the passes rely on.
+/// Checks what the passes rely on.
 fn check<T>(rows: &Rows<'_, T>, height: usize) {
     let below = |columns: &[u32]| columns.iter().fold(0, |most, &it| most.max(it)) < height as u32;
     let inside = |columns: &[u32]| columns.is_empty() || below(columns);
@@ -161,7 +161,7 @@ fn check<T>(rows: &Rows<'_, T>, height: usize) {
     assert!(u32::try_from(height).is_ok());
 }
 
-/// The vectors by the names of the modules.
+/// Names the vectors like their modules.
 #[allow(non_camel_case_types)]
 mod vector {
     use std::arch::x86_64::{__m256, __m256d, __m512, __m512d};
@@ -244,14 +244,14 @@ product!(
     |to, x| _mm256_stream_pd(to, x)
 );
 
-/// A mask of the first of eight.
+/// A mask of the first of eight lanes.
 fn first_of_8(n: usize) -> std::arch::x86_64::__m256i {
     let all: [i32; 8] = std::array::from_fn(|at| if at < n { -1 } else { 0 });
     // SAFETY: both are 32 bytes of which any value is valid.
     unsafe { std::mem::transmute(all) }
 }
 
-/// A mask of the first of four.
+/// A mask of the first of four lanes.
 fn first_of_4(n: usize) -> std::arch::x86_64::__m256i {
     let all: [i64; 4] = std::array::from_fn(|at| if at < n { -1 } else { 0 });
     // SAFETY: both are 32 bytes of which any value is valid.
@@ -279,7 +279,7 @@ entry!(wide_f64, f64, Avx512);
 entry!(half_f32, f32, Avx2);
 entry!(half_f64, f64, Avx2);
 
-/// Waits until results that bypassed the caches are in memory.
+/// Waits until streamed results are in memory.
 pub fn settle() {
     // SAFETY: every processor of this kind has the instruction.
     unsafe { std::arch::x86_64::_mm_sfence() };

@@ -1,6 +1,6 @@
-//! [`fetch`]: asks for memory before it is needed.
+//! [`fetch`]: prefetches memory before it is needed.
 
-/// Asks for what is at a place of a list, if it is that long.
+/// Prefetches an element of a list, if the list is long enough.
 #[inline]
 pub fn fetch<T>(list: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Lines of the cache as plain numbers, and copies of them.
+//! Views cache lines as plain numbers, and copies them.
 
 use crate::lattice::lanes::{LANES, Lane};
 

@@ -1,19 +1,19 @@
-//! Steps of lattice rows in vectors of AVX-512, and of AVX2 by twos.
+//! Steps of lattice rows in vectors of AVX-512, and in pairs of AVX2 vectors.
 
 use crate::lattice::group::{Numbers, Row, Wide, step};
 use crate::lattice::lanes::{LANES, Lane, Lanes, Lines};
 use pleach_core::search::level::Level;
 use std::arch::x86_64::*;
 
-/// One vector. Values are made in this file alone, by functions that know that the processor has AVX-512.
+/// One vector. Only functions in this file create values, knowing that the processor has AVX-512.
 #[derive(Clone, Copy)]
 struct Whole(__m512);
 
-/// Two vectors. Values are made in this file alone, by functions that know that the processor has AVX2.
+/// Two vectors. Only functions in this file create values, knowing that the processor has AVX2.
 #[derive(Clone, Copy)]
 struct Halves(__m256, __m256);
 
-/// The cells of a slab, borrowed for a row of which every line is known to be inside.
+/// The cells of a slab, borrowed for a row whose lines are all known to be inside.
 struct Inside<'a> {
     first: *mut Lane,
     of: std::marker::PhantomData<&'a mut [Lane]>,
@@ -86,14 +86,14 @@ macro_rules! operations {
     (@Whole $($name:ident($($other:ident),*): $whole:ident, $half:ident;)*) => {$(
         #[inline(always)]
         fn $name(self, $($other: Self),*) -> Self {
-            // SAFETY: there are such values, so the processor has AVX-512.
+            // SAFETY: such values exist, so the processor has AVX-512.
             unsafe { Whole($whole(self.0, $($other.0),*)) }
         }
     )*};
     (@Halves $($name:ident($($other:ident),*): $whole:ident, $half:ident;)*) => {$(
         #[inline(always)]
         fn $name(self, $($other: Self),*) -> Self {
-            // SAFETY: there are such values, so the processor has AVX2.
+            // SAFETY: such values exist, so the processor has AVX2.
             unsafe { Halves($half(self.0, $($other.0),*), $half(self.1, $($other.1),*)) }
         }
     )*};
@@ -117,13 +117,13 @@ impl Lanes for Whole {
 
     #[inline(always)]
     fn all(number: f32) -> Self {
-        // SAFETY: only steps for AVX-512 ask for this kind.
+        // SAFETY: only steps for AVX-512 use this kind.
         unsafe { Whole(_mm512_set1_ps(number)) }
     }
 
     #[inline(always)]
     fn pick(self, mask: u16, other: Self) -> Self {
-        // SAFETY: there are such values, so the processor has AVX-512.
+        // SAFETY: such values exist, so the processor has AVX-512.
         unsafe { Whole(_mm512_mask_blend_ps(mask, other.0, self.0)) }
     }
 
@@ -151,13 +151,13 @@ impl Lanes for Halves {
 
     #[inline(always)]
     fn all(number: f32) -> Self {
-        // SAFETY: only steps for AVX2 ask for this kind.
+        // SAFETY: only steps for AVX2 use this kind.
         unsafe { Halves(_mm256_set1_ps(number), _mm256_set1_ps(number)) }
     }
 
     #[inline(always)]
     fn pick(self, mask: u16, other: Self) -> Self {
-        // SAFETY: there are such values, so the processor has AVX2.
+        // SAFETY: such values exist, so the processor has AVX2.
         unsafe {
             let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
             let low = _mm256_and_si256(_mm256_set1_epi32(i32::from(mask & 255)), bits);

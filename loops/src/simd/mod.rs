@@ -1,4 +1,4 @@
-//! Kernels in vector instructions, one file each: all `unsafe` code of the loops.
+//! Kernels in vector instructions, one per file: all `unsafe` code of the loops.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod csrmm;

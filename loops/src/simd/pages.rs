@@ -1,15 +1,15 @@
-//! [`in_large_pages`]: asks the system for large pages, where much memory is about to be written for the first time.
+//! [`in_large_pages`]: requests large pages for memory that is about to be written for the first time.
 
 /// The size of a large page.
 #[cfg(target_os = "linux")]
 const LARGE: usize = 1 << 21;
 
-/// Asks for large pages for a list. Where there are none, nothing changes.
+/// Requests large pages for a list. Without them, nothing changes.
 pub fn in_large_pages<T>(list: &mut [T]) {
     #[cfg(target_os = "linux")]
     {
         use std::ffi::{c_int, c_void};
-        // SAFETY: the C library's own signature.
+        // SAFETY: this is the C library's own signature.
         unsafe extern "C" {
             fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
         }
@@ -20,7 +20,7 @@ pub fn in_large_pages<T>(list: &mut [T]) {
         if let Some(whole) = bytes.checked_sub(head).map(|rest| rest / LARGE * LARGE)
             && whole > 0
         {
-            // SAFETY: whole pages within the list. The advice changes nothing of what is in them.
+            // SAFETY: whole pages within the list. The advice does not change their content.
             unsafe { madvise(begin.wrapping_add(head).cast(), whole, HUGE) };
         }
     }

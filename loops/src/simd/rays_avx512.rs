@@ -1,4 +1,4 @@
-//! Projection of tetrahedra for AVX-512: a block of 4 by 4 pixels a vector.
+//! Projection of tetrahedra for AVX-512: a block of 4 by 4 pixels per vector.
 
 use crate::rays::record::{BLOCK, Light, Note, Record, TILE, Work};
 use crate::rays::shade::{LEAST_POWER, POWERS, SAME};
@@ -8,10 +8,10 @@ use std::ops::Range;
 
 type Vector = __m512;
 
-/// How many tetrahedra ahead records are fetched: about as many as a miss takes to draw.
+/// How many tetrahedra ahead records are fetched: about as many as can be drawn during a cache miss.
 const AHEAD: usize = 8;
 
-/// After how many tetrahedra the tile is looked at, whether it is done.
+/// The number of tetrahedra between checks whether the tile is done.
 const LOOK: usize = 64;
 
 /// Draws a tile; returns how many segments of rays it drew.
@@ -67,7 +67,7 @@ fn draw(
         return 0;
     }
     let pieces = &work.pieces[usize::from(note.pieces[0])..usize::from(note.pieces[1])];
-    // Of the two faces in the middle each is an entry or an exit; the first is an entry, the last an exit.
+    // Each of the two middle faces is an entry or an exit; the first face is an entry, the last an exit.
     let second = if note.entries > 1 { u16::MAX } else { 0 };
     let third = if note.entries > 2 { u16::MAX } else { 0 };
     let (near, least) = (_mm512_set1_ps(work.lens.near), _mm512_set1_ps(work.lens.least));
@@ -97,7 +97,7 @@ fn draw(
             }
             segments += u64::from(inside.count_ones());
             let value = _mm512_fmadd_ps(right, x, start);
-            // Beyond the tetrahedron depths and values may be no numbers: there both are 0.
+            // Outside the tetrahedron depths and values may not be finite: both are 0 there.
             let ends = [from, to].map(|depth| _mm512_maskz_fmadd_ps(inside, away, depth, value));
             let length = _mm512_maskz_sub_ps(inside, to, from);
             pixels.segment(pieces, record.value[2] < 0.0, ends, length);
@@ -181,7 +181,7 @@ impl Pixels {
         let weight = _mm512_sub_ps(self.through, rest);
         let heavy = _mm512_fmadd_ps(_mm512_set1_ps(2.0), back, front);
         let whole = _mm512_max_ps(_mm512_mul_ps(_mm512_set1_ps(3.0), sum), _mm512_set1_ps(1e-30));
-        // A mean place needs fewer digits than a division gives: 14 bits and a step of Newton's make 23.
+        // A mean place needs less precision than a division gives: 14 bits and a Newton step make 23.
         let guess = _mm512_rcp14_ps(whole);
         let error = _mm512_fnmadd_ps(whole, guess, _mm512_set1_ps(1.0));
         let inverse = _mm512_fmadd_ps(guess, error, guess);

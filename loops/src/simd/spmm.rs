@@ -1,4 +1,4 @@
-//! Sparse × sparse in AVX-512: up to three rows times some rows at a time, and sums taken out by their bits.
+//! Sparse × sparse in AVX-512: up to three rows times several rows at a time; sums are extracted by their bits.
 
 use crate::sparse::matrix::Csr;
 use crate::sparse::rows::TOGETHER;
@@ -18,7 +18,7 @@ macro_rules! product {
             /// How far ahead values of the second matrix are fetched.
             const AHEAD: usize = 256 / size_of::<Number>();
 
-            /// Adds rows of `a`, which have the same columns, times the groups of rows that these stand for.
+            /// Adds rows of `a` with the same columns, times the groups of rows for those columns.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             pub fn add<const R: usize>(
                 (a, row): (&Csr<Number>, usize),
@@ -41,7 +41,7 @@ macro_rules! product {
                 }
             }
 
-            /// Adds values times the rows of a group: the sums for one window stay in registers.
+            /// Adds values times the rows of a group, keeping the sums of one window in registers.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             fn times<const R: usize, const V: usize>(
                 values: [&[Number]; R],
@@ -70,7 +70,8 @@ macro_rules! product {
                         _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(AHEAD).cast());
                         for v in 0..V {
                             let mask = (mask >> (v * LANES)) as $mask;
-                            // SAFETY: the steps of a row name its own values only; the mask leaves out what lies beside.
+                            // SAFETY: the steps of a row refer only to its own values; the mask leaves out the rest.
+                            // beside.
                             let x = unsafe { $masked_load(mask, from.wrapping_add(v * LANES)) };
                             for r in 0..R {
                                 all[r][v] = $masked_fma($set(values[r][k]), x, all[r][v], mask);
@@ -80,14 +81,14 @@ macro_rules! product {
                     for r in 0..R {
                         let to = &mut sums.of[r][first as usize..][..V * LANES];
                         for v in 0..V {
-                            // SAFETY: a vector of the slice. What masks left out is as it was.
+                            // SAFETY: a vector of the slice. Masked-out lanes keep their content.
                             unsafe { $store(to.as_mut_ptr().wrapping_add(v * LANES), all[r][v]) };
                         }
                     }
                 }
             }
 
-            /// Takes out the columns and the sums of the first rows, as the pattern says.
+            /// Extracts the columns and sums of the first rows, as the pattern says.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             pub fn take(
                 sums: &mut Sums<Number>,
@@ -135,7 +136,7 @@ macro_rules! product {
                 }
             }
 
-            /// Copies numbers, past the caches if wanted.
+            /// Copies numbers, past the caches if requested.
             #[target_feature(enable = "avx512f")]
             fn put<N: Copy>(from: &[N], to: &mut [N], streams: bool) {
                 assert_eq!(from.len(), to.len());
@@ -190,7 +191,7 @@ product!(
 
 macro_rules! entries {
     ($module:ident, $number:ty, $add:ident, $take:ident) => {
-        /// Adds three rows that have the same columns, or one, times another matrix.
+        /// Adds three rows with the same columns, or one, times another matrix.
         pub fn $add(
             (a, row, rows): (&Csr<$number>, usize, usize),
             b: (&Windows<'_, $number>, &[Place]),
@@ -206,7 +207,7 @@ macro_rules! entries {
             }
         }
 
-        /// Takes out the columns and the sums of the first rows.
+        /// Extracts the columns and sums of the first rows.
         pub fn $take(
             sums: &mut Sums<$number>,
             rows: usize,

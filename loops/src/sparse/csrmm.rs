@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// Numbers for which there is vector code.
 pub trait Products: Real {
-    /// Writes rows times a dense matrix, given as its numbers and its width.
+    /// Writes rows of the product with a dense matrix, given as its numbers and its width.
     #[doc(hidden)]
     fn rows(
         level: Level,
@@ -64,11 +64,11 @@ fn plain<T: Real>(rows: &Rows<'_, T>, (dense, width): (&[T], usize), out: &mut [
 
 /// Rows of a unit.
 const ROWS: usize = 32 * TOGETHER;
-/// If this many threes of a unit have too little in common, the others are not tried.
+/// If this many triples of a unit have too little in common, the rest are not tried.
 const TRIES: usize = 4;
-/// Rows of the dense matrix are fetched this many entries ahead where columns jump.
+/// If columns jump, rows of the dense matrix are fetched this many entries ahead.
 const AHEAD: usize = 16;
-/// Columns jump if they are this many bytes apart on average.
+/// Columns jump if they are on average this many bytes apart.
 const JUMP: usize = 1 << 18;
 
 /// A sparse matrix times a dense one. Its units are blocks of rows.
@@ -81,10 +81,10 @@ pub struct Csrmm<'a, T> {
 }
 
 impl<'a, T: Products> Csrmm<'a, T> {
-    /// The product of two matrices, into a third.
+    /// The product of two matrices, written into a third.
     ///
     /// # Errors
-    /// If their sizes do not fit.
+    /// If their sizes do not match.
     pub fn new(
         sparse: &'a Checked<T>,
         dense: &'a Dense<T>,
@@ -93,7 +93,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
     ) -> Result<Self, String> {
         if sparse.width != dense.height() {
             let (width, height) = (sparse.width, dense.height());
-            return Err(format!("{width} columns times {height} rows: expected as many of each"));
+            return Err(format!("{width} columns times {height} rows: expected equal numbers"));
         }
         assert_eq!((result.height(), result.width), (sparse.height(), dense.width));
         let width = dense.width;
@@ -113,7 +113,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
         2.0 * self.sparse.entries() as f64 * self.dense.width as f64
     }
 
-    /// The rows of some units.
+    /// The rows of these units.
     fn rows(&self, units: &Range<usize>) -> Range<usize> {
         let row = |unit: usize| (unit * ROWS).min(self.sparse.height());
         row(units.start)..row(units.end)
@@ -141,7 +141,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
     }
 }
 
-/// How far a column is from the one before in the same row, on average over some rows.
+/// The mean distance between successive columns of a row, over some rows.
 fn jump<T: Real>(matrix: &Csr<T>) -> usize {
     let (mut sum, mut count) = (0, 1);
     for row in (0..matrix.height()).step_by(1 + matrix.height() / 1000) {
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use crate::sparse::generate::named;
 
-    /// The product by its definition.
+    /// The product by definition.
     fn expected<T: Real>(sparse: &Csr<T>, dense: &Dense<T>) -> Vec<T> {
         let mut out = Vec::new();
         for row in 0..sparse.height() {
@@ -246,7 +246,7 @@ mod tests {
         out
     }
 
-    /// Whole numbers, so that every order of adding gives the same sum.
+    /// Whole numbers, so that sums do not depend on the order of adding.
     fn check<T: Products>(matrix: &Csr<f64>, widths: impl Iterator<Item = usize>) {
         let mut matrix = matrix.cast::<T>();
         matrix.values.iter_mut().for_each(|value| *value = T::of(((*value).into() * 9.0).round()));
@@ -292,7 +292,7 @@ mod tests {
         let sparse = Csr::<f32>::of(2, 3, &[]).checked().unwrap();
         let dense = Dense::zeros(2, 4).unwrap();
         let why = Csrmm::new(&sparse, &dense, &mut Dense::zeros(2, 4).unwrap(), Level::Off).err();
-        assert_eq!(why.unwrap(), "3 columns times 2 rows: expected as many of each");
+        assert_eq!(why.unwrap(), "3 columns times 2 rows: expected equal numbers");
         let bad = Csr { width: 2, starts: vec![0, 1], columns: vec![2], values: vec![1.0f32] };
         assert!(bad.checked().is_err());
         assert!(Dense::<f64>::zeros(1 << 40, 1 << 20).is_err());

@@ -1,4 +1,4 @@
-//! [`Factors`]: two sparse matrices to be multiplied, and [`Hand`], what a thread needs for it.
+//! [`Factors`]: two sparse matrices to be multiplied; [`Hand`]: what each thread needs for that.
 
 use super::hashed::{Hashed, NONE};
 use super::matrix::{Checked, Csr};
@@ -13,21 +13,21 @@ use std::sync::OnceLock;
 /// Rows of a unit.
 pub(super) const ROWS: usize = 16 * TOGETHER;
 
-/// What a thread needs of its own.
+/// A thread's own memory.
 #[derive(Debug)]
 pub struct Hand<'a, T> {
     pub(super) sums: Sums<T>,
-    /// Where rows with scattered columns in any order are added up, unless they are long.
+    /// Adds up rows with scattered columns in any order, unless they are long.
     pub(super) hashed: Option<Hashed<T>>,
-    /// The second matrix cut into windows, if they pay.
+    /// The second matrix cut into windows, if that pays.
     pub(super) windows: Option<Windows<'a, T>>,
-    /// What the columns of the row at hand stand for, and those of an earlier row, with the columns of its product.
+    /// What the columns of the current row stand for, and those of an earlier row with the columns of its product.
     pub(super) places: Vec<Place>,
     pub(super) known: Vec<Place>,
     pub(super) pattern: Vec<(u32, u64)>,
 }
 
-/// Two matrices to be multiplied, and what is known of them.
+/// Two matrices to be multiplied, and their properties.
 #[derive(Debug)]
 pub struct Factors<'a, T> {
     pub(super) a: &'a Csr<T>,
@@ -36,24 +36,24 @@ pub struct Factors<'a, T> {
     pub(super) windowed: bool,
     /// Whether columns may come in any order.
     pub(super) unsorted: bool,
-    /// The cost of all units before each, and of all.
+    /// The cost of all units before each, and the total.
     pub(super) cost_before: Vec<f64>,
     pub(super) level: Level,
     /// Products of two numbers.
     pub(super) products: f64,
-    /// Whether devices can multiply them; found out once if asked.
+    /// Whether devices can multiply them; computed once if needed.
     pub(super) fit_devices: OnceLock<bool>,
 }
 
 impl<'a, T: Real> Factors<'a, T> {
-    /// Two matrices whose columns ascend.
+    /// Two matrices with ascending columns.
     ///
     /// # Errors
-    /// If their sizes do not fit.
+    /// If their sizes do not match.
     pub fn new(a: &'a Checked<T>, b: &'a Checked<T>, level: Level) -> Result<Self, String> {
         if a.width != b.height() {
             let (width, height) = (a.width, b.height());
-            return Err(format!("{width} columns times {height} rows: expected as many of each"));
+            return Err(format!("{width} columns times {height} rows: expected equal numbers"));
         }
         let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
         for first in (0..a.height()).step_by(ROWS) {
@@ -69,8 +69,7 @@ impl<'a, T: Real> Factors<'a, T> {
         Ok(Self { a, b, windowed, unsorted, cost_before, level, products, fit_devices })
     }
 
-    /// The same, where the columns of a row of the product may come in any order, which is faster where they are
-    /// scattered.
+    /// The same, but the columns of a product's row may come in any order, which is faster if they are scattered.
     #[must_use]
     pub fn in_any_order(self) -> Self {
         Self { unsorted: true, ..self }
@@ -82,7 +81,7 @@ impl<'a, T: Real> Factors<'a, T> {
         2.0 * self.products
     }
 
-    /// What a row of the product has at most: its products, or all columns.
+    /// The maximum number of entries in a row of the product: its products, or all columns.
     pub(super) fn longest(&self, row: usize) -> usize {
         let columns = &self.a.columns[self.a.starts[row]..self.a.starts[row + 1]];
         let products =
@@ -94,8 +93,8 @@ impl<'a, T: Real> Factors<'a, T> {
         self.cost_before.len() - 1
     }
 
-    /// Asks for the rows of the second matrix that a unit needs, where they are scattered over memory: first where they
-    /// are, then what they begin with.
+    /// Prefetches the rows of the second matrix that a unit needs, if they are scattered over memory: first their
+    /// positions, then their beginnings.
     pub(super) fn fetch(&self, unit: usize, with_values: bool) {
         if self.windowed {
             return;
@@ -112,7 +111,7 @@ impl<'a, T: Real> Factors<'a, T> {
         }
     }
 
-    /// The rows of a unit in groups: the first of each, and how many they are, 1 or [`TOGETHER`].
+    /// The rows of a unit in groups: the first row of each, and their number, 1 or [`TOGETHER`].
     pub(super) fn groups(&self, unit: usize) -> impl Iterator<Item = (usize, usize)> {
         let mut row = unit * ROWS;
         let end = (row + ROWS).min(self.a.height());
@@ -135,7 +134,7 @@ impl<'a, T: Real> Factors<'a, T> {
         Hand { sums: Sums::new(self.b.width), hashed, windows, places, known, pattern }
     }
 
-    /// Finds the columns that a row of the product has.
+    /// Finds the columns of a product's row.
     pub(super) fn mark(&self, row: usize, hand: &mut Hand<'_, T>) {
         let (columns, _) = self.a.of_row(row);
         let Hand { sums, windows, places, known, pattern, .. } = hand;
@@ -145,7 +144,7 @@ impl<'a, T: Real> Factors<'a, T> {
             return sums.gather();
         };
         windows.list(columns, places);
-        // In a mesh most rows are like the one before, one node further to the right.
+        // In a mesh most rows equal the previous one, moved one node to the right.
         if let Some(apart) = windows::apart(known, places) {
             return sums.shift(pattern, apart);
         }

@@ -1,9 +1,9 @@
-//! Matrices of the families that the literature measures with, by a word such as `fem:40000`.
+//! Generates matrices of the families that the literature measures, by a word such as `fem:40000`.
 
 use super::matrix::Csr;
 use oorandom::Rand64;
 
-/// What a word may be, for messages.
+/// The allowed words, for messages.
 pub const EXPECTED: &str = "a Matrix Market file, or fem:ROWS or fem:AxBxC (fem1 to fem9: unknowns a node), \
                             lattice4d:AxBxCxD, grid:ROWS, web:ROWSxENTRIES, random:ROWSxENTRIES, dense:ROWS, or a name: \
                             dense, protein, spheres, cantilever, wind, harbor, qcd, ship, economics, epidemiology, \
@@ -12,7 +12,8 @@ pub const EXPECTED: &str = "a Matrix Market file, or fem:ROWS or fem:AxBxC (fem1
 /// The most entries of a generated matrix.
 const MOST: f64 = 1e9;
 
-/// The thirteen matrices of Williams et al. (2007): as many rows, and about as many entries in each, of the same kind.
+/// The thirteen matrices of Williams et al. (2007): the same numbers of rows, similar numbers of entries, the same
+/// kinds.
 const NAMED: [(&str, &str); 13] = [
     ("dense", "dense:2000"),
     ("protein", "fem4:36417"),
@@ -29,23 +30,23 @@ const NAMED: [(&str, &str); 13] = [
     ("webbase", "web:1000005x3"),
 ];
 
-/// The matrix that a word stands for; nothing if it is no such word.
+/// The matrix for this word; `None` if it names no family.
 ///
 /// # Errors
-/// If its sizes make no sense.
+/// If its sizes are invalid.
 #[must_use]
 pub fn named(word: &str, seed: u64) -> Option<Result<Csr<f64>, String>> {
     let (family, unknowns, sizes) = family(word)?;
     Some(make(family, unknowns, sizes, seed).map_err(|why| format!("'{word}': {why}")))
 }
 
-/// Whether a word stands for a family, whatever its sizes.
+/// Whether a word names a family, whatever its sizes.
 #[must_use]
 pub fn is_family(word: &str) -> bool {
     family(word).is_some()
 }
 
-/// The family that a word names, the unknowns of its nodes where it has such, and its sizes.
+/// The family that a word names, the unknowns per node if it has any, and its sizes.
 fn family(word: &str) -> Option<(&str, Option<usize>, &str)> {
     let named = NAMED.iter().find(|(name, _)| *name == word).map(|(_, stands_for)| *stands_for);
     let (family, sizes) = named.unwrap_or(word).split_once(':')?;
@@ -124,7 +125,7 @@ impl Numbers {
     }
 }
 
-/// A square matrix with these columns in each row; columns named twice count once.
+/// A square matrix with these columns in each row; duplicate columns count once.
 fn by_rows(
     rows: usize,
     random: &mut Numbers,
@@ -144,7 +145,7 @@ fn by_rows(
     matrix
 }
 
-/// Finite elements: the nodes of a box of bricks, each with all of its up to 26 neighbours, and several unknowns a
+/// Finite elements: the nodes of a box of bricks, each coupled with its up to 26 neighbours, and several unknowns per
 /// node. The last rows may be missing.
 fn elements(shape: [usize; 3], unknowns: usize, rows: usize, random: &mut Numbers) -> Csr<f64> {
     let [a, b, c] = shape;
@@ -163,7 +164,7 @@ fn elements(shape: [usize; 3], unknowns: usize, rows: usize, random: &mut Number
     })
 }
 
-/// A periodic lattice in four dimensions, as in quantum chromodynamics: three colours a site; each is joined to its
+/// A periodic lattice in four dimensions, as in quantum chromodynamics: three colours a site. Each is joined to its
 /// neighbours, and along two of the axes to the next ones as well, which makes 39 entries a row.
 fn lattice(shape: [usize; 4], random: &mut Numbers) -> Csr<f64> {
     let sites: usize = shape.iter().product();
@@ -184,7 +185,7 @@ fn lattice(shape: [usize; 4], random: &mut Numbers) -> Csr<f64> {
     })
 }
 
-/// A plane grid: each point with the four beside it. The last points may be missing.
+/// A plane grid: each point with its four neighbours. The last points may be missing.
 fn grid(rows: usize, random: &mut Numbers) -> Csr<f64> {
     let side = (rows as f64).sqrt().ceil() as usize;
     by_rows(rows, random, |row, columns, _| {
@@ -198,7 +199,7 @@ fn grid(rows: usize, random: &mut Numbers) -> Csr<f64> {
     })
 }
 
-/// A graph of pages: few have many links, a few pages are linked from everywhere, and most links lead to pages nearby.
+/// A web graph: few pages have many links, a few are linked from everywhere, and most links lead to pages nearby.
 fn web(rows: usize, each: usize, random: &mut Numbers) -> Csr<f64> {
     let most = (rows as f64).sqrt() * 4.0;
     by_rows(rows, random, |row, columns, random| {
@@ -208,7 +209,7 @@ fn web(rows: usize, each: usize, random: &mut Numbers) -> Csr<f64> {
         for _ in 0..links {
             let (kind, u) = (random.0.rand_float(), random.0.rand_float());
             let to = if kind < 0.6 {
-                // Nearby.
+                // A page nearby.
                 let far = (1.0 / (1.0 - u) * 4.0).min(rows as f64) as usize;
                 (row + rows + far - 2 * (far * (random.below(2) as usize))) % rows
             } else {

@@ -1,31 +1,31 @@
-//! [`Hashed`]: sums of a row of a product by a small hash table, for scattered columns in any order.
+//! [`Hashed`]: adds up a row of a product in a small hash table, for scattered columns in any order.
 
 use super::matrix::Csr;
 use crate::real::Real;
 
-/// The most products of a row for which the table stays in the caches near the core.
+/// The maximum number of products of a row for which the table stays in the core's nearest caches.
 const MOST: usize = 1 << 15;
-/// No column: a matrix must not be wider than this.
+/// Marks an empty place: a matrix must not be wider than this.
 pub(super) const NONE: u32 = u32::MAX;
-/// An odd number whose multiples are spread well.
+/// An odd number whose multiples are well spread.
 const SPREAD: u32 = 0x9e37_79b1;
 
-/// A table from columns to sums. It is empty between rows.
+/// A table from columns to sums, empty between rows.
 #[derive(Debug)]
 pub(super) struct Hashed<T> {
     columns: Vec<u32>,
     sums: Vec<T>,
-    /// The places in use, in the order in which their columns came.
+    /// The places in use, in the order in which their columns were inserted.
     used: Vec<u32>,
 }
 
 impl<T: Real> Hashed<T> {
-    /// An empty one.
+    /// An empty table.
     pub fn new() -> Self {
         Self { columns: Vec::new(), sums: Vec::new(), used: Vec::new() }
     }
 
-    /// How many columns a row of `a` times `b` has; none if it is too long for the table.
+    /// The number of columns in a row of `a` times `b`; `None` if it is too long for the table.
     pub fn count(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<usize> {
         let bits = self.make_room(a, row, b)?;
         for &column in a.of_row(row).0 {
@@ -38,7 +38,7 @@ impl<T: Real> Hashed<T> {
         Some(length)
     }
 
-    /// Adds up a row of `a` times `b`, if it is not too long for the table.
+    /// Adds up a row of `a` times `b`, unless it is too long for the table.
     pub fn add(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<()> {
         let bits = self.make_room(a, row, b)?;
         let (columns, factors) = a.of_row(row);
@@ -53,7 +53,7 @@ impl<T: Real> Hashed<T> {
         Some(())
     }
 
-    /// Makes the table so large that it is half full at most. Its size, as a power of two.
+    /// Enlarges the table so that it stays at most half full. Returns its size as a power of two.
     fn make_room(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<u32> {
         let lengths = a.of_row(row).0.iter().map(|&column| b.row(column as usize).len());
         let products: usize = lengths.sum();
@@ -68,7 +68,7 @@ impl<T: Real> Hashed<T> {
         Some(bits)
     }
 
-    /// Where a column is in a table of this size, and whether it has just come.
+    /// The place of a column in a table of this size, and whether it was just inserted.
     #[inline(always)]
     fn place(&mut self, column: u32, bits: u32) -> (usize, bool) {
         let table = &mut self.columns[..1 << bits];
@@ -84,7 +84,7 @@ impl<T: Real> Hashed<T> {
         (place, false)
     }
 
-    /// Takes out all columns and sums.
+    /// Removes all columns and sums.
     pub fn take(&mut self, columns: &mut [u32], values: &mut [T]) {
         for (at, to) in self.used.drain(..).zip(columns.iter_mut().zip(values)) {
             let at = at as usize;

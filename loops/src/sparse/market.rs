@@ -1,15 +1,15 @@
-//! Matrix Market files: sparse and dense matrices as text, with every qualifier of the format.
+//! Reads and writes Matrix Market files: sparse and dense matrices as text, with every qualifier of the format.
 
 use super::matrix::{Csr, Dense};
 use crate::real::Real;
 use std::fmt::Write;
 
-/// The most rows and columns: rows take memory even where they are empty.
+/// The maximum number of rows and of columns: rows take memory even if they are empty.
 const MOST: usize = 1 << 28;
-/// Bytes of the shortest line of an entry, `1 1`, with its end.
+/// Bytes of the shortest possible entry line, `1 1`, including its end.
 const SHORTEST: usize = 4;
 
-/// How entries stand for those that are not written.
+/// Which unwritten entries follow from the written ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Symmetry {
     General,
@@ -33,7 +33,7 @@ struct Header {
     symmetry: Symmetry,
 }
 
-/// The lines of a text that are neither comments nor empty, with their numbers.
+/// The lines of a text that are neither comments nor empty, with line numbers.
 struct Lines<'t> {
     text: &'t str,
     rest: std::iter::Enumerate<std::str::Lines<'t>>,
@@ -51,10 +51,10 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Reads a matrix. Entries of one place are added, as most programs do.
+/// Reads a matrix. Entries at the same place are added, as most programs do.
 ///
 /// # Errors
-/// One line: which line, what is there, and what was expected.
+/// Which line is wrong, what was found and what was expected, in one line.
 pub fn read<T: Real>(text: &str) -> Result<Csr<T>, String> {
     let header = header(text.lines().next().unwrap_or_default())?;
     let mut lines = Lines { text, rest: text.lines().enumerate() };
@@ -144,7 +144,7 @@ fn header(line: &str) -> Result<Header, String> {
 
 type Entries<T> = Vec<(u32, u32, T)>;
 
-/// Adds an entry, and the one that it stands for.
+/// Adds an entry, and the one that follows from it by symmetry.
 fn add<T: Real>(header: &Header, (row, column): (u32, u32), value: f64, entries: &mut Entries<T>) {
     entries.push((row, column, T::of(value)));
     if header.symmetry != Symmetry::General && row != column {
@@ -180,7 +180,7 @@ fn coordinates<T: Real>(
     Ok(entries)
 }
 
-/// Numbers column by column; of a symmetric matrix those from the diagonal down.
+/// Numbers column by column; for a symmetric matrix those from the diagonal down.
 fn array<T: Real>(
     header: &Header,
     lines: &mut Lines<'_>,
@@ -231,7 +231,7 @@ fn value<'w>(field: Field, words: &mut impl Iterator<Item = &'w str>) -> Result<
     }
 }
 
-/// A matrix as a file: coordinate, real, general, with digits enough to read back the very same numbers.
+/// A matrix as a file: coordinate, real, general, with enough digits to read back exactly the same numbers.
 #[must_use]
 pub fn write<T: Real>(matrix: &Csr<T>) -> String {
     let mut text = String::with_capacity(32 * matrix.entries() + 128);

@@ -1,14 +1,14 @@
-//! [`Csr`]: a sparse matrix by rows; [`Dense`]: a dense one by rows.
+//! [`Csr`]: a sparse matrix by rows; [`Dense`]: a dense matrix by rows.
 
 use crate::real::Real;
 use std::ops::{Deref, Range};
 
-/// A sparse matrix by rows. The columns of a row ascend, and none comes twice.
+/// A sparse matrix by rows. The columns of each row ascend without duplicates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Csr<T> {
     /// Columns.
     pub width: usize,
-    /// Where each row's entries begin, and where the last one's end.
+    /// Where each row's entries begin, and where the last row's end.
     pub starts: Vec<usize>,
     /// The column of each entry.
     pub columns: Vec<u32>,
@@ -17,10 +17,10 @@ pub struct Csr<T> {
 }
 
 impl<T: Real> Csr<T> {
-    /// A matrix of these entries (row, column, value), in any order. Those of one place are added.
+    /// A matrix of these entries (row, column, value), in any order. Entries at the same place are added.
     ///
     /// # Panics
-    /// If an entry lies outside.
+    /// If an entry is outside the matrix.
     #[must_use]
     pub fn of(height: usize, width: usize, entries: &[(u32, u32, T)]) -> Self {
         let mut starts = vec![0; height + 1];
@@ -39,11 +39,11 @@ impl<T: Real> Csr<T> {
         matrix
     }
 
-    /// Checks that rows follow one another, and that the columns of each ascend and lie inside, since anybody may write
-    /// the fields.
+    /// Checks that rows are consecutive, and that the columns of each ascend and are in range, because anybody may
+    /// write the fields.
     ///
     /// # Errors
-    /// If not so.
+    /// If they are not.
     pub fn check(&self) -> Result<(), String> {
         let ends = self.starts.first() == Some(&0) && self.starts.is_sorted();
         let entries = self.columns.len();
@@ -51,16 +51,16 @@ impl<T: Real> Csr<T> {
         let most = self.columns.iter().fold(0, |most, &column| most.max(column));
         let inside = entries == 0 || (most as usize) < self.width;
         if !(ends && whole && inside) {
-            return Err("a sparse matrix whose parts do not fit together".into());
+            return Err("the parts of a sparse matrix do not match".into());
         }
         if !self.ascends() {
-            return Err("a sparse matrix with columns out of order".into());
+            return Err("the columns of a sparse matrix are out of order".into());
         }
         Ok(())
     }
 
-    /// Whether the columns of each row ascend: where they do not, a row begins. All columns are compared at once, which
-    /// is much faster than row by row.
+    /// Whether the columns of each row ascend: where columns do not ascend, a row must begin. Comparing all columns at
+    /// once is much faster than going row by row.
     fn ascends(&self) -> bool {
         let all = self.columns.iter().zip(self.columns.iter().skip(1));
         let all: u64 = all.map(|(one, next)| u64::from(one >= next)).sum();
@@ -69,7 +69,7 @@ impl<T: Real> Csr<T> {
         all == falls.count() as u64
     }
 
-    /// The same matrix, once it is checked.
+    /// The same matrix, checked.
     ///
     /// # Errors
     /// As [`Csr::check`].
@@ -103,7 +103,7 @@ impl<T: Real> Csr<T> {
         (&self.columns[at.clone()], &self.values[at])
     }
 
-    /// Puts the entries of each row in the order of their columns, and adds those of one place.
+    /// Sorts the entries of each row by column, and adds those at the same place.
     pub fn sort(&mut self) {
         let mut kept = 0;
         let mut entries: Vec<(u32, T)> = Vec::new();
@@ -111,7 +111,7 @@ impl<T: Real> Csr<T> {
             let at = self.row(row);
             entries.clear();
             entries.extend(at.clone().map(|i| (self.columns[i], self.values[i])));
-            // Stable, so that entries of one place are added in the order given.
+            // A stable sort, so that entries at the same place are added in the order given.
             entries.sort_by_key(|entry| entry.0);
             self.starts[row] = kept;
             for &(column, value) in &entries {
@@ -148,7 +148,8 @@ impl<T: Real> Csr<T> {
     }
 }
 
-/// A sparse matrix that was checked, and cannot change since. To check one takes up to a tenth of the time of a product.
+/// A sparse matrix that was checked and cannot change. A check takes up to a tenth of the time of a product.
+/// product.
 #[derive(Clone, Debug)]
 pub struct Checked<T>(Csr<T>);
 
@@ -190,7 +191,7 @@ impl<T: Real> Dense<T> {
     pub fn zeros(height: usize, width: usize) -> Result<Self, String> {
         let more = LINE / size_of::<T>();
         let size = height.checked_mul(width).and_then(|size| size.checked_add(more));
-        // Only to ask: the system hands out zeros faster than they could be written.
+        // Only to try the size: the system hands out zeroed memory faster than we could write it.
         let fits = |&size: &usize| Vec::<T>::new().try_reserve_exact(size).is_ok();
         let too_large = || format!("{height} × {width} numbers: too many for memory");
         let numbers = vec![T::default(); size.filter(fits).ok_or_else(too_large)?];
@@ -198,7 +199,7 @@ impl<T: Real> Dense<T> {
         Ok(Self { width, height, numbers, begin })
     }
 
-    /// A matrix of these numbers.
+    /// A matrix with these numbers.
     ///
     /// # Errors
     /// If memory does not suffice.

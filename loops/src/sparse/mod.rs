@@ -1,4 +1,4 @@
-//! Sparse matrices, and their products with sparse and with dense ones.
+//! Sparse matrices, and their products with sparse and with dense matrices.
 
 pub mod csrmm;
 pub mod factors;

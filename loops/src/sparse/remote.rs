@@ -25,7 +25,7 @@ impl<T: Products> RemoteLoop for Csrmm<'_, T> {
 }
 
 impl<T: Sparse> RemoteLoop for Counting<'_, T> {
-    /// All need to know where rows of the product begin.
+    /// All processes need to know where the product's rows begin.
     fn result_placement(&self) -> ResultPlacement {
         ResultPlacement::All
     }

@@ -1,4 +1,4 @@
-//! [`Rows`]: one row of a sparse matrix, or three, and what their columns have in common.
+//! [`Rows`]: one row of a sparse matrix, or three, and the columns they have in common.
 
 use super::matrix::Csr;
 use crate::real::Real;
@@ -9,11 +9,11 @@ pub const TOGETHER: usize = 3;
 /// One row, or three.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a, T> {
-    /// How many: 1, or [`TOGETHER`].
+    /// Their number: 1 or [`TOGETHER`].
     pub count: usize,
     /// The columns that all of them have.
     pub common: &'a [u32],
-    /// Columns from the first of these on, as far as is known which come next.
+    /// The columns that follow, as far as known.
     pub next: &'a [u32],
     /// The values of each row there.
     pub values: [&'a [T]; TOGETHER],
@@ -21,10 +21,10 @@ pub struct Rows<'a, T> {
     pub beside: [(&'a [u32], &'a [T]); TOGETHER],
 }
 
-/// Results bypass the caches if there are more bytes of them than this.
+/// Results larger than this many bytes bypass the caches.
 pub const LARGE: usize = 1 << 22;
 
-/// How results and rows of the dense matrix move through the caches.
+/// How results and rows of the dense matrix pass through the caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Caching {
     /// How many entries ahead a row of the dense matrix is fetched; 0 for not at all.
@@ -33,7 +33,7 @@ pub struct Caching {
     pub streams: bool,
 }
 
-/// Memory for rows whose columns differ.
+/// Buffers for rows whose columns differ.
 #[derive(Debug, Default)]
 pub struct Sorted<T> {
     common: Vec<u32>,
@@ -42,21 +42,21 @@ pub struct Sorted<T> {
     others: [Vec<T>; TOGETHER],
 }
 
-/// This part of the longest of three rows must be common to all, or each is better off alone.
+/// At least this fraction of the longest of three rows must be common to all; otherwise single rows are faster.
 const ENOUGH: f64 = 0.5;
 
 impl<'a, T: Real> Rows<'a, T> {
-    /// A row by itself.
+    /// A single row.
     #[must_use]
     pub fn one(matrix: &'a Csr<T>, row: usize) -> Self {
         let (common, values) = matrix.of_row(row);
         let none: (&[u32], &[T]) = (&[], &[]);
-        // Rows may be shorter than the way of what is fetched.
+        // Rows may be shorter than the prefetch distance.
         let next = &matrix.columns[matrix.starts[row]..];
         Self { count: 1, common, next, values: [values, &[], &[]], beside: [none; TOGETHER] }
     }
 
-    /// This row and the two after it, if they have enough in common.
+    /// This row and the next two, if they have enough in common.
     #[must_use]
     pub fn three(matrix: &'a Csr<T>, row: usize, sorted: &'a mut Sorted<T>) -> Option<Self> {
         let rows = [0, 1, 2].map(|more| matrix.of_row(row + more));
@@ -90,7 +90,7 @@ impl<'a, T: Real> Rows<'a, T> {
 }
 
 impl<T: Real> Sorted<T> {
-    /// Parts what three rows have in common from the rest. Columns ascend.
+    /// Separates what three rows have in common from the rest. Columns ascend.
     fn part(&mut self, rows: [(&[u32], &[T]); TOGETHER]) {
         self.common.clear();
         for r in 0..TOGETHER {

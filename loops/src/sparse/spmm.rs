@@ -1,5 +1,5 @@
-//! Sparse × sparse, row by row, in two loops: [`Counting`] says how long each row of the product is, [`Adding`] fills
-//! them.
+//! Sparse × sparse, row by row, in two loops: [`Counting`] determines the length of each row of the product, [`Adding`]
+//! fills them.
 
 use super::factors::ROWS;
 pub use super::factors::{Factors, Hand};
@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// Numbers for which there is vector code.
 pub trait Sparse: Real {
-    /// Adds rows of the first matrix, which have the same columns, times the second.
+    /// Adds rows of the first matrix that have the same columns, times the second.
     #[doc(hidden)]
     fn add_rows(
         level: Level,
@@ -26,7 +26,7 @@ pub trait Sparse: Real {
         hand: &mut Hand<'_, Self>,
     );
 
-    /// Takes out the columns and the sums of the first rows, past the caches if wanted.
+    /// Extracts the columns and sums of the first rows, past the caches if requested.
     #[doc(hidden)]
     fn take_rows(
         level: Level,
@@ -73,7 +73,7 @@ macro_rules! sparse {
 sparse!(f32, add_f32, take_f32);
 sparse!(f64, add_f64, take_f64);
 
-/// The same as the vector code, one number at a time.
+/// Does the same as the vector code, one number at a time.
 fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut Sums<T>) {
     for r in 0..rows {
         let (columns, values) = a.of_row(row + r);
@@ -86,14 +86,14 @@ fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut 
     }
 }
 
-/// The first pass: how long each row of the product is.
+/// The first pass: the length of each row of the product.
 pub struct Counting<'a, T> {
     pub(super) factors: &'a Factors<'a, T>,
     pub(super) lengths: Cells<'a, usize>,
 }
 
 impl<'a, T: Sparse> Counting<'a, T> {
-    /// Into these lengths, one for each row.
+    /// The lengths to fill in, one for each row.
     pub fn new(factors: &'a Factors<'a, T>, lengths: &'a mut [usize]) -> Self {
         let rows = lengths.len();
         let parts = (0..rows).step_by(ROWS).map(|row| ROWS.min(rows - row));
@@ -166,8 +166,8 @@ pub fn room<T: Sparse>(
     stretch(&mut product.values, entries).map_err(full)
 }
 
-/// Makes a list so long. What is in it then does not matter, so memory that the system hands out as zeros is left to those
-/// who write to it.
+/// Resizes a list. Its content then does not matter, so memory that the system hands out as zeros is left untouched
+/// until it is written.
 fn stretch<N: Copy + Default>(list: &mut Vec<N>, length: usize) -> Result<(), TryReserveError> {
     if length > list.capacity() {
         *list = Vec::new();
@@ -192,7 +192,7 @@ pub struct Adding<'a, T> {
 }
 
 impl<'a, T: Sparse> Adding<'a, T> {
-    /// Into a product with room for its rows.
+    /// A product with room for its rows.
     pub fn new(factors: &'a Factors<'a, T>, product: &'a mut Csr<T>) -> Self {
         let (starts, rows) = (&*product.starts, product.starts.len() - 1);
         let streams = size_of_val(&*product.values) > LARGE;
@@ -223,7 +223,7 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
 
     fn run(&self, units: Range<usize>, hand: &mut Hand<'a, T>) {
         let Factors { a, b, windowed, level, .. } = self.factors;
-        // Where columns are scattered, vectors are nearly empty.
+        // If columns are scattered, vectors are nearly empty.
         let take = if *windowed { *level } else { Level::Off };
         for unit in units {
             self.factors.fetch(unit, true);
@@ -269,10 +269,10 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
     }
 }
 
-/// The whole product on the calling thread, into a matrix whose memory is used again.
+/// The whole product on the calling thread, written into a matrix whose memory is reused.
 ///
 /// # Errors
-/// If the sizes do not fit, or memory does not suffice.
+/// If the sizes do not match, or memory does not suffice.
 pub fn multiply<T: Sparse>(
     a: &Checked<T>,
     b: &Checked<T>,
@@ -303,7 +303,7 @@ mod tests {
     use crate::sparse::generate::named;
     use std::collections::BTreeMap;
 
-    /// The product by its definition.
+    /// The product by definition.
     fn expected<T: Real>(a: &Csr<T>, b: &Csr<T>) -> Csr<T> {
         let mut product = Csr { width: b.width, starts: vec![0], ..Csr::default() };
         for row in 0..a.height() {
@@ -322,7 +322,7 @@ mod tests {
         product
     }
 
-    /// In any order, and once they are sorted the same; rows that are too long for a table among them.
+    /// Products in any order equal the sorted ones; includes rows that are too long for a table.
     #[test]
     fn columns_in_any_order_are_the_same_columns() {
         for word in ["web:3000x5", "random:700x9", "random:9000x200", "grid:400", "fem:300"] {
@@ -340,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Whole numbers, so that every order of adding gives the same sum.
+    /// Whole numbers, so that sums do not depend on the order of adding.
     fn whole<T: Real>(matrix: &Csr<f64>) -> Csr<T> {
         let mut matrix = matrix.cast::<T>();
         matrix.values.iter_mut().for_each(|value| *value = T::of(((*value).into() * 9.0).round()));
@@ -353,7 +353,7 @@ mod tests {
         let (a, b) = (a.checked().unwrap(), b.checked().unwrap());
         let mut product = Csr::default();
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
-            // Twice, so that memory is used again.
+            // Twice, so that memory is reused.
             for streams in [false, true] {
                 multiply(&a, &b, level, &mut product).unwrap();
                 assert!(product == expected, "{what}, {level}, {}", T::NAME);

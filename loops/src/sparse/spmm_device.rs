@@ -7,11 +7,11 @@ use crate::looping::LoopOnDevice;
 use pleach_core::search::device::Layout;
 use std::ops::Range;
 
-/// The most columns that kernels take: a window of columns ends at less than 2³².
+/// The maximum number of columns that kernels take: a window of columns ends below 2³².
 const MOST_COLUMNS: usize = 1 << 31;
 
 impl<T: Sparse> Factors<'_, T> {
-    /// Whether a device can multiply them: all places must fit words.
+    /// Whether a device can multiply them: all positions must fit words.
     pub(super) fn fit_devices(&self) -> bool {
         *self.fit_devices.get_or_init(|| {
             let words = |rows: usize, entries: usize| rows + 2 + entries * (1 + T::WORDS);
@@ -22,7 +22,7 @@ impl<T: Sparse> Factors<'_, T> {
         })
     }
 
-    /// The rows of both matrices as tables, and where these have the columns of the first, and the second matrix.
+    /// The rows of both matrices as tables, and where they have the columns of the first and the second matrix.
     fn tables(&self) -> (Vec<u32>, [usize; 3]) {
         let mut tables = Vec::new();
         let mut place = |starts: &[usize], columns: &[u32]| {
@@ -38,7 +38,7 @@ impl<T: Sparse> Factors<'_, T> {
         (tables, [a_columns, b_starts, b_columns])
     }
 
-    /// The rows of some units.
+    /// The rows of these units.
     pub(super) fn rows(&self, units: &Range<usize>) -> Range<usize> {
         let row = |unit: usize| (unit * ROWS).min(self.a.height());
         row(units.start)..row(units.end)
@@ -82,13 +82,13 @@ impl<T: Sparse> LoopOnDevice for Counting<'_, T> {
 }
 
 impl<T: Sparse> Adding<'_, T> {
-    /// How many entries the product has in the rows of some units.
+    /// The number of entries of the product in the rows of these units.
     fn entries(&self, units: &Range<usize>) -> usize {
         let rows = self.factors.rows(units);
         self.starts[rows.end] - self.starts[rows.start]
     }
 
-    /// The most words that the results of a unit take.
+    /// The maximum number of words for the results of a unit.
     pub(super) fn largest(&self) -> usize {
         let units = 0..self.starts.len().saturating_sub(1).div_ceil(ROWS);
         units.map(|unit| self.words(&(unit..unit + 1))).max().unwrap_or(0)
@@ -99,7 +99,7 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
     fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout> {
         let (mut tables, places) = self.factors.tables();
         let starts = tables.len();
-        // Only differences of them matter, and these fit words.
+        // Only differences matter, and these fit words.
         tables.extend(self.starts.iter().map(|&start| start as u32));
         let Factors { a, b, .. } = self.factors;
         let a_values = append(&a.values, &mut tables, wanted)?;
@@ -122,7 +122,7 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
     }
 
     fn words(&self, units: &Range<usize>) -> usize {
-        // Nothing to launch without results.
+        // Without results there is nothing to launch.
         (self.entries(units) * (1 + T::WORDS)).max(1)
     }
 

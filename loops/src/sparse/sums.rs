@@ -1,14 +1,14 @@
-//! [`Sums`]: where a thread adds up rows of a sparse product, and how it takes them out again in order.
+//! [`Sums`]: adds up rows of a sparse product, and extracts them in order.
 
 use super::rows::TOGETHER;
 use crate::real::Real;
 
-/// Columns in a word of bits.
+/// Columns per word of bits.
 pub const WORD: usize = 64;
-/// Sums beyond the last column, so that two vectors may begin at any.
+/// Extra sums beyond the last column, so that two vectors may start at any column.
 const SLACK: usize = 32;
 
-/// Sums by column, for up to three rows that have the same columns.
+/// Sums by column, for up to three rows with the same columns.
 ///
 /// Between rows all sums and all bits are zero.
 #[derive(Debug)]
@@ -19,15 +19,15 @@ pub struct Sums<T> {
     upper: Vec<u64>,
     /// The words of `upper` that are not zero.
     top: Vec<u64>,
-    /// The words of `top` that may be, from the first to the last.
+    /// The range of words of `top` that may be nonzero.
     touched: (usize, usize),
-    /// The columns of the rows at hand: the numbers of words, ascending, and their bits.
+    /// The columns of the current rows: indices of words, ascending, and their bits.
     pub pattern: Vec<(u32, u64)>,
     /// A sum for each column, and some more.
     pub of: [Vec<T>; TOGETHER],
-    /// The columns of the rows at hand, on their way out.
+    /// The columns of the current rows, ready to be written.
     pub columns: Vec<u32>,
-    /// The values of each of these rows, likewise.
+    /// The values of each of these rows, ready to be written.
     pub values: [Vec<T>; TOGETHER],
 }
 
@@ -49,13 +49,13 @@ impl<T: Real> Sums<T> {
         }
     }
 
-    /// Adds a column to those of the rows at hand.
+    /// Adds a column to those of the current rows.
     #[inline]
     pub fn mark(&mut self, column: u32) {
         self.mark_word(column as usize / WORD, 1 << (column as usize % WORD));
     }
 
-    /// Adds some of the 64 columns from this one on, as the bits say.
+    /// Adds those of the 64 columns from this one on whose bits are set.
     #[inline]
     pub fn mark_some(&mut self, first: u32, bits: u64) {
         let (word, off) = (first as usize / WORD, first as usize % WORD);
@@ -81,7 +81,7 @@ impl<T: Real> Sums<T> {
         }
     }
 
-    /// Takes the columns of the rows at hand into the pattern.
+    /// Moves the columns of the current rows into the pattern.
     pub fn gather(&mut self) {
         self.pattern.clear();
         for top in self.touched.0..self.touched.1 {
@@ -96,7 +96,7 @@ impl<T: Real> Sums<T> {
         self.touched = (usize::MAX, 0);
     }
 
-    /// Takes the columns of another pattern, moved to the right.
+    /// Copies the columns of another pattern, moved to the right.
     pub fn shift(&mut self, pattern: &[(u32, u64)], by: i32) {
         self.pattern.clear();
         let (words, off) = (by.div_euclid(WORD as i32), by.rem_euclid(WORD as i32) as u32);
@@ -117,13 +117,13 @@ impl<T: Real> Sums<T> {
         self.pattern.extend((carried.1 != 0).then_some(carried));
     }
 
-    /// The number of columns of the rows at hand.
+    /// The number of columns of the current rows.
     #[must_use]
     pub fn count(&self) -> usize {
         self.pattern.iter().map(|(_, bits)| bits.count_ones() as usize).sum()
     }
 
-    /// Takes out the columns and the sums of the first rows, as the pattern says.
+    /// Extracts the columns and sums of the first rows, as the pattern says.
     pub fn take(&mut self, rows: usize, columns: &mut [u32], values: &mut [T]) {
         let each = columns.len() / rows;
         let mut at = 0;
@@ -140,7 +140,7 @@ impl<T: Real> Sums<T> {
     }
 }
 
-/// The numbers of the ones in a word.
+/// The positions of the ones in a word.
 #[inline]
 fn ones(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

@@ -1,39 +1,39 @@
-//! [`Windows`]: rows of a matrix cut into windows of columns, for rows that are added up together in vectors.
+//! [`Windows`]: cuts rows of a matrix into windows of columns, for rows that are added up together in vectors.
 
 use super::matrix::{Checked, Csr};
 use crate::real::Real;
 
-/// Rows that are added up together at most.
+/// The maximum number of rows that are added up together.
 pub const MOST: usize = 9;
 
-/// Entries in a row that follow one another, on average, from which on windows pay: measured with meshes and lattices.
+/// The mean run length of consecutive columns from which windows pay, measured with meshes and lattices.
 const SHORT: f64 = 2.5;
-/// Rows are cut together if at least this part of all windows has something of each row.
+/// Rows are cut together if at least this fraction of all windows has entries of every row.
 const ALIKE: f64 = 0.5;
-/// Steps that are kept.
+/// The maximum number of steps to keep.
 const ROOM: usize = 1 << 23;
 
-/// Some columns that follow one another, of which some rows have some.
+/// Some consecutive columns, and which of them occur in some rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The first column.
     first: u32,
-    /// The columns that any of the rows has.
+    /// The columns that occur in any of the rows.
     pub bits: u32,
 }
 
-/// What one row has in a window.
+/// The entries of one row in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The columns that it has, which follow one another.
+    /// Its columns, which are consecutive.
     pub mask: u32,
-    /// The place in the row of the value for the window's first column, if it had one.
+    /// The index in the row of the value for the window's first column, as if the row had one.
     pub place: i32,
 }
 
-/// Rows that follow one another, and their windows.
+/// Consecutive rows, and their windows.
 ///
-/// The steps of a window are one for each row. They cover the values of that row once, and never name others.
+/// A window has one step per row. The steps cover the values of that row once, and never refer to others.
 #[derive(Clone, Copy, Debug)]
 pub struct Group<'w> {
     /// The first row.
@@ -42,9 +42,9 @@ pub struct Group<'w> {
     pub count: usize,
     /// Whether windows are two vectors wide, not one.
     pub wide: bool,
-    /// How far to the right of the windows the group's are.
+    /// How far the group's columns are to the right of the windows.
     shift: u32,
-    /// The windows, and how many steps there are for each.
+    /// The windows.
     pub windows: &'w [Window],
     /// The steps of the first window, then those of the second one, and so on.
     pub steps: &'w [Step],
@@ -59,29 +59,29 @@ impl Group<'_> {
     }
 }
 
-/// How rows look that are cut together; many do alike, but for where they begin.
+/// The shape of rows that are cut together; many groups share a shape, apart from where they begin.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
-    /// The first row that looks so.
+    /// The first row with this shape.
     row: usize,
     count: usize,
     wide: bool,
-    /// Whether more rows would not be cut together with these.
+    /// Whether no further row would be cut together with these.
     full: bool,
     windows: (usize, usize),
     steps: (usize, usize),
 }
 
-/// Where rows begin that are cut together, and how they look.
+/// Where a group of rows begins, and its shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     row: u32,
-    /// The number of the shape, from 1 on. Numbers are never used again.
+    /// The number of the shape, from 1 on. Numbers are never reused.
     shape: u32,
     shift: u32,
 }
 
-/// How far to the right of one list of groups another one is that is like it, if it is.
+/// How far one list of groups lies to the right of another one of the same shapes; `None` if the shapes differ.
 #[must_use]
 pub fn apart(one: &[Place], other: &[Place]) -> Option<i32> {
     let first = one.first()?;
@@ -91,7 +91,7 @@ pub fn apart(one: &[Place], other: &[Place]) -> Option<i32> {
     (one.len() == other.len() && one.iter().zip(other).all(alike)).then_some(apart as i32)
 }
 
-/// Some shapes are tried before rows are cut again.
+/// How many recent shapes are tried before rows are cut again.
 const TRIED: usize = 6;
 
 /// The windows of a matrix's rows, found when they are first needed.
@@ -103,11 +103,11 @@ pub struct Windows<'a, T> {
     /// For each row, the shape of the group that begins there, by its number from 1 on, and its shift; 0 for none.
     places: Vec<(u32, u32)>,
     shapes: Vec<Shape>,
-    /// Shapes that were forgotten, before the first one of these.
+    /// The number of forgotten shapes, which precede the first one of these.
     forgotten: u32,
-    /// Steps after which all shapes are forgotten, so that memory stays small.
+    /// The number of steps after which all shapes are forgotten, to keep memory small.
     room: usize,
-    /// The shapes that came last.
+    /// The most recent shapes.
     recent: [u32; TRIED],
     windows: Vec<Window>,
     steps: Vec<Step>,
@@ -122,7 +122,7 @@ pub fn pay<T: Real>(matrix: &Csr<T>) -> bool {
         entries += columns.len();
         runs += columns.len() - columns.windows(2).filter(|two| two[1] == two[0] + 1).count();
     }
-    // How far groups are apart is a number with a sign.
+    // The distance between groups is a signed number.
     let narrow = i32::try_from(matrix.width).is_ok();
     narrow && entries as f64 >= SHORT * f64::from(runs as u32).max(1.0)
 }
@@ -151,13 +151,13 @@ impl<'a, T: Real> Windows<'a, T> {
         self.matrix
     }
 
-    /// Lists the groups that these columns stand for.
+    /// Lists the groups of rows for these columns.
     ///
     /// # Panics
     /// If there are no such rows.
     pub fn list(&mut self, columns: &[u32], groups: &mut Vec<Place>) {
         groups.clear();
-        // Never between two groups of one list.
+        // Not between two groups of one list.
         if self.steps.len().max(self.shapes.len()) > self.room {
             self.forgotten += self.shapes.len() as u32;
             self.shapes.clear();
@@ -176,7 +176,7 @@ impl<'a, T: Real> Windows<'a, T> {
         }
     }
 
-    /// A shape by its number, if it is one that is known.
+    /// A shape by its number, if it is still known.
     #[inline]
     fn shape(&self, number: u32) -> Option<&Shape> {
         self.shapes.get((number as usize).wrapping_sub(1 + self.forgotten as usize))
@@ -185,11 +185,12 @@ impl<'a, T: Real> Windows<'a, T> {
     /// A group of the last list.
     ///
     /// # Panics
-    /// If it is of an earlier one, whose shapes were forgotten.
+    /// If it is from an earlier list whose shapes were forgotten.
     #[must_use]
     #[inline]
     pub fn group(&self, place: Place) -> Group<'_> {
-        let &Shape { count, wide, windows, steps, .. } = self.shape(place.shape).expect("a shape");
+        let &Shape { count, wide, windows, steps, .. } =
+            self.shape(place.shape).expect("a known shape");
         Group {
             row: place.row as usize,
             count,
@@ -200,7 +201,7 @@ impl<'a, T: Real> Windows<'a, T> {
         }
     }
 
-    /// The shape of the rows that these columns stand for, and its shift.
+    /// The shape of the rows for these columns, and its shift.
     #[cold]
     fn find(&mut self, columns: &[u32]) -> (u32, u32) {
         let row = columns[0] as usize;
@@ -221,7 +222,7 @@ impl<'a, T: Real> Windows<'a, T> {
         (shape, 0)
     }
 
-    /// How far to the right of a shape rows are that look like it.
+    /// How far rows with this shape lie to the right of it; `None` if their shape differs.
     fn shift(&self, shape: Shape, row: usize) -> Option<u32> {
         let pairs = (0..shape.count).map(|k| {
             let columns = |row: usize| self.matrix.of_row(row + k).0;
@@ -291,7 +292,7 @@ impl<'a, T: Real> Windows<'a, T> {
 }
 
 impl Shape {
-    /// Whether its number of rows is right for these columns.
+    /// Whether it has the right number of rows for these columns.
     #[inline]
     fn fits(&self, columns: &[u32]) -> bool {
         let follows =
@@ -305,7 +306,7 @@ mod tests {
     use super::*;
     use crate::sparse::generate::named;
 
-    /// All columns of a group's rows, by its windows.
+    /// All columns of a group's rows, according to its windows.
     fn columns_of(group: &Group<'_>, k: usize) -> Vec<(u32, usize)> {
         let mut all = Vec::new();
         for (window, steps) in group.windows.iter().zip(group.steps.chunks_exact(group.count)) {
@@ -337,7 +338,7 @@ mod tests {
             let matrix = named(word, 5).unwrap().unwrap().checked().unwrap();
             for lanes in [8, 16] {
                 let (mut windows, mut places) = (Windows::new(&matrix, lanes), Vec::new());
-                // Shapes are forgotten again and again.
+                // Shapes are forgotten repeatedly.
                 windows.room = 500;
                 for row in 0..matrix.height() {
                     let (columns, _) = matrix.of_row(row);
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_look_alike_are_told_by_how_far_they_are_apart() {
+    fn groups_of_one_shape_differ_by_their_distance() {
         let matrix = named("fem1:1000", 5).unwrap().unwrap().checked().unwrap();
         let mut windows = Windows::new(&matrix, 8);
         let mut places = [Vec::new(), Vec::new(), Vec::new()];

@@ -1,14 +1,15 @@
-//! Numbers as words in the tables of a device.
+//! Writes numbers as words into the tables of a device.
 
 use crate::real::Real;
 
-/// Words of the results of a range on a device at most, if a unit alone does not take more.
+/// The maximum number of words for the results of a range on a device, unless a single unit takes more.
 pub const MOST_WORDS: usize = 1 << 22;
 
-/// Numbers that are written before it is seen whether they are still wanted.
+/// How many numbers to write between checks whether they are still wanted.
 const PART: usize = 1 << 18;
 
-/// Appends numbers, those of 64 bits from an even word on. Where they begin; nothing if they are not wanted any more.
+/// Appends numbers; those of 64 bits start at an even word. Returns where they start, or `None` if they are no longer
+/// wanted.
 pub fn append<T: Real>(
     numbers: &[T],
     tables: &mut Vec<u32>,

@@ -1,4 +1,4 @@
-//! Loops of independent units: each unit is run once, however they are shared.
+//! Loops of independent units: each unit runs once, however they are shared.
 
 use pleach_core::search::level::Level;
 use pleach_gpu::spec::Spec;
@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Units that count how often they were run, with costs that grow.
+/// Units that count how often they ran, with growing costs.
 struct Counted(Vec<AtomicU32>);
 
 impl Counted {
@@ -26,7 +26,7 @@ impl Counted {
     }
 }
 
-/// Work that nobody can leave out.
+/// Work that the compiler cannot remove.
 fn spin(rounds: usize) -> u64 {
     (0..rounds as u64).fold(1, |x, i| std::hint::black_box(x ^ i))
 }
@@ -110,9 +110,9 @@ fn a_slow_thread_takes_less() {
     assert!(shares[1] < shares[0], "{shares:?}");
 }
 
-/// A row has room for 2³² units: longer loops are shared in grains.
+/// The queue has room for 2³² units: longer loops are shared in grains.
 #[test]
-fn a_loop_may_be_longer_than_its_row() {
+fn a_loop_may_be_longer_than_its_queue() {
     struct Long(usize);
     impl Loop for Long {
         type Hand = (u128, usize);
@@ -181,7 +181,7 @@ fn a_panic_in_a_unit_reaches_the_caller() {
         });
         assert!(std::panic::catch_unwind(bad).is_err());
     }
-    // The worker pool is as good as before.
+    // The worker pool still works.
     let work = Counted::new(10);
     let _ = pool.run_loop(&work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
     assert!(work.each_was_run(1));
@@ -197,7 +197,7 @@ fn a_loop_runs_again_and_again_on_the_same_threads() {
     assert_eq!(pool.threads_started(), 2);
 }
 
-/// A product whose numbers are whole, so that every order of adding gives the same sum.
+/// A product of whole numbers, so that sums do not depend on the order of adding.
 fn product(run: impl FnOnce(&Csrmm<'_, f64>)) -> Vec<f64> {
     let mut sparse = named("fem:1200", 3).unwrap().unwrap();
     sparse.values.iter_mut().for_each(|value| *value = (*value * 9.0).round());
@@ -242,7 +242,7 @@ fn devices_take_their_part_from_the_back() {
     }
 }
 
-/// Whatever launch a device fails in: what it had is done by others, or by the thread that drove it.
+/// Whatever launch a device fails in, others do its ranges, or the thread that drove it does.
 #[test]
 fn a_failing_device_gives_its_ranges_back() {
     let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
@@ -253,9 +253,10 @@ fn a_failing_device_gives_its_ranges_back() {
                 let device = format!("emulated:fail={launch}:rmax=2{how}");
                 let (numbers, report) = on_devices(threads, &[&device], sizes.clone());
                 assert!(numbers == expected, "{threads} threads, {device}, {sizes:?}");
-                let told = report.warnings.iter().any(|line| line.contains("told to fail"));
+                let reported =
+                    report.warnings.iter().any(|line| line.contains("failed as requested"));
                 let small = threads > 0 || matches!(sizes, Sizes::Static(_));
-                assert!(told || small || launch > 4, "{:?}", report.warnings);
+                assert!(reported || small || launch > 4, "{:?}", report.warnings);
                 assert!(report.complete);
             }
         }
@@ -275,7 +276,7 @@ fn a_device_without_a_kernel_is_named() {
     assert!(go(0).is_err());
 }
 
-/// Where there is no GPU, what a static split has for it is done by the threads.
+/// Without a GPU, threads do its part of a static split.
 #[test]
 fn a_device_that_cannot_be_used_leaves_its_range_to_others() {
     let expected = product(|work| work.run(0..work.units(), &mut work.hand()));

@@ -1,4 +1,4 @@
-//! Loops that several sites share: each unit is run once, wherever, and results reach every site that needs them.
+//! Loops that several sites share: each unit runs once, anywhere, and results reach every site that needs them.
 
 use crate::network::{LASTING, mortal, with_links};
 use crate::numbers::{Ended, Numbers, each, settings};
@@ -32,7 +32,7 @@ fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
                     let report = report.as_ref().unwrap();
                     assert!(report.complete);
                     assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-                    // The loop may be over before a site is ready for it.
+                    // The loop may end before a site is ready for it.
                     assert!(
                         report.sites.len() < sites as usize && (at == 0 || report.sites.is_empty())
                     );
@@ -57,9 +57,9 @@ fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
     }
 }
 
-/// Whatever a site had done and had when it died, others do; nothing is missing, and results that stay are done again.
+/// Others do what a dead site had; nothing is missing, and results that stay at a site are computed again.
 #[test]
-fn what_a_dead_site_had_is_done_by_others() {
+fn others_do_what_a_dead_site_had() {
     let mut died = 0;
     for packets in [1, 2, 3, 4, 5, 6, 8, 10, 13, 20] {
         for kept in [ResultPlacement::First, ResultPlacement::All, ResultPlacement::Apart] {
@@ -87,12 +87,12 @@ fn what_a_dead_site_had_is_done_by_others() {
             }
         }
     }
-    // A site that may send one packet only never comes to its end.
+    // A site that may send only one packet never reaches its end.
     assert!(died >= 3, "{died}");
 }
 
 #[test]
-fn a_site_that_comes_late_is_told_what_it_missed() {
+fn a_late_site_learns_what_it_missed() {
     let parts = with_links(2, LASTING);
     let begun = &AtomicBool::new(false);
     let loops = || {
@@ -183,9 +183,9 @@ fn a_site_that_stops_leaves_its_part_to_others() {
     }
 }
 
-/// Damaged packets end a site's part, or nothing: the result is what it was.
+/// Damaged packets end a site's part or do nothing: the result stays the same.
 #[test]
-fn damaged_letters_change_no_result() {
+fn damaged_packets_change_no_result() {
     const IMPATIENT: Terms =
         Terms { commit_ns: 5_000_000, lease_ns: 50_000_000, patience_ns: 1_000_000_000 };
     let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
@@ -218,7 +218,7 @@ fn damaged_letters_change_no_result() {
             let ended =
                 WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
             over.store(true, Ordering::Relaxed);
-            // A site may say that it has failed, and what it computed; nothing else may go wrong.
+            // A site may report that it has failed, and what it computed; nothing else may go wrong.
             match ended {
                 Ok(done) => assert!(done.report.complete),
                 Err(RunError::Site { site: 1, .. }) => {}
@@ -228,7 +228,7 @@ fn damaged_letters_change_no_result() {
     }
 }
 
-/// Results that cannot be read are none: others do all that their site had, once.
+/// Unreadable results count as missing: others do everything their site had, once.
 #[test]
 fn a_site_that_sends_garbage_is_excluded() {
     for kept in [ResultPlacement::First, ResultPlacement::Apart] {
@@ -237,7 +237,7 @@ fn a_site_that_sends_garbage_is_excluded() {
             (0..3).map(|_| vec![Numbers::new(3000, kept, 20_000)]).collect();
         loops[1][0].garbles = true;
         let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
-        // Nobody may be waited for that takes no part.
+        // Nobody may wait for a site that takes no part.
         let site = |at: usize| {
             let (cluster, work) = (&parts[at].0, &loops[at][0]);
             if at == 0 {

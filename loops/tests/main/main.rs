@@ -1,4 +1,4 @@
-//! Loops from outside: what each computes, on threads, devices and several processes.
+//! Tests loops from outside: what each computes on threads, devices and several processes.
 #![cfg(not(loom))]
 
 mod loop_kernels;

@@ -1,4 +1,4 @@
-//! A loop for tests of sites: a number for each unit, and how often each unit was run.
+//! A loop for tests of sites: a number for each unit, and how often each unit ran.
 
 use crate::network::ThreadNetwork;
 use pleach_cluster::{Cluster, First};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A number for each unit, and how often the unit was run in this process.
+/// A number for each unit, and how often it ran in this process.
 pub struct Numbers {
     pub results: Vec<AtomicU64>,
     pub runs: Vec<AtomicU64>,
@@ -22,9 +22,9 @@ pub struct Numbers {
     pub work: u64,
     /// The first unit waits for this.
     pub gateway: Option<Arc<AtomicBool>>,
-    /// This is set when a unit is run.
+    /// Set when a unit runs.
     pub opens: Option<Arc<AtomicBool>>,
-    /// Whether its results cannot be read elsewhere.
+    /// Whether other sites cannot read its results.
     pub garbles: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Orders of loops: how they begin, and what becomes of sites that leave.
+//! Orders of loops: how they start, and what happens when sites leave.
 
 use crate::network::{LASTING, with_links};
 use crate::numbers::{Numbers, settings};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// A program that ends early, or runs other loops, does not hold up the others.
+/// A program that ends early, or runs other loops, does not delay the others.
 #[test]
 fn nobody_waits_for_an_excluded_site() {
     let parts = with_links(2, LASTING);
@@ -39,7 +39,7 @@ fn nobody_waits_for_an_excluded_site() {
 
 /// A site that leaves right after a loop has done its part of it.
 #[test]
-fn whoever_leaves_after_a_loop_has_done_its_part() {
+fn a_site_that_leaves_after_a_loop_has_done_its_part() {
     for _ in 0..20 {
         let parts = with_links(2, LASTING);
         let loops = [0, 1].map(|_| Numbers::new(500, ResultPlacement::Apart, 20_000));
@@ -72,9 +72,9 @@ fn whoever_leaves_after_a_loop_has_done_its_part() {
     }
 }
 
-/// Files do not travel again for another run of the same.
+/// Files do not travel again for another run of the same order.
 #[test]
-fn what_is_known_is_not_told_again() {
+fn known_orders_are_not_sent_again() {
     let parts = with_links(2, LASTING);
     let run = |cluster: &Arc<Cluster>| {
         let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
@@ -105,9 +105,9 @@ fn what_is_known_is_not_told_again() {
     });
 }
 
-/// A loop that begins inside another one would wait for itself.
+/// A loop that starts inside another one would wait for itself.
 #[test]
-fn no_loop_begins_inside_another_one() {
+fn no_loop_starts_inside_another_one() {
     struct Nested(Arc<Cluster>, AtomicU64);
     impl Loop for Nested {
         type Hand = ();

@@ -1,4 +1,4 @@
-//! Rays: closed forms, both methods against each other and against brute force, all code paths, all splits.
+//! Rays: closed forms, both methods compared with each other and with brute force, all code paths, all splits.
 
 use crate::rays_brute;
 use pleach_core::search::level::Level;
@@ -10,7 +10,7 @@ use pleach_loops::rays::scene::Scene;
 use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
 
-/// Every method by every code path that this processor supports.
+/// Every method with every code path that this processor supports.
 fn ways() -> Vec<(Method, Level)> {
     let project =
         Level::ALL.into_iter().filter(|level| level.works()).map(|level| (Method::Project, level));
@@ -21,7 +21,7 @@ fn named(name: &str) -> Mesh {
     Mesh::named(name).unwrap().unwrap()
 }
 
-/// A view without tilt along an axis, or any other.
+/// A view along an axis, or any other view.
 fn view(azimuth_degrees: f64, elevation_degrees: f64, pixels: u32) -> View {
     View { azimuth_degrees, elevation_degrees, ..View::new(pixels, pixels) }
 }
@@ -35,7 +35,7 @@ fn drawn(scene: &Scene, view: &View, (method, level): (Method, Level)) -> Pictur
     picture
 }
 
-/// A pixel's place in units of length from the middle.
+/// A pixel's place in units of length from the centre.
 fn place(scale: f64, view: &View, x: usize, y: usize) -> [f64; 2] {
     let middle = |i: usize, size: u32| (i as f64 + 0.5 - f64::from(size) / 2.0) / scale;
     [middle(x, view.width), middle(y, view.height)]
@@ -50,7 +50,7 @@ fn differing(a: &[[f32; 4]], b: &[[f32; 4]], more: f32) -> (usize, f32) {
     (all.iter().filter(|&&it| it > more).count(), all.into_iter().fold(0.0, f32::max))
 }
 
-/// Along z through the unit cube whose extinction is 3z: one minus e to the minus 3/2.
+/// Along z through the unit cube with extinction 3z: the opacity is 1 − exp(−3/2).
 #[test]
 fn a_cube_with_a_ramp_has_its_closed_form() {
     for name in ["cube:1", "cube:4", "cube:7"] {
@@ -102,7 +102,7 @@ fn a_homogeneous_ball_has_its_closed_form() {
     }
 }
 
-/// With an extinction of 1 the logarithm of what comes through is the sum of a ray's paths in all tetrahedra.
+/// With an extinction of 1, the logarithm of the transmitted light is the sum of a ray's paths in all tetrahedra.
 #[test]
 fn paths_add_up_to_the_chord() {
     let mesh = named("cube:6");
@@ -166,7 +166,7 @@ fn both_methods_and_all_code_paths_agree() {
     }
 }
 
-/// Meshes without a common face, one behind the other.
+/// Meshes without common faces, one behind the other.
 fn joined(parts: &[(Mesh, [f32; 3])]) -> Mesh {
     let (mut points, mut tets, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (mesh, by) in parts {
@@ -178,7 +178,7 @@ fn joined(parts: &[(Mesh, [f32; 3])]) -> Mesh {
     Mesh::new(points, tets, values).unwrap()
 }
 
-/// A cube of 5 by 5 by 5 cubes without the one in the middle.
+/// A cube of 5 by 5 by 5 cubes without the central one.
 fn hollow() -> Mesh {
     let cube = named("cube:5");
     let middle = |tet: &[u32; 4]| {

@@ -1,4 +1,4 @@
-//! Pictures the slow way: each ray against every tetrahedron, in double precision.
+//! Draws pictures the slow way: each ray against every tetrahedron, in double precision.
 
 use pleach_loops::rays::mesh::{Mesh, at};
 use pleach_loops::rays::scene::Scene;
@@ -48,7 +48,7 @@ fn volume([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
     determinant([b, c, d].map(|p| [p[0] - a[0], p[1] - a[1], p[2] - a[2]]))
 }
 
-/// How far a place is from each face, as a part of the height over it.
+/// The distance of a point from each face, as a fraction of the height above it.
 fn weights(corners: [[f64; 3]; 4], place: [f64; 3]) -> [f64; 4] {
     [0, 1, 2, 3].map(|i| {
         let mut moved = corners;
@@ -57,7 +57,7 @@ fn weights(corners: [[f64; 3]; 4], place: [f64; 3]) -> [f64; 4] {
     })
 }
 
-/// The depths between which a ray is in a tetrahedron: where all weights, which are linear in depth, are positive.
+/// The range of depths in which a ray is inside a tetrahedron: where all weights, linear in depth, are positive.
 fn inside(corners: [[f64; 3]; 4], [x, y]: [f64; 2]) -> Option<[f64; 2]> {
     let ends = [0, 1].map(|axis| {
         let all = corners.map(|corner| corner[axis]);

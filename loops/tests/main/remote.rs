@@ -1,4 +1,4 @@
-//! Results on their way to another process: they arrive as they were, and what is no result is refused.
+//! Results that travel to another process arrive unchanged, and invalid results are refused.
 
 use pleach_core::search::level::Level;
 use pleach_loops::looping::Loop;
@@ -29,7 +29,7 @@ fn travels(here: &impl Loop, there: &impl Loop) {
 }
 
 #[test]
-fn products_arrive_as_they_were() {
+fn products_arrive_unchanged() {
     for word in ["fem:600", "web:500x4", "grid:300"] {
         let matrix = named(word, 1).unwrap().unwrap().checked().unwrap();
         let dense = Dense::by(matrix.width, 5, |row, column| (row * 3 + column) as f64).unwrap();
@@ -56,7 +56,7 @@ fn products_arrive_as_they_were() {
     }
 }
 
-/// A row that is longer than the product is wide, and a column that the product does not have.
+/// A row that is longer than the product's width, and a column that the product does not have.
 #[test]
 fn impossible_rows_are_refused() {
     let matrix = named("grid:100", 1).unwrap().unwrap().checked().unwrap();
@@ -74,7 +74,7 @@ fn impossible_rows_are_refused() {
 }
 
 #[test]
-fn pictures_arrive_as_they_were() {
+fn pictures_arrive_unchanged() {
     let mesh = Mesh::named("sphere:500").unwrap().unwrap();
     let scene = Scene::new(&mesh, &Transfer::usual(mesh.range(), mesh.sphere().1));
     let settings = Settings { method: Method::March, ..Settings::default() };

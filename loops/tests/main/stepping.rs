@@ -1,4 +1,4 @@
-//! Work in steps: the same state whatever the slabs and the threads.
+//! Work in steps: the state does not depend on slabs and threads.
 
 use pleach_loops::looping::RunLoops;
 use pleach_loops::looping::Stepping;
@@ -7,7 +7,7 @@ use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::Duration;
 
-/// Numbers of which each becomes, in a step, a mean of itself and its neighbours; two steps a sweep.
+/// Numbers that each step replaces by a mean of themselves and their neighbours; two steps a sweep.
 struct Means {
     units: usize,
     ring: bool,
@@ -138,7 +138,7 @@ fn slabs_do_not_change_the_result() {
 }
 
 #[test]
-fn the_whole_is_shown_as_it_is_at_every_stop() {
+fn every_stop_shows_the_whole_state() {
     let work = Means { units: 64, ring: true, nap: Duration::ZERO };
     for (steps, times) in [(0, 1), (1, 1), (7, 7), (40, 3)] {
         for threads in [1, 3] {
@@ -161,7 +161,7 @@ fn the_whole_is_shown_as_it_is_at_every_stop() {
 }
 
 #[test]
-fn the_first_sweeps_teach_how_to_cut() {
+fn the_first_sweeps_determine_the_cut() {
     let work = Means { units: 600, ring: false, nap: Duration::from_millis(2) };
     let slow = vec![("cpu1".to_string(), 20.0)];
     let (numbers, report) = run(&work, 12, &LoopSettings { slow, ..with(2, Sizes::Measured) });
@@ -169,7 +169,7 @@ fn the_first_sweeps_teach_how_to_cut() {
     assert!(report.parts[0].units > 2 * report.parts[1].units, "{:?}", report.parts);
 }
 
-/// The same, with something else done before each sweep.
+/// The same work, with something else done before each sweep.
 struct With<F>(Means, F);
 
 impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
@@ -202,10 +202,10 @@ impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
 }
 
 #[test]
-fn slabs_are_cut_anew_when_speeds_change() {
+fn slabs_are_cut_again_when_speeds_change() {
     let means = Means { units: 64, ring: false, nap: Duration::ZERO };
     let expected = expected(&means, 400);
-    // The thread with the first unit is fast at first, and slow later.
+    // The thread with the first unit is fast at first and slow later.
     let tires = |slab: &mut Slab, steps: usize| {
         slab.steps += steps;
         let slow = if slab.range.start == 0 && slab.steps > 100 { 10 } else { 1 };

@@ -38,7 +38,7 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     if widths.0 != widths.1 {
         let words = order.words.join(" times ");
         let why = format!(
-            "{words}: {} columns times {} rows: expected as many of each",
+            "{words}: {} columns times {} rows: expected equal numbers",
             widths.0, widths.1
         );
         return Err(Failure::Usage(why));

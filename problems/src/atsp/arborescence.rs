@@ -1,5 +1,4 @@
-//! [`Arborescence`]: the minimum arborescence, by the algorithm of Chu–Liu (1965) and Edmonds
-//! (1967).
+//! [`Arborescence`]: the minimum arborescence, by the algorithm of Chu–Liu (1965) and Edmonds (1967).
 //!
 //! It works in phases: every group of cities takes its cheapest incoming arc, and the cycles among
 //! these arcs become groups, until there are no cycles. An arc's reduced cost is what is left of
@@ -50,8 +49,8 @@ impl Arborescence {
         }
     }
 
-    /// Solves for arc costs less the multiplier of each arc's tail, rooted at city 0 and
-    /// with the cheapest arc into the root added. Returns the total, or `None` if there is none.
+    /// Solves for arc costs less the multiplier of each arc's tail, rooted at city 0 and with the cheapest arc into the
+    /// root added. Returns the total, or `None` if there is no arborescence.
     pub fn find(&mut self, arcs: &Arcs, multipliers: &[i64]) -> Option<i64> {
         let n = arcs.cities;
         let cost = |at: usize| arcs.cost[at] - multipliers[usize::from(arcs.tail[at])];
@@ -130,8 +129,7 @@ impl Arborescence {
         Some(total)
     }
 
-    /// Renumbers the groups, giving all those on a cycle the same number. Returns how many there
-    /// are.
+    /// Renumbers the groups: all groups on a cycle get the same number. Returns the number of groups.
     fn merge(&mut self, groups: usize) -> usize {
         const NEW: u16 = u16::MAX;
         self.becomes.clear();
@@ -147,7 +145,7 @@ impl Arborescence {
                 self.state[usize::from(at)] = start;
                 at = self.least[usize::from(at)].2;
             }
-            // A walk that meets itself has found a cycle.
+            // A walk that reaches itself has found a cycle.
             if self.state[usize::from(at)] == start && self.becomes[usize::from(at)] == NEW {
                 while self.becomes[usize::from(at)] == NEW {
                     self.becomes[usize::from(at)] = fewer;

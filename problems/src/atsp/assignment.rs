@@ -20,7 +20,7 @@ pub(super) struct Assignment {
 
 const NONE: u16 = u16::MAX;
 
-/// There was no time to solve the problem.
+/// The problem was not solved in time.
 pub(super) struct Interrupted;
 
 /// Solves the assignment problem for these arc costs. Any prices and successors will do to start

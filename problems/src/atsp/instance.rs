@@ -13,7 +13,7 @@ pub const MOST_COST: i64 = 1_000_000_000;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Instance {
     cities: usize,
-    /// Row by row; the diagonal is 0 and has no meaning.
+    /// Row by row; the diagonal is 0 and meaningless.
     costs: Vec<i64>,
 }
 

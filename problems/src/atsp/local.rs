@@ -28,18 +28,18 @@ pub(super) struct Local {
     order: Vec<u16>,
     /// The position of each city in the order.
     place: Vec<u16>,
-    /// Cities whose outgoing arc has changed since the last look at them.
+    /// Cities whose outgoing arc has changed since they were last examined.
     look: Vec<u16>,
     length: i64,
     best: (Vec<u16>, i64),
     chance: Rand64,
     /// Kicks since the best tour was found or returned to.
     since: u32,
-    /// Costs looked up, roughly.
+    /// Roughly how many costs were looked up.
     work: u64,
 }
 
-/// Steps of a descent between two looks at whether to keep going.
+/// Steps of a descent between two checks whether to continue.
 const STEPS: u32 = 64;
 
 impl Local {
@@ -78,7 +78,7 @@ impl Local {
         (&self.best.0, self.best.1)
     }
 
-    /// Costs looked up, roughly.
+    /// Roughly how many costs were looked up.
     pub fn work(&self) -> u64 {
         self.work
     }
@@ -210,7 +210,7 @@ impl Local {
     }
 }
 
-/// The search beside another one, which may have to stop.
+/// The search runs beside another one, which may have to stop.
 pub(super) struct Beside {
     pub local: Local,
     pub stop_requested: Arc<AtomicBool>,

@@ -39,8 +39,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tours::Tours;
 
-/// Work spent on the initial tour, roughly in costs looked up: `START_EACH` per pair of cities, but
-/// at most `START`, which takes about a tenth of a second.
+/// Work spent on the initial tour, roughly in cost lookups: `START_EACH` per pair of cities, but at most `START`, which
+/// takes about a tenth of a second.
 const START: u64 = 20_000_000;
 const START_EACH: u64 = 4_000;
 
@@ -61,9 +61,8 @@ enum Search {
 }
 
 impl Atsp {
-    /// A search with this bound. The initial tour is the best that heuristics find, from `start` if
-    /// given; a seed always gives the same one. Preparing the bound takes its time while
-    /// `keep_going` returns true.
+    /// A search with this bound. The initial tour is the best that heuristics find, from `start` if given; it depends
+    /// only on the seed. Preparing the bound takes as long as it needs while `keep_going` returns true.
     ///
     /// # Errors
     /// If there are too many cities for the bound `partial`.
@@ -77,8 +76,8 @@ impl Atsp {
         Self::unless_stopped(instance, bound, how, start, (&|| true, keep_going))
     }
 
-    /// The same. Once `wanted` returns false, all of it ends soon: another tree may come of that, which is not to be
-    /// searched, but its bound and its initial tour are right.
+    /// The same. Once `wanted` returns false, it ends soon. The tree may then differ and must not be searched, but its
+    /// bound and its initial tour are valid.
     ///
     /// # Errors
     /// If there are too many cities for the bound `partial`.
@@ -117,7 +116,7 @@ impl Atsp {
         &self.start
     }
 
-    /// The bound in use: what `auto` has resolved to.
+    /// The bound in use: what `auto` was resolved to.
     #[must_use]
     pub fn bound(&self) -> Bound {
         match &self.search {
@@ -142,7 +141,7 @@ impl Atsp {
         Some(local.best().0.to_vec())
     }
 
-    /// A local search from the initial tour; none with fewer than four cities.
+    /// A local search from the initial tour; `None` with fewer than four cities.
     fn local(&self, seed: u64, keep_going: &dyn Fn() -> bool) -> Option<Local> {
         let seed = seed.wrapping_add(1);
         let local = || Local::new(self.instance.clone(), self.start.clone(), seed, keep_going);
@@ -150,7 +149,7 @@ impl Atsp {
     }
 }
 
-/// A good tour in little time, and any tour once `keep_going` returns false.
+/// A good tour found quickly; any tour once `keep_going` returns false.
 fn tour(
     instance: &Arc<Instance>,
     start: Option<&[u16]>,

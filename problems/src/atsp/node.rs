@@ -1,4 +1,4 @@
-//! [`Node`]: a set of tours, as it is searched, kept and sent.
+//! [`Node`]: a set of tours as it is searched, stored and sent.
 
 use super::arcs::Allowed;
 use super::ascent::MOST_MULTIPLIER;

@@ -31,8 +31,8 @@ const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 10
 /// Determines how many root cities are tried: each trial scans about ten times its arcs.
 const ROOTS: usize = 2_000_000;
 
-/// Prepares the search for tours of length at most `target`, which some tour has. Once `keep_going`
-/// returns false, the multipliers are less good, and all else is the same; once `wanted` does, only the bound is right.
+/// Prepares the search for tours of length at most `target`, which some tour has. Once `keep_going` returns false, the
+/// multipliers are worse and all else is the same; once `wanted` does, only the bound is valid.
 pub(super) fn prepare(
     instance: &Instance,
     bound: Bound,

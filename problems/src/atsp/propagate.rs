@@ -1,4 +1,4 @@
-//! Removes arcs that no tour can use, from what is forced and from the order of twins.
+//! Removes arcs that no tour can use, given forced arcs and the order of twins.
 
 use super::arcs::Allowed;
 use super::twins::Twins;

@@ -1,8 +1,8 @@
 //! Random instances: the classes of Cirasella, Johnson, McGeoch and Zhang (2001), as
 //! `class:cities:seed`.
 //!
-//! The rules are theirs, the random number generator is not: instances are of the same kind, but
-//! never identical. Where a rule is uncertain, `docs/atsp.md` documents the choice.
+//! The rules are theirs, but not the random number generator: instances are of the same kind, but never identical.
+//! Where a rule is uncertain, `docs/atsp.md` documents the choice.
 
 use super::instance::Instance;
 use oorandom::Rand64;

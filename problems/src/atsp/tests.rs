@@ -1,4 +1,4 @@
-//! All bounds against brute force on small matrices of every kind, and the laws of explorers.
+//! Tests all bounds against brute force on small matrices of every kind, and the laws of explorers.
 
 use super::bound::Bound;
 use super::instance::{Instance, MOST_COST};
@@ -9,8 +9,8 @@ use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 use pleach_core::search::work::Reader;
 
-/// A matrix of some kind: few distinct values, large, zero, negative or equal ones, with twins, or
-/// with prices for leaving and entering.
+/// A matrix of some kind: with few distinct, large, zero, negative or equal values, with twins, or with prices for
+/// leaving and entering.
 fn random(rng: &mut Rand64, n: usize) -> Instance {
     let kind = rng.rand_range(0..8);
     let mut below = |n: i64| rng.rand_range(0..n as u64) as i64;
@@ -181,8 +181,8 @@ fn with_few_cities_a_start_is_the_best_tour() {
     }
 }
 
-/// A run that waits to stop leaves nodes unexpanded; after resuming, the tree is the same and each
-/// node is counted once.
+/// A run that waits to stop leaves nodes unexpanded; after resuming, the tree is the same and each node is counted
+/// once.
 #[test]
 fn nodes_that_are_left_are_gone_on_with() {
     for (name, bound) in [("ftv38", Bound::Assignment), ("ry48p", Bound::Arborescence)] {

@@ -27,7 +27,7 @@ pub struct Tours {
     pub(super) root: Node,
     /// A lower bound on all tours.
     pub(super) least: i64,
-    /// The length of some tour: bounds are raised towards it while nothing better is known.
+    /// The length of some tour: bounds are raised towards it until a better one is known.
     target: i64,
     /// Tour lengths differ by multiples of this.
     step: i64,
@@ -49,8 +49,8 @@ pub(super) struct Seen {
 }
 
 impl Tours {
-    /// The tours of an instance, prepared, given some tour. Expensive nodes take their time while the run is not
-    /// `stop_requested`.
+    /// The tours of a prepared instance, given the length of some tour. Expensive nodes are computed in full until the
+    /// run is `stop_requested`.
     pub(super) fn new(
         prepared: Prepared,
         instance: &Instance,

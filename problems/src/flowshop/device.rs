@@ -28,7 +28,7 @@ const PARALLEL: &str = "flowshop_parallel";
 const ORDER: usize = 4;
 
 impl Flowshop {
-    /// What of this instance or this search the kernel does not support, if anything.
+    /// What the kernel does not support in this instance or search, if anything.
     pub(super) fn fits_device(&self) -> Result<(), &'static str> {
         fits(&self.instance)?;
         let faults = [
@@ -85,7 +85,7 @@ impl Flowshop {
     }
 }
 
-/// What of an instance is too large for kernels, if anything.
+/// Why an instance is too large for kernels, if it is.
 pub(super) fn fits(instance: &Instance) -> Result<(), &'static str> {
     let (jobs, machines) = (instance.jobs(), instance.machines());
     if jobs > MOST_JOBS || machines > MOST_MACHINES || jobs * machines > MOST_TIMES {
@@ -102,7 +102,7 @@ pub(super) fn halves(array: &[u32]) -> impl Iterator<Item = u32> {
     array.chunks_exact(2).map(|both| both[0] | both[1] << 16)
 }
 
-/// The best orders of an instance's jobs on pairs of machines, then the pairs: how many there are, and the words.
+/// The best orders of an instance's jobs on pairs of machines, then the pairs: their number, and the words.
 pub(super) fn pairs_in_words(flowshop: &Flowshop) -> (u32, impl Iterator<Item = u32>) {
     let wanted = flowshop.pairs().filter(|_| flowshop.bounding() == Bound::Two);
     let pairs = wanted.map_or(&[][..], |pairs| &pairs.0);
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// The code of one serves for all of them.
+    /// One code serves all of them.
     #[test]
     fn instances_of_one_size_share_a_kernel() {
         let layouts: Vec<Layout> = (21..=30)

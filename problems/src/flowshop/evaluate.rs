@@ -12,7 +12,7 @@ use pleach_core::search::evaluate::BoundedElsewhere;
 use pleach_core::search::work::Nodes;
 
 impl Flowshop {
-    /// What of this instance or this search the kernel does not support, if anything.
+    /// What the kernel does not support in this instance or search, if anything.
     pub(super) fn fits_evaluation(&self) -> Result<(), &'static str> {
         fits(&self.instance)?;
         match (self.nodes, self.bounding()) {
@@ -34,8 +34,8 @@ pub(super) struct Elsewhere<'f> {
     orders: usize,
 }
 
-/// A partial schedule in words: how many jobs are at the front (low half) and at the back; the order, a byte for each
-/// job; a bit for each job left, in two words; the end of each machine; the work left on each.
+/// A partial schedule in words: the numbers of jobs at the front (low half) and at the back; the order, a byte per job;
+/// a bit for each job left, in two words; the end of each machine; the work left on each.
 #[derive(Clone)]
 pub(super) struct Held(Box<[u32]>);
 
@@ -74,7 +74,7 @@ impl<'f> Elsewhere<'f> {
         let (shift, others) = if back { (16, 0xffff) } else { (0, 0xffff_0000) };
         let mut end = 0;
         for ((word, work), &time) in ends.iter_mut().zip(work).zip(times) {
-            // Neither half is less than what is taken from it.
+            // Neither half is less than what is subtracted from it.
             *work -= time;
             end = end.max(*word >> shift & 0xffff) + (time >> shift & 0xffff);
             *word = *word & others | end << shift;

@@ -24,7 +24,7 @@ pub struct Frames<'f, K: Kernel> {
     tables: Tables<K::Word>,
     /// Nodes not in a frame yet, shallowest first.
     waiting: Vec<Entry<Node>>,
-    /// The jobs of the frames in lanes: first those of the first frame, then fewer and fewer.
+    /// The jobs of the frames in lanes: first all jobs of the first frame, then fewer and fewer.
     pub(super) bases: Vec<Base<K::Word>>,
     pub(super) frames: Vec<Frame<K::Word>>,
     /// Frames in use.

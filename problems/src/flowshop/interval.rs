@@ -1,4 +1,4 @@
-//! The position of a search through [`Frames`] among all schedules, and how to return to one.
+//! The position of a search through [`Frames`] among all schedules, and how to return to it.
 //!
 //! Frames take the open child with the least bound first, then the lowest job. A child's rank is
 //! its place in this order among all children at the chosen end. Pruned children come last, so that
@@ -19,7 +19,7 @@ pub(super) fn valid_bound(bound: i64) -> bool {
 }
 
 impl<K: Kernel> Frames<'_, K> {
-    /// Runs `what` and counts into `progress`.
+    /// Runs `what` and adds its counts to `progress`.
     fn counting(
         &mut self,
         best: i64,

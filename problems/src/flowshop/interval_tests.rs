@@ -1,4 +1,4 @@
-//! Intervals of flowshops: every cut of every small tree, and the laws, on every code path.
+//! Tests intervals of flowshops: every cut of every small tree, and the laws, on every code path.
 
 use super::Flowshop;
 use super::bound::Bound;
@@ -30,7 +30,7 @@ fn search(flowshop: &Flowshop, best: i64) -> Progress {
     run_to_end(&mut *explorer, best)
 }
 
-/// The counts of an interval; the same explorer takes one interval after the other.
+/// The counts of several intervals, explored one after the other by the same explorer.
 fn count(explorer: &mut dyn Explorer, n: usize, best: i64, (begin, end): (u128, u128)) -> Counts {
     let interval = Interval { begin: point(n, begin), end: point(n, end), bound: i64::MIN };
     explorer.put(&Intervals::one(n, interval).to_work().bytes).unwrap();
@@ -91,7 +91,7 @@ fn every_cut_of_every_small_tree_loses_nothing() {
                 // From pruning everything to pruning nothing.
                 for best in [0, optimum, optimum + 1, optimum + 2, i64::MAX] {
                     for level in levels() {
-                        // The larger the trees, the fewer of them.
+                        // Larger trees are rarer.
                         if below([1, 1, 1, 1, 2, 4, 12][n as usize]) > 0 {
                             continue;
                         }

@@ -64,7 +64,7 @@ impl<W: Word> JohnsonOrders<W> {
         pairs.map(|of| keep_going().then(|| pair(of))).collect::<Option<_>>().map(Self)
     }
 
-    /// The same in words known to be wide enough.
+    /// The same with words known to be wide enough.
     pub fn narrow<N: Word>(&self) -> JohnsonOrders<N> {
         let step = |step: &Step<W>| Step {
             job: step.job,

@@ -5,7 +5,7 @@ use super::johnson::{JohnsonOrders, Step};
 use super::kernel::Kernel;
 use super::tables::{Tables, Word};
 
-/// The place of a job that is in no lane.
+/// Marks a job that is in no lane.
 const NONE: u16 = u16::MAX;
 
 /// The pairs of machines, and working memory for the bounds.

@@ -4,7 +4,7 @@
 const LOOK_EVERY: u32 = 4096;
 /// Nodes with the same number of jobs left that get LB2 before the first decision.
 const FIRST: u32 = 32;
-/// Where LB2 does not pay, it is still sampled, at a cost of one part in this of all branching.
+/// If LB2 does not pay, it is still sampled, at a cost of this fraction (1/n) of all branching.
 const SAMPLES: f64 = 50.0;
 
 /// The record for one number of jobs left.
@@ -16,7 +16,7 @@ struct Account {
     closed: u32,
     walked: u64,
     pays: bool,
-    /// Where LB2 does not pay, one node out of this many still gets it.
+    /// If LB2 does not pay, one node out of this many still gets it.
     sample: u32,
 }
 

@@ -94,7 +94,7 @@ impl Problem for Flowshop {
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
-        // Another seed, so as not to repeat the search for the initial schedule.
+        // Another seed, so that the search for the initial schedule is not repeated.
         let together = || Together::beside(self, self.start.as_deref(), seed.wrapping_add(1));
         (self.instance.jobs() > 1).then(|| Box::new(together()) as Box<dyn Improver>)
     }

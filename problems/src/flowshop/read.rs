@@ -46,7 +46,7 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     if skip_words(&mut rest) && !taillard {
         return Err(format!(", line {}: text, expected {jobs} times", head_at + 1));
     }
-    // A plain line of times may look like pairs by chance, but hardly with as many lines as jobs.
+    // A plain line of times may look like pairs by chance, but hardly when there are as many lines as jobs.
     let pairs = !jobs_first
         && (rest.len() == jobs || rest.len() != machines)
         && rest.first().is_some_and(|(_, row)| are_pairs(row, machines));

@@ -1,4 +1,4 @@
-//! Flowshop against published trees and brute force, on every code path.
+//! Tests flowshops against published trees and brute force, on every code path.
 
 use super::bound::Bound;
 use super::branching::Branching;
@@ -51,7 +51,7 @@ fn below(rng: &mut Rand64, n: u64) -> u64 {
     rng.rand_range(0..n)
 }
 
-/// Few jobs and machines, with times of very different ranges, including zeros and equal ones.
+/// Few jobs and machines, with times in very different ranges, including zeros and equal ones.
 fn random(rng: &mut Rand64, jobs: u64, machines: u64) -> Instance {
     let spread = [2, 10, 100, 5000, 10_000_000][below(rng, 5) as usize];
     let times = (0..jobs * machines).map(|_| below(rng, spread) as u32).collect();
@@ -66,7 +66,7 @@ fn shuffled(rng: &mut Rand64, jobs: usize) -> Vec<u16> {
     order
 }
 
-/// The least makespan of all completions of a node, by brute force, and how many attain it.
+/// The least makespan of all completions of a node, by brute force, and how many completions attain it.
 fn brute_force(instance: &Instance, node: &Node) -> (u32, u64) {
     fn go(instance: &Instance, node: &mut Node, best: &mut (u32, u64)) {
         let left = node.left(instance.jobs());
@@ -283,7 +283,7 @@ fn wide_words_serve_what_narrow_ones_cannot() {
     }
 }
 
-/// What a stop leaves open is the same tree, however often and wherever it comes.
+/// What a stop leaves open is the same tree, however often and wherever stops occur.
 #[test]
 fn nodes_left_in_a_hurry_are_explored_later() {
     for level in levels() {

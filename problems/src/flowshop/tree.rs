@@ -91,13 +91,13 @@ impl Flowshop {
         })
     }
 
-    /// Computes beforehand what the bound needs, unless `keep_going` returns false on the way.
+    /// Computes in advance what the bound needs, unless `keep_going` returns false on the way.
     pub fn prepare(&self, keep_going: &dyn Fn() -> bool) {
         if self.wants_pairs()
             && self.pairs.get().is_none()
             && let Some(pairs) = JohnsonOrders::new(&self.instance, keep_going)
         {
-            // The same ones if another thread was faster.
+            // If another thread was faster, its pairs are the same.
             let _ = self.pairs.set(pairs);
         }
     }
@@ -107,13 +107,13 @@ impl Flowshop {
         self.stop_requested.load(Ordering::Relaxed)
     }
 
-    /// Whether nodes are left unbranched, since the run is waiting to stop and they take long.
+    /// Whether to leave nodes unbranched, because the run is waiting to stop and they take long.
     pub(super) fn leaves_nodes(&self) -> bool {
         self.bound == Bound::Two && self.nodes == Nodes::Pool && self.stop_requested()
     }
 
-    /// The lower bound at the root; `auto` takes the best one available, and once a stop is requested the best one at
-    /// hand.
+    /// The lower bound at the root; `auto` takes the best one available, or the best one already computed once a stop
+    /// is requested.
     #[must_use]
     pub fn root_bound(&self) -> i64 {
         let partial = self.partial(&Node::default());

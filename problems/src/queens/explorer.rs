@@ -81,7 +81,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
             }
             self.take_up(progress);
         }
-        // No layer can keep the lanes busy: from the top down, collect what there is in one row.
+        // No layer can keep the lanes busy: from the top down, collect the boards of one row.
         self.deepest = 0;
         self.layers.iter().position(|layer| layer.size() > 0).map(|shallowest| (shallowest, true))
     }

@@ -6,7 +6,7 @@ use pleach_core::wire::fingerprint;
 /// Board sizes for which a solution can be searched for.
 pub const SIZES: std::ops::RangeInclusive<u32> = 1..=1000;
 
-/// A way to place n queens on an n × n board so that none attacks another.
+/// Finds a way to place n queens on an n × n board so that none attacks another.
 ///
 /// The search fills the row with the fewest free squares, the one nearest to the middle among
 /// equals, and first tries the square that leaves most squares free in the other rows. A node has

@@ -1,4 +1,4 @@
-//! Intervals of queens: every cut of every small board, and the laws.
+//! Tests intervals of queens: every cut of every small board, and the laws.
 
 use super::*;
 use pleach_core::search::explorer::Progress;

@@ -124,7 +124,7 @@ impl<W: Word> Layer<W> {
     }
 }
 
-/// A board that has been counted already.
+/// A board that has already been counted.
 fn rest(row: u32, [columns, left, right]: [u32; 3], free: u32) -> Board {
     Board { row, columns, left, right, free, fresh: false }
 }

@@ -1,4 +1,4 @@
-//! Counts against known ones, and the laws, at every level and width.
+//! Tests counts against published ones, and the laws, at every level and width.
 
 use super::*;
 use pleach_core::search::explorer::Progress;

@@ -13,7 +13,7 @@ pub struct WideKernel<'r> {
     g: u32,
 }
 
-/// Ways to get a child's number of children from its random value.
+/// Ways to get a node's number of children from its random value.
 #[derive(Clone, Copy)]
 enum Rule {
     /// All or none.

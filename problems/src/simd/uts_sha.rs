@@ -148,7 +148,7 @@ impl Batch {
             let block: &mut [u32; BLOCK] = self.jobs[n..].first_chunk_mut().expect("a block");
             *block = std::array::from_fn(|number| (parent * BLOCK + number) as u32);
             n += (columns.left[from + parent] - first) as usize;
-            // What is kept never lies above the place it is read from.
+            // What is kept never lies above the place from which it is read.
             if first > 0 {
                 columns.keep(from + parent, first);
             }

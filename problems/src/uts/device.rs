@@ -7,11 +7,11 @@ use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 const WORDS: usize = 8;
 
-/// Depths that a device makes room for if a tree has no depth limit.
+/// Depths for which a device reserves room if a tree has no depth limit.
 const DEPTHS: u32 = 1024;
 
 impl Uts {
-    /// What of this tree the kernel does not support, if anything: it uses integers only.
+    /// What the kernel does not support in this tree, if anything: it uses integers only.
     pub(super) fn fits_device(&self) -> Result<(), &'static str> {
         match self.parameters.g {
             1 if self.rules.complete() => Ok(()),

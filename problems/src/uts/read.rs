@@ -70,7 +70,7 @@ fn arguments(words: &str) -> Result<Parameters, String> {
     Ok(all)
 }
 
-/// The name behind a number.
+/// The name for a number.
 fn numbered(argument: &str, value: &str, names: &[&'static str]) -> Result<&'static str, String> {
     let found = value.parse::<usize>().ok().and_then(|number| names.get(number).copied());
     found.ok_or_else(|| {

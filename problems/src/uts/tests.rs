@@ -1,4 +1,4 @@
-//! Exact counts of the sample trees, on every code path and under every cut.
+//! Tests exact counts of the sample trees, on every code path and under every cut.
 
 use super::parameters::{NAMED, Parameters};
 use super::*;

@@ -11,7 +11,7 @@ pub enum Fault {
     Build {
         /// The kernel.
         kernel: String,
-        /// What the compiler said, or why there is none.
+        /// What the compiler said, or why it could not run.
         why: String,
     },
     /// The launch record is invalid.

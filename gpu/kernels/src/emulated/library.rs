@@ -1,4 +1,4 @@
-//! Compiles a kernel for the CPU when it is first used, and keeps the library for later runs.
+//! Compiles a kernel for the CPU when it is first used, and caches the library for later runs.
 
 use super::fault::Fault;
 use crate::{BOUNDS, LOOPS, NAMES, SERVES, cache_folder, paste};
@@ -25,20 +25,20 @@ const FILES: [(&str, &str); 5] = [
 /// Includes a kernel as `PLEACH_SOURCE`.
 const KERNEL: &str = include_str!("../../emulated/kernel.cpp");
 
-/// A kernel made of mistakes, to test that they are caught.
+/// A kernel made of mistakes, to test that mistakes are caught.
 const DIVERGING: &str = "diverging";
 
 /// The entry point of each library.
 const ENTRY: &str = "pleach_emulated";
 
-/// Sums and products stay two operations, as on x86. Warnings are for those who write kernels.
+/// Keeps multiplication and addition separate, as on x86. Warnings are for kernel authors, so they are off.
 const FLAGS: [&str; 7] =
     ["-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-w"];
 
 // SAFETY: the caller vouches for the addresses in `launch`.
 pub(super) type LaunchFn = unsafe extern "C" fn(u32, *const c_void, u32, u32, u64, *mut u8, usize);
 
-/// A kernel that is loaded, or being compiled, or cannot be.
+/// A kernel that is loaded, is being compiled, or cannot be.
 type Loading = Arc<OnceLock<Result<LaunchFn, Fault>>>;
 
 /// The entry point of a kernel: its name, then its sizes if they are compiled in, as in "queens 10".
@@ -67,22 +67,22 @@ fn load(kernel: &str) -> Result<LaunchFn, Fault> {
     }
     let text = unit(name, words);
     let path = compiled(kernel, &text).map_err(|why| failed(why.to_string()))?;
-    // SAFETY: the library was compiled from the sources above, and its initialisation does nothing else than that of
-    // any C++ program.
+    // SAFETY: the library was compiled from the sources above, and its initialisation does no more than that of any C++
+    // program.
     let library = unsafe { Library::new(&path) }.map_err(|why| failed(cause(&why)))?;
-    // SAFETY: the entry point of `kernel.cpp` has this type. The library stays loaded for as long as the process lives.
+    // SAFETY: the entry point of `kernel.cpp` has this type, and the library stays loaded until the process ends.
     let entry = unsafe { library.get::<LaunchFn>(ENTRY).map(|entry| *entry) };
     let entry = entry.map_err(|why| failed(cause(&why)))?;
     std::mem::forget(library);
     Ok(entry)
 }
 
-/// What the system's loader says.
+/// The message of the system's loader.
 fn cause(why: &libloading::Error) -> String {
     why.source().map_or_else(|| why.to_string(), ToString::to_string)
 }
 
-/// All that is compiled for a kernel, as one text.
+/// Everything that is compiled for a kernel, as one text.
 fn unit<'a>(name: &str, sizes: impl Iterator<Item = &'a str>) -> String {
     let bounds = BOUNDS.contains(&name) || LOOPS.contains(&name);
     let mut text = format!(
@@ -118,7 +118,7 @@ fn compiled(kernel: &str, text: &str) -> io::Result<PathBuf> {
     let part = path.with_extension(format!("{}-{number}.part", std::process::id()));
     let made = compile(text, &flags, &part).and_then(|()| fs::rename(&part, &path));
     if made.is_err() {
-        // If there is none, nothing is left over.
+        // If there is no such file, there is nothing to remove.
         let _ = fs::remove_file(&part);
     }
     made.map(|()| path)
@@ -147,10 +147,10 @@ fn compiler() -> OsString {
     std::env::var_os("CXX").unwrap_or_else(|| "c++".into())
 }
 
-/// Whether there is a C++ compiler.
+/// Checks that there is a C++ compiler.
 ///
 /// # Errors
-/// If there is none: how it was called.
+/// The command that was tried.
 pub fn find_compiler() -> Result<(), &'static String> {
     static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -163,7 +163,7 @@ pub fn find_compiler() -> Result<(), &'static String> {
     found.as_ref().copied()
 }
 
-/// Where libraries are kept: with other compiled kernels, or else in a folder of this process alone.
+/// Where libraries are kept: with other compiled kernels, or else in a folder of this process.
 fn folder() -> io::Result<PathBuf> {
     if let Some(folder) = cache_folder()
         && fs::create_dir_all(&folder).is_ok()

@@ -14,10 +14,10 @@ use crate::serving::{SERVE, Serving};
 use library::LaunchFn;
 use std::ffi::c_void;
 
-/// More explorers than any device has warps.
+/// More explorers than the warps of any device.
 const MOST_EXPLORERS: u32 = 1 << 20;
 
-/// Compiles a kernel, unless that was done before: in this process, or in another one of this user.
+/// Compiles a kernel, unless this process or another one of this user already has.
 ///
 /// # Errors
 /// If there is no such kernel, or no compiler.
@@ -25,7 +25,7 @@ pub fn prepare(kernel: &str) -> Result<(), Fault> {
     library::entry(kernel).map(|_| ())
 }
 
-/// Checks what must hold for any launch, whatever the kernel.
+/// Checks what must hold for a launch of any kernel.
 fn check(launch: &Launch) -> Result<(), Fault> {
     let Launch { pages, rings, stacks, heights, report, found, tables, free, moves, moved, .. } =
         *launch;
@@ -52,7 +52,7 @@ fn check(launch: &Launch) -> Result<(), Fault> {
     }
 }
 
-/// Checks what must hold where explorers give to one another.
+/// Checks what must hold if explorers give nodes to one another.
 fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
     if !KernelEntry::of(kernel).contains(&KernelEntry::Give) {
         return Err(Fault::Unknown(format!("{kernel}, give")));
@@ -61,17 +61,18 @@ fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
         return Err(Fault::Record("the ring has no address, or a misaligned one"));
     }
     if launch.giving <= launch.explorers || !launch.giving.is_power_of_two() {
-        return Err(Fault::Record("the ring is no power of two greater than the explorers"));
+        return Err(Fault::Record(
+            "the ring's size is not a power of two greater than the number of explorers",
+        ));
     }
     Ok(())
 }
 
-/// Runs a kernel's entry point to completion. The seed decides the order in which threads take
-/// turns.
+/// Runs a kernel's entry point to completion. The seed determines the order in which threads take turns.
 ///
 /// # Errors
-/// If the kernel or the record is invalid, or if threads deadlock; memory is then left as it was in
-/// the middle of the launch.
+/// If the kernel or the record is invalid, or if threads deadlock; memory then remains in its state in the middle of
+/// the launch.
 ///
 /// # Safety
 /// All addresses must point to memory of the sizes given in [`Launch`], and to the kernel's own
@@ -103,7 +104,7 @@ pub unsafe fn launch(
 ///
 /// # Safety
 /// All addresses must point to memory of the sizes given in [`Bounding`], and to the kernel's own tables, which nobody
-/// else uses during the launch; each parent must have the children that it is said to have.
+/// else uses during the launch; each parent must have the stated number of children.
 pub unsafe fn bound(kernel: &str, launch: &Bounding, seed: u64) -> Result<(), Fault> {
     let run = library::entry(kernel)?;
     let Bounding { starts, parents, bounds, tables, count, .. } = *launch;
@@ -121,15 +122,15 @@ pub unsafe fn bound(kernel: &str, launch: &Bounding, seed: u64) -> Result<(), Fa
     unsafe { go((kernel, run), (0, BOUND), record, launch.blocks(), seed) }
 }
 
-/// Serves batches until the post says stop.
+/// Serves batches until the post is set to stop.
 ///
 /// # Errors
 /// As [`launch`].
 ///
 /// # Safety
-/// All addresses must point to memory of the sizes given in [`Serving`], and to the kernel's own tables. All announced
-/// batches must have room for their results. Others may write the post as [`crate::serving`] says, and read results
-/// that are done; else nobody else uses any of it until the kernel ends.
+/// All addresses must point to memory of the sizes given in [`Serving`], and to the kernel's own tables. Every
+/// announced batch must have room for its results. Others may write the post as [`crate::serving`] describes, and read
+/// finished results; apart from that, nobody else uses the memory until the kernel ends.
 pub unsafe fn serve(kernel: &str, serving: &Serving, seed: u64) -> Result<(), Fault> {
     let run = library::entry(kernel)?;
     if !SERVES.contains(&kernel) {
@@ -144,7 +145,7 @@ pub unsafe fn serve(kernel: &str, serving: &Serving, seed: u64) -> Result<(), Fa
     unsafe { go((kernel, run), (1, SERVE), record, 1, seed) }
 }
 
-/// Runs an entry point on as many blocks.
+/// Runs an entry point on this many blocks.
 // SAFETY: the caller vouches for the addresses in the record, which is the one that the entry point takes.
 unsafe fn go(
     (kernel, run): (&str, LaunchFn),

@@ -64,7 +64,7 @@ fn optima_are_found_with_their_tours() {
     }
 }
 
-/// Even from a value that nothing beats, the root is branched.
+/// The root is branched even if no tour can beat the incumbent.
 #[test]
 fn the_root_has_no_bound() {
     let atsp = made("crane:9:1");
@@ -75,7 +75,7 @@ fn the_root_has_no_bound() {
     }
 }
 
-/// Two cities in each lane, searched from a value below the optimum.
+/// Two cities in each lane, searched with an incumbent below the optimum.
 #[test]
 fn trees_of_many_cities_are_those_of_the_cpu() {
     for (name, part) in [
@@ -98,11 +98,11 @@ fn trees_of_many_cities_are_those_of_the_cpu() {
     }
 }
 
-/// Long paths, with this many children open that a search below the root does not fit.
+/// Long paths, with so many open children that a search below the root does not fit.
 #[test]
 fn long_paths_fit_little_memory() {
     const CITIES: usize = 36;
-    // From each city to the next is a short way: two long ones are one too many.
+    // From each city to the next is a short way; two long ways are one too many.
     let mut costs = vec![1000; CITIES * CITIES];
     (0..CITIES - 1).for_each(|i| costs[i * CITIES + i + 1] = 1);
     let atsp = paths(Instance::new(CITIES, costs).unwrap(), Nodes::Pool);
@@ -129,7 +129,7 @@ fn known_trees_are_counted() {
     }
 }
 
-/// Nodes in the middle of the tree, which were open when a search was stopped.
+/// Nodes in the middle of the tree that were open when a search was stopped.
 #[test]
 fn work_from_the_cpu_is_explored() {
     let atsp = made("crane:11:1");

@@ -26,7 +26,7 @@ fn sorted(words: &[u32], size: usize) -> Vec<&[u32]> {
     nodes
 }
 
-/// From one stack, then from two, until nobody finds anything to take.
+/// From one stack, then from two, until no explorer finds anything to take.
 #[test]
 fn nothing_is_lost_and_nothing_twice() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
@@ -57,9 +57,9 @@ fn nothing_is_lost_and_nothing_twice() {
     }
 }
 
-/// Explorers with no more than the mean keep their nodes, and single nodes stay where they are.
+/// Explorers with at most the mean keep their nodes, and single nodes stay where they are.
 #[test]
-fn only_who_has_much_gives() {
+fn only_explorers_with_many_nodes_give() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let (words, size) = (nodes(&flowshop), flowshop.layout().words);
     for rule in [StealRule::Hypercube, StealRule::Windows, StealRule::Before] {
@@ -71,9 +71,9 @@ fn only_who_has_much_gives() {
     }
 }
 
-/// Active explorers take what is left elsewhere, down to the last node.
+/// Active explorers take what the others have, down to the last node.
 #[test]
-fn who_takes_no_part_gives_its_last() {
+fn an_inactive_explorer_gives_its_last_node() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let words = nodes(&flowshop);
     for rule in [StealRule::Hypercube, StealRule::Windows] {
@@ -95,9 +95,9 @@ fn who_takes_no_part_gives_its_last() {
     }
 }
 
-/// On a ring with a window of one, nodes move to the next explorer only, and those passed over give nothing.
+/// On a ring with a window of one, nodes move to the next explorer only, and skipped explorers give nothing.
 #[test]
-fn a_window_holds_those_before() {
+fn a_window_covers_preceding_explorers() {
     let flowshop = Flowshop::new(named("ta001").unwrap(), Level::Off);
     let (words, size) = (nodes(&flowshop), flowshop.layout().words);
     for (round, width, taker) in [(0, 1, 2), (1, 1, 3), (0, 3, 2), (2, 1, 4), (4, 1, 1)] {

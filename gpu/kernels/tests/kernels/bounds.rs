@@ -15,7 +15,7 @@ use pleach_problems::flowshop::branching::Branching;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::simd::Level;
 
-/// A search that has up to this many batches under way, each of at most this many nodes.
+/// A search with up to this many batches under way, each of at most this many nodes.
 struct Loose<'p> {
     host: Box<dyn HostSearch + 'p>,
     batches: usize,
@@ -136,7 +136,7 @@ fn optima_are_found_with_their_schedules() {
     }
 }
 
-/// Up to 64 jobs, whose trees are too large to search: the first nodes only.
+/// Up to 64 jobs, whose trees are too large to search: only the first nodes.
 #[test]
 fn many_jobs_are_bounded_as_on_the_cpu() {
     let mut rng = Rand64::new(13);

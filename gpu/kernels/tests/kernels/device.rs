@@ -24,17 +24,17 @@ pub struct Use {
     pub budget: u32,
     pub trigger: u32,
     pub rule: StealRule,
-    /// How many of those before are looked at, by that rule.
+    /// How many preceding explorers that rule looks at.
     pub width: u32,
-    /// Whether they give nodes to one another inside a launch.
+    /// Whether explorers give nodes to one another inside a launch.
     pub giving: bool,
     pub seed: u64,
 }
 
 /// One launch on memory that these tests own.
 pub fn run(kernel: &str, entry: KernelEntry, record: &Launch, seed: u64) -> Result<(), Fault> {
-    // SAFETY: the records of these tests have addresses of vectors of the right size, which
-    // nobody else uses, or belong to a kernel that touches one word only.
+    // SAFETY: the records of these tests have addresses of vectors of the right size that nobody else uses, or belong
+    // to a kernel that touches one word only.
     unsafe { emulated::launch(kernel, entry, record, seed) }
 }
 
@@ -43,7 +43,7 @@ pub fn bounds(layout: &Layout, parents: &Parents, seed: u64) -> Vec<u32> {
     bounds_by(layout, &mut tables(layout), parents, seed)
 }
 
-/// A kernel's tables as they lie on a device.
+/// A kernel's tables as they are on a device.
 pub fn tables(layout: &Layout) -> Vec<u64> {
     let two = |two: &[u32]| u64::from(two[0]) | two.get(1).map_or(0, |&word| u64::from(word) << 32);
     layout.tables.chunks(2).map(two).collect()
@@ -78,7 +78,7 @@ pub struct Device {
     said: Vec<u64>,
     found: Vec<u32>,
     free: Vec<u32>,
-    /// The ring of those who wait, then garbage for the mail.
+    /// The ring of waiting explorers, then garbage for the mail.
     ring: Vec<u32>,
     free_from: u32,
     free_pages: u32,
@@ -175,7 +175,7 @@ impl Device {
         Ok(())
     }
 
-    /// Every page has one owner or is free, and every stack has pages for its nodes.
+    /// Checks that every page has one owner or is free, and that every stack has pages for its nodes.
     fn check(&self) {
         let mut seen = vec![0; self.how.explorers + self.how.spare];
         for (explorer, &[base, owned]) in self.stacks.iter().enumerate() {
@@ -205,7 +205,7 @@ impl Device {
         self.run(entry, round, &mut [Move::default()], &mut [0], false)
     }
 
-    /// Spreads nodes over the first stacks. Returns those that did not fit.
+    /// Spreads nodes over the first stacks. Returns those that do not fit.
     pub fn put(&mut self, words: &[u32], stacks: usize) -> Vec<u32> {
         let size = self.layout.words;
         let nodes = words.len() / size;
@@ -256,7 +256,7 @@ impl Device {
         Ok(())
     }
 
-    /// What the last launch counted.
+    /// The counts of the last launch.
     pub fn counted(&self) -> Counts {
         let LaunchReport { branched, bounded, total, depth, .. } = self.report;
         Counts { branched, bounded, total: total.into(), depth: depth as u32 }
@@ -317,7 +317,7 @@ fn run_to_end(on_device: &dyn OnDevice, mut device: Device, work: &Work, how: Us
             sum.found = Some(on_device.solution(score, &plan));
         }
         if device.report.full > 0 {
-            // Takes all but one node of each stack off the device, by way of bytes.
+            // Takes all but one node of each stack off the device and through bytes.
             let words = device.take(|_, height| height.saturating_sub(1), false);
             on_device.to_words(&on_device.to_work(&words).bytes, &mut aside).unwrap();
         }

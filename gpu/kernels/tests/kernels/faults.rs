@@ -1,4 +1,4 @@
-//! Faulty launches end in an error, not in a hang or a crash.
+//! Checks that faulty launches end in an error, not in a hang or a crash.
 
 use crate::device::run;
 use pleach_kernels::emulated::Fault;
@@ -38,7 +38,7 @@ fn diverging(mistake: u32, explorers: u32, said: &mut Said) -> Launch {
 }
 
 #[test]
-fn threads_that_wait_at_different_places_are_told() {
+fn threads_that_wait_at_different_places_are_reported() {
     for (mistake, said) in [
         (0, "deadlock: thread 0 of block 0 at diverging.cu:9"),
         (1, "lanes of a warp wait at different points"),
@@ -59,7 +59,7 @@ fn threads_that_wait_at_different_places_are_told() {
 }
 
 #[test]
-fn threads_that_meet_as_they_should_go_on() {
+fn threads_that_meet_correctly_continue() {
     for explorers in [1, 4, 5, 40] {
         let mut memory = Said::default();
         run("diverging", KernelEntry::Explore, &diverging(9, explorers, &mut memory), 1).unwrap();
@@ -68,7 +68,7 @@ fn threads_that_meet_as_they_should_go_on() {
 }
 
 #[test]
-fn devices_in_two_threads_do_not_meet() {
+fn devices_in_two_threads_are_independent() {
     let launches = || {
         for seed in 0..50 {
             let mut memory = Said::default();
@@ -82,7 +82,7 @@ fn devices_in_two_threads_do_not_meet() {
 }
 
 #[test]
-fn records_that_cannot_be_right_are_refused() {
+fn invalid_records_are_refused() {
     let mut memory = Said::default();
     let good = diverging(9, 4, &mut memory);
     let said = |launch: Launch| {

@@ -76,7 +76,7 @@ fn many_jobs_and_large_times_are_bounded_as_on_the_cpu() {
         for branching in [Branching::Forward, Branching::MinBranch, Branching::MinMin] {
             let mut flowshop = Flowshop::new(instance.clone(), Level::best());
             flowshop.branching = branching;
-            // The two-machine bound with some, and the other one with the others.
+            // The two-machine bound for some, the one-machine bound for the others.
             let two = branching == Branching::MinBranch && jobs < 64;
             flowshop.bound = if two { Bound::Two } else { Bound::One };
             assert!(flowshop.on_device().is_ok());

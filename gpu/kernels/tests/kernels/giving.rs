@@ -13,7 +13,7 @@ use pleach_problems::simd::Level;
 use pleach_problems::uts::Uts;
 use pleach_problems::uts::parameters::Parameters;
 
-/// What a search took.
+/// The effort of a search.
 #[derive(Debug, Default)]
 struct Took {
     counts: Counts,
@@ -21,7 +21,7 @@ struct Took {
     given: u32,
 }
 
-/// Explores a whole tree, which begins on the last explorer that takes part.
+/// Explores a whole tree that starts on the last explorer that takes part.
 fn explore(problem: &dyn Problem, how: Use, best: i64) -> Took {
     let on_device = problem.on_device().expect("the problem has a kernel");
     let (mut device, mut words) = (Device::new(on_device, how, best), Vec::new());
@@ -47,7 +47,7 @@ fn uts(words: &str) -> Uts {
 
 const GIVING: Use = Use { giving: true, spare: 2000, ..USUAL };
 
-/// Few and many explorers, also more than run side by side; short and long launches; many orders.
+/// Few and many explorers, also more than can run side by side; short and long launches; many orders.
 #[test]
 fn nothing_is_lost_or_counted_twice() {
     let mut rng = Rand64::new(41);
@@ -64,7 +64,7 @@ fn nothing_is_lost_or_counted_twice() {
         let wanted = on_cpu(problem, best).counts;
         let mut given = 0;
         for explorers in [2, 5, 32, 61] {
-            // After 16 steps explorers have just begun to give, and those who wait leave meanwhile.
+            // After 16 steps explorers have just begun to give, while waiting explorers leave.
             for (budget, seeds) in [(3, 1), (16, 3), (40, 2), (100_000, 4)] {
                 for seed in 0..seeds {
                     let active = explorers - usize::from(seed == 1);
@@ -80,7 +80,7 @@ fn nothing_is_lost_or_counted_twice() {
     }
 }
 
-/// Where there is no room to go on, nodes are still given, and none is lost.
+/// If explorers run out of room, they still give nodes, and none is lost.
 #[test]
 fn little_room_is_enough() {
     let tree = uts("shape=fixed,b0=4,gen_mx=5,seed=3");
@@ -93,7 +93,7 @@ fn little_room_is_enough() {
     }
 }
 
-/// All explorers but one begin without nodes, and one launch is enough.
+/// All explorers but one start without nodes, and one launch is enough.
 #[test]
 fn a_thin_tree_takes_one_launch() {
     let tree = uts("type=binomial,b0=200,q=0.1245,m=8,seed=42");

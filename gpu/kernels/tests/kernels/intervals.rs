@@ -1,4 +1,4 @@
-//! Intervals on the emulated device: counts, whatever the launches, and who takes from whom.
+//! Tests intervals on the emulated device: counts, whatever the launches, and who takes from whom.
 
 use crate::device::run;
 use crate::{atsp, flowshop, on_cpu};
@@ -52,7 +52,7 @@ impl Device {
         layout.tables.push(0);
         let n = how.explorers;
         Self {
-            // Garbage, where no interval has come yet.
+            // Garbage in places without an interval.
             pages: vec![0xdead_beef; n * layout.words],
             heights: vec![0; n],
             said: vec![0; LaunchReport::WORDS / 2],
@@ -280,7 +280,7 @@ fn a_node_belongs_to_the_interval_of_its_first_leaf() {
     }
 }
 
-/// From one explorer to all, on boards whose leaves no integer counts, until nobody can take more.
+/// From one explorer to all, on boards with more leaves than integers can count, until no explorer can take more.
 #[test]
 fn intervals_are_halved_and_no_leaf_is_lost() {
     for (n, whole) in [(4, 12), (5, 60), (31, u128::MAX)] {
@@ -305,7 +305,7 @@ fn intervals_are_halved_and_no_leaf_is_lost() {
 
 /// A victim has more than the mean, unless it takes no part: then it gives even its last leaf.
 #[test]
-fn only_who_has_much_gives() {
+fn only_explorers_with_long_intervals_give() {
     let queens = queens(8);
     for rule in [StealRule::Hypercube, StealRule::Windows, StealRule::Before] {
         for (active, left) in [(4, [300, 300, 300, 0]), (3, [300, 300, 300, 1])] {
@@ -338,7 +338,7 @@ fn only_who_has_much_gives() {
     }
 }
 
-/// From the optimum on, and from scratch: then the optimum is found with its tour.
+/// From the optimum, and from scratch: then the optimum is found with its tour.
 #[test]
 fn tours_are_searched_as_on_the_cpu() {
     let mut rng = Rand64::new(5);
@@ -357,7 +357,7 @@ fn tours_are_searched_as_on_the_cpu() {
     assert!(nodes > 10_000, "{nodes}");
 }
 
-/// By every branching rule, from the optimum on, and from scratch.
+/// By every branching rule, from the optimum, and from scratch.
 #[test]
 fn schedules_are_searched_as_on_the_cpu() {
     let mut rng = Rand64::new(6);

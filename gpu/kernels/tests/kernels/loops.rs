@@ -1,4 +1,4 @@
-//! Kernels of loops, range by range: those of a device and those of a thread fit together at every cut.
+//! Tests kernels of loops, range by range: results of a device and a thread fit together at every cut.
 
 use crate::device::{bounds, bounds_by, tables};
 use pleach_core::search::evaluate::Parents;
@@ -101,7 +101,7 @@ fn rows_of_sparse_times_sparse_fit_together() {
 
 /// Slabs with neighbours below, above, on both sides and on none, and boxes with and without ends.
 #[test]
-fn slabs_are_swept_as_by_a_thread() {
+fn slabs_are_swept_as_on_a_thread() {
     for (along, across) in [
         (Along::Stream { speed: 0.05 }, Across::Slip),
         (Along::Periodic { force: 1e-3 }, Across::Periodic),

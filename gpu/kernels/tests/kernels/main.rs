@@ -53,7 +53,7 @@ fn uses() -> impl Iterator<Item = Use> {
     let explorers = [1_usize, 3, 8, 33].into_iter();
     let all = explorers.flat_map(|explorers| {
         let rules = [StealRule::Hypercube, StealRule::Windows, StealRule::Before];
-        // The last one is slow where there are many.
+        // The last rule is slow with many explorers.
         let some = if explorers == 8 { 3 } else { 2 };
         rules.into_iter().take(some).map(move |rule| (explorers, rule))
     });

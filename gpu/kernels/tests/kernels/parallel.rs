@@ -22,7 +22,7 @@ fn any_use(rng: &mut Rand64) -> Use {
     ways[rng.rand_range(0..ways.len() as u64) as usize]
 }
 
-/// From its optimum on, or none if it is too large a tree.
+/// From its optimum, or `None` if the tree is too large.
 fn small(rng: &mut Rand64, case: usize) -> (Flowshop, i64) {
     let (jobs, machines) = (1 + rng.rand_range(0..11), 1 + rng.rand_range(0..20));
     let spread = [2, 10, 100, 2500][case % 4];
@@ -32,7 +32,7 @@ fn small(rng: &mut Rand64, case: usize) -> (Flowshop, i64) {
     (problem, optimum)
 }
 
-/// By every branching rule and both bounds, from the optimum on, and from scratch.
+/// By every branching rule and both bounds, from the optimum, and from scratch.
 #[test]
 fn schedules_are_searched_as_on_the_cpu() {
     let mut rng = Rand64::new(31);
@@ -62,10 +62,10 @@ fn schedules_are_searched_as_on_the_cpu() {
     assert!(nodes > 4000 && compared > 200, "{nodes} nodes in {compared} trees");
 }
 
-/// Wherever a tree is cut, one part explored on the CPU and the other on the device are the whole: both rank children
-/// alike, even where bounds were not computed to the end.
+/// Wherever a tree is cut, the part explored on the CPU and the part explored on the device make up the whole: both
+/// rank children alike, even where bounds were not fully computed.
 #[test]
-fn both_sides_mean_the_same_interval() {
+fn host_and_device_agree_on_intervals() {
     let mut rng = Rand64::new(32);
     let mut compared = 0;
     for case in 0..40 {
@@ -78,7 +78,7 @@ fn both_sides_mean_the_same_interval() {
         if leaves < 2 || wanted.branched < 2 {
             continue;
         }
-        // Most of the tree lies at the begin, as children are sorted.
+        // Most of the tree is at the beginning, because children are sorted.
         for cut in [leaves / 2, leaves / 5, leaves / 50, leaves / 700, leaves / 9000] {
             let cut = cut.max(1);
             let part = |from, upto| {

@@ -48,7 +48,7 @@ fn short_launches_count_the_same() {
 }
 
 #[test]
-fn boards_that_lanes_fill_alone_are_counted() {
+fn boards_that_lanes_dive_through_are_counted() {
     for n in [14, 15] {
         let queens = Queens::new(n, Level::best()).unwrap();
         let wanted = on_cpu(&queens, i64::MAX).counts;
@@ -94,7 +94,7 @@ fn parts_of_large_boards_are_counted_as_on_the_cpu() {
     }
 }
 
-/// When a launch ends, everything that lanes hold, boards and frames, is on the stack for all.
+/// When a launch ends, everything that lanes hold, boards and frames, is on the shared stack.
 #[test]
 fn frames_come_back_when_a_launch_ends() {
     let queens = Queens::new(12, Level::best()).unwrap();

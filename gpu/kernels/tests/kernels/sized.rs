@@ -10,7 +10,7 @@ use pleach_problems::flowshop::{Flowshop, bound::Bound, instance::Instance};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 
-/// The same tree by the kernel for these sizes as on the CPU, from its optimum, whatever the use.
+/// The kernel for these sizes explores the same tree as the CPU, from its optimum, for every use.
 fn agrees(problem: &dyn Problem, kernel: &'static str, best: i64) {
     let Progress { counts: wanted, found, .. } = on_cpu(problem, best);
     assert_eq!(found, None, "what is found changes the tree");

@@ -8,30 +8,30 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The only folder to look for the libraries in, if it is set.
+/// Names the only folder to look for the libraries in, if it is set.
 const FOLDER: &str = "PLEACH_HIP";
-/// What the driver in the kernel offers to HIP. Loading the library takes long, and is in vain without it.
+/// The kernel driver's interface for HIP. Loading the library is slow, and useless without this driver.
 const KERNEL_DRIVER: &str = "/dev/kfd";
-/// Versions of the libraries, as their names end, the newest first.
+/// Suffixes of the libraries' names, by version, newest first.
 const VERSIONS: [&str; 4] = ["", ".7", ".6", ".5"];
 
-/// Declares functions, and finds all of them in a library.
+/// Declares functions and loads all of them from a library.
 macro_rules! functions {
     ($(#[$about:meta])* $name:ident { $($call:ident($($argument:ty),*);)* }) => {
         $(#[$about])*
         #[expect(non_snake_case, reason = "the functions have these names in the libraries")]
         pub(super) struct $name {
-            /// Says what an error is.
+            /// Describes an error.
             // SAFETY: the caller obeys the rules of HIP for it.
             error: unsafe extern "C" fn(c_int) -> *const c_char,
             $(pub $call: unsafe extern "C" fn($($argument),*) -> c_int,)*
         }
 
         impl $name {
-            /// The functions of a library that stays, where it has all of them.
+            /// Finds the functions in a library that stays loaded; fails if any is missing.
             fn find(library: &'static Library, error: &str) -> Result<Self, String> {
                 let missing = |why: libloading::Error| why.to_string();
-                // SAFETY: the functions have these types in HIP's headers, and the library stays.
+                // SAFETY: the functions have these types in HIP's headers, and the library stays loaded.
                 unsafe {
                     Ok(Self {
                         error: *library.get(error).map_err(missing)?,
@@ -40,9 +40,9 @@ macro_rules! functions {
                 }
             }
 
-            /// What an error is, in words.
+            /// The description of an error.
             pub fn said(&self, code: c_int) -> String {
-                // SAFETY: the function takes any number, and returns a text that stays, or null.
+                // SAFETY: the function takes any number, and returns a static text or null.
                 let text = unsafe {
                     let text = (self.error)(code);
                     if text.is_null() { c"unknown" } else { CStr::from_ptr(text) }
@@ -53,7 +53,7 @@ macro_rules! functions {
     };
 }
 
-/// Something of HIP's.
+/// A handle of HIP's.
 pub(super) type Handle = *mut c_void;
 
 functions! {
@@ -109,13 +109,13 @@ functions! {
 }
 
 impl Hip {
-    /// Sees whether a call succeeded.
+    /// Turns an error code into a result.
     pub fn done(&self, code: c_int) -> Result<(), DeviceError> {
         if code == 0 { Ok(()) } else { Err(DeviceError::Failed(self.said(code))) }
     }
 }
 
-/// Whether there may be GPUs that HIP sees.
+/// Whether HIP may find GPUs.
 pub(super) fn is_here() -> bool {
     var_os(FOLDER).is_some() || Path::new(KERNEL_DRIVER).exists()
 }
@@ -123,7 +123,7 @@ pub(super) fn is_here() -> bool {
 /// HIP, if this machine has it.
 ///
 /// # Errors
-/// Why it has not.
+/// Why it cannot be used.
 pub(super) fn hip() -> Result<&'static Hip, DeviceError> {
     static FOUND: OnceLock<Result<Hip, String>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -133,10 +133,10 @@ pub(super) fn hip() -> Result<&'static Hip, DeviceError> {
     found.as_ref().map_err(|why| DeviceError::Failed(why.clone()))
 }
 
-/// HIP's compiler, if this machine has it. Older versions have it in the library of HIP itself.
+/// HIP's compiler, if this machine has it. Older versions have it in HIP's main library.
 ///
 /// # Errors
-/// Why it has not.
+/// Why it cannot be used.
 pub(super) fn compiler() -> Result<&'static Compiler, String> {
     static FOUND: OnceLock<Result<Compiler, String>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -147,11 +147,11 @@ pub(super) fn compiler() -> Result<&'static Compiler, String> {
     found.as_ref().map_err(String::clone)
 }
 
-/// A library that stays loaded until the process ends, wherever it is.
+/// Opens a library, wherever it is; it stays loaded until the process ends.
 fn open(name: &str) -> Option<&'static Library> {
     let folders = match var_os(FOLDER) {
         Some(only) => vec![PathBuf::from(only)],
-        // Without a folder, the loader looks on its own path.
+        // Without a folder, search the loader's path.
         None => ["", "/opt/rocm/lib"].map(PathBuf::from).to_vec(),
     };
     let files = folders.iter().flat_map(|folder| {

@@ -1,4 +1,4 @@
-//! [`compile`]: HIP's run-time compiler at work: from source to machine code for the GPU at hand.
+//! [`compile`]: compiles source with HIP's run-time compiler to machine code for the current GPU.
 
 use super::calls::{Compiler, Handle, compiler};
 use crate::form::in_one_line;
@@ -29,7 +29,7 @@ pub(super) fn version() -> Result<(c_int, c_int), String> {
 /// Compiles a source with these options for the GPU of the calling thread.
 ///
 /// # Errors
-/// What the compiler says, in one line.
+/// The compiler's message, in one line.
 pub(super) fn compile(source: &str, options: &[String]) -> Result<Vec<u8>, String> {
     let calls = compiler()?;
     let text = |text: &str| CString::new(text).map_err(|_| "a text with a zero byte".to_string());
@@ -58,7 +58,7 @@ pub(super) fn compile(source: &str, options: &[String]) -> Result<Vec<u8>, Strin
     // SAFETY: the program has been compiled, and the number is valid.
     done(calls, unsafe { (calls.hiprtcGetCodeSize)(program.1, &mut bytes) })?;
     let mut code = vec![0_u8; bytes];
-    // SAFETY: as above; there is room for as many bytes as the compiler has said.
+    // SAFETY: as above; there is room for as many bytes as the compiler reported.
     done(calls, unsafe { (calls.hiprtcGetCode)(program.1, code.as_mut_ptr().cast()) })?;
     Ok(code)
 }
@@ -67,14 +67,14 @@ fn done(calls: &Compiler, code: c_int) -> Result<(), String> {
     if code == 0 { Ok(()) } else { Err(calls.said(code)) }
 }
 
-/// What the compiler has said.
+/// The compiler's log.
 fn log_of(program: &HipProgram) -> String {
     let HipProgram(calls, program) = program;
     let mut bytes = 0;
     // SAFETY: the program is alive, and the number is valid.
     unsafe { (calls.hiprtcGetProgramLogSize)(*program, &mut bytes) };
     let mut log = vec![0_u8; bytes + 1];
-    // SAFETY: as above; there is room for as many bytes as the compiler has said.
+    // SAFETY: as above; there is room for as many bytes as the compiler reported.
     unsafe { (calls.hiprtcGetProgramLog)(*program, log.as_mut_ptr().cast()) };
     CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -83,7 +83,7 @@ fn log_of(program: &HipProgram) -> String {
 mod tests {
     use super::*;
 
-    /// With the compiler itself, where that is installed: it needs no GPU if it is told of one.
+    /// Uses the compiler itself if it is installed: given a GPU's name, it needs no GPU.
     #[test]
     fn kernels_are_compiled_and_errors_have_a_log() {
         if version().is_err() {

@@ -1,4 +1,4 @@
-//! [`Amd`]: GPUs of AMD's, by HIP, found at run time.
+//! [`Amd`]: AMD's GPUs through HIP, whose library is opened at run time.
 
 mod calls;
 mod compile;
@@ -15,27 +15,27 @@ use pleach_kernels::source;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
-/// What calls return for what has not happened yet, and where there is no GPU.
+/// Error codes: the operation is not done yet; there is no GPU.
 const NOT_READY: c_int = 600;
 const NO_DEVICE: c_int = 100;
 /// Attributes of a GPU.
 const WAVE: c_int = 87;
 const MULTIPROCESSORS: c_int = 63;
 const ARCHITECTURE: [c_int; 2] = [23, 61];
-/// A stream that takes turns with copies of no stream, one that waits for no other, and an event that keeps no time.
+/// A stream that synchronises with the default stream; one that does not; an event that records no time.
 const IN_TURN: u32 = 0;
 const NON_BLOCKING: u32 = 1;
 const NO_TIMING: u32 = 2;
 
-/// The lanes of a wave that the kernels are written for.
+/// Lanes per wave that the kernels require.
 const LANES: c_int = 32;
 
-/// Whether there may be such GPUs.
+/// Whether there may be AMD GPUs.
 pub(super) fn is_here() -> bool {
     calls::is_here()
 }
 
-/// The number of these GPUs.
+/// The number of AMD GPUs.
 ///
 /// # Errors
 /// Why none can be used.
@@ -50,14 +50,14 @@ pub(super) fn count() -> Result<u32, DeviceError> {
     calls.done(code).map(|()| n.max(0) as u32)
 }
 
-/// Sees whether the kernels can run on a GPU.
+/// Checks whether the kernels can run on this GPU.
 ///
 /// # Errors
-/// If they cannot: why.
+/// Why they cannot.
 pub(super) fn check(number: u32) -> Result<(), DeviceError> {
     let lanes = attribute(hip()?, WAVE, number as c_int)?;
     if lanes != LANES {
-        let why = format!("its waves have {lanes} lanes, the kernels are for {LANES}");
+        let why = format!("its waves have {lanes} lanes, expected {LANES}");
         return Err(DeviceError::Failed(why));
     }
     Ok(())
@@ -87,14 +87,14 @@ fn attribute(calls: &Hip, which: c_int, device: c_int) -> Result<c_int, DeviceEr
     Ok(value)
 }
 
-/// A GPU of AMD's.
+/// An AMD GPU.
 pub(super) struct Amd {
     calls: &'static Hip,
     device: c_int,
     multiprocessors: u32,
-    /// What its machine code depends on, beside the source.
+    /// What its machine code depends on besides the source.
     kind: String,
-    /// For all launches that are on no other stream.
+    /// The stream of all launches that name no other.
     main: Stream,
 }
 
@@ -128,14 +128,14 @@ impl Drop for HipModule {
     }
 }
 
-/// An entry point of a module, to be used only while that is loaded.
+/// An entry point of a module, valid only while that is loaded.
 #[derive(Clone, Copy)]
 pub(super) struct HipFunction(Handle);
 
 // SAFETY: as for its module.
 unsafe impl Send for HipFunction {}
 
-/// A stream, and an event that marks how far it has been told.
+/// A stream, and an event that marks a point in it.
 pub(super) struct Stream {
     calls: &'static Hip,
     stream: Handle,
@@ -159,7 +159,7 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: each was made once, or not at all, and nobody uses it any more.
+        // SAFETY: each was created at most once, and nobody uses it any more.
         unsafe {
             if !self.event.is_null() {
                 (self.calls.hipEventDestroy)(self.event);
@@ -184,7 +184,7 @@ impl Drop for HipPinned {
     }
 }
 
-/// Whether something has happened, by the code of a call that asks for it.
+/// Whether an operation is done, by the code of the call that asked.
 fn has_happened(calls: &Hip, code: c_int) -> Result<bool, DeviceError> {
     if code == NOT_READY { Ok(false) } else { calls.done(code).map(|()| true) }
 }
@@ -268,7 +268,7 @@ impl Driver for Amd {
         }
         let module = |code: &[u8]| {
             let mut module = null_mut();
-            // SAFETY: the code is whole: an object file, which says itself how long it is.
+            // SAFETY: the code is complete: an object file that states its own length.
             let code = unsafe { (self.calls.hipModuleLoadData)(&mut module, code.as_ptr().cast()) };
             self.calls.done(code).map(|()| HipModule(self.calls, module))
         };

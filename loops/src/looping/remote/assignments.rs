@@ -4,7 +4,7 @@ use crate::looping::contract::RemoteLoop;
 use pleach_runtime::sync::{Mutex, lock};
 use std::ops::Range;
 
-/// The ranges that the root has handed out to this process. No two of them have a row in common.
+/// The ranges that the root has handed out to this process. They do not overlap.
 #[derive(Default)]
 pub(super) struct Assignments(Mutex<Vec<Assignment>>);
 
@@ -16,12 +16,12 @@ struct Assignment {
 }
 
 impl Assignments {
-    /// Notes a range.
+    /// Adds a range.
     pub fn add(&self, number: u32, rows: Range<u32>) {
         lock(&self.0).push(Assignment { number, missing: rows.end - rows.start, rows });
     }
 
-    /// Some rows are done. Returns whether that finishes a range.
+    /// Marks rows as done. Returns whether that finishes a range.
     pub fn done(&self, rows: &Range<u32>) -> bool {
         let mut all = lock(&self.0);
         let of = |request: &&mut Assignment| {
@@ -32,7 +32,7 @@ impl Assignments {
         request.missing == 0
     }
 
-    /// Takes out the ranges that are done.
+    /// Removes the ranges that are done.
     pub fn finished(&self) -> Vec<(u32, Range<u32>)> {
         let mut all = lock(&self.0);
         let done = all.extract_if(.., |request| request.missing == 0);
@@ -40,12 +40,12 @@ impl Assignments {
     }
 }
 
-/// The most bytes of results that travel in a message, or somewhat more.
+/// The approximate maximum number of bytes of results in a message.
 const PIECE: usize = 1 << 24;
 /// Rows whose results are packed at a time.
 const STEP: usize = 64;
 
-/// Packs the results of some rows, piece by piece.
+/// Packs the results of rows, piece by piece.
 pub(super) fn in_pieces(
     work: &dyn RemoteLoop,
     rows: Range<u32>,

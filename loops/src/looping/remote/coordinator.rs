@@ -1,4 +1,4 @@
-//! [`LoopCoordinator`]: the root's side of a loop that several processes share: it hands out ranges, and takes in results.
+//! [`LoopCoordinator`]: the root's side of a loop that several processes share: hands out ranges and collects results.
 
 use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::in_pieces;
@@ -24,9 +24,9 @@ pub(super) struct LoopCoordinator<'a> {
     pub share: &'a LoopQueue<'a>,
     pub work: &'a dyn RemoteLoop,
     pub cluster: &'a Cluster,
-    /// The units of the loop that rows stand for.
+    /// The units of the loop for rows of the queue.
     pub units: UnitsOf<'a>,
-    /// All units.
+    /// The number of units.
     pub all: u64,
     /// The taker that stands for site 0, if it had one.
     pub first: usize,
@@ -39,19 +39,19 @@ pub(in super::super) struct RemoteResult {
     pub parts: Vec<Part>,
     pub sites: Vec<LoopSite>,
     pub warnings: Vec<String>,
-    /// Whether the loop has come to its end, as all were told.
+    /// Whether the loop ran to its end, as reported to all.
     pub complete: Option<bool>,
 }
 
-/// Ranges under way to a process and back: while it does one, the next one waits for it.
+/// Ranges in flight per process: while it does one, the next one waits there.
 const UNDER_WAY: usize = 2;
-/// The longest rest between two looks at all processes.
+/// The maximum pause between two checks of all processes.
 const POLL_EVERY: Duration = Duration::from_millis(20);
-/// How long the root waits for others to tell what they did.
+/// How long the root waits for others to report what they did.
 const ACCOUNTS: Duration = Duration::from_secs(3);
 
 impl LoopCoordinator<'_> {
-    /// Shares the loop with all processes that are ready for it, until it is over.
+    /// Shares the loop with all processes that are ready for it until it ends.
     pub fn keep(&self) -> Result<RemoteResult, RunError> {
         let (mut session, mut sequence) = (self.cluster.session(), self.cluster.sequence());
         let mut loop_run = LoopRun {
@@ -69,18 +69,18 @@ impl LoopCoordinator<'_> {
     }
 }
 
-/// A loop under way.
+/// A loop in progress.
 struct LoopRun<'a> {
     coordinator: &'a LoopCoordinator<'a>,
     session: &'a mut Session,
     sequence: &'a mut LoopSequence,
-    /// The step that this loop is, and whether it is over.
+    /// The number of this loop's step, and whether it is over.
     at: u32,
     over: bool,
     processes: BTreeMap<u32, RemoteProcess>,
-    /// Those whose places others have now.
+    /// Processes whose places others have taken.
     gone: Vec<(u32, RemoteProcess)>,
-    /// The number of the last range that was handed out.
+    /// The number of the last range handed out.
     number: u32,
     warnings: Vec<String>,
 }
@@ -110,7 +110,7 @@ impl LoopRun<'_> {
         Ok(self.report(ended_at))
     }
 
-    /// The taker that stands for a site.
+    /// The taker that stands for a process.
     fn taker(&self, site: u32) -> usize {
         self.coordinator.first + site as usize
     }
@@ -126,13 +126,13 @@ impl LoopRun<'_> {
                 }
                 Incoming::Message(site, SessionMessage::Failed(why)) => self.wrong(site, &why)?,
                 Incoming::Lost(site) | Incoming::Left(site) => self.lose(site, SiteEnd::Lost),
-                // Somebody else has its place now.
+                // Another process has taken its place.
                 Incoming::Joined(site) => drop(self.sequence.barred.remove(&site)),
                 Incoming::Invalid(site) => {
                     self.warnings.push(format!("invalid message from site {site}"));
                 }
                 Incoming::Note(line) => self.warnings.push(line),
-                Incoming::End => return Err(RunError::Lost("the network has ended".into())),
+                Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
                 Incoming::Message(..) | Incoming::Nothing => {}
             }
         }
@@ -179,12 +179,12 @@ impl LoopRun<'_> {
             return Ok(());
         }
         if self.processes.get(&site).is_some_and(|process| process.there) {
-            return self.wrong(site, "it was ready twice");
+            return self.wrong(site, "it reported twice that it was ready");
         }
         if workers.units != self.coordinator.all {
             let WorkerCount { units, .. } = workers;
             let all = self.coordinator.all;
-            let why = format!("its loop has {units} units, and the root's {all}");
+            let why = format!("its loop has {units} units, the root's has {all}");
             return self.wrong(site, &why);
         }
         let stays = self.coordinator.work.result_placement() == ResultPlacement::Apart;
@@ -197,7 +197,7 @@ impl LoopRun<'_> {
         Ok(())
     }
 
-    /// A process has failed, or has sent an invalid message. Where all live and die together, that is the end.
+    /// Excludes a process that failed or sent an invalid message. If all live and die together, that ends the run.
     fn wrong(&mut self, site: u32, why: &str) -> Result<(), RunError> {
         if !self.coordinator.cluster.is_open() {
             return Err(RunError::Site { site, why: why.into() });
@@ -208,7 +208,7 @@ impl LoopRun<'_> {
         Ok(())
     }
 
-    /// Keeps results.
+    /// Stores results.
     fn keep(
         &mut self,
         site: u32,
@@ -218,7 +218,7 @@ impl LoopRun<'_> {
         let Some(process) = self.processes.get_mut(&site) else { return Ok(()) };
         match process.lent.expects(number, &rows) {
             ReturnedRange::Late => return Ok(()),
-            ReturnedRange::Wrong => return self.wrong(site, "results of other units came"),
+            ReturnedRange::Wrong => return self.wrong(site, "it sent results of other units"),
             ReturnedRange::Good => {}
         }
         let LoopCoordinator { work, units, .. } = *self.coordinator;
@@ -230,7 +230,7 @@ impl LoopRun<'_> {
         Ok(())
     }
 
-    /// Notes all results that have come since this was done last. What came together took the same time together.
+    /// Records all results that arrived since the last call. Results that arrive together share the time equally.
     fn settle(&mut self) {
         let LoopCoordinator { share, units, first, .. } = *self.coordinator;
         for (&site, process) in
@@ -251,7 +251,7 @@ impl LoopRun<'_> {
         }
     }
 
-    /// A process is excluded: others do what it had.
+    /// Excludes a process: others do its ranges.
     fn lose(&mut self, site: u32, end: SiteEnd) {
         self.settle();
         self.sequence.early.retain(|(other, _)| *other != site);
@@ -262,7 +262,7 @@ impl LoopRun<'_> {
             return;
         }
         if process.takes && end == SiteEnd::Lost {
-            self.warnings.push(format!("site {site} is lost: others do what it had"));
+            self.warnings.push(format!("site {site} is lost: others do its part"));
         }
         process.there = false;
         process.end.get_or_insert((end, Instant::now()));
@@ -317,12 +317,12 @@ impl LoopRun<'_> {
         gone.into_iter().for_each(|site| self.lose(site, SiteEnd::Lost));
     }
 
-    /// Looks for processes that say nothing any more. They may live, and their results may come late; so they are
-    /// given nothing more of this loop.
+    /// Looks for silent processes. They may live, and their results may come late, so they get nothing more of this
+    /// loop.
     fn drop_silent(&mut self) {
         let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
         if self.coordinator.work.result_placement() == ResultPlacement::Apart {
-            // What it has done would be done twice.
+            // Dropping it would repeat what it has done.
             return;
         }
         let silent = |process: &RemoteProcess| {
@@ -335,12 +335,12 @@ impl LoopRun<'_> {
             .map(|(site, _)| *site)
             .collect();
         for site in silent {
-            self.warnings.push(format!("site {site} says nothing: others do what it had"));
+            self.warnings.push(format!("site {site} is silent: others do its part"));
             self.take_back(site);
         }
     }
 
-    /// The loop is over: all are told, with the results if all need them.
+    /// Reports to all that the loop is over, with the results if all need them.
     fn end(&mut self) {
         let LoopCoordinator { share, work, units, .. } = *self.coordinator;
         let (at, complete) = (self.at, share.missing() == 0);

@@ -1,4 +1,4 @@
-//! [`LentRanges`]: the ranges that another process has of a loop, and what came back of them.
+//! [`LentRanges`]: the ranges of a loop that another process has, and which of their results have come back.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,11 +8,11 @@ use std::ops::Range;
 pub(super) struct LentRanges {
     /// In the order in which they were handed out.
     open: VecDeque<LentRange>,
-    /// Those that are done, if their results stay where they are.
+    /// Finished ranges, if their results stay where they are.
     kept: Option<Vec<Range<u32>>>,
 }
 
-/// A range that was handed out.
+/// A range handed out to the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LentRange {
     pub number: u32,
@@ -21,34 +21,34 @@ pub(super) struct LentRange {
     rows_here: u32,
 }
 
-/// What results mean.
+/// How returned results fit the ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReturnedRange {
-    /// Nobody waits for them any more.
+    /// They are no longer needed.
     Late,
-    /// They are not those of the rows that should have come next.
+    /// They are not those of the next rows.
     Wrong,
-    /// They are those that should come next.
+    /// They are the expected ones.
     Good,
 }
 
 impl LentRanges {
-    /// Those of a loop whose results stay where they are.
+    /// The ranges of a loop whose results stay where they are.
     pub fn that_stay() -> Self {
         Self { kept: Some(Vec::new()), ..Self::default() }
     }
 
-    /// How many ranges it has.
+    /// The number of ranges.
     pub fn count(&self) -> usize {
         self.open.len()
     }
 
-    /// Hands out a range.
+    /// Adds a range.
     pub fn lend(&mut self, number: u32, rows: Range<u32>) {
         self.open.push_back(LentRange { number, rows_here: rows.start, rows });
     }
 
-    /// What results of these rows mean that come under this number.
+    /// How results of these rows, returned under this number, fit the ranges.
     pub fn expects(&self, number: u32, rows: &Range<u32>) -> ReturnedRange {
         let Some(lent_range) = self.open.iter().find(|lent_range| lent_range.number == number)
         else {
@@ -60,7 +60,7 @@ impl LentRanges {
         ReturnedRange::Good
     }
 
-    /// Results that were expected are here. Returns whether they are the last of their range.
+    /// Records expected results. Returns whether they are the last of their range.
     pub fn add_results(&mut self, number: u32, rows: &Range<u32>) -> bool {
         let Some(at) = self.open.iter().position(|lent_range| lent_range.number == number) else {
             return false;
@@ -77,7 +77,7 @@ impl LentRanges {
         last
     }
 
-    /// Takes back what has not come, and what has to be done again: this many rows.
+    /// Takes back ranges without results, and the number of rows that must be done again.
     pub fn take_back(&mut self) -> (Vec<Range<u32>>, u32) {
         let mut rows: Vec<Range<u32>> = self
             .open

@@ -1,9 +1,9 @@
-//! [`LoopMessage`]: what processes say to each other about a loop that they share.
+//! [`LoopMessage`]: what processes say to each other about a shared loop.
 
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use std::ops::Range;
 
-/// What a process says about a step: a loop, or something that came before the first one.
+/// A message about a step: a loop, or the exchange before the first one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LoopMessage {
     /// The number of the step since the root began.
@@ -13,32 +13,33 @@ pub(super) struct LoopMessage {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum What {
-    /// To the root: the sender is at this step.
+    /// To the root: the sender has reached this step.
     Ready(WorkerCount),
-    /// From the root: run these.
+    /// From the root: run these rows.
     Run { number: u32, rows: Range<u32> },
-    /// What came of rows, which were handed out under this number. From the root: for all.
+    /// The results of rows that were handed out under this number; from the root, the results of all rows.
     Results { number: u32, rows: Range<u32>, bytes: Vec<u8> },
-    /// From the root: the step is over, to its end or not.
+    /// From the root: the step is over; whether it ran to its end.
     Over { complete: bool },
-    /// To the root, once a loop is over: what each of the sender's units did.
+    /// To the root, after a loop: what each of the sender's units did.
     UnitReports(Vec<TakerReport>),
-    /// To the root: the sender has heard that the step is over.
+    /// To the root: the sender knows that the step is over.
     Heard,
-    /// To the root, now and then.
+    /// To the root, periodically: the sender is alive.
     Alive,
-    /// To the root: the sender takes no further part.
+    /// To the root: the sender leaves.
     Leave,
 }
 
-/// Who is ready.
+/// What a process says when it is ready.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct WorkerCount {
-    /// Units of its loop: it must be the root's. Before the first loop: 1 if it need not be told what comes first.
+    /// Units of its loop, which must equal the root's. Before the first loop: 1 if it need not be told what comes
+    /// first.
     pub units: u64,
-    /// Its machine.
+    /// The name of its machine.
     pub host: String,
-    /// The names of the units that it has.
+    /// The names of its units.
     pub names: Vec<String>,
 }
 
@@ -48,13 +49,13 @@ pub(in super::super) struct TakerReport {
     pub units: u64,
     pub ranges: u64,
     pub busy_ns: u64,
-    /// As bits.
+    /// The bits of a floating-point number.
     pub cost: u64,
 }
 
 pleach_core::pack_struct!(TakerReport { units: u64, ranges: u64, busy_ns: u64, cost: u64 });
 
-/// No process has more units, and no name is longer.
+/// The maximum number of units of a process.
 const MOST_UNITS: usize = 1 << 14;
 const LONGEST_NAME: usize = 256;
 
@@ -123,7 +124,7 @@ fn rows(from: &mut Reader<'_>) -> Result<Range<u32>, Malformed> {
     if start <= end { Ok(start..end) } else { Err(Malformed::Range) }
 }
 
-/// A name, which may be shown on a terminal.
+/// A name that is safe to show on a terminal.
 fn text(bytes: Vec<u8>) -> Result<String, Malformed> {
     let text = String::from_utf8(bytes).map_err(|_| Malformed::Range)?;
     let fits = text.len() <= LONGEST_NAME && !text.chars().any(char::is_control);

@@ -1,4 +1,4 @@
-//! Loops that several processes share: the first one, the *root*, hands out ranges as to devices, and results come back.
+//! Loops that several processes share: the first process, the *root*, hands out ranges, and results come back.
 
 mod assignments;
 mod coordinator;

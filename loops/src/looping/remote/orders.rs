@@ -1,4 +1,4 @@
-//! How loops of several processes begin and end: the root says what to run, and the others ask for what they need.
+//! Starts and ends loops of several processes: the root says what to run, and the others ask for what they need.
 
 use super::super::loop_thread::TakerTally;
 use super::message::{LoopMessage, TakerReport, What, WorkerCount};
@@ -10,35 +10,34 @@ use pleach_core::wire::fingerprint;
 use pleach_runtime::error::RunError;
 use std::time::Duration;
 
-/// The longest wait between two looks at whether to go on waiting.
+/// The maximum wait between two checks whether to continue waiting.
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
 /// What the processes of a cluster do with loops.
 pub trait ShareLoops {
-    /// The root begins an order of loops. All processes are told what it is `about`; what they are told `first` each
-    /// of them asks for.
+    /// Starts an order of loops at the root. All processes learn what it is `about`; each of them can request `first`.
     ///
     /// # Errors
-    /// If this process runs one already.
+    /// If this process already runs one.
     fn begin_loops(&self, about: Vec<u8>, first: First) -> Result<(), RunError>;
 
-    /// The root ends an order of loops: processes that come now wait for the next one.
+    /// Ends an order of loops at the root: processes that join now wait for the next one.
     fn end_loops(&self);
 
-    /// The same, but not before all others have heard of the end of every loop.
+    /// The same, but waits until all others know the end of every loop.
     ///
     /// # Errors
-    /// If the network fails, or another process does.
+    /// If the network or another process fails.
     fn end_loops_together(&self) -> Result<(), RunError>;
 
-    /// This process, which follows, takes part in nothing more. Nobody waits for it any longer.
+    /// This process, a follower, takes part in nothing more, and nobody waits for it.
     fn leave_loops(&self);
 
-    /// This process has failed in a loop. Where all live and die together, that ends the others, too.
+    /// This process has failed in a loop. If all live and die together, that ends the others too.
     fn fail_loops(&self, why: &str);
 
-    /// What the root tells first about the order that this process has heard; nothing if it `knows` that already. None
-    /// if it came too late, or `waits` says so.
+    /// What the root says first about the current order; nothing if this process `knows` it already. `None` if this
+    /// process came too late, or `waits` says so.
     ///
     /// # Errors
     /// If the network fails, or the root is lost.
@@ -86,7 +85,9 @@ impl ShareLoops for Cluster {
                 Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
                     return Err(RunError::Site { site, why });
                 }
-                Some(Incoming::End) => return Err(RunError::Lost("the network has ended".into())),
+                Some(Incoming::End) => {
+                    return Err(RunError::Lost("the network was shut down".into()));
+                }
                 Some(_) => {}
                 None => self.rest(session, POLL_EVERY),
             }
@@ -137,12 +138,12 @@ impl ShareLoops for Cluster {
     }
 }
 
-/// Sends a word about a step. Returns whether anybody is there.
+/// Sends a message about a step. Returns whether there is a receiver.
 pub(super) fn say(session: &mut Session, to: u32, at: u32, what: What) -> bool {
     session.send(to, &SessionMessage::Loop(LoopMessage { at, what }.to_bytes()))
 }
 
-/// Sends a process that was ready for a step, which is over, what everybody needs of it, and says so.
+/// Sends a process that was ready for a finished step what everybody needs of it, and that it is over.
 pub(super) fn tell(
     session: &mut Session,
     sequence: &LoopSequence,
@@ -158,7 +159,7 @@ pub(super) fn tell(
     say(session, to, at, What::Over { complete: *complete });
 }
 
-/// The next word that the root says to this process.
+/// The next message from the root to this process.
 pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunError> {
     loop {
         let Some(heard) = session.hear()? else { return Ok(None) };
@@ -170,7 +171,7 @@ pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunErro
                 return Err(RunError::Site { site: 0, why });
             }
             Incoming::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
-            Incoming::End => return Err(RunError::Lost("the network has ended".into())),
+            Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! [`RemoteProcess`]: what the root knows of another process in a loop.
+//! [`RemoteProcess`]: what the root knows about another process in a loop.
 
 use super::super::loop_thread::TakerTally;
 use super::lent_ranges::LentRanges;
@@ -8,27 +8,27 @@ use pleach_runtime::outcome::SiteEnd;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Another process, from when it is ready for the loop.
+/// Another process, from the moment it is ready for the loop.
 pub(super) struct RemoteProcess {
     pub workers: WorkerCount,
     pub lent: LentRanges,
-    /// Whether it may be given anything.
+    /// Whether it may get ranges.
     pub takes: bool,
-    /// Whether it has nothing to do, as far as the others know.
+    /// Whether it is idle, as far as the root knows.
     pub rests: bool,
-    /// Whether it has to be told that the loop is over.
+    /// Whether it must be notified that the loop is over.
     pub there: bool,
-    /// When it was last heard of.
+    /// When its last message arrived.
     pub heard: Instant,
-    /// When results of it came last, or it got something to do.
+    /// When its last results arrived, or it last became busy.
     pub since: Instant,
-    /// Results that have come since the root listened last.
+    /// Results that arrived since the root last listened.
     pub new: Vec<Range<u32>>,
-    /// The cost of what it did last.
+    /// The cost of its last work.
     pub last: f64,
-    /// What it did, as far as is known here.
+    /// What it did, as far as the root knows.
     pub did: TakerTally,
-    /// What each of its units did, once it has told.
+    /// What each of its units did, once reported.
     pub reports: Option<Vec<TakerReport>>,
     /// Units that others had to do again.
     pub redone: u64,
@@ -57,7 +57,7 @@ impl RemoteProcess {
         }
     }
 
-    /// What each of its units did; a single line if it did not live to tell.
+    /// What each of its units did; a single line if it did not report that.
     pub fn parts(&self, site: &str, whole: f64, took: Duration) -> Vec<Part> {
         let Some(reports) = &self.reports else {
             return vec![Part::new(site.to_string(), &self.did, whole, took)];
@@ -71,7 +71,7 @@ impl RemoteProcess {
         each.collect()
     }
 
-    /// Its stay, for a loop that began at this time.
+    /// Its report, for a loop that started at this time.
     pub fn site(&self, name: String, start: Instant) -> LoopSite {
         let since = |at: Instant| at.saturating_duration_since(start).as_secs_f64();
         LoopSite {

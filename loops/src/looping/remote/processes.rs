@@ -1,4 +1,4 @@
-//! [`LoopProcesses`]: the processes that share a loop with this one, be it the root or not.
+//! [`LoopProcesses`]: the processes that share a loop with this one, whether or not it is the root.
 
 use super::super::loop_queue::{LoopQueue, StopQueueOnDrop, UnitsOf};
 use super::super::settings::LoopSettings;
@@ -28,10 +28,10 @@ impl Drop for LoopProcesses<'_> {
 }
 
 impl<'a> LoopProcesses<'a> {
-    /// Those that the settings name.
+    /// The processes that the settings name.
     ///
     /// # Errors
-    /// If the loop's results cannot travel, or another loop of these processes is under way.
+    /// If the loop's results cannot travel, or another loop of these processes is in progress.
     pub fn of(
         settings: &'a LoopSettings,
         work: Option<&'a dyn RemoteLoop>,
@@ -45,22 +45,22 @@ impl<'a> LoopProcesses<'a> {
         Ok(Some(Self { cluster, work, assignments: Assignments::default() }))
     }
 
-    /// Whether another process leads.
+    /// Whether another process is the root.
     pub fn follows(&self) -> bool {
         !self.cluster.is_root()
     }
 
-    /// For how many others there is a place in the loop: a follower knows the root alone.
+    /// How many other processes the loop has room for; a follower knows only the root.
     pub fn places(&self) -> usize {
         if self.follows() { 1 } else { self.cluster.others() }
     }
 
-    /// Something has happened that the thread of [`LoopProcesses::keep`] should look at.
+    /// Wakes the thread of [`LoopProcesses::keep`].
     pub fn ring(&self) {
         self.cluster.waker().ring();
     }
 
-    /// Some rows are done.
+    /// Marks rows as done.
     pub fn done(&self, rows: &Range<u32>) {
         if self.follows() && self.assignments.done(rows) {
             self.ring();
@@ -75,7 +75,7 @@ impl<'a> LoopProcesses<'a> {
         names: &[String],
         start: Instant,
     ) -> Result<RemoteResult, RunError> {
-        // If the network fails, or the root ends it early, nothing more is begun.
+        // If the network fails, or the root ends the loop early, start nothing more.
         let guard = StopQueueOnDrop(share);
         let (work, cluster, (units, all)) = (self.work, self.cluster, units);
         let remote_result = if self.follows() {
@@ -98,7 +98,7 @@ impl<'a> LoopProcesses<'a> {
         Ok(remote_result)
     }
 
-    /// Tells the root what each unit did in a loop that has come to its end.
+    /// Reports to the root what each unit did in a finished loop.
     pub fn tell(&self, reports: Vec<TakerReport>) {
         if !self.follows() {
             return;

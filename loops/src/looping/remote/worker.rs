@@ -1,4 +1,4 @@
-//! [`LoopWorker`]: a loop's part in a process that follows the root: ranges come in, and results go out.
+//! [`LoopWorker`]: the part of a loop in a follower of the root: ranges come in, and results go out.
 
 use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::{Assignments, in_pieces};
@@ -11,22 +11,22 @@ use pleach_runtime::error::RunError;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// A loop's part in a process that follows the root.
+/// The part of a loop in a process that follows the root.
 pub(super) struct LoopWorker<'a> {
     pub share: &'a LoopQueue<'a>,
     pub assignments: &'a Assignments,
     pub work: &'a dyn RemoteLoop,
     pub cluster: &'a Cluster,
-    /// The units of the loop that rows stand for.
+    /// The units of the loop for rows of the queue.
     pub units: UnitsOf<'a>,
     pub workers: WorkerCount,
 }
 
-/// Time between two signs of life.
+/// Time between two heartbeats.
 const ALIVE: Duration = Duration::from_millis(250);
 
 impl LoopWorker<'_> {
-    /// Does what the root wants until the loop is over. Returns whether it came to its end.
+    /// Does what the root wants until the loop is over. Returns whether it ran to its end.
     pub fn keep(&self) -> Result<bool, RunError> {
         let session = &mut *self.cluster.session();
         let at = self.cluster.sequence().at;
@@ -34,7 +34,7 @@ impl LoopWorker<'_> {
         let mut last_sent = Instant::now();
         loop {
             while let Some(word) = hear(session)? {
-                // What was said about an earlier loop does not matter any more.
+                // Messages about an earlier loop no longer matter.
                 let Some(what) = (word.at == at).then_some(word.what) else { continue };
                 match what {
                     What::Run { number, rows } => {

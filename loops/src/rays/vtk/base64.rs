@@ -1,11 +1,12 @@
-//! Bytes as text in groups of four letters.
+//! Decodes base64: bytes as text in groups of four letters.
 
-/// Reads groups until there are this many bytes or more, if the text has them. Returns them and the text behind.
+/// Decodes groups until there are at least this many bytes, if the text has them. Returns the bytes and the remaining
+/// text.
 ///
-/// Padding may stand in the middle: files join texts that were written one by one.
+/// Padding may occur in the middle: files concatenate texts that were encoded separately.
 ///
 /// # Errors
-/// If a letter is not in the alphabet, or the text ends before.
+/// If a letter is not in the alphabet, or the text ends too early.
 pub fn take(text: &[u8], bytes: usize) -> Result<(Vec<u8>, &[u8]), String> {
     if bytes / 3 > text.len() / 4 {
         return Err(format!("{bytes} bytes announced in {} letters", text.len()));

@@ -1,12 +1,12 @@
-//! A grid as a file has it, and the mesh that it makes.
+//! A grid as read from a file, and its conversion to a mesh.
 
 use super::split::{shape, split};
 use crate::rays::mesh::Mesh;
 
-/// Points, cells and values, each checked for its own form, not yet against each other.
+/// Points, cells and values, each valid on its own, not yet checked against each other.
 #[derive(Debug, Default)]
 pub struct Grid {
-    /// Three for each point.
+    /// Three coordinates for each point.
     pub coordinates: Vec<f64>,
     /// The corners of all cells, one cell after the other.
     pub corners: Vec<f64>,
@@ -21,7 +21,7 @@ pub struct Grid {
 impl Grid {
     /// Its mesh.
     ///
-    /// # Errors
+    /// If its parts do not match, or do not form a mesh.
     /// If its parts do not fit together, or make no mesh.
     pub fn mesh(self) -> Result<Mesh, String> {
         let points = self.coordinates.len() / 3;
@@ -29,11 +29,7 @@ impl Grid {
             return Err(format!("{} values for {points} points", self.values.len()));
         }
         if self.kinds.len() != self.ends.len() {
-            return Err(format!(
-                "{} types of cells for {} cells",
-                self.kinds.len(),
-                self.ends.len()
-            ));
+            return Err(format!("{} cell types for {} cells", self.kinds.len(), self.ends.len()));
         }
         let mut corners = Vec::with_capacity(self.corners.len());
         for (i, &point) in self.corners.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Legacy files: words and numbers in lines, the numbers in text or in bytes.
+//! Reads legacy files: words and numbers in lines, numbers as text or binary.
 
 use super::grid::Grid;
 use super::numbers::Kind;
@@ -10,16 +10,16 @@ struct Reader<'a> {
     binary: bool,
 }
 
-/// Point arrays: the wanted one, or the first that will do.
+/// Point arrays: the wanted one, or the first suitable one.
 struct Values<'a> {
     name: Option<&'a str>,
     found: Option<Vec<f64>>,
     seen: Vec<String>,
 }
 
-/// Reads a file up to its end.
+/// Reads a file to its end.
 ///
-/// # Errors
+/// If it has no valid unstructured grid.
 /// If it is not one with an unstructured grid.
 pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
     let mut reader = Reader { bytes, at: 0, binary: false };
@@ -34,7 +34,7 @@ pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
     reader.expect("UNSTRUCTURED_GRID")?;
     let mut grid = Grid::default();
     let mut values = Values { name: array, found: None, seen: Vec::new() };
-    // How many numbers an attribute has: one for each of these, and whether they are points.
+    // The number of components per attribute: one for each of these, and whether they belong to points.
     let mut about = (0, false);
     while let Some(word) = reader.next_word() {
         match word.to_ascii_uppercase().as_str() {
@@ -63,7 +63,7 @@ pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
 }
 
 impl Reader<'_> {
-    /// The rest of this line; the place is then after its end.
+    /// The rest of this line; moves past its end.
     fn line(&mut self) -> &[u8] {
         let rest = &self.bytes[self.at..];
         let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
@@ -120,7 +120,7 @@ impl Reader<'_> {
         Kind::legacy(&word).ok_or_else(|| self.wrong(&word, "a type of numbers, such as float"))
     }
 
-    /// So many numbers, if the rest of the file can hold them.
+    /// This many numbers, if the rest of the file can hold them.
     fn numbers(&mut self, count: Option<usize>, kind: Kind) -> Result<Vec<f64>, String> {
         if self.binary {
             self.line();
@@ -151,7 +151,7 @@ impl Reader<'_> {
         Ok(numbers)
     }
 
-    /// Cells, each with its number of corners before them, or, since version 5, in two arrays.
+    /// Cells: each preceded by its number of corners, or, since version 5, as two arrays.
     fn cells(&mut self, grid: &mut Grid) -> Result<(), String> {
         let (count, size) = (self.count()?, self.count()?);
         let start = self.at;
@@ -192,7 +192,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An array, or several, of points or cells.
+    /// One or more arrays of points or cells.
     fn attribute(
         &mut self,
         word: &str,
@@ -261,7 +261,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Between the arrays of a field, version 5 tells more about them.
+    /// Skips what version 5 writes between the arrays of a field.
     fn skip_metadata(&mut self) {
         let start = self.at;
         if self.next_word().is_some_and(|word| word == "METADATA") {

@@ -1,4 +1,4 @@
-//! Files of the Visualization Toolkit: unstructured grids, legacy and XML; read as meshes and written.
+//! Reads and writes files of the Visualization Toolkit: unstructured grids, legacy and XML.
 
 mod base64;
 mod grid;
@@ -10,11 +10,11 @@ mod xml;
 
 use super::mesh::Mesh;
 
-/// Reads an unstructured grid, legacy (`.vtk`) or XML (`.vtu`). Its values are those of the point array of this
-/// name, else of the first one with a single component. Cells other than tetrahedra are split into such.
+/// Reads an unstructured grid, legacy (`.vtk`) or XML (`.vtu`). Values come from the point array with this name, or
+/// else from the first with a single component. Other cells are split into tetrahedra.
 ///
 /// # Errors
-/// In one line: where, what stands there, what was expected.
+/// Where the file is wrong, what was found and what was expected, in one line.
 pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Mesh, String> {
     let text = bytes.trim_ascii_start();
     if text.starts_with(b"# vtk") {
@@ -26,7 +26,7 @@ pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Mesh, String> {
     }
 }
 
-/// A mesh as a legacy file, in binary; its values have the name `value`.
+/// A mesh as a binary legacy file; its values have the name `value`.
 #[must_use]
 pub fn write_vtk(mesh: &Mesh) -> Vec<u8> {
     let (points, tets) = (mesh.points(), mesh.tets());

@@ -1,4 +1,4 @@
-//! Numbers of all types that files have, as doubles.
+//! Decodes numbers of all types that files use, as doubles.
 
 /// A type of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The type of a name in a legacy file.
+    /// The type with this name in a legacy file.
     #[must_use]
     pub fn legacy(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
@@ -32,7 +32,7 @@ impl Kind {
         })
     }
 
-    /// The type of a name in an XML file.
+    /// The type with this name in an XML file.
     #[must_use]
     pub fn xml(name: &str) -> Option<Self> {
         Some(match name {
@@ -50,7 +50,7 @@ impl Kind {
         })
     }
 
-    /// Bytes of a number.
+    /// Bytes per number.
     #[must_use]
     pub fn size(self) -> usize {
         match self {
@@ -60,11 +60,11 @@ impl Kind {
         }
     }
 
-    /// Reads numbers; bytes that make none at the end are left out.
+    /// Decodes numbers; ignores an incomplete number at the end.
     #[must_use]
     pub fn read(self, bytes: &[u8], big_end_first: bool) -> Vec<f64> {
         let number = |bytes: &[u8]| {
-            // All types from their bytes as one unsigned number, lowest byte last.
+            // Decodes each type from its bytes as one unsigned number, lowest byte last.
             let add = |sum: u64, &byte: &u8| sum << 8 | u64::from(byte);
             let bits = if big_end_first {
                 bytes.iter().fold(0, add)

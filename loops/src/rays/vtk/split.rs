@@ -1,6 +1,6 @@
-//! Cells of other shapes, split into tetrahedra.
+//! Splits cells of other shapes into tetrahedra.
 
-/// A cell's faces, by the places of its corners.
+/// A cell's faces, by the indices of its corners.
 type Faces = &'static [&'static [usize]];
 
 /// The number of corners and the faces of a type of cell, by its number in files.
@@ -36,9 +36,9 @@ pub fn shape(kind: u8) -> Option<(usize, Faces)> {
     })
 }
 
-/// Adds the tetrahedra of a cell, which has at least one corner.
+/// Adds the tetrahedra of a cell that has at least one corner.
 ///
-/// All of them meet at its lowest point, and each face of four corners is cut at its own lowest point: so
+/// All of them meet at the cell's lowest point, and each face with four corners is cut at its own lowest point, so that
 /// neighbours cut their common face alike.
 pub fn split(corners: &[u32], faces: Faces, tets: &mut Vec<[u32; 4]>) {
     if let &[a, b, c, d] = corners {

@@ -1,6 +1,6 @@
-//! The tags of an XML text: as much of XML as grids are written in.
+//! Reads the tags of an XML text: as much of XML as grids need.
 
-/// A tag: its name, and its attributes as they stand in the text.
+/// A tag: its name, and its attributes as in the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Tag<'a> {
     /// The name, with `/` before it if the tag closes.
@@ -13,7 +13,7 @@ pub struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// The next tag from a place on; comments and declarations are skipped.
+    /// The next tag from an offset on; skips comments and declarations.
     ///
     /// # Errors
     /// If a tag does not end.

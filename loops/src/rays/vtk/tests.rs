@@ -1,4 +1,4 @@
-//! Files in all forms, cut short and damaged.
+//! Tests files of all forms, also truncated and damaged.
 
 use super::{read, write_vtk};
 use crate::rays::mesh::Mesh;
@@ -95,7 +95,7 @@ fn other_cells_are_split() {
     }
 }
 
-/// Hexahedra whose points are numbered at random: only if common faces are cut alike is the boundary what it was.
+/// Hexahedra whose points are numbered randomly: the boundary is preserved only if common faces are cut alike.
 #[test]
 fn neighbours_cut_their_common_face_alike() {
     let mut random = oorandom::Rand32::new(3);
@@ -262,7 +262,7 @@ fn small_files() -> Vec<Vec<u8>> {
     files
 }
 
-/// A file that ends early lacks something, unless only what follows the last number is lost.
+/// A truncated file is invalid, unless only what follows the last number is lost.
 #[test]
 fn files_cut_short_are_refused() {
     for file in small_files() {
@@ -276,7 +276,7 @@ fn files_cut_short_are_refused() {
                 }
                 Ok(mesh) => {
                     assert_eq!((mesh.points(), mesh.tets()), (whole.points(), whole.tets()));
-                    // Of a last number in text, digits may be missing: that cannot be seen.
+                    // Digits missing from a last number in text cannot be detected.
                     assert_eq!(mesh.values()[..4], whole.values()[..4]);
                 }
             }

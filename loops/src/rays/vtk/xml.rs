@@ -1,4 +1,4 @@
-//! XML files: arrays as text, as base64, or appended; packed by zlib or not.
+//! Reads XML files: arrays as text, as base64 or appended, optionally compressed with zlib.
 
 use super::base64;
 use super::grid::Grid;
@@ -7,27 +7,27 @@ use super::tags::Tag;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
-/// Bytes that a byte packed by zlib can become at most, and a few more.
+/// The maximum number of bytes that zlib can pack into one byte, rounded up.
 const MOST_PACKED: usize = 1040;
 
-/// What holds for the whole file.
+/// What applies to the whole file.
 #[derive(Default)]
 struct Form<'a> {
     big_end_first: bool,
-    /// Bytes of a number in the head of an array.
+    /// Bytes per number in the header of an array.
     word: usize,
     packed: bool,
     appended: Option<Source<'a>>,
 }
 
-/// Where bytes are.
+/// Where the bytes are.
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Plain(&'a [u8]),
     Letters(&'a [u8]),
 }
 
-/// An array that the file has.
+/// An array in the file.
 struct Array<'a> {
     /// The tag around it: Points, Cells, PointData or CellData.
     inside: &'a str,
@@ -39,7 +39,7 @@ struct Array<'a> {
 /// Reads a file with one piece of an unstructured grid.
 ///
 /// # Errors
-/// If it is not one.
+/// If it is not a valid one.
 pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
     let mut form = Form { word: 4, ..Form::default() };
     let mut arrays = Vec::new();
@@ -96,7 +96,7 @@ pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
     })
 }
 
-/// The point array of this name, or the first; with one component.
+/// The point array with this name, or the first; it must have one component.
 fn wanted<'a>(arrays: &'a [Array<'a>], name: Option<&str>) -> Result<&'a Array<'a>, String> {
     let of_points = || arrays.iter().filter(|array| array.inside == "PointData");
     let single = |array: &&Array| {
@@ -110,13 +110,13 @@ fn wanted<'a>(arrays: &'a [Array<'a>], name: Option<&str>) -> Result<&'a Array<'
     })
 }
 
-/// Words of a file, cut for a message.
+/// Words of a file, shortened for a message.
 fn short(words: &str) -> String {
     words.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
 impl<'a> Form<'a> {
-    /// Reads the first tag.
+    /// Parses the first tag.
     fn open(&mut self, tag: &Tag) -> Result<(), String> {
         let wrong = |name: &str, expected: &str| {
             let found = short(tag.get(name).unwrap_or_default());
@@ -143,7 +143,7 @@ impl<'a> Form<'a> {
         Ok(())
     }
 
-    /// The numbers of an array, which has this many.
+    /// The numbers of an array with this many of them.
     fn numbers(&self, array: &Array<'a>, count: Option<usize>) -> Result<Vec<f64>, String> {
         let read = || {
             let count = count.ok_or("no usable count of numbers")?;
@@ -183,7 +183,7 @@ impl<'a> Form<'a> {
             .collect()
     }
 
-    /// Bytes after a head that has their number.
+    /// Bytes after a header that states their number.
     fn plain(&self, source: Source<'a>, bytes: usize) -> Result<Vec<u8>, String> {
         let (head, _) = source.take(self.word)?;
         let announced = self.words(&head[..self.word])[0];
@@ -196,8 +196,8 @@ impl<'a> Form<'a> {
         Ok(found)
     }
 
-    /// Bytes in packed blocks after a head: the number of blocks, their size, the last one's size, and the packed
-    /// size of each.
+    /// Bytes in compressed blocks after a header: the number of blocks, their size, the last block's size, and the
+    /// compressed size of each.
     fn unpack(&self, source: Source<'a>, bytes: usize) -> Result<Vec<u8>, String> {
         let (head, _) = source.take(3 * self.word)?;
         let blocks = self.words(&head[..3 * self.word])[0];
@@ -214,7 +214,7 @@ impl<'a> Form<'a> {
         let mut rest = &packed[..];
         for (block, &size) in sizes.iter().enumerate() {
             let (own, others) = rest.split_at(size);
-            // One byte more than wanted shows that there are too many.
+            // One byte more than expected shows that there are too many.
             let left = (bytes - found.len()) as u64 + 1;
             let read = ZlibDecoder::new(own).take(left).read_to_end(&mut found);
             read.map_err(|error| format!("block {block}: {error}"))?;
@@ -239,7 +239,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// At least this many bytes, and what follows.
+    /// At least this many decoded bytes, and what follows them.
     fn take(self, bytes: usize) -> Result<(Vec<u8>, Self), String> {
         match self {
             Self::Letters(text) => {
@@ -253,7 +253,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Numbers in text.
+/// Parses numbers in text.
 fn words(text: &[u8], count: usize) -> Result<Vec<f64>, String> {
     let text = std::str::from_utf8(text).map_err(|_| "text that is not UTF-8")?;
     let number =

@@ -1,4 +1,4 @@
-//! Flows: slabs on devices and on threads together are what one thread computes, bit by bit.
+//! Flows: slabs on devices and threads together equal what one thread computes, bit by bit.
 
 use crate::shared::slow_threads;
 use pleach_core::search::level::Level;
@@ -13,14 +13,14 @@ use pleach_runtime::WorkerPool;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A flow with something in its way.
+/// A flow with an obstacle.
 fn setup(size: [usize; 3], level: Level) -> Setup {
     let obstacle = Obstacle::Sphere { centre: [0.3, 0.5, 0.5], radius: 0.3 };
     let along = Along::Stream { speed: 0.05 };
     Setup { size, along, friction: Friction::Tau(0.7), obstacle, level, ..Setup::default() }
 }
 
-/// The same without ends.
+/// A periodic flow.
 fn endless(size: [usize; 3], level: Level) -> Setup {
     let along = Along::Periodic { force: 1e-3 };
     Setup { along, across: Across::Periodic, ..setup(size, level) }
@@ -40,7 +40,7 @@ fn run(
     WorkerPool::default().run_steps(work, begin, steps, &settings, go_on).unwrap()
 }
 
-/// All numbers of a flow, its mass and the force upon what is in its way.
+/// All numbers of a flow, its mass and the force on its obstacle.
 fn state(slabs: &[Slab]) -> (Vec<u32>, [Sum; 4]) {
     let numbers = slabs.iter().flat_map(|slab| slab.numbers().iter().map(|it| it.to_bits()));
     let mut sums = [Sum::default(); 4];
@@ -98,7 +98,7 @@ fn however_planes_are_cut_the_flow_is_the_same() {
                 (2, &["emulated"]),
                 (0, &["emulated", "emulated"]),
                 (1, &["emulated", "emulated"]),
-                // More than there are slabs.
+                // More devices than slabs.
                 (9, &["emulated"]),
             ] {
                 let done = run(&work, steps, (threads, devices), &sizes);
@@ -112,7 +112,7 @@ fn however_planes_are_cut_the_flow_is_the_same() {
     }
 }
 
-/// After odd steps, too, where cells are half in their neighbours, and where slabs have just been cut again.
+/// Also after odd steps, when populations are half-way in neighbouring cells, and right after slabs were cut again.
 #[test]
 fn what_is_shown_on_the_way_is_the_same() {
     let work = Steps(Arc::new(Flow::new(setup([16, 6, 24], Level::best())).unwrap()));
@@ -138,9 +138,9 @@ fn what_is_shown_on_the_way_is_the_same() {
     }
 }
 
-/// In whatever launch: while it learns, between two sweeps, while the slab is fetched.
+/// In any launch: while speeds are measured, between two sweeps, while the slab is fetched.
 #[test]
-fn when_a_device_fails_the_steps_begin_anew() {
+fn a_failing_device_restarts_the_steps() {
     let work = Steps(Arc::new(Flow::new(setup([16, 5, 12], Level::best())).unwrap()));
     let steps = 17;
     let expected = state(&run(&work, steps, (1, &[]), &Sizes::Measured).slabs);
@@ -154,7 +154,8 @@ fn when_a_device_fails_the_steps_begin_anew() {
                 assert!(done.report.complete);
                 assert!(state(&done.slabs) == expected, "{threads}, {devices:?}, {sizes:?}");
                 let told = done.report.warnings.iter().any(|line| {
-                    line.contains("failed, restarting all steps") && line.contains("told to fail")
+                    line.contains("failed, restarting all steps")
+                        && line.contains("failed as requested")
                 });
                 assert!(told || launch > 16, "{:?}", done.report.warnings);
                 let names = parts(&done.report);
@@ -174,7 +175,7 @@ fn a_device_that_cannot_be_used_leaves_its_planes_to_threads() {
         assert_eq!(done.report.warnings.len(), 1);
         assert!(done.report.warnings[0].starts_with("gpu63 not used: "));
     }
-    // A slab has four planes at least.
+    // A slab has at least four planes.
     let done = run(&work, 9, (1, &["emulated"; 4]), &Sizes::Measured);
     assert!(state(&done.slabs) == expected);
     assert_eq!(done.report.parts.len(), 3);

@@ -1,4 +1,4 @@
-//! Rays: what devices march is what threads march, bit by bit, and nearly always within a step of what they project.
+//! Rays: devices march exactly as threads do, and nearly always within a step of what threads project.
 
 use super::{Way, ways};
 use pleach_core::search::level::Level;
@@ -9,7 +9,7 @@ use pleach_loops::rays::scene::Scene;
 use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
 
-/// Steps, ramps up and down, and a stretch where nothing is seen.
+/// Steps, ramps up and down, and a range where nothing is seen.
 const STEEP: &str =
     "0.1 1 0 0 0\n0.3 0 1 0 4\n0.3 0 0 1 1\n0.5 0 0 0 0\n0.6 1 1 0 30\n0.9 1 1 1 0\n";
 
@@ -27,7 +27,7 @@ fn views() -> [View; 5] {
         some(33, 17, 30.0, 20.0),
         some(16, 40, 0.0, 90.0),
         View { zoom: 5.0, near: Some(-0.1), ..some(30, 30, 200.0, -40.0) },
-        // Nothing lies so deep.
+        // Nothing is this deep.
         View { near: Some(1e6), ..some(20, 20, 0.0, 0.0) },
     ]
 }
@@ -87,7 +87,7 @@ fn however_tiles_are_shared_the_picture_is_the_same() {
 }
 
 #[test]
-fn what_is_marched_and_what_is_projected_fit_together() {
+fn marched_and_projected_pictures_agree() {
     let (mut pixels, mut apart) = (0, 0);
     frames(Method::Project, |frame, _| {
         let mut picture = frame.picture();
@@ -99,7 +99,7 @@ fn what_is_marched_and_what_is_projected_fit_together() {
         let steps = picture.rgba(black).into_iter().zip(expected.rgba(black));
         let more = steps.filter(|&(is, was)| is.abs_diff(was) > 1).count();
         pixels += picture.pixels().len();
-        // Where a ray goes along an edge, the two may take it through other tetrahedra.
+        // If a ray goes along an edge, the methods may choose different tetrahedra.
         apart += more.div_ceil(3);
     });
     assert!(pixels > 50_000 && apart * 10_000 < pixels, "{apart} of {pixels}");

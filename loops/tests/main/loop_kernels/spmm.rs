@@ -1,4 +1,4 @@
-//! Sparse × sparse: lengths, columns and values are those of plain code, bit by bit, in both passes.
+//! Sparse × sparse: lengths, columns and values equal those of plain code, bit by bit, in both passes.
 
 use super::{Way, ways};
 use oorandom::Rand32;
@@ -9,7 +9,7 @@ use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Checked, Csr};
 use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, multiply, room};
 
-/// The product, each pass run this way.
+/// The product, with each pass run in this way.
 fn product<T: Sparse>(a: &Checked<T>, b: &Checked<T>, level: Level, way: &Way) -> Csr<T> {
     let factors = Factors::new(a, b, level).unwrap();
     let (mut lengths, mut product) = (vec![77; a.height()], Csr::default());
@@ -21,7 +21,7 @@ fn product<T: Sparse>(a: &Checked<T>, b: &Checked<T>, level: Level, way: &Way) -
     product
 }
 
-/// Alone on the device, in both precisions; the sums are not of whole numbers, so that their order matters.
+/// Alone on the device, in both precisions; the sums are not whole numbers, so their order matters.
 fn check(a: &Checked<f64>, b: Option<&Checked<f64>>, what: &str) {
     fn of<T: Sparse>(a: &Checked<T>, b: &Checked<T>, what: &str) {
         let mut expected = Csr::default();
@@ -51,7 +51,7 @@ fn every_family_has_its_product() {
     }
 }
 
-/// Some entries, and in some rows many, in a matrix of any size.
+/// Some entries, many of them in a few rows, in a matrix of any size.
 fn scattered(height: usize, width: usize, seed: u64) -> Csr<f64> {
     let (mut rng, mut entries) = (Rand32::new(seed), Vec::new());
     for row in 0..height as u32 {
@@ -91,7 +91,7 @@ fn rows_may_be_empty_long_and_far_apart() {
     let factors = Factors::new(&factor, &wide, Level::Off).unwrap();
     let (mut lengths, mut product) = (vec![0; 2], Csr::default());
     let way = Way::new(0, &["emulated"], Sizes::Measured);
-    // The hands of threads would take gigabytes.
+    // Threads' hands would take gigabytes.
     way.run(&Narrow(&Counting::new(&factors, &mut lengths)));
     room(&lengths, wide.width, &mut product).unwrap();
     way.run(&Narrow(&Adding::new(&factors, &mut product)));
@@ -118,7 +118,7 @@ impl<L: Loop> Loop for Narrow<'_, L> {
     }
 }
 
-/// Whole numbers, so that vector code, which may join a sum and a product, has the same sums.
+/// Whole numbers, so that vector code, which may fuse a multiplication and an addition, has the same sums.
 #[test]
 fn however_rows_are_shared_the_product_is_the_same() {
     let mut a = named("fem:400", 3).unwrap().unwrap();

@@ -1,17 +1,16 @@
-//! Paths in device memory: a word with the cost and the last city, then a byte for each city; or
-//! intervals.
+//! Paths in device memory: a word with the cost and the last city, then a byte per city; or intervals.
 
 use super::{Node, Paths};
 use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::search::explorer::read;
 use pleach_core::search::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
-/// What a word multiplies costs by, to hold a city too; sums of raised costs stay below `MOST`.
+/// The factor by which a word multiplies costs to hold a city too; sums of raised costs stay below `MOST`.
 const SCALE: u32 = 64;
 const MOST: i64 = (u32::MAX / SCALE) as i64;
 
 impl Paths {
-    /// What of this instance or this search the kernel does not support, if anything.
+    /// What the kernel does not support in this instance or search, if anything.
     pub(in super::super) fn fits_device(&self) -> Result<(), &'static str> {
         let n = self.instance.cities();
         let farthest = |i: usize| (0..n).map(|j| self.rows.cost(i, j)).max().unwrap_or(0);
@@ -45,7 +44,7 @@ impl OnDevice for Paths {
     fn layout(&self) -> Layout {
         let n = self.instance.cities();
         let home = (0..n).map(|city| word(self.rows.cost(city, 0), 0));
-        // Cities other than the first have one neighbour less.
+        // Cities other than the first have one neighbour fewer.
         let row = |city: usize| {
             let near = self.rows.nearest(city).map(|(city, cost)| word(cost, city));
             near.chain([0]).take(n - 1)

@@ -1,4 +1,4 @@
-//! The position of a search along a [`Trail`] among all tours, and how to return to one.
+//! The position of a search along a [`Trail`] among all tours, and how to return to it.
 //!
 //! The cities left are ranked by their distance from the last city of the path.
 

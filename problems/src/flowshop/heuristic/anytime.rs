@@ -1,11 +1,11 @@
-//! [`Heuristic`]: searches for better schedules, for as long as it is let.
+//! [`Heuristic`]: searches for better schedules as long as it may.
 
 /// A schedule and its makespan.
 pub type Found = (Vec<u16>, u32);
 
 /// An anytime heuristic: runs in small steps, and sometimes finds a better schedule.
 pub trait Heuristic {
-    /// Runs for a while, and not long once `keep_going` returns false. Returns a schedule below `best` if it finds
+    /// Runs for a while, but only briefly once `keep_going` returns false. Returns a schedule below `best` if it finds
     /// one.
     fn step(&mut self, best: u32, keep_going: &dyn Fn() -> bool) -> Option<Found>;
 

@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 
 /// Width of the first beams; it doubles after each round through the weights.
 const FIRST: usize = 32;
-/// Greatest width: beyond it, a level takes too much memory for its benefit.
+/// Maximum width: beyond it, a level takes too much memory for its benefit.
 const WIDEST: usize = 1 << 15;
 /// Weights of idle time, used in turn: no weight is best everywhere.
 const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];

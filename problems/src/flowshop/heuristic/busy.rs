@@ -30,9 +30,8 @@ impl BusyFractions {
         Self { machines, blocks: jobs.div_ceil(block), rows: rows.collect() }
     }
 
-    /// For each job of a block: the busy fractions of all machines at one end, added up, once the
-    /// job is placed there too. `free` tells when the machines are free, `worked` their work until
-    /// then.
+    /// For each job of a block: the sum of the busy fractions of all machines at one end once the job is placed there
+    /// too. `free` is when the machines become free, `worked` is their work until then.
     pub fn busy<W: Word>(
         &self,
         (end, block): (usize, usize),
@@ -51,7 +50,7 @@ impl BusyFractions {
     }
 }
 
-/// The busy fractions of all machines at one end, added up.
+/// The sum of the busy fractions of all machines at one end.
 pub fn busy<W: Word>(end: usize, free: &[W], worked: &[W]) -> f32 {
     machines(end, free, worked).map(|(free, worked)| worked / greater(free, 1.0)).sum()
 }

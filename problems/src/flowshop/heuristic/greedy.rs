@@ -7,8 +7,7 @@ use oorandom::Rand64;
 
 /// Jobs removed per round.
 const REMOVED: usize = 2;
-/// Most work, in places times machines, of one pass over the jobs: bounds passes on large
-/// instances.
+/// Maximum work, in places times machines, of one pass over the jobs: limits passes on large instances.
 const MOST_WORK: usize = 50_000_000;
 /// Temperature of the acceptance criterion, in tenths of the mean time.
 const TEMPERATURE: f64 = 0.7;
@@ -45,9 +44,9 @@ impl<'a> Greedy<'a> {
         (self.order, self.makespan) = (order.clone(), *makespan);
     }
 
-    /// One round: destruction, local search on the partial schedule (Dubois-Lacoste, Pagnozzi and
-    /// Stützle 2017), construction, local search. Stores the schedule if it is accepted, and
-    /// returns it in any case. Once `keep_going` returns false, nothing is searched any more.
+    /// One round: destruction, local search on the partial schedule (Dubois-Lacoste, Pagnozzi and Stützle 2017),
+    /// construction, local search. Stores the schedule if it is accepted, and returns it in any case. Once `keep_going`
+    /// returns false, local search is skipped.
     fn round(&mut self, keep_going: &dyn Fn() -> bool) -> Found {
         let jobs = self.order.len();
         let before = self.order.clone();

@@ -50,7 +50,7 @@ impl<'f> Together<'f> {
         Self { flowshop, greedy, beam, best }
     }
 
-    /// Starts beside a search that began with a schedule, or with none: then from NEH's.
+    /// Starts beside a search that began with a schedule; if it had none, starts from NEH's.
     #[must_use]
     pub fn beside(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
         let instance = &flowshop.instance;
@@ -59,8 +59,7 @@ impl<'f> Together<'f> {
         Self::new(flowshop, best, seed)
     }
 
-    /// Runs for a while, and not long once `keep_going` returns false. Returns whether the best schedule is a new
-    /// one.
+    /// Runs for a while, but only briefly once `keep_going` returns false. Returns whether the best schedule is new.
     fn step(&mut self, keep_going: &dyn Fn() -> bool) -> bool {
         let greedy = self.beam.exhausted() || self.greedy.work() <= self.beam.work();
         let best = self.best.1;
@@ -91,8 +90,8 @@ impl Improver for Together<'_> {
 }
 
 impl Flowshop {
-    /// A good schedule in little time, no worse than NEH's and the given one; a seed always gives
-    /// the same schedule. Once `keep_going` returns false, the best one so far.
+    /// A good schedule found quickly, no worse than NEH's and the given one; it depends only on the seed. Once
+    /// `keep_going` returns false, the best one so far.
     #[must_use]
     pub fn start(
         &self,

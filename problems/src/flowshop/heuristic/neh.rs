@@ -4,7 +4,7 @@
 use super::super::instance::Instance;
 use super::insertion::Insertion;
 
-/// The NEH schedule and its makespan. Once `keep_going` returns false, the jobs left are appended as they come.
+/// The NEH schedule and its makespan. Once `keep_going` returns false, the jobs left are appended in their order.
 #[must_use]
 pub fn neh(instance: &Instance, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, u32) {
     let mut jobs: Vec<u16> = (0..instance.jobs() as u16).collect();
