@@ -1,4 +1,4 @@
-//! Sealed bytes: what was sealed is read back, and nothing else is.
+//! Sealed bytes: only what was sealed is read back.
 
 use super::*;
 use crate::lease::gateway::samples;
@@ -60,7 +60,7 @@ fn every_damaged_byte_is_noticed() {
     }
 }
 
-/// A checkpoint that lists what other sites hold.
+/// A checkpoint that lists leases of other sites.
 fn shared(rng: &mut Rand64) -> Checkpoint {
     let part = samples::progress_report(rng, &mut 0, 4);
     checkpoint().with_progress_report(&part)
@@ -113,7 +113,7 @@ fn a_fold_takes_all_over() {
     }
     assert!(readable > 10 && refused > 10, "{readable} flattened, {refused} refused");
     assert_eq!(checkpoint().flattened(), Ok(checkpoint()));
-    // Three halves are more than there are numbers for.
+    // Three halves overflow.
     let mut part = samples::tower(2);
     let none = Counts::default();
     let half = Counts { total: u128::MAX / 2, ..none };
