@@ -1,4 +1,4 @@
-//! Key files: private, made once, never shown.
+//! Key files: private, created once, never shown.
 
 use crate::tls::{Key, KeyError};
 use std::fs;
@@ -57,7 +57,7 @@ fn another_file_is_no_key_and_is_not_shown() {
 }
 
 #[test]
-fn of_many_that_make_it_one_wins() {
+fn of_many_concurrent_creators_one_wins() {
     let folder = folder("race");
     for round in 0..50 {
         let path = folder.join(format!("{round}.key"));

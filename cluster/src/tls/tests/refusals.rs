@@ -1,4 +1,4 @@
-//! Every way not to get in has its own words.
+//! Every way to fail to join has its own message.
 
 use super::table::{LONG, Table, rest};
 use crate::tls::{JoinError, JoinOptions, Key, Limits};
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-/// Lets this one try while the root looks at its entrance; nobody gets in.
+/// Lets one joiner try while the root checks its entrance; nobody gets in.
 fn refused(table: &mut Table, change: impl FnOnce(&mut JoinOptions)) -> JoinError {
     let mut joining = table.joining();
     change(&mut joining);
@@ -72,7 +72,7 @@ fn others_listen_there() {
     });
     assert!(error.to_string().ends_with("to show its key"), "{error}");
     let web = std::thread::spawn(move || {
-        // The first one is that of the attempt before.
+        // The first one belongs to the previous attempt.
         let connections: Vec<_> = (0..2).map(|_| silent.accept().unwrap().0).collect();
         (&connections[1]).write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         connections
