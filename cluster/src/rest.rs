@@ -9,8 +9,8 @@ const AWAKE: Duration = Duration::from_micros(150);
 const FRACTION: u32 = 8;
 /// The longest rest after a short silence.
 const LONGEST: Duration = Duration::from_millis(1);
-/// After a long silence rests grow again, with a larger factor and up to `DEEPEST`: that saves three quarters of the
-/// processor time of a site that has nothing to send.
+/// After a long silence rests grow again, to 1/SLEEPY of the silence and at most `DEEPEST`: that saves three quarters
+/// of the processor time of a site that has nothing to send.
 const SLEEPY: u32 = 100;
 const DEEPEST: Duration = Duration::from_millis(4);
 

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_leave_what_their_limits_do() {
+    fn groups_leave_what_their_limits_allow() {
         let group = std::env::temp_dir().join(format!("pleach-group-{}", std::process::id()));
         std::fs::create_dir_all(&group).unwrap();
         let files = ["memory.max", "memory.current", "inactive_file"];
@@ -118,7 +118,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn this_process_takes_some_and_may_have_more() {
+    fn this_process_uses_memory_and_may_use_more() {
         assert!(taken().unwrap() > 0 && free().unwrap() > 0);
         let memory_limit = MemoryLimit::new(Some(1 << 50), false).unwrap();
         assert!(!memory_limit.is_full());

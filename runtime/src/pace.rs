@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_take_their_time_also_after_a_late_start() {
+    fn nodes_take_their_time_even_after_a_late_start() {
         let mut pace = Pace::new(1000);
         assert_eq!((pace.fuel(), pace.rest_ns(0)), (5, None));
         assert_eq!(pace.pay(0, 3), 3_000_000);

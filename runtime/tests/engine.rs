@@ -372,7 +372,7 @@ impl Tree for Refusing {
 }
 
 #[test]
-fn work_that_cannot_be_read_ends_the_run() {
+fn unreadable_work_ends_the_run() {
     let error = run(&Plain(Refusing), &settings(3), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(error, Err(RunError::Work(_))), "{error:?}");
 }

@@ -35,7 +35,7 @@ fn stretches_add_up(mut executor: impl Executor, tree: &Uts) {
 }
 
 /// An interruption ends a stretch at the next check.
-fn interruptions_are_heard(mut executor: impl Executor, tree: &Uts) {
+fn interruptions_are_noticed(mut executor: impl Executor, tree: &Uts) {
     executor.explorer().put(&tree.root().bytes).unwrap();
     let looks = Cell::new(0);
     let second = || {
@@ -52,7 +52,7 @@ fn thread_executor_conforms() {
     for slow in [1.0, 3.0] {
         stretches_add_up(ThreadExecutor::new(tree.explorer(), slow), &tree);
     }
-    interruptions_are_heard(ThreadExecutor::new(tree.explorer(), 1.0), &tree);
+    interruptions_are_noticed(ThreadExecutor::new(tree.explorer(), 1.0), &tree);
 }
 
 #[test]

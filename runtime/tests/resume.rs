@@ -142,7 +142,7 @@ fn give_on(
 
 /// One process resumes a file of several sites, and takes over what the others held.
 #[test]
-fn what_other_sites_held_is_taken_over() {
+fn leases_of_other_sites_are_taken_over() {
     for which in 0..4 {
         let wanted = counted(which);
         let rng = &mut Rand64::new(which.into());
@@ -186,7 +186,7 @@ fn what_other_sites_held_is_taken_over() {
 
 /// A failed save is reported once, the search continues, and the old file stays.
 #[test]
-fn a_save_that_fails_leaves_the_old_file() {
+fn a_failed_save_leaves_the_old_file() {
     let scratch = Scratch::new("full");
     let mut part_path = scratch.0.clone().into_os_string();
     part_path.push(".part");

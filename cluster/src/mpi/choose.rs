@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn launchers_say_how_many_are_beside() {
+    fn launchers_report_how_many_are_beside() {
         let says = |name: &'static str, value: &'static str| {
             beside(&move |asked| (asked == name).then(|| value.into()))
         };
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_wins() {
+    fn the_users_choice_wins() {
         let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
         assert_eq!(chosen("off", &pmi), LibraryPlan::Nothing);
         let path = PathBuf::from("/opt/libmpi.so.40");

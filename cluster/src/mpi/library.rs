@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_named() {
+    fn unusable_paths_are_named() {
         let text = fails("/nowhere/libmpi.so.40");
         assert!(
             text.starts_with("cannot open the MPI library '/nowhere/libmpi.so.40': "),

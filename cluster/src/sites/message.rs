@@ -204,7 +204,7 @@ mod tests {
 
     /// A site's reason for a failure used to reach the terminal with its escape sequences.
     #[test]
-    fn texts_of_others_are_one_line_of_plain_characters() {
+    fn foreign_texts_are_one_line_of_plain_characters() {
         let text = format!("\u{1b}[2Jgone\nfor good{}", "!".repeat(5000));
         let (_, read) =
             SessionMessage::from_bytes(&SessionMessage::Failed(text).to_bytes(1)).unwrap();

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_back_however_they_are_cut() {
+    fn frames_are_read_however_they_are_cut() {
         let frames = [
             Frame::new(FrameKind::Whole, 3, 9, vec![7; 100]),
             Frame::new(FrameKind::Beat, 0, 0, Vec::new()),

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn hellos_come_back_in_one_line() {
+    fn hellos_survive_a_round_trip_in_one_line() {
         let read = Hello::read(&hello("1").write(), "1").unwrap();
         assert_eq!(read, Hello { host: "sea[2J".into(), ..hello("1") });
         let long = Hello { host: "ä".repeat(300), bytes: vec![7; BYTES_LIMIT], ..hello("1") };
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_come_back() {
+    fn refusals_survive_a_round_trip() {
         let refusal = Refusal::new(RefusalCode::Refused, "full");
         assert_eq!(Refusal::read(&refusal.frame().body), Ok(refusal));
         assert!(

@@ -87,7 +87,7 @@ impl Root {
             if let Some(arrival) = self.star.poll().unwrap() {
                 return arrival;
             }
-            assert!(start.elapsed() < LIMIT, "nothing comes");
+            assert!(start.elapsed() < LIMIT, "nothing arrives");
             self.signal.wait(Duration::from_secs(1));
         }
     }
@@ -248,6 +248,6 @@ fn echo(address: &str, key: &str) -> bool {
             }
             None => signal.wait(Duration::from_secs(1)),
         }
-        assert!(start.elapsed() < LIMIT, "nothing comes");
+        assert!(start.elapsed() < LIMIT, "nothing arrives");
     }
 }

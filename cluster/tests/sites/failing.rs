@@ -74,7 +74,7 @@ fn survived(mut site: Site) {
                 assert!(bytes.len() == 1_000_000 && bytes.iter().all(|&byte| byte == 6));
                 messages += 1;
             }
-            _ => panic!("what nobody has sent"),
+            _ => panic!("an unexpected message"),
         }
     }
     site.network.send(1, vec![5]);

@@ -60,7 +60,7 @@ impl Site {
 
     /// The next arrival, if there is one now. Otherwise rests as the network prescribes.
     pub fn look(&mut self) -> Option<Arrival> {
-        assert!(self.start.elapsed() < Duration::from_secs(25), "nothing comes");
+        assert!(self.start.elapsed() < Duration::from_secs(25), "nothing arrives");
         if let Some(arrival) = self.early.pop_front() {
             return Some(arrival);
         }

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_come_back_as_they_went() {
+    fn intervals_survive_a_round_trip() {
         for n in [5, 8, 11, 64] {
             let (on, some, mut words) = (IntervalWords(n), some(n), Vec::new());
             on.write(&some.to_work().bytes, &Interval::whole(n), |_| true, &mut words).unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused() {
+    fn intervals_outside_are_refused() {
         let (on, work) = (IntervalWords(8), some(8).to_work().bytes);
         let write = |end: Point, most: i64| {
             let whole = Interval { end, ..Interval::whole(8) };

@@ -100,7 +100,7 @@ mod tests {
 
     /// The fingerprint used to cover the root alone, so that a checkpoint of one graph was resumed on another.
     #[test]
-    fn trees_with_the_same_root_have_different_prints() {
+    fn trees_with_the_same_root_have_different_fingerprints() {
         let print = |items: &[i64]| super::print(&Subsets(items.to_vec()), MOST, &|| true);
         let items: Vec<i64> = (1..40).collect();
         assert_eq!(print(&items), print(&items));
@@ -114,7 +114,7 @@ mod tests {
 
     /// Sampling a tree whose nodes take seconds used to take minutes.
     #[test]
-    fn a_sample_may_end_early_and_is_known_again() {
+    fn a_sample_may_end_early_and_is_recognised() {
         let tree = Plain(Subsets((1..40).collect()));
         let left = Cell::new(10);
         let go_on = || {

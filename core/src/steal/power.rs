@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn power_may_be_measured_from_the_start_on() {
+    fn power_may_be_measured_from_the_start() {
         let mut meter = PowerMeter::new(true);
         meter.add(1000, 10_000_000);
         assert_eq!(meter.power(), Power(100_000));

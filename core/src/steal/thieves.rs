@@ -62,7 +62,7 @@ mod tests {
 
     /// A thief whose piece could not be split off at once gets its share later, and no more than that.
     #[test]
-    fn a_thief_that_gets_nothing_at_first_stays_who_it_is() {
+    fn a_thief_served_late_gets_no_more_than_its_share() {
         let policy = Policy::parse("adaptive").unwrap();
         for units in [0, 1] {
             let mut chooser = SeededChooser::new(1, 0);

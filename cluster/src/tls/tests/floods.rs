@@ -90,7 +90,7 @@ fn a_flood_of_unauthenticated_peers_slows_nobody() {
         println!(
             "{kind}: {unauthenticated} unauthenticated peers, {calm:?} became {busy:?}, joined in {joined:?}"
         );
-        assert!(unauthenticated > 0, "{kind}: nobody came");
+        assert!(unauthenticated > 0, "{kind}: no peer connected");
     }
     drop(table);
     threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -76,7 +76,7 @@ fn short_messages_do_not_wait_behind_long_ones() {
 
 /// A site that does not read is lost once too much waits for it, and the others continue.
 #[test]
-fn a_deaf_site_is_lost() {
+fn a_site_that_does_not_read_is_lost() {
     let limits = Limits { waiting: 20 << 20, ..Limits::default() };
     let mut table = Table::new(3, limits);
     let deaf = table.rogue(1);

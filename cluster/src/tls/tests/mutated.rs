@@ -220,7 +220,7 @@ fn handshakes() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn frames_survive_a_round_trip() {
     let mut random = Rand32::new(7);
     for _ in 0..1000 {
         let frame = some_frame(&mut random);

@@ -22,7 +22,7 @@ fn refused(table: &mut Table, change: impl FnOnce(&mut JoinOptions)) -> JoinErro
 }
 
 #[test]
-fn the_root_says_no() {
+fn the_root_refuses() {
     let mut table = Table::new(2, Limits::default());
     let error = refused(&mut table, |_| {});
     assert!(matches!(&error, JoinError::Busy { reason, .. } if reason == "full"), "{error}");
@@ -50,7 +50,7 @@ fn the_search_is_over() {
 }
 
 #[test]
-fn nobody_is_there() {
+fn nobody_listens() {
     let mut table = Table::new(2, Limits::default());
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let error = refused(&mut table, |joining| joining.address = closed);
@@ -62,7 +62,7 @@ fn nobody_is_there() {
 }
 
 #[test]
-fn others_listen_there() {
+fn other_programs_listen() {
     let mut table = Table::new(2, Limits::default());
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();

@@ -149,7 +149,7 @@ pub fn next(star: &mut Star) -> Arrival {
         if let Some(arrival) = star.poll().unwrap() {
             return arrival;
         }
-        assert!(start.elapsed() < LONG, "nothing comes");
+        assert!(start.elapsed() < LONG, "nothing arrives");
         rest();
     }
 }

@@ -198,7 +198,7 @@ mod tests {
     use crate::steal::{Action, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser};
 
     #[test]
-    fn only_peers_that_are_there_are_asked() {
+    fn only_present_peers_are_asked() {
         let places = 9;
         for preset in PRESETS {
             let more = if preset.0 == "weighted" { ":weights=1/2" } else { "" };
@@ -228,14 +228,14 @@ mod tests {
                 let masters = ["static", "dynamic", "guided", "master-worker"];
                 let alone = there.is_empty() || me == 0 && masters.contains(&preset.0);
                 let down = me == 0 && preset.0 == "hierarchical-master-worker";
-                assert!(asked > 0 || alone || down, "{} asks nobody of {there:?}", preset.0);
+                assert!(asked > 0 || alone || down, "{} asks none of {there:?}", preset.0);
             }
         }
     }
 
     /// A request repeated to a peer must not replace a waiting one with one that can be refused.
     #[test]
-    fn a_request_that_waits_is_repeated_as_one_that_waits() {
+    fn a_waiting_request_is_repeated_as_a_waiting_one() {
         let policy = Policy::parse("lifelines").unwrap();
         let mut chooser = SeededChooser::new(1, 1);
         let mut peer = Peer::new(1, &PeerTree::new(4, policy.tree, 0), policy);

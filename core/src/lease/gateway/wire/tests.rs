@@ -57,7 +57,7 @@ fn every_packet_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_no_site_can_have_sent_is_refused() {
+fn impossible_packets_are_refused() {
     let rng = &mut Rand64::new(6);
     let refused = |from, message: GatewayMessage<Counts>| {
         let shown = format!("{message:?}");
