@@ -1,7 +1,7 @@
-//! Measures a network between two processes: `mpiexec -n 2 ping [LIBRARY]` over MPI, `ping tls` over TLS and
-//! loopback, where it starts the other process itself.
+//! Measures a network between two processes: `mpiexec -n 2 ping [LIBRARY]` over MPI; `ping tls` over TLS and loopback,
+//! where it starts the other process itself.
 //!
-//! One way is half a round trip. Both sides rest as the network says.
+//! One way is half a round trip. Both sides rest as the network prescribes.
 
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
@@ -11,13 +11,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Round trips, of which the first tenth does not count.
+/// The number of round trips, of which the first tenth does not count.
 const ROUNDS: usize = 20_000;
 const LONG: usize = 8 << 20;
 const LONGS: usize = 30;
 /// How long an idle network is watched.
 const IDLE: Duration = Duration::from_secs(5);
-/// How often a process joins.
+/// The number of joins.
 const JOINS: usize = 50;
 
 type Link = Box<dyn Network>;
@@ -35,7 +35,7 @@ fn receive(network: &mut Link) -> Arrival {
     }
 }
 
-/// Prints the middle and the worst hundredth of one way.
+/// Prints the median and the 99th percentile of the one-way time.
 fn round_trips(network: &mut Link, length: usize) {
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
@@ -61,7 +61,7 @@ fn round_trips(network: &mut Link, length: usize) {
     }
 }
 
-/// Prints how many bytes a second go one way in long messages.
+/// Prints the one-way throughput of long messages.
 fn stream(network: &mut Link) {
     let start = Instant::now();
     if network.me() == 0 {
@@ -76,7 +76,7 @@ fn stream(network: &mut Link) {
     }
 }
 
-/// Processor time of all threads of this process so far, where the system tells it.
+/// Processor time of all threads of this process so far, if the system reports it.
 fn busy() -> Option<Duration> {
     let mut sum = 0;
     for task in std::fs::read_dir("/proc/self/task").ok()? {
@@ -86,7 +86,7 @@ fn busy() -> Option<Duration> {
     Some(Duration::from_nanos(sum))
 }
 
-/// Prints how much of a core is used while nothing is to do.
+/// Prints the share of a core in use while the network is idle.
 fn idle(network: &mut Link) {
     let (start, before) = (Instant::now(), busy());
     while start.elapsed() < IDLE {

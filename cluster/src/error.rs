@@ -1,22 +1,22 @@
-//! [`NetError`]: why a network cannot be opened or go on, each in one line.
+//! [`NetError`]: why a network cannot be opened or cannot continue, each in one line.
 
 use crate::Rank;
 use pleach_runtime::RunError;
 
-/// Why a network cannot be opened or go on.
+/// Why a network cannot be opened or cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetError {
-    /// A launcher was found, but no library that goes with it.
+    /// A launcher was found, but no library that matches it.
     #[error(
         "{found} is set by {launcher}, but no library for it can be opened (tried {tried}): {help}"
     )]
     NoLibrary {
-        /// The environment variable that gave the launcher away.
+        /// The environment variable that revealed the launcher.
         found: &'static str,
         /// The launcher's family.
         launcher: &'static str,
-        /// The names tried, and what was wrong with those that exist.
+        /// The names tried, and what is wrong with those that exist.
         tried: String,
         /// What to install.
         help: &'static str,
@@ -26,17 +26,17 @@ pub enum NetError {
     CannotOpen {
         /// Its path.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
-    /// The library speaks none of the known binary interfaces.
+    /// The library has none of the known binary interfaces.
     #[error(
-        "'{path}' is no MPI library that can be used: expected the MPI 5 ABI, Open MPI or MPICH{found}"
+        "'{path}' is not a usable MPI library: expected the MPI 5 ABI, Open MPI or MPICH{found}"
     )]
     UnknownLibrary {
         /// Its path.
         path: String,
-        /// What it calls itself, if anything.
+        /// How it identifies itself, if it does.
         found: String,
     },
     /// The library lacks a function or an object.
@@ -44,31 +44,31 @@ pub enum NetError {
     NoSymbol {
         /// Its path.
         path: String,
-        /// What it lacks.
+        /// The missing symbol.
         symbol: String,
     },
-    /// The library insists on calls from one thread.
-    #[error("the MPI library offers thread level {offered} only, and {needed} is needed")]
+    /// The library only allows calls from one thread.
+    #[error("the MPI library only offers thread level {offered}, but {needed} is needed")]
     ThreadLevel {
-        /// What it offers.
+        /// The level that it offers.
         offered: i32,
-        /// What is needed.
+        /// The level that is needed.
         needed: i32,
     },
-    /// Library and launcher disagree, so they do not belong together.
+    /// The library and the launcher disagree, so they do not belong together.
     #[error(
         "the launcher started {launched} processes, but {library} sees {seen}: it belongs to another launcher"
     )]
     OtherLauncher {
-        /// Processes, as the launcher says.
+        /// The number of processes according to the launcher.
         launched: u32,
-        /// Processes, as the library says.
+        /// The number of processes according to the library.
         seen: u32,
-        /// What the library calls itself.
+        /// How the library identifies itself.
         library: String,
     },
-    /// A rank or a size that cannot be.
-    #[error("the MPI library says that this is rank {rank} of {size}")]
+    /// An impossible rank or size.
+    #[error("the MPI library reports an impossible rank: {rank} of {size}")]
     Rank {
         /// The rank.
         rank: i32,
@@ -78,23 +78,23 @@ pub enum NetError {
     /// A call failed.
     #[error("{call} failed: {why}")]
     Call {
-        /// Which call.
+        /// The call.
         call: &'static str,
-        /// What the library says.
+        /// The error of the library.
         why: String,
     },
-    /// The other end of a link has died. The network survives that, and tells of a site that is lost.
+    /// The other end of a link has died. The network survives that, and reports the site as lost.
     #[error("a process of the job has died")]
     Died,
     /// The root cannot open its star.
     #[error("cannot listen at '{address}': {why}")]
     Listen {
-        /// Where it should.
+        /// The address.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
-    /// A message to nobody.
+    /// A message to a site that does not exist.
     #[error("a message to site {to}, but there are {sites} sites")]
     NoSite {
         /// Its receiver.
@@ -102,7 +102,7 @@ pub enum NetError {
         /// How many sites there are.
         sites: u32,
     },
-    /// A message after the last one.
+    /// A message after the announced end.
     #[error("a message to site {to} after the end was announced")]
     Finished {
         /// Its receiver.
@@ -116,7 +116,7 @@ pub enum NetError {
         /// The longest allowed.
         limit: u64,
     },
-    /// Something arrived that no site sends.
+    /// An invalid message arrived.
     #[error("invalid message from site {from}: {what}")]
     Garbled {
         /// Its sender.
@@ -128,12 +128,12 @@ pub enum NetError {
 
 #[cfg(any(feature = "mpi", feature = "tls"))]
 impl NetError {
-    /// A message of this many bytes, where there is a limit.
+    /// The error for a message of this many bytes.
     pub(crate) fn too_long(bytes: u64, limit: usize) -> Self {
         Self::TooLong { bytes, limit: limit as u64 }
     }
 
-    /// Whether a message may be sent at all: to one of these sites, before the end, and not too long.
+    /// Checks that a message may be sent: to an existing site, before the end, and not too long.
     pub(crate) fn check_message(
         (to, sites): (Rank, u32),
         finished: bool,

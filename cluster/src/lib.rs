@@ -21,29 +21,25 @@ use std::time::Duration;
 
 /// One site's links to all others.
 ///
-/// Messages between two sites arrive in the order sent; no other order is guaranteed. A site may write
-/// to itself. Sending never blocks: what cannot leave yet waits in memory: over MPI without a limit,
-/// and over TLS a site for which too much waits is lost. A message to a site that has not joined yet, or
-/// that was lost, goes nowhere.
+/// Messages between two sites arrive in the order sent; no other order is guaranteed. A site may write to itself.
+/// Sending never blocks: what cannot be sent yet waits in memory, over MPI without a limit; over TLS, a site for which
+/// too much waits is lost. A message to a site that has not joined yet, or that was lost, is dropped.
 ///
-/// Whatever goes wrong while sending is told by the next [`Network::poll`]. After an error, every
-/// further poll returns the same one.
+/// The next [`Network::poll`] reports errors of sending. After an error, every further poll returns the same error.
 ///
-/// An orderly end takes three steps: [`Network::finish`], then polls until [`Arrival::End`], then drop.
-/// A site should have written its results before: a process may be held up, or ended by its launcher,
-/// once all have finished.
-/// To a joiner, [`Arrival::Lost`] of site 0 is an end too: nothing comes after it.
-/// Dropped earlier, the network stops at once and waits for nobody; the process should then end with an
-/// error, so that a launcher takes the others down.
+/// An orderly end takes three steps: [`Network::finish`], then polls until [`Arrival::End`], then drop. A site should
+/// write its results before: its launcher may block or end the process once all have finished. For a joiner,
+/// [`Arrival::Lost`] of site 0 is an end too: nothing comes after it. If dropped earlier, the network stops at once and
+/// waits for nobody; the process should then exit with an error, so that a launcher takes the others down.
 pub trait Network: Send {
     /// This site.
     fn me(&self) -> Rank;
 
-    /// How many places there are: the number of every site is below. Over MPI all are taken from the start;
-    /// over TLS only those of site 0 and of this one, and others as they join.
+    /// The number of places; every site has a smaller number. Over MPI all places are taken from the start; over TLS
+    /// only those of site 0 and of this site, and others as sites join.
     fn sites(&self) -> u32;
 
-    /// Which processes it has.
+    /// How its processes come and go.
     fn members(&self) -> Members;
 
     /// What carries the messages, in a few words for reports.
@@ -52,58 +48,57 @@ pub trait Network: Send {
     /// Sends a message.
     fn send(&mut self, to: Rank, bytes: Vec<u8>);
 
-    /// Takes the next arrival if there is one, and keeps what is being sent going.
+    /// Takes the next arrival if there is one, and makes progress with sending.
     ///
     /// # Errors
     ///
-    /// If a link fails for good, a message is longer than allowed or has no such receiver, or something
-    /// arrives that no site sends.
+    /// If a link fails for good, a message is too long or has no such receiver, or an invalid message arrives.
     fn poll(&mut self) -> Result<Option<Arrival>, NetError>;
 
-    /// How long the caller may rest before it polls again; it polls after a send at once. `None`: until
-    /// the network wakes it.
+    /// How long the caller may rest before it polls again; after a send it must poll at once. `None`: until the network
+    /// wakes it.
     fn rest(&self) -> Option<Duration>;
 
-    /// Says that this site sends no more. Messages of others still arrive.
+    /// Announces that this site sends no more. Messages from others still arrive.
     fn finish(&mut self);
 
-    /// Ends at once after a failure. Over MPI that ends the job, this process too, with this exit code,
-    /// or with 1 if it is 0. Over TLS it ends this site's connections only.
+    /// Ends at once after a failure. Over MPI that ends the job, including this process, with this exit code, or with 1
+    /// if it is 0. Over TLS it only ends this site's connections.
     fn abort(&mut self, code: i32);
 }
 
-/// What happens at an entrance.
+/// An event at an entrance.
 #[derive(Debug)]
 pub enum Caller {
-    /// Somebody who may join waits for an answer.
+    /// A caller with the key asks to join.
     JoinRequest {
-        /// By which the answer finds it.
+        /// The number of the request, for the answer.
         number: u32,
         /// The machine that it is on.
         host: String,
-        /// What it says of itself.
+        /// What it says about itself.
         bytes: Vec<u8>,
     },
-    /// A line for the user: somebody was turned away, or a site was lost and why.
+    /// A line for the user: why a caller was turned away, or why a site was lost.
     Note(String),
 }
 
-/// Where processes come in that join later.
+/// Admits processes that join later.
 pub trait Entrance: Send {
     /// The next event if there is one.
     fn next(&mut self) -> Option<Caller>;
 
-    /// Gives a caller a place, and these bytes as a welcome. A process that is there is cut off, and the network
-    /// reports it as lost: the caller is that process, come back. The network reports that the caller has joined;
-    /// if it has left since, also that it is lost.
+    /// Gives a caller a place, with these bytes as its welcome. If a process still has that place, it is cut off and
+    /// reported as lost: the caller is the same process, which has come back. The network reports that the caller has
+    /// joined and, if it is already gone, that it is lost.
     fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>);
 
-    /// Sends a caller away for good, with a reason in one line.
+    /// Turns a caller away for good, with a reason in one line.
     fn refuse(&mut self, number: u32, reason: &str);
 
-    /// Sends a caller away for now: it may ask again.
+    /// Turns a caller away for now: it may ask again.
     fn postpone(&mut self, number: u32, reason: &str);
 
-    /// Cuts a site off, with a reason in one line. The network reports it as lost.
+    /// Cuts off a site, with a reason in one line. The network reports it as lost.
     fn expel(&mut self, site: Rank, reason: &str);
 }

@@ -1,38 +1,38 @@
-//! [`Members`] and [`Arrival`]: the sites of a network, and what comes from them.
+//! [`Members`] and [`Arrival`]: how the sites of a network come and go, and what arrives from them.
 
 /// The number of a site, from 0.
 pub type Rank = u32;
 
-/// Which processes a network has.
+/// How the processes of a network come and go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Members {
-    /// The same ones from the start to the end: when one dies, all end.
+    /// All are present from start to end: if one dies, all end.
     Fixed,
-    /// All are there from the start, and when one dies the others go on.
+    /// All are present from the start; if one dies, the others continue.
     Mortal,
     /// They join, leave and die.
     Changing,
 }
 
-/// What a network brings.
+/// An arrival from the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Bytes, whole and unchanged.
+    /// A message.
     Message {
-        /// Who sent them.
+        /// The sender.
         from: Rank,
-        /// What was sent.
+        /// The bytes, complete and unchanged.
         bytes: Vec<u8>,
     },
-    /// A site that was not there from the start, and can be written to from now on. Never over MPI.
+    /// A site has joined after the start, and can be written to. Never over MPI.
     Joined {
-        /// Its place.
+        /// Its number.
         site: Rank,
-        /// What it said of itself.
+        /// What it said about itself; empty except at the root.
         bytes: Vec<u8>,
     },
-    /// A site that will never be heard of again; over TLS, its place may be given to another process. A site that
-    /// has lost site 0 over TLS has lost all others too.
+    /// A site is lost for good; over TLS, its place may be given to another process. A site that has lost site 0 over
+    /// TLS has lost all others too.
     Lost(Rank),
     /// All sites have finished, and every message has arrived. Nothing comes after this.
     End,

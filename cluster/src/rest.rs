@@ -1,20 +1,20 @@
-//! [`Rest`]: how long to rest between two looks at a network that wakes nobody.
+//! [`Rest`]: how long to rest between two polls of a network that wakes nobody.
 
 use std::time::{Duration, Instant};
 
-/// After any activity, no rest for this long: longer than the shortest rest that a system grants, which
-/// is some 80 µs. Else two sites that answer one another each rest because the other does, forever.
+/// There is no rest for this long after any activity: longer than the system's shortest sleep, which is some 80 µs.
+/// Otherwise two sites that answer each other would each rest because the other does, forever.
 const AWAKE: Duration = Duration::from_micros(150);
-/// Rests are this much shorter than the silence before them, for the same reason.
+/// Rests are shorter than the silence before them by this factor, for the same reason.
 const FRACTION: u32 = 8;
 /// The longest rest after a short silence.
 const LONGEST: Duration = Duration::from_millis(1);
-/// After a long silence rests grow again, by a smaller part of it, up to this: it saves three quarters of the
-/// processor time of a site that has nothing to say.
+/// After a long silence rests grow again, to 1/SLEEPY of the silence and at most `DEEPEST`: that saves three quarters
+/// of the processor time of a site that has nothing to send.
 const SLEEPY: u32 = 100;
 const DEEPEST: Duration = Duration::from_millis(4);
 
-/// Knows when something last happened.
+/// Records the last activity.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest {
     active: Instant,
@@ -25,12 +25,12 @@ impl Rest {
         Self { active: now }
     }
 
-    /// Something was sent or arrived.
+    /// Notes that something was sent or arrived.
     pub fn wake(&mut self, now: Instant) {
         self.active = now;
     }
 
-    /// A fraction of the time in which nothing has happened so far.
+    /// How long to rest: a fraction of the time since the last activity.
     pub fn at(&self, now: Instant) -> Duration {
         let idle = now.saturating_duration_since(self.active);
         if idle < AWAKE {

@@ -1,7 +1,7 @@
-//! The part of Pleach that is the same everywhere: search, stealing, leases, and what they look like as bytes.
+//! The part of Pleach that is the same everywhere: search, stealing, leases, and their encodings.
 //!
-//! Nothing here starts a thread, reads a clock or touches a file, so the same input always gives
-//! the same output: what a test or the simulator sees is what a run does.
+//! Nothing here starts a thread, reads a clock or touches a file, so the same input always gives the same output:
+//! what a test or the simulator sees is what a run does.
 #![forbid(unsafe_code)]
 
 pub mod lease;

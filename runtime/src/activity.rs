@@ -1,18 +1,18 @@
 //! [`Activity`]: a unit's activity over time, in bounded memory.
 
-/// What a device's unit did with its time, beside exploring.
+/// How a device's unit spent its time when not exploring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// Nanoseconds in which explorers of the device took nodes from each other.
+    /// Nanoseconds in which explorers on the device took nodes from each other.
     pub exchange_ns: u64,
-    /// Nanoseconds in which nodes or bounds went to the device or came from it.
+    /// Nanoseconds in which nodes or bounds were copied to or from the device.
     pub copy_ns: u64,
     /// Nanoseconds in which the unit waited for bounds.
     pub wait_ns: u64,
 }
 
 impl Phases {
-    /// Adds others.
+    /// Adds other phases.
     pub fn add(&mut self, other: Phases) {
         self.exchange_ns = self.exchange_ns.saturating_add(other.exchange_ns);
         self.copy_ns = self.copy_ns.saturating_add(other.copy_ns);
@@ -20,7 +20,7 @@ impl Phases {
     }
 }
 
-/// A stretch of exploring, as activity records it.
+/// A stretch of exploring, as recorded in the activity.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StretchRecord {
     /// When it began, and how long it took.
@@ -31,11 +31,11 @@ pub struct StretchRecord {
     pub nodes: u64,
     /// The fraction of the unit's explorers that had work.
     pub active: f64,
-    /// What else a device did in it.
+    /// What else a device did during the stretch.
     pub phases: Phases,
 }
 
-/// What is recorded, in the order of the columns.
+/// A recorded quantity, in the order of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Nanoseconds spent in stretches of exploring.
@@ -60,11 +60,12 @@ pub const COLUMNS: usize = 6;
 pub struct Activity {
     /// The length of a step.
     pub step_ns: u64,
-    /// What was done in each step, by column.
+    /// The recorded quantities of each step, by column.
     pub columns: [Vec<u64>; COLUMNS],
 }
 
-/// More than a step of any run: what other processes tell must not overflow, however many steps they tell of.
+/// More than a step of any run. It caps what other processes report, so that sums cannot overflow, however many steps
+/// they report.
 const MOST: u64 = u64::MAX >> 20;
 /// The most steps; an even number.
 const STEPS: usize = 1024;
@@ -76,7 +77,7 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// What was done in each step.
+    /// A quantity in each step.
     #[must_use]
     pub fn column(&self, column: Column) -> &[u64] {
         &self.columns[column as usize]
@@ -90,7 +91,7 @@ impl Activity {
             self.double();
         }
         let Phases { exchange_ns, copy_ns, wait_ns } = phases;
-        // What happened since the last stretch is reported with this one, and may exceed it.
+        // Phases since the last stretch are reported with this one, and may exceed it.
         let exchange_ns = exchange_ns.min(busy_ns);
         let copy_ns = copy_ns.min(busy_ns - exchange_ns);
         let wait_ns = wait_ns.min(busy_ns - exchange_ns - copy_ns);
@@ -115,7 +116,7 @@ impl Activity {
         self.columns.iter_mut().zip(left).for_each(|(column, left)| column[last] += left);
     }
 
-    /// The same activity on a clock that is so much ahead.
+    /// The same activity on a clock that is ahead by this much.
     #[must_use]
     pub fn later(&self, by_ns: u64) -> Self {
         let mut moved = Self::default();

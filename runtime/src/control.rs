@@ -1,10 +1,9 @@
-//! [`Control`]: what the units of a run share: the incumbent, the fuel left, and the signal to
-//! stop.
+//! [`Control`]: the state that the units of a run share: the incumbent, the fuel left, and the signal to stop.
 
 use crate::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::search::tree::Solution;
 
-/// Why a run stopped before its work was done.
+/// Why a run stopped early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stop {
@@ -12,7 +11,7 @@ pub enum Stop {
     Time = 1,
     /// The node limit.
     Nodes = 2,
-    /// Ctrl-C, or a request by the caller.
+    /// Ctrl-C, or a request of the caller.
     Asked = 3,
     /// A solution was found, and one was enough.
     Found = 4,
@@ -26,13 +25,13 @@ const STOPS: [Stop; 6] =
     [Stop::Time, Stop::Nodes, Stop::Asked, Stop::Found, Stop::Memory, Stop::Failed];
 
 impl Stop {
-    /// The reason with a number, if there is one.
+    /// The reason with this number, if there is one.
     pub fn of(number: u8) -> Option<Self> {
         STOPS.get(usize::from(number).checked_sub(1)?).copied()
     }
 }
 
-/// The first of several reasons to stop; none at first.
+/// The first of several reasons to stop; empty at first.
 #[derive(Default)]
 pub struct Reason(AtomicU8);
 
@@ -42,7 +41,7 @@ impl Reason {
         let _ = self.0.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// The reason that was given.
+    /// The reason that was given, if any.
     #[inline]
     pub fn given(&self) -> Option<Stop> {
         Stop::of(self.0.load(Ordering::Relaxed))
@@ -55,21 +54,21 @@ pub struct Control {
     solution: Mutex<Option<Solution>>,
     /// The nodes that may still be explored; `u64::MAX` if there is no limit.
     fuel: AtomicU64,
-    /// Units that have drawn fuel and not yet said how much of it they used.
+    /// Units that have drawn fuel and not yet refunded the rest.
     drawn_by: AtomicU64,
-    /// So much fuel is little.
+    /// Fuel at or below this is low.
     low: AtomicU64,
-    /// Fuel that was used although there was none: stretches are not cut to the node.
+    /// Fuel used in excess of the limit: stretches do not end exactly at the limit.
     beyond: AtomicU64,
     units: u64,
-    /// Units that are not idle, plus messages on their way that matter.
+    /// Units that are not idle, plus messages in flight that matter.
     busy: AtomicU64,
     stop: Reason,
 }
 
 #[cfg_attr(loom, allow(dead_code))]
 impl Control {
-    /// Solutions must beat `best`, and `start` if given.
+    /// The control of a run whose solutions must beat `best`, and `start` if given.
     pub fn new(best: i64, start: Option<Solution>, node_limit: Option<u64>, units: u32) -> Self {
         let best = start.as_ref().map_or(best, |start| start.score.min(best));
         Self {
@@ -107,8 +106,8 @@ impl Control {
         lock(&self.solution).clone()
     }
 
-    /// Draws fuel, at most this much: a small part of what is left, so that no unit runs dry before
-    /// the others. What is drawn must be refunded.
+    /// Draws at most this much fuel: a small part of what is left, so that no unit runs dry before the others. Every
+    /// draw must be followed by a refund.
     pub fn draw(&self, most: u64) -> u64 {
         let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
         let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
@@ -122,12 +121,12 @@ impl Control {
         }
     }
 
-    /// Whether there is no fuel left, and none that another unit may return.
+    /// Whether no fuel is left, and no unit may still return some.
     pub fn is_dry(&self) -> bool {
         self.drawn_by.load(Ordering::Acquire) == 0 && self.fuel() == 0
     }
 
-    /// Returns unused fuel, or charges what was used beyond it.
+    /// Returns unused fuel, or charges excess use.
     pub fn refund(&self, drawn: u64, used: u64) {
         let left_after = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
         // Without a limit there is nothing to account for.
@@ -145,7 +144,7 @@ impl Control {
         self.fuel.load(Ordering::Relaxed)
     }
 
-    /// Whether half of what was added last is gone.
+    /// Whether at most half as much fuel is left as was last added.
     pub fn is_low(&self) -> bool {
         self.fuel() <= self.low.load(Ordering::Relaxed)
     }
@@ -153,7 +152,7 @@ impl Control {
     /// Adds fuel, where there is a limit.
     pub fn refuel(&self, fuel: u64) {
         self.low.store(fuel / 2, Ordering::Relaxed);
-        // What was used beyond earlier fuel is paid first.
+        // Earlier excess use is paid first.
         let pay = |beyond: u64| Some(beyond - beyond.min(fuel));
         let owed = self.beyond.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay);
         let fuel = fuel - owed.unwrap_or(0).min(fuel);
@@ -169,18 +168,18 @@ impl Control {
         let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, none);
     }
 
-    /// Whether no unit is busy, and no message that matters is on its way.
+    /// Whether no unit is busy, and no message that matters is in flight.
     pub fn is_idle(&self) -> bool {
         self.busy.load(Ordering::Acquire) == 0
     }
 
-    /// Counts all units as busy again. None of them is at work.
+    /// Counts all units as busy again. None of them may be at work.
     pub fn recount(&self) {
         self.busy.store(self.units, Ordering::Release);
     }
 
-    /// Adds one to the busy count. The caller must know that it is above 0: it is counted itself,
-    /// or what it has just received is.
+    /// Adds one to the busy count. The caller must know that the count is above 0: because it is counted itself, or
+    /// because what it has just received is.
     pub fn join(&self) {
         self.busy.fetch_add(1, Ordering::AcqRel);
     }
@@ -196,12 +195,12 @@ impl Control {
         self.busy.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Signals the run to stop; the first reason is kept.
+    /// Signals the run to stop. The first reason is kept.
     pub fn stop(&self, why: Stop) {
         self.stop.give(why);
     }
 
-    /// Why the run should stop, if it should.
+    /// Why the run must stop, if it must.
     #[inline]
     pub fn stopped(&self) -> Option<Stop> {
         self.stop.given()

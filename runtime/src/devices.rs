@@ -1,4 +1,4 @@
-//! [`Devices`]: units other than threads, which a crate above this one supplies.
+//! [`Devices`]: units other than threads, supplied by a crate above this one.
 
 use crate::error::RunError;
 use crate::executor::Executor;
@@ -12,24 +12,24 @@ use std::time::{Duration, Instant};
 
 /// Devices that search beside the threads of a run.
 pub trait Devices: Debug + Send + Sync + RefUnwindSafe {
-    /// The devices that can be used for a problem. Where `at_once` is set, each is open when this returns; otherwise
-    /// one that takes long to open is opened while the threads search already.
+    /// The devices that can be used for a problem. With `at_once`, each is open when this returns; otherwise a device
+    /// that opens slowly is opened while the threads already search.
     fn plan<'p>(&self, problem: &'p dyn Problem, at_once: bool) -> DevicePlan<'p>;
 }
 
 /// The devices that a run can use.
 #[derive(Default)]
 pub struct DevicePlan<'p> {
-    /// Those that can be used.
+    /// The usable devices.
     pub devices: Vec<Box<dyn PlannedDevice + 'p>>,
-    /// A line about each that cannot, or less well than was asked for.
+    /// A line about each device that cannot be used, or not as well as requested.
     pub warnings: VecDeque<String>,
 }
 
 /// Receives lines that the user should read.
 pub type Warn<'p> = Box<dyn Fn(String) + Send + 'p>;
 
-/// A device that has not started to search.
+/// A device that has not started to search yet.
 pub trait PlannedDevice: Send {
     /// Its name: `emulated0`.
     fn name(&self) -> &str;
@@ -37,16 +37,16 @@ pub trait PlannedDevice: Send {
     /// Whether driving it keeps a core busy.
     fn needs_core(&self) -> bool;
 
-    /// Whether its nodes do not tell which part of the tree they are.
+    /// Whether it does not know which part of the tree its nodes are.
     fn is_blind(&self) -> bool;
 
-    /// The nodes a second that it explores, measured from this piece of work on.
+    /// Its measured rate in nodes per second, when it starts with this piece of work.
     ///
     /// # Errors
-    /// If it cannot read the work, or shows that a bound is wrong.
+    /// If it cannot read the work, or finds that a bound is wrong.
     fn rate(&mut self, from: &Work, best: i64) -> Result<f64, RunError>;
 
-    /// Its executor. `warn` receives a line if the device fails; a `slow` of 1 is full speed.
+    /// Its executor. `warn` receives a line if the device fails; a `slow` of 1 means full speed.
     fn executor<'r>(
         self: Box<Self>,
         problem: &'r dyn Problem,
@@ -57,10 +57,10 @@ pub trait PlannedDevice: Send {
         Self: 'r;
 }
 
-/// How long a unit searches alone, at most, to see how fast it is.
+/// The longest time that a unit searches alone to measure its speed.
 const TIME: Duration = Duration::from_millis(300);
 
-/// The nodes a second that a search explores; a step of it returns what it did and how much is left.
+/// The rate of a search in nodes per second. `step` returns the progress of a step and the size of the work left.
 ///
 /// # Errors
 /// If a bound is found to be wrong.

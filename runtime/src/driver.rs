@@ -1,4 +1,4 @@
-//! The loop of a unit: explore, tell the peer, carry out what it wants, read the mail, wait.
+//! The loop of a unit: explore, inform the peer, carry out its actions, read mail, wait.
 
 use crate::activity::StretchRecord;
 use crate::control::Stop;
@@ -19,54 +19,54 @@ use std::time::{Duration, Instant};
 /// How long a unit explores before it looks at the clock.
 const STRETCH_NS: u64 = 100_000;
 
-/// One unit: a peer with its interpreter, and the executor, mail and counts that they act on.
+/// A unit: a peer with its interpreter, and the executor, mail and counts that they act on.
 pub(crate) struct Unit<'a, E, T> {
     interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
     unit_io: UnitIo<'a, E, T>,
-    /// The snapshot that the peer was told of last.
+    /// The snapshot that the peer was last asked for.
     epoch: u64,
-    /// The round that the unit works in.
+    /// The current round.
     round: u64,
     /// When the unit last explored.
     explored_ns: u64,
     /// A heuristic that the unit runs beside its search.
     heuristic: Option<TimedImprover<'a>>,
-    /// How it explores the top of a tree by itself.
+    /// Explores the top of a tree by itself, if the problem allows that.
     top: Option<&'a dyn Top>,
-    /// The depth down to which it explores next, before it gives.
+    /// The depth down to which to explore next, before giving.
     seeds: Option<u32>,
-    /// How fast it may explore, if that is limited.
+    /// The speed limit, if there is one.
     pace: Option<Pace>,
 }
 
-/// What a unit leaves behind.
+/// The results of a unit.
 pub struct UnitResult {
     /// What it did.
     pub report: UnitReport,
-    /// What it asked and gave.
+    /// Its part of the balancing.
     pub balance: Balance,
     /// When it started.
     pub started_ns: u64,
     /// When it last explored.
     pub explored_ns: u64,
-    /// When it learned of the end.
+    /// When it noticed the end.
     pub ended_ns: u64,
     /// The least bound of its open work, if it has any.
     pub least_bound: Option<i64>,
     /// Open nodes.
     pub open: f64,
-    /// The open work itself, where it is to be saved.
+    /// The open work itself, if it must be saved.
     pub work: Option<Work>,
     /// Pieces that were never acknowledged.
     pub kept: usize,
 }
 
-/// Nodes of the top of a tree that are explored between two looks at mail and limits.
+/// Nodes of the top of a tree that are explored between two checks of mail and limits.
 const SLICE: u64 = 1 << 16;
 /// How long a unit without fuel waits for others to return some.
 const RETURN_NS: u64 = 200_000;
-/// How long a unit that only gives waits between two looks at the run.
+/// How long a unit that only gives waits between two checks of the run.
 const POLL_NS: u64 = 5_000_000;
 
 impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
@@ -107,8 +107,8 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         Ok(self.leave(started_ns))
     }
 
-    /// Works for as long as the site does. Whenever its gateway takes all work from the units, they hand it in
-    /// and begin again.
+    /// Works for as long as the site does. Whenever the gateway takes all work from the units, they hand it in and
+    /// begin the next round.
     fn dwell(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
         let new = self.interpreter.peer().clone();
         loop {
@@ -118,7 +118,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             }
             site_state.hand_over(self.unit_io.hand_over(self.interpreter.on_the_way()));
             self.interpreter = Interpreter::new(new.clone(), true);
-            // If that has come and gone meanwhile, nothing is handed over from it.
+            // If that round is already over, the unit has nothing to hand over from it.
             self.round += 2;
             while site_state.round() < self.round {
                 if self.unit_io.run_state.control().stopped().is_some() {
@@ -142,7 +142,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                 self.park();
                 now_ns = self.wait(u64::MAX, now_ns);
             } else if self.seeds.is_none() && self.interpreter.peer().waits(size) {
-                // Requests for progress are answered between two waits.
+                // Progress requests are answered between two waits.
                 now_ns = self.wait(POLL_NS, now_ns);
                 self.answer_look();
             } else if let Some(rest_ns) = self.pace.as_ref().and_then(|pace| pace.rest_ns(now_ns)) {
@@ -162,7 +162,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         Ok(())
     }
 
-    /// Waits for mail, the time to wake the peer, or this long. Returns the time after it.
+    /// Waits for mail or for the time to wake the peer, but at most this long. Returns the time afterwards.
     fn wait(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
         let wake_in_ns = self.unit_io.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
         let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
@@ -170,7 +170,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.unit_io.run_state.now_ns()
     }
 
-    /// What is left at the end.
+    /// The results at the end.
     fn leave(self, started_ns: u64) -> UnitResult {
         let UnitIo { run_state, mut executor, mut report, balance, .. } = self.unit_io;
         let ended_ns = run_state.now_ns();
@@ -194,15 +194,15 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
     }
 
-    /// Tells the peer what happened, and carries out what it wants.
+    /// Passes an event to the peer, and carries out its actions.
     fn tell(&mut self, event: Event, work: Option<Arc<Work>>, now_ns: u64) -> Result<(), RunError> {
         self.interpreter.tell(event, work, now_ns, &mut self.chooser, &mut self.unit_io)
     }
 
-    /// Explores for a stretch and tells the peer. Returns the time after it.
+    /// Explores for a stretch and informs the peer. Returns the time afterwards.
     fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
         let Some(stretch) = self.explore()? else {
-            // Fuel comes from other sites, if it comes, or from units that return some.
+            // More fuel may come from other sites, or from units that return some.
             let run_state = self.unit_io.run_state;
             let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
             let over = run_state.control().stopped().is_some();
@@ -224,7 +224,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         if let Some(fault) = progress.fault {
             return Err(fault.into());
         }
-        // A solution first: counts that are shown without it could claim more than is proven.
+        // Offer the solution first: counts shown without it could claim more than is proven.
         if let Some(found) = progress.found {
             run_state.offer(found);
         }
@@ -267,17 +267,17 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             best: &|| control.best(),
             interrupted: &|| transport.waiting() || control.stopped().is_some(),
         });
-        // The limit is on nodes as they are counted: fuel is also used by those without children.
+        // The limit applies to counted nodes; fuel is also used by nodes without children.
         control.refund(granted, stretch.progress.counts.bounded);
         Ok(Some(stretch))
     }
 
-    /// Tells the first peer if a snapshot was asked for since the last time.
+    /// At the first peer: begins a snapshot if one was requested since the last call.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), RunError> {
         let run_state = self.unit_io.run_state;
         let saver = run_state.saver().filter(|_| self.unit_io.me == 0);
         let epoch = saver.map_or(0, |saver| saver.epoch());
-        // Where a counter tells the end, the snapshot is counted until the peer has passed it on.
+        // Where a counter detects the end, the snapshot is counted until the peer has passed it on.
         let counted = self.interpreter.peer().uses_counter();
         if epoch > self.epoch && (!counted || run_state.control().join_unless_over()) {
             self.epoch = epoch;
@@ -286,7 +286,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         Ok(())
     }
 
-    /// Looks for a better solution beside the search. Returns the time after it.
+    /// Looks for a better solution beside the search. Returns the time afterwards.
     fn improve(&mut self, now_ns: u64) -> u64 {
         let Some(heuristic) = &mut self.heuristic else { return now_ns };
         let run_state = self.unit_io.run_state;
@@ -298,7 +298,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         after_ns
     }
 
-    /// Shows how much of the tree is open here, if that was asked for since the last time.
+    /// Publishes how much of the tree is open here, if that was requested since the last call.
     fn answer_look(&mut self) {
         let (run_state, me) = (self.unit_io.run_state, self.unit_io.me);
         let progress_request = run_state.progress_request();
@@ -310,7 +310,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
     }
 
-    /// There is no work here: that answers all requests for progress until there is.
+    /// Answers all progress requests until there is work again: there is none now.
     fn park(&mut self) {
         let run_state = self.unit_io.run_state;
         run_state.counters(self.unit_io.me).park(self.least_kept());
@@ -332,7 +332,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 }
 
-/// Explores the open nodes above a depth for a stretch. Returns whether there are none left.
+/// Explores the open nodes above a depth for a stretch. Returns also whether none are left.
 fn seed(
     executor: &mut impl Executor,
     (depth, top): (u32, &dyn Top),

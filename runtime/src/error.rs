@@ -14,22 +14,22 @@ pub(crate) const MOST_THREADS: u32 = 1024;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// `master-worker:late` where exploring a node twice would be wrong, or cannot be done.
+    /// `master-worker:late` where exploring a node twice would be wrong or is impossible.
     #[error("master-worker:late {0}")]
     Late(&'static str),
-    /// A tree that cannot be explored to a depth first.
+    /// A search that cannot be explored down to a depth first.
     #[error("cutoff and depth need work held as open nodes, which this search does not have")]
     Cutoff,
-    /// A choice that several processes do not have.
+    /// A policy that a search by several processes does not support.
     #[error(
         "cutoff, depth, coordinator, first, bridges=random, end=requests and weighted without weights are for a search \
          by a single process"
     )]
     Alone,
-    /// More threads than any machine is known to have use for.
+    /// More threads than any machine can use.
     #[error("{0} threads, expected at most {MOST_THREADS}")]
     Threads(u32),
-    /// The system gives no more threads.
+    /// The system cannot start another thread.
     #[error("cannot start thread {0}: {1}")]
     Thread(u32, #[source] io::Error),
     /// Work that a unit received could not be read.
@@ -44,7 +44,7 @@ pub enum RunError {
     /// The solution to start from is wrong.
     #[error("the solution to start from is wrong: {0}")]
     Start(String),
-    /// A solution does not survive being checked.
+    /// A solution fails the check.
     #[error("a solution is wrong: {0}")]
     Solution(String),
     /// The run cannot be saved.
@@ -52,7 +52,7 @@ pub enum RunError {
     Save {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         #[source]
         why: io::Error,
     },
@@ -61,34 +61,34 @@ pub enum RunError {
     Load {
         /// The file.
         path: PathBuf,
-        /// What went wrong.
+        /// The cause.
         #[source]
         why: io::Error,
     },
-    /// A slab of a loop in steps cannot be held.
+    /// A slab of a loop in steps does not fit.
     #[error("{0}")]
     Slab(String),
-    /// No device can be used, and no thread was asked for.
+    /// No device can be used, and no thread was requested.
     #[error("{0}")]
     NoUnit(String),
-    /// The links to other processes fail.
+    /// The network to other processes failed.
     #[error("{0}")]
     Net(#[source] Box<dyn Error + Send + Sync>),
-    /// A process that joined has lost the root.
+    /// A joined process has lost the root.
     #[error("{0}")]
     Lost(String),
-    /// A process came back to a root that searches something else now, or has given its place away.
+    /// A process came back to a root that now searches something else, or has given its place away.
     #[error("the search was replaced by another one")]
     Replaced,
-    /// Another process has found something that ends the search.
+    /// Another process reported a failure that ends the search.
     #[error("site {site}: {why}")]
     Site {
         /// Its number.
         site: u32,
-        /// What it says.
+        /// Its reason.
         why: String,
     },
-    /// A process cannot follow the root, whose search is another one here.
+    /// A process cannot follow the root, because its search differs.
     #[error("{0}")]
     Follow(&'static str),
     /// A checkpoint belongs to another search, or its content is damaged.

@@ -1,4 +1,4 @@
-//! Gathers what the units of a run leave, and checks the solution.
+//! Gathers the results of a run's units, and checks the solution.
 
 use crate::control::Stop;
 use crate::driver::UnitResult;
@@ -11,7 +11,7 @@ use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::search::work::Work;
 use std::sync::Arc;
 
-/// What a run comes to, and the open work where it is to be saved.
+/// The outcome of a run, and the open work if it must be saved.
 pub fn gather(
     problem: &dyn Problem,
     run_state: &RunState<'_>,
@@ -27,7 +27,7 @@ pub fn gather(
         pieces.extend(unit.work.take().filter(|work| !work.bytes.is_empty()));
     }
     let queue = mailboxes.leftovers().into_iter();
-    // Work that travels with any other message is also somewhere else.
+    // Work that travels with any other message is a copy.
     for work in queue.filter(|mail| mail.message.brings_work()).filter_map(|l| l.work) {
         open += work.size;
         least_bound = least_bound.min(work.least_bound);
@@ -38,7 +38,7 @@ pub fn gather(
     (outcome, pieces)
 }
 
-/// What the units of this process did, before anything is said of what is open or proven.
+/// The outcome of this process's units, without open work and bounds.
 pub fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<UnitResult>) -> Outcome {
     let control = run_state.control();
     let (mut counts, mut balance) = (Counts::default(), Balance::default());
@@ -68,21 +68,21 @@ pub fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<UnitResult
     }
 }
 
-/// Sees what is proven where the least bound of all open nodes is this one, and whether the stop matters.
+/// Completes the outcome, given the least bound of all open nodes: what is proven, and whether the stop matters.
 pub fn settle(run_state: &RunState<'_>, outcome: &mut Outcome, least_bound: i64) {
     let best = run_state.control().best();
-    // No solution beats the incumbent or the least open bound. With no node open, the incumbent is best. What is
-    // known without searching counts too, but no bound goes beyond the incumbent.
+    // No solution is better than both the incumbent and the least open bound. With no node open, the incumbent is
+    // optimal. A bound known without searching counts too, but no bound exceeds the incumbent.
     outcome.lower_bound = best.min(least_bound).max(run_state.least_score.min(best));
     // Ignore a stop request that arrived after the search was complete.
     let done = outcome.open == 0.0 || outcome.lower_bound == best && best < i64::MAX;
     outcome.stop = outcome.stop.filter(|&why| !done || why == Stop::Found);
 }
 
-/// Computes the solution's value again.
+/// Recomputes the solution's value.
 ///
 /// # Errors
-/// If it is not what the search claims.
+/// If it differs from what the search claims.
 pub fn check(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
     let Some(best) = &outcome.solution else { return Ok(()) };
     let claimed = outcome.goal.value(best.score);

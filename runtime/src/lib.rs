@@ -1,6 +1,6 @@
 //! Searches on the threads of one process: clocks, mail between units, the loop of a unit, limits and files.
 //!
-//! Only what loom tests, the primitives that threads share, is built with `--cfg loom`.
+//! With `--cfg loom`, only the primitives that threads share are built, for loom to test.
 
 pub mod control;
 pub mod sync;

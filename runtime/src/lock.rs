@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 thread_local! {
-    /// The locks that this thread holds: a run shares the one of the search that it is part of.
+    /// The locks that this thread holds: a run shares the lock of the search that it is part of.
     static HELD: RefCell<Vec<(PathBuf, Weak<HeldLock>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A checkpoint file that no other run may use meanwhile.
+/// The exclusive right to use a checkpoint file.
 ///
-/// A lock file `FILE.lock` is locked, because each save replaces the checkpoint by a new file. The
-/// system releases the lock when the process ends, whichever way; a lock file that a crash leaves
-/// behind locks nothing.
+/// The lock is on a separate file `FILE.lock`, because each save replaces the checkpoint by a new file. The system
+/// releases the lock however the process ends; a lock file left behind by a crash locks nothing.
 pub struct Lock {
     _held: Arc<HeldLock>,
 }
@@ -27,12 +26,12 @@ struct HeldLock {
 }
 
 impl Lock {
-    /// Locks a checkpoint file. A thread that holds the lock already gets it again.
+    /// Locks a checkpoint file. A thread that already holds the lock shares it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; or the lock file cannot be made.
+    /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; another error if the lock file cannot be created.
     pub fn hold(path: &Path) -> io::Result<Self> {
-        // A link and what it leads to have one lock.
+        // A link and its target share one lock.
         let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
         let mut lock_path = path.into_os_string();
         lock_path.push(".lock");
@@ -51,19 +50,19 @@ impl Lock {
     }
 }
 
-/// Opens and locks the lock file; again if its last owner removed it in between.
+/// Opens and locks the lock file. Tries again if its last owner removed it in between.
 fn take(lock_path: &Path) -> io::Result<Option<File>> {
     for attempt in 0.. {
         let file = File::options().write(true).create(true).truncate(false).open(lock_path)?;
-        // The lock file never holds anything: this one is somebody else's.
+        // Our lock files are empty, so this file belongs to somebody else.
         if file.metadata()?.len() > 0 {
             let lock_path = lock_path.display();
             return Err(io::Error::other(format!(
-                "{lock_path} is in the way, and is not ours; remove it"
+                "{lock_path} is in the way and was not written by pleach; remove it"
             )));
         }
         match file.try_lock() {
-            // Some file systems do not tell an open file from another one.
+            // Some file systems cannot tell whether two files are the same.
             Ok(()) if is_at(&file, lock_path) || attempt == MOST_ATTEMPTS => return Ok(Some(file)),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -77,7 +76,7 @@ fn take(lock_path: &Path) -> io::Result<Option<File>> {
     unreachable!("one of the attempts is the last")
 }
 
-/// How often the lock file may vanish between being opened and being locked.
+/// How often the lock file may vanish between opening and locking.
 const MOST_ATTEMPTS: u32 = 100;
 
 /// Whether a file is still the one at a path.
@@ -91,7 +90,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// The lock file stays where a file that is open cannot be told from another one.
+/// Always true where the system cannot compare files; the lock file then stays.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true
@@ -99,9 +98,9 @@ fn is_at(_: &File, _: &Path) -> bool {
 
 impl Drop for HeldLock {
     fn drop(&mut self) {
-        // Removed while it is locked, so that nobody can have locked the one that goes.
+        // Removed while locked, so that nobody else can hold a lock on the removed file.
         if cfg!(unix) || self.file.is_none() {
-            // What stays behind locks nothing.
+            // A file that stays behind locks nothing.
             let _ = std::fs::remove_file(&self.lock_path);
         }
     }
@@ -130,7 +129,7 @@ mod tests {
         drop(again);
         assert!(!lock_path.exists());
         assert_eq!(elsewhere(), Ok(()));
-        // What a crash left behind locks nothing.
+        // A file left behind by a crash locks nothing.
         std::fs::write(&lock_path, "").unwrap();
         assert_eq!(elsewhere(), Ok(()));
         std::fs::remove_dir_all(&folder).unwrap();

@@ -1,33 +1,33 @@
-//! How much memory this process takes, and how much more it may have.
+//! How much memory this process uses, and how much more it may use.
 
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// The memory that the process takes, in bytes, where the system tells.
+/// The memory that the process uses, in bytes, if the system reports it.
 pub(crate) fn taken() -> Option<u64> {
     kib(&read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
-/// The memory that the process may still take, in bytes: what the machine has free, or its control group or a limit on
-/// its address space leaves.
+/// The memory that the process may still use, in bytes: what the machine has free, or what its control group or a limit
+/// on its address space leaves.
 pub(crate) fn free() -> Option<u64> {
     let machine = kib(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
     [machine, of_group(), of_addresses()].into_iter().flatten().min()
 }
 
-/// A number of a table of names and kibibytes, in bytes.
+/// Looks up a name in a table of kibibytes. Returns bytes.
 fn kib(table: &str, name: &str) -> Option<u64> {
     let line = table.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
-/// What the control groups of this process leave.
+/// The memory that the control groups of this process leave.
 fn of_group() -> Option<u64> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
     groups.lines().flat_map(left_in_groups).min()
 }
 
-/// What the group on a line, and those above it, leave. In a container a group may be seen at the top.
+/// The memory that the group on a line, and those above it, leave. In a container a group may appear at the top.
 fn left_in_groups(line: &str) -> Vec<u64> {
     let parts: Vec<&str> = line.splitn(3, ':').collect();
     let [_, kinds, path] = parts[..] else { return Vec::new() };
@@ -43,7 +43,7 @@ fn left_in_groups(line: &str) -> Vec<u64> {
     own.ancestors().filter_map(|group| left_in(&Path::new(top).join(group), files)).collect()
 }
 
-/// What a group leaves, if it has a limit. Files that the system keeps in memory give way.
+/// The memory that a group leaves, if it has a limit. The system's file cache counts as free.
 fn left_in(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
     let number = |file: &str| read_to_string(group.join(file)).ok()?.trim().parse::<u64>().ok();
     let statistics = read_to_string(group.join("memory.stat")).unwrap_or_default();
@@ -52,7 +52,7 @@ fn left_in(group: &Path, [limit, usage, idle]: [&str; 3]) -> Option<u64> {
     Some(number(limit)?.saturating_sub(used))
 }
 
-/// What a limit on the address space leaves. A vector that grows takes addresses for the old and the new one.
+/// The memory that a limit on the address space leaves. A growing vector needs addresses for the old and the new copy.
 fn of_addresses() -> Option<u64> {
     let limits = read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
@@ -61,28 +61,28 @@ fn of_addresses() -> Option<u64> {
     Some(most.saturating_sub(taken) / 3)
 }
 
-/// The memory that the work of a run may take.
+/// The memory that the work of a run may use.
 pub(crate) struct MemoryLimit {
-    /// What the process took when the run began.
+    /// The memory that the process used when the run began.
     before: u64,
-    /// What it may take beyond that.
+    /// How much more it may use.
     most: u64,
 }
 
-/// The share of the free memory that a run takes if nobody says otherwise: one part in this many is left to others.
+/// By default, a run leaves 1/LEFT_TO_OTHERS of the free memory to others.
 const LEFT_TO_OTHERS: u64 = 5;
-/// At its end a run that is saved holds its open work as it is, packed, and as the bytes of a file.
+/// At its end, a run that is saved holds its open work three times: as nodes, packed, and as the bytes of a file.
 const COPIES: u64 = 3;
 
 impl MemoryLimit {
-    /// The room of a run that begins; unknown where the system does not tell.
+    /// The limit of a run that begins; `None` if the system does not report memory use.
     pub fn new(limit: Option<u64>, saves: bool) -> Option<Self> {
         let share = || free().map(|free| free - free / LEFT_TO_OTHERS);
         let all = limit.or_else(share)?;
         Some(Self { before: taken()?, most: if saves { all / COPIES } else { all } })
     }
 
-    /// Whether there is none left.
+    /// Whether the limit is exceeded.
     pub fn is_full(&self) -> bool {
         taken().is_some_and(|now| now.saturating_sub(self.before) > self.most)
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_leave_what_their_limits_do() {
+    fn groups_leave_what_their_limits_allow() {
         let group = std::env::temp_dir().join(format!("pleach-group-{}", std::process::id()));
         std::fs::create_dir_all(&group).unwrap();
         let files = ["memory.max", "memory.current", "inactive_file"];
@@ -118,7 +118,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn this_process_takes_some_and_may_have_more() {
+    fn this_process_uses_memory_and_may_use_more() {
         assert!(taken().unwrap() > 0 && free().unwrap() > 0);
         let memory_limit = MemoryLimit::new(Some(1 << 50), false).unwrap();
         assert!(!memory_limit.is_full());

@@ -1,4 +1,4 @@
-//! What a run reports, during the search and at its end.
+//! The reports of a run, during the search and at its end.
 
 use crate::activity::{Activity, Phases};
 use crate::control::Stop;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct ProgressSnapshot {
     /// Seconds since the start, plus those before a resume.
     pub seconds: f64,
-    /// What all units counted so far, including before a resume.
+    /// The counts of all units so far, including before a resume.
     pub counts: Counts,
     /// The estimated fraction of the tree that is done, if it can be estimated.
     pub done: Option<f64>,
@@ -23,86 +23,86 @@ pub struct ProgressSnapshot {
     pub bound: Option<i64>,
     /// A problem that does not stop the run; reported once.
     pub warning: Option<String>,
-    /// How the sites are, where there are several.
+    /// The state of all sites together, if there are several.
     pub sites: Option<SitesSnapshot>,
-    /// How each unit of this process is.
+    /// The state of each unit of this process.
     pub units: Vec<UnitSnapshot>,
-    /// How each site is, as far as this process has heard of others.
+    /// The state of each site, as far as this process knows.
     pub each_site: Vec<SiteSnapshot>,
 }
 
-/// How a unit is.
+/// The state of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitSnapshot {
     /// Its name.
     pub name: Arc<str>,
-    /// Nodes that it has explored.
+    /// The number of nodes that it has explored.
     pub nodes: u64,
-    /// Seconds that it has spent on them.
+    /// Seconds spent on them.
     pub busy_s: f64,
-    /// The size of the work that it holds, in nodes or in leaves of the tree.
+    /// The size of its work, in nodes or in leaves of the tree.
     pub held: f64,
 }
 
-/// How a site is.
+/// The state of a site.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteSnapshot {
     /// Its name: `site1`.
     pub name: String,
     /// The machine that it runs on.
     pub host: String,
-    /// Seconds from the start until it came, and until it went.
+    /// Seconds from the start until it joined.
     pub joined_s: f64,
-    /// See `joined_s`; none while it is there.
+    /// Seconds from the start until it was gone; none while it is present.
     pub left_s: Option<f64>,
-    /// How it went, if it did.
+    /// How it ended, if it did.
     pub end: Option<SiteEnd>,
-    /// Its units, and how many of them have work.
+    /// The number of its units.
     pub units: u32,
-    /// See `units`.
+    /// How many of them have work.
     pub busy: u32,
-    /// Nodes that it has explored.
+    /// The number of nodes that it has explored.
     pub nodes: u64,
 }
 
-/// How the sites of a search are.
+/// The state of all sites of a search together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SitesSnapshot {
-    /// Sites that are there.
+    /// The number of sites present.
     pub sites: u32,
-    /// Their units.
+    /// The number of their units.
     pub units: u32,
-    /// Units that have work.
+    /// How many of these have work.
     pub busy: u32,
 }
 
 /// How a site ended before the search did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SiteEnd {
-    /// In order: it handed back what it had.
+    /// In an orderly way: it handed back its work.
     Left,
-    /// It died, or could not be reached any more.
+    /// It died, or became unreachable.
     Lost,
 }
 
-/// What one process did, where several search together.
+/// What one process did in a search by several.
 #[derive(Clone, Debug, Default)]
 pub struct SiteReport {
     /// Its name: `site0`.
     pub name: String,
     /// The machine that it ran on.
     pub host: String,
-    /// Its units, as places in [`Outcome::units`]; none if it did not live to tell.
+    /// Its units, as indices into [`Outcome::units`]; empty if it did not live to report them.
     pub units: Vec<usize>,
-    /// Seconds from the start until it came, and until it went.
+    /// Seconds from the start until it joined.
     pub joined_s: f64,
-    /// Seconds from the start until it went, if it went before the end.
+    /// Seconds from the start until it was gone, if that was before the end.
     pub left_s: Option<f64>,
-    /// How it went, if it did.
+    /// How it ended, if it did.
     pub end: Option<SiteEnd>,
-    /// Progress reports of its work that it sent.
+    /// The number of progress reports that it sent.
     pub commits: u64,
-    /// Nodes that it explored in vain, as far as is known: others did them again.
+    /// Nodes that it explored and others explored again, as far as known.
     pub redone: u64,
 }
 
@@ -115,17 +115,17 @@ pub struct UnitReport {
     pub mode: String,
     /// The form of its kernels, for a GPU: `cached`, `compiled`, `lowered` or `committed`.
     pub kernel: String,
-    /// Why better forms failed, in one line; empty if none did.
+    /// Why better forms failed, in one line; empty if none failed.
     pub kernel_log: String,
-    /// Nodes a second that a device explored and that it bounded, where both were tried.
+    /// Nodes per second of a device when exploring and when bounding, if both were tried.
     pub trial: Option<(u64, u64)>,
-    /// Seconds that opening its device took, if that came to an end.
+    /// Seconds that it took to open the device, if that was completed.
     pub opened_s: Option<f64>,
-    /// What it counted.
+    /// Its counts.
     pub counts: Counts,
     /// Seconds spent exploring.
     pub busy_s: f64,
-    /// Parts of that time in which a device did something else.
+    /// Parts of that time in which a device did something other than exploring.
     pub phases: Phases,
     /// Seconds spent on heuristics beside the search.
     pub improve_s: f64,
@@ -139,7 +139,7 @@ pub struct UnitReport {
     pub activity: Option<Activity>,
 }
 
-/// What it took to keep the units busy.
+/// The effort of keeping the units busy.
 #[derive(Clone, Debug, Default)]
 pub struct Balance {
     /// Requests for work.
@@ -152,20 +152,19 @@ pub struct Balance {
     pub messages: u64,
     /// Bytes of work that changed hands.
     pub moved_bytes: u64,
-    /// Nodes bounded twice because work was given away before its owner heard of it. They are
-    /// counted by exploring that work once more, from the best value known then.
+    /// Nodes bounded twice because work was given away before its owner was notified. They are counted by exploring
+    /// that work once more, from the best value known then.
     pub redundant: u64,
     /// Nanoseconds from the last node until every unit knew of the end.
     pub ending_ns: u64,
-    /// Nanoseconds from request to work, for requests that brought some; the first
-    /// [`Balance::KEPT`] per unit.
+    /// Nanoseconds from request to work, for requests that brought some; the first [`Balance::KEPT`] of each unit.
     pub steal_ns: Vec<u64>,
-    /// The power of each unit that shares were given by, where that was fixed beforehand.
+    /// The power of each unit by which shares were computed, if fixed beforehand.
     pub weights: Vec<u32>,
 }
 
 impl Balance {
-    /// Waiting times kept per unit.
+    /// The number of waiting times kept per unit.
     pub const KEPT: usize = 4096;
 
     /// Adds another unit's figures.
@@ -194,7 +193,7 @@ impl Balance {
 pub struct Outcome {
     /// The purpose of the search.
     pub goal: Goal,
-    /// What all units counted.
+    /// The counts of all units.
     pub counts: Counts,
     /// The best solution found.
     pub solution: Option<Solution>,
@@ -212,15 +211,15 @@ pub struct Outcome {
     pub setup_seconds: f64,
     /// What each unit did.
     pub units: Vec<UnitReport>,
-    /// What it took to keep the units busy.
+    /// The effort of keeping the units busy.
     pub balance: Balance,
-    /// What each process did, where several search together.
+    /// What each process did in a search by several.
     pub sites: Vec<SiteReport>,
 }
 
 impl Outcome {
-    /// The rate of the search over the sum of the single rates of its units, each as measured while it explored,
-    /// for as long as it was there.
+    /// The rate of the search divided by the sum of its units' own rates, each as measured while the unit explored, for
+    /// as long as the unit was present.
     ///
     /// A unit that never explored counts with the mean rate of the others. `None` if nothing was explored here.
     #[must_use]
@@ -233,7 +232,7 @@ impl Outcome {
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
         let there_s = |at: usize| {
             let site = self.sites.iter().find(|site| site.units.contains(&at));
-            // Processes come and go since the start, and nobody searches before the setup is done.
+            // Processes may join and leave from the start, but nobody searches before the setup is done.
             let since = |at_s: f64| (at_s - self.setup_seconds).clamp(0.0, whole_s.max(0.0));
             let gone_s = site.and_then(|site| site.left_s).map_or(whole_s, since);
             gone_s - site.map_or(0.0, |site| since(site.joined_s))
@@ -251,7 +250,7 @@ impl Outcome {
     }
 }
 
-/// Is shown the run now and then, and stops it by breaking.
+/// Receives progress snapshots of the run, and may stop the run by returning `Break`.
 pub type Watcher<'a> = dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a;
 
 #[cfg(test)]
@@ -290,7 +289,7 @@ mod tests {
             assert!((efficiency - wanted).abs() < 1e-9, "{efficiency}, expected {wanted}");
         };
         close(outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![]), 0.75);
-        // The second did nothing: it could have been as fast as the first.
+        // The second did nothing: it counts as fast as the first.
         close(outcome(vec![unit(1000, 10.0), unit(0, 0.0)], vec![]), 0.5);
         let site =
             |at: usize, joined_s| SiteReport { units: vec![at], joined_s, ..SiteReport::default() };

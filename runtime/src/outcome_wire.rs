@@ -1,10 +1,10 @@
-//! How the reports of units travel between processes.
+//! The encoding of the reports of units between processes.
 
 use crate::activity::{Activity, COLUMNS, Phases};
 use crate::outcome::{Balance, UnitReport};
 use pleach_core::search::work::{Malformed, Pack, Reader};
 
-/// At most this many steps of activity, or waiting times, are taken from another site.
+/// The most steps of activity, or waiting times, accepted from another site.
 const MOST: usize = 1 << 16;
 
 /// Packs a text.

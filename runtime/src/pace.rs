@@ -1,6 +1,6 @@
-//! [`Pace`]: has a unit explore no faster than a machine of its own would.
+//! [`Pace`]: limits the speed of a unit, as if it ran on its own machine.
 
-/// About how long a stretch of a paced unit takes.
+/// The approximate time of a stretch of a paced unit.
 const STRETCH_NS: f64 = 4e6;
 
 /// A unit that falls behind by more than this does not catch up.
@@ -13,12 +13,12 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// At most this many nodes a second.
+    /// A pace of at most this many nodes per second.
     pub fn new(nodes_per_s: u64) -> Self {
         Self { node_ns: 1e9 / nodes_per_s.max(1) as f64, free_at_ns: 0.0 }
     }
 
-    /// Nodes of a stretch: at least one.
+    /// The number of nodes of a stretch: at least one.
     pub fn fuel(&self) -> u64 {
         (STRETCH_NS / self.node_ns) as u64 + 1
     }
@@ -29,7 +29,7 @@ impl Pace {
         (left_ns >= 1.0).then_some(left_ns as u64)
     }
 
-    /// This many nodes were explored in a stretch that began then. Returns the time that they take.
+    /// Charges the nodes of a stretch that began at this time. Returns the time that they take at this pace.
     pub fn pay(&mut self, began_ns: u64, nodes: u64) -> u64 {
         let takes_ns = nodes as f64 * self.node_ns;
         self.free_at_ns = self.free_at_ns.max(began_ns as f64 - BEHIND_NS) + takes_ns;
@@ -42,13 +42,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_take_their_time_also_after_a_late_start() {
+    fn nodes_take_their_time_even_after_a_late_start() {
         let mut pace = Pace::new(1000);
         assert_eq!((pace.fuel(), pace.rest_ns(0)), (5, None));
         assert_eq!(pace.pay(0, 3), 3_000_000);
         assert_eq!(pace.rest_ns(1_000_000), Some(2_000_000));
         assert_eq!(pace.rest_ns(3_000_000), None);
-        // It slept a little too long, and catches up; but not after a long time without work.
+        // After a sleep that was a little too long it catches up, but not after a long time without work.
         pace.pay(4_000_000, 1);
         assert_eq!(pace.rest_ns(4_000_000), None);
         pace.pay(1_000_000_000, 30);

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::sync::OnceLock;
 
-/// The core of each thread of a run, or none.
+/// The core of each thread of a run; empty if threads are not bound.
 ///
-/// Threads are bound only if there is exactly one for each core that this process may use: then nothing is
-/// crowded, and no thread waits while another core is free. Only one process of a machine binds its
-/// threads, since two would crowd on the same cores.
+/// Threads are bound only if there is exactly one for each core that this process may use: then no two share a core,
+/// and no thread waits while another core is free. Only one process of a machine binds its threads, since two would
+/// compete for the same cores.
 pub(crate) struct Pins(Vec<usize>);
 
 impl Pins {
@@ -24,8 +24,8 @@ impl Pins {
     }
 }
 
-/// Whether no other process of this machine binds its threads. The lock is held as long as this process
-/// lives; where there is none to be had, threads are not bound.
+/// Whether no other process of this machine binds its threads. The lock is held for as long as this process lives; if
+/// it cannot be taken, threads are not bound.
 fn is_first_process() -> bool {
     static HELD: OnceLock<Option<File>> = OnceLock::new();
     let lock = || {
@@ -36,25 +36,25 @@ fn is_first_process() -> bool {
     HELD.get_or_init(lock).is_some()
 }
 
-/// The cores that this thread may use; none where the system does not say.
+/// The cores that this thread may use; empty if the system does not report them.
 #[cfg(target_os = "linux")]
 fn allowed() -> Vec<usize> {
-    // SAFETY: a set of cores is a plain array of bits, so zeros are one.
+    // SAFETY: a set of cores is a plain array of bits, for which zeros are a valid value.
     let mut set = unsafe { std::mem::zeroed::<libc::cpu_set_t>() };
-    // SAFETY: the set has the size that is given.
+    // SAFETY: the set has the given size.
     let known = unsafe { libc::sched_getaffinity(0, size_of_val(&set), &raw mut set) } == 0;
     let all = if known { 0..libc::CPU_SETSIZE as usize } else { 0..0 };
     // SAFETY: all of them are below the size of the set.
     all.filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect()
 }
 
-/// Binds this thread to a core. Where the system does not allow it the thread runs wherever it may.
+/// Binds this thread to a core. If the system does not allow that, the thread runs on any core.
 #[cfg(target_os = "linux")]
 pub(crate) fn bind(core: usize) {
-    // SAFETY: a set of cores is a plain array of bits, so zeros are one.
+    // SAFETY: a set of cores is a plain array of bits, for which zeros are a valid value.
     let mut set = unsafe { std::mem::zeroed::<libc::cpu_set_t>() };
     if core < libc::CPU_SETSIZE as usize {
-        // SAFETY: the core is below the size of the set, which has the size that is given.
+        // SAFETY: the core is below the size of the set, and the set has the given size.
         unsafe {
             libc::CPU_SET(core, &mut set);
             libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
@@ -80,7 +80,7 @@ mod tests {
         for threads in [1, cores + 1, 1000] {
             assert_eq!(Pins::new(threads).core(0), None, "{threads} threads on {cores} cores");
         }
-        // Whether this process is the first one depends on what else runs.
+        // Whether this process is the first depends on what else is running.
         let pins = Pins::new(cores);
         let bound = (0..cores).filter(|&thread| pins.core(thread).is_some()).count();
         assert!(bound == 0 || bound == cores, "{bound} of {cores}");

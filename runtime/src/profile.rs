@@ -1,4 +1,4 @@
-//! [`weighted`]: how fast each unit is when it searches alone for a moment, for shares that are fixed beforehand.
+//! [`weighted`]: measures how fast each unit searches alone, for shares that are fixed beforehand.
 
 use crate::devices::rate;
 use crate::error::RunError;
@@ -6,15 +6,15 @@ use crate::settings::Settings;
 use crate::units::PlannedUnit;
 use pleach_core::search::problem::Problem;
 
-/// Nodes that a thread explores between two looks at the clock.
+/// Nodes that a thread explores between two readings of the clock.
 const FUEL: u64 = 1 << 12;
 /// The weight of the fastest unit.
 const MOST: f64 = 1e6;
 
-/// The settings with the power of each unit, measured where the policy says so.
+/// The settings with the power of each unit, measured if the policy asks for it.
 ///
 /// # Errors
-/// If a unit cannot read the problem's root, or shows that a bound is wrong.
+/// If a unit cannot read the problem's root, or finds that a bound is wrong.
 pub(crate) fn weighted(
     problem: &dyn Problem,
     settings: &Settings,

@@ -12,24 +12,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What the units of a run share.
+/// The state that the units of a run share.
 pub struct RunState<'a> {
-    /// What is looked for.
+    /// The goal of the search.
     pub goal: Goal,
-    /// What no solution can beat, known without searching.
+    /// The bound known without searching: no solution can beat it.
     pub least_score: i64,
-    /// What the run resumes, or starts with.
+    /// The state that the run resumes or starts with.
     pub before: &'a Checkpoint,
     control: Control,
     unit_counters: Vec<UnitCounters>,
     names: Vec<Arc<str>>,
-    /// Counts up when the open part of the tree is asked for.
+    /// The number of requests for the open part of the tree so far.
     progress_requests: AtomicU64,
     start: Instant,
     saver: Option<Saver<'a>>,
-    /// Lines to be shown to the user.
+    /// Lines for the user.
     warnings: Mutex<VecDeque<String>>,
-    /// What the units share with the gateway, where there are other sites.
+    /// The state shared with the gateway, if there are other sites.
     site_state: Option<SiteState>,
 }
 
@@ -59,12 +59,12 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// The incumbent, the fuel, the word to stop, and the counter of units that are not idle.
+    /// The incumbent, the fuel, the signal to stop, and the counter of units that are not idle.
     pub fn control(&self) -> &Control {
         &self.control
     }
 
-    /// The snapshots of a run that is saved.
+    /// The saver, if the run is saved.
     pub fn saver(&self) -> Option<&Saver<'a>> {
         self.saver.as_ref()
     }
@@ -79,12 +79,12 @@ impl<'a> RunState<'a> {
         self.elapsed().as_nanos() as u64
     }
 
-    /// What the search has taken so far, earlier runs included.
+    /// The seconds spent on the search so far, including earlier runs.
     pub fn seconds(&self) -> f64 {
         (self.elapsed() + Duration::from_nanos(self.before.elapsed_ns)).as_secs_f64()
     }
 
-    /// A unit has found a solution.
+    /// Offers a solution that a unit has found.
     pub fn offer(&self, found: Solution) -> bool {
         let better = self.control.offer(found);
         if self.goal == Goal::Find {
@@ -95,7 +95,7 @@ impl<'a> RunState<'a> {
         better
     }
 
-    /// Stops the search: at once where it has one process, and else as soon as the sites can.
+    /// Stops the search: at once in a single process, otherwise as soon as the sites can.
     pub fn halt(&self, why: Stop) {
         match &self.site_state {
             None => self.control.stop(why),
@@ -103,23 +103,23 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// What the units share with the gateway, where there are other sites.
+    /// The state shared with the gateway, if there are other sites.
     pub fn site_state(&self) -> Option<&SiteState> {
         self.site_state.as_ref()
     }
 
-    /// The round that the units work in; always the same one where there is one process.
+    /// The current round of the units; always the same in a single process.
     pub fn round(&self) -> u64 {
         self.site_state.as_ref().map_or(0, SiteState::round)
     }
 
-    /// Whether units that began in a round are to go on.
+    /// Whether units that began in a round continue.
     #[inline]
     pub fn goes_on(&self, round: u64) -> bool {
         self.control.stopped().is_none() && self.round() == round
     }
 
-    /// Shows what a unit has counted.
+    /// Publishes what a unit has counted.
     pub fn show(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
         self.counters(me).show(counts, open_nodes);
     }
@@ -139,7 +139,7 @@ impl<'a> RunState<'a> {
         &self.names
     }
 
-    /// The request for progress that was asked for last.
+    /// The number of the latest progress request.
     pub fn progress_request(&self) -> u64 {
         self.progress_requests.load(Ordering::Relaxed)
     }
@@ -158,12 +158,12 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// A line for the user.
+    /// Queues a line for the user.
     pub fn warn(&self, line: String) {
         lock(&self.warnings).push_back(line);
     }
 
-    /// The next line for the user.
+    /// The next line for the user, if any.
     pub fn next_warning(&self) -> Option<String> {
         lock(&self.warnings).pop_front()
     }

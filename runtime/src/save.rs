@@ -1,4 +1,4 @@
-//! [`Saver`]: the cuts of all units gathered into snapshots, and snapshots written to a file.
+//! [`Saver`]: gathers the cuts of all units into snapshots, and writes snapshots to a file.
 
 use crate::control::Control;
 use crate::error::RunError;
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Where and how often to save.
 #[derive(Clone, Debug)]
 pub struct Save {
-    /// The file. While a new one is written to `.part` beside it, the old one stays.
+    /// The file. The old one stays while a new one is written to `.part` beside it.
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
@@ -28,29 +28,30 @@ pub struct Save {
 #[derive(Clone, Debug, Default)]
 pub struct SaveNow {
     asked: Arc<std::sync::atomic::AtomicU64>,
-    /// Requests that are no concern of this run.
+    /// The number of requests that came before this run.
     before: u64,
 }
 
 impl SaveNow {
-    /// Requests it.
+    /// Requests a save.
     pub fn ask(&self) {
         self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Requests so far.
+    /// The number of requests so far.
     #[must_use]
     pub fn asked(&self) -> u64 {
         self.asked.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// The same for a run that begins: it answers requests from now on, also those that come before it can.
+    /// The same requests for a run that begins: it answers those from now on, including those that arrive before it can
+    /// save.
     #[must_use]
     pub fn from_now(&self) -> Self {
         Self { before: self.asked(), ..self.clone() }
     }
 
-    /// Requests that were made before the run began.
+    /// The number of requests made before the run began.
     pub fn before(&self) -> u64 {
         self.before
     }
@@ -85,7 +86,7 @@ fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
     Ok(begin.is_empty() || begin == pleach_core::wire::ContentKind::Checkpoint.mark())
 }
 
-/// Reads a saved run in order to resume it.
+/// Reads a saved run to resume it.
 ///
 /// # Errors
 /// If there is no such file, or it is not an undamaged checkpoint.
@@ -99,10 +100,9 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
-/// Replaces a file as a whole: whenever the process or the machine stops, the file is either the old one or
-/// the new one.
+/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays one: what it leads to is replaced.
+    // A link stays a link: its target is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let mut part_path = path.as_os_str().to_owned();
     part_path.push(".part");
@@ -110,7 +110,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if !is_checkpoint_or_empty(&part_path)? {
         let part_path = part_path.display();
         return Err(io::Error::other(format!(
-            "{part_path} is in the way, and is not ours; remove it"
+            "{part_path} is in the way and was not written by pleach; remove it"
         )));
     }
     let written = File::create(&part_path)
@@ -123,42 +123,42 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
             std::fs::rename(&part_path, path)
         });
     if let Err(why) = written {
-        // An incomplete file is of no use. If it cannot be removed either, that changes nothing.
+        // An incomplete file is useless. Failing to remove it does no harm.
         let _ = std::fs::remove_file(&part_path);
         return Err(why);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // Where a folder cannot be synced, the system decides when the new name reaches the disk.
+    // If the folder cannot be synced, the system decides when the new name reaches the disk.
     let _ = File::open(folder.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
     Ok(())
 }
 
-/// Keeps the file that is about to be replaced, as `FILE.old`. Where the system has no second name for a file, or
-/// something else has that name, the file is just replaced.
+/// Keeps the file that is about to be replaced as `FILE.old`. If the system has no hard links, or something else has
+/// that name, the file is just replaced.
 fn keep_before(path: &Path) {
     let mut old = path.as_os_str().to_owned();
     old.push(".old");
     let old = PathBuf::from(old);
     let holds_something = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
     if holds_something && is_checkpoint_or_empty(&old).unwrap_or_default() {
-        // If there is none, nothing is in the way.
+        // If there is no such file, nothing is in the way.
         let _ = std::fs::remove_file(&old);
         let _ = std::fs::hard_link(path, &old);
     }
 }
 
-/// Takes the snapshots of a run to a file.
+/// Saves snapshots of a run in a file.
 pub struct Saver<'a> {
     save: &'a Save,
-    /// What was done before this run began.
+    /// The state before this run began.
     before: Checkpoint,
     start: Instant,
-    /// The cuts so far of the snapshot under way, and how many complete it.
+    /// The cuts of the snapshot under way so far, and how many complete it.
     cuts: Mutex<Vec<Cut>>,
     units: usize,
     /// The epoch of the last snapshot.
     epoch: AtomicU64,
-    /// Whether a failure was reported.
+    /// Whether a failure was reported since the last successful save.
     warned: AtomicBool,
 }
 
@@ -187,13 +187,13 @@ impl<'a> Saver<'a> {
         self.save.every
     }
 
-    /// The epoch of the snapshot that was asked for last.
+    /// The epoch of the snapshot requested last.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Asks for a snapshot. The one before must be complete.
+    /// Requests a snapshot. The previous one must be complete.
     pub fn ask(&self) {
         self.epoch.fetch_add(1, Ordering::Release);
     }
@@ -203,11 +203,11 @@ impl<'a> Saver<'a> {
         lock(&self.cuts).push(cut);
     }
 
-    /// Locks the file for as long as the lock is held, and writes it before the run begins, so that a path
-    /// that cannot be written costs no search.
+    /// Locks the file, and writes it before the run begins, so that no search is wasted on a path that cannot be
+    /// written.
     pub fn begin(&self, pieces: Vec<Work>, control: &Control) -> Result<Lock, RunError> {
         let begin = || {
-            // Before a lock file is made beside whatever this is.
+            // Check before a lock file is created beside it.
             self.save.may_replace()?;
             let lock = Lock::hold(&self.save.path)?;
             self.save.may_replace()?;
@@ -217,7 +217,7 @@ impl<'a> Saver<'a> {
         begin().map_err(|why| RunError::Save { path: self.save.path.clone(), why })
     }
 
-    /// A line about a failure: once, until a save succeeds again.
+    /// A line about a failure: only once, until a save succeeds again.
     pub fn warn(&self, why: &io::Error, over: bool) -> Option<String> {
         let path = self.save.path.display();
         let what =
@@ -238,14 +238,14 @@ impl<'a> Saver<'a> {
         self.write(&counts, pieces, control).map(|()| true)
     }
 
-    /// Writes the file with what was counted in this run, and what is open.
+    /// Writes the file with the counts of this run and the open work.
     pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
         let mut all = Checkpoint { pieces, ..self.before.clone() };
         all.counts.add(counts);
         self.put(all, control)
     }
 
-    /// Writes the file with what the root of several sites says of the whole.
+    /// Writes the file with the progress report of the whole, at the root of several sites.
     pub fn write_whole(
         &self,
         whole: &ProgressReport<Portion<Counts>>,

@@ -1,4 +1,4 @@
-//! [`Settings`]: how a run goes about its search.
+//! [`Settings`]: the parameters of a run.
 
 use crate::devices::Devices;
 use crate::error::RunError;
@@ -14,14 +14,14 @@ use std::panic::RefUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How a run goes about its search.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Threads that search; at least one where there are no devices.
     pub threads: u32,
-    /// Devices that search beside them.
+    /// Devices that search beside the threads.
     pub devices: Option<Arc<dyn Devices>>,
-    /// Whether every device that keeps a core busy takes the place of a thread.
+    /// Whether every device that keeps a core busy replaces a thread.
     pub make_room: bool,
     /// Artificial slow-down factors of units, by name. Others run at full speed.
     pub slow: Vec<(String, f64)>,
@@ -29,7 +29,7 @@ pub struct Settings {
     pub pace: Option<u64>,
     /// How work is balanced.
     pub policy: Policy,
-    /// The value that a solution must beat. If none does, there is no solution, and the value is proven to be a
+    /// The value that a solution must beat. If none does, the outcome has no solution, and the value is proven to be a
     /// bound.
     pub best: Option<i64>,
     /// The incumbent to start from: other solutions must beat it. Its score is checked if the problem can.
@@ -40,7 +40,7 @@ pub struct Settings {
     pub time_limit: Option<Duration>,
     /// Stop after about this number of nodes.
     pub node_limit: Option<u64>,
-    /// Stop once open work takes more memory than this, in bytes; four fifths of what is free if it is not given.
+    /// Stop once open work takes more memory than this, in bytes; the default is four fifths of the free memory.
     pub memory: Option<u64>,
     /// The seed for all random choices.
     pub seed: u64,
@@ -56,15 +56,15 @@ pub struct Settings {
     pub save_now: SaveNow,
     /// The saved run to resume.
     pub resume: Option<Arc<Checkpoint>>,
-    /// What the search is, in words that a file keeps, and that other processes are told.
+    /// A description of the search, which is saved in files and sent to other processes.
     pub about: String,
-    /// The processes that search together, if this one is not alone.
+    /// The processes of the search, if there are others.
     pub processes: Option<Arc<dyn ProcessGroup>>,
 }
 
-/// Processes that search together, this one among them.
+/// Processes that search together, including this one.
 pub trait ProcessGroup: Debug + Send + Sync + RefUnwindSafe {
-    /// Takes part in a search by all of them. Where this process follows, the outcome is about its own part.
+    /// Takes part in a search by all of them. If this process is not the root, the outcome is about its own part.
     ///
     /// # Errors
     /// If the machine, the network or the problem fails.

@@ -1,4 +1,4 @@
-//! [`SiteState`]: what the gateway of a site shares with the units and their watcher.
+//! [`SiteState`]: the state that a site's gateway shares with the units and their watcher.
 
 use crate::control::{Reason, Stop};
 use crate::outcome::SiteSnapshot;
@@ -14,63 +14,63 @@ use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The round after the last one.
+/// The number that marks the end of all rounds.
 const OVER: u64 = u64::MAX;
 
-/// How long a unit that waits for the next round goes without a look at whether the run has failed.
+/// How often a unit that waits for the next round checks whether the run has failed.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
-/// What is known of the other processes of a search.
+/// The state of a search's other processes, as far as known.
 pub trait OtherProcesses: Send + Sync {
-    /// How all are now.
+    /// The state of all of them together.
     fn together(&self) -> CombinedProgress;
 
-    /// How each is, as far as it told.
+    /// The state of each, as it last reported.
     fn snapshots(&self) -> Vec<SiteSnapshot>;
 }
 
-/// How the other processes are, all together.
+/// The state of all other processes together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CombinedProgress {
-    /// Those that are there.
+    /// The number of processes present.
     pub sites: u32,
-    /// Units of theirs.
+    /// The number of their units.
     pub units: u32,
-    /// How many of those have work.
+    /// How many of these have work.
     pub busy: u32,
-    /// What all have counted so far, also those that are gone.
+    /// The counts of all so far, including processes that are gone.
     pub counts: Counts,
 }
 
-/// What the gateway of a site shares with the units and their watcher.
+/// The state that a site's gateway shares with the units and their watcher.
 ///
-/// Units work in *rounds*, which have even numbers. A round ends when the gateway takes everything from them: each
-/// hands in its work, and waits for the next round.
+/// Units work in *rounds*, which have even numbers. A round ends when the gateway takes all work: each unit hands in
+/// its work, and waits for the next round.
 pub struct SiteState {
     mailboxes: Mailboxes,
     round: AtomicU64,
     turn: Mutex<()>,
     turned: Condvar,
-    /// What each unit had counted when it was last without work. The gateway's own place stays empty.
+    /// The counts of each unit when it was last without work. The gateway's entry stays empty.
     settled: Vec<Mutex<Counts>>,
-    /// Cuts of the snapshot that is under way.
+    /// Cuts of the snapshot under way.
     cuts: Mutex<Vec<Cut>>,
-    /// What peers had at the end of the round.
+    /// What the peers handed over at the end of the round.
     ends: Mutex<Vec<Cut>>,
     /// Why the units, or their watcher, want the search to stop.
     wish: Reason,
     asked: AtomicBool,
-    /// What the root knows of the other sites.
+    /// The root's knowledge of the other sites.
     others: Arc<dyn OtherProcesses>,
     /// The root's last progress report.
     whole: Mutex<Option<Arc<ProgressReport<Portion<Counts>>>>>,
     least_bound: AtomicI64,
-    /// Whether some unit, here or elsewhere, does not tell which part of the tree its nodes are.
+    /// Whether some unit, here or elsewhere, does not know which part of the tree its nodes are.
     blind: AtomicBool,
 }
 
 impl SiteState {
-    /// The state of a site whose units have these mailboxes, after the gateway's.
+    /// The state of a site. The first mailbox is the gateway's, the others are the units'.
     pub fn new(mailboxes: Mailboxes, others: Arc<dyn OtherProcesses>) -> Self {
         let peers = mailboxes.peers();
         Self {
@@ -90,17 +90,17 @@ impl SiteState {
         }
     }
 
-    /// What is known of the other sites.
+    /// The state of the other sites, as far as known.
     pub fn others(&self) -> &dyn OtherProcesses {
         &*self.others
     }
 
-    /// The units' mailboxes, and the gateway's.
+    /// The mailboxes of the gateway and the units.
     pub fn mailboxes(&self) -> &Mailboxes {
         &self.mailboxes
     }
 
-    /// Peers of the site: its units, and the gateway.
+    /// The number of peers of the site: the gateway and the units.
     pub fn peers(&self) -> u32 {
         self.mailboxes.peers()
     }
@@ -119,12 +119,12 @@ impl SiteState {
         self.ring();
     }
 
-    /// Whether the user, or the caller, wants this process to end its part.
+    /// Whether the user or the caller asked this process to end its part.
     pub fn asked_to_leave(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// What was asked of the gateway.
+    /// The reason why the gateway was asked to stop, if it was.
     pub fn wished(&self) -> Option<Stop> {
         self.wish.given()
     }
@@ -135,26 +135,26 @@ impl SiteState {
         self.round.load(Ordering::Acquire)
     }
 
-    /// Whether the site has come to its end.
+    /// Whether the site has ended.
     pub fn is_over(&self) -> bool {
         self.round() == OVER
     }
 
-    /// Waits for a round, but not so long that a failed run goes unnoticed.
+    /// Waits for a round, but only briefly, so that the caller can check whether the run has failed.
     pub fn await_round(&self, round: u64) {
         let turn = lock(&self.turn);
         if self.round() < round {
-            // Whether it was woken or not, the round tells.
+            // The round shows whether to wait again.
             let _ = self.turned.wait_timeout(turn, POLL_EVERY);
         }
     }
 
-    /// Ends the round: all units hand in what they have.
+    /// Ends the round: all units hand in their work.
     pub fn close_round(&self) {
         self.change_to(self.round() + 1);
     }
 
-    /// Begins the next round, once all units have handed in what they had.
+    /// Begins the next round, once all units have handed in their work.
     pub fn begin_round(&self) {
         self.forget_cuts();
         self.change_to(self.round() + 1);
@@ -173,12 +173,12 @@ impl SiteState {
         self.mailboxes.ring_all();
     }
 
-    /// A unit is without work, and has counted this.
+    /// Records the counts of a unit that is without work.
     pub fn settle(&self, me: PeerId, counts: Counts) {
         *lock(&self.settled[me as usize]) = counts;
     }
 
-    /// What all units have counted, once all are without work.
+    /// The counts of all units, once all are without work.
     pub fn settled(&self) -> Counts {
         let mut sum = Counts::default();
         self.settled.iter().for_each(|counts| sum.add(&lock(counts)));
@@ -190,7 +190,7 @@ impl SiteState {
         self.add(&self.cuts, cut);
     }
 
-    /// Takes what a peer had at the end of a round.
+    /// Takes a peer's work and counts at the end of a round.
     pub fn hand_over(&self, all: Cut) {
         self.add(&self.ends, all);
     }
@@ -210,25 +210,25 @@ impl SiteState {
         (list.len() == self.peers() as usize).then(|| std::mem::take(&mut *list))
     }
 
-    /// The cuts of all peers, once all are here.
+    /// The cuts of all peers, once all have arrived.
     pub fn whole(&self) -> Option<Vec<Cut>> {
         self.take(&self.cuts)
     }
 
-    /// What all peers had at the end of the round, once all have handed it over.
+    /// The work and counts of all peers at the end of the round, once all have handed them over.
     pub fn all_ends(&self) -> Option<Vec<Cut>> {
         self.take(&self.ends)
     }
 
-    /// Puts the root's newest progress report down.
+    /// Stores the root's newest progress report.
     pub fn set_progress_report(&self, whole: ProgressReport<Portion<Counts>>) {
         let least = all_open(&whole).map(|piece| piece.least_bound).min().unwrap_or(i64::MAX);
         self.least_bound.fetch_max(least, Ordering::Relaxed);
         *lock(&self.whole) = Some(Arc::new(whole));
     }
 
-    /// What no solution can beat but the incumbent, as far as the root's progress reports tell. They may be old, but
-    /// they leave no open node out.
+    /// The least bound by the root's progress reports: only the incumbent may beat it. The reports may be old, but they
+    /// omit no open node.
     pub fn least_bound(&self) -> i64 {
         self.least_bound.load(Ordering::Relaxed)
     }
@@ -238,7 +238,7 @@ impl SiteState {
         lock(&self.whole).clone()
     }
 
-    /// Notes that some unit does not tell which part of the tree its nodes are.
+    /// Notes that some unit does not know which part of the tree its nodes are.
     pub fn go_blind(&self) {
         self.blind.store(true, Ordering::Relaxed);
     }
@@ -254,13 +254,13 @@ impl SiteState {
     }
 }
 
-/// All pieces that a progress report has open, those given on included.
+/// All open pieces of a progress report, including those of leases given on.
 fn all_open(whole: &ProgressReport<Portion<Counts>>) -> impl Iterator<Item = &Work> {
     let given = whole.nested().flat_map(|(_, rec)| &rec.content().open);
     whole.content.open.iter().chain(given).map(AsRef::as_ref)
 }
 
-/// The part of the tree that a progress report has open, if that is known.
+/// The part of the tree that is open by a progress report, if known.
 pub fn share_open(problem: &dyn Problem, whole: &ProgressReport<Portion<Counts>>) -> Option<f64> {
     let mut explorer = problem.explorer();
     all_open(whole).try_for_each(|piece| explorer.put(&piece.bytes)).ok()?;

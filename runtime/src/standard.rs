@@ -1,11 +1,11 @@
-//! Whether standard output was there when the process began.
+//! Whether standard output was open when the process began.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether standard output was closed when the process began. Rust's runtime opens `/dev/null` in its place, where results
-/// would be lost without a word.
+/// Whether standard output was closed when the process began. Rust's runtime replaces it by `/dev/null`, where results
+/// would be lost silently.
 #[must_use]
 pub fn output_was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
@@ -16,7 +16,7 @@ mod before_main {
     use super::{CLOSED, Ordering};
     use std::ffi::c_int;
 
-    // SAFETY: the function has this type in C's library.
+    // SAFETY: the function has this type in the C library.
     unsafe extern "C" {
         fn fcntl(file: c_int, command: c_int, ...) -> c_int;
     }
@@ -25,12 +25,12 @@ mod before_main {
     const F_GETFD: c_int = 1;
 
     #[used]
-    // SAFETY: the loader calls what stands here before `main`, with arguments that a function may ignore.
+    // SAFETY: the loader calls the functions in this section before `main`, with arguments that they may ignore.
     #[unsafe(link_section = ".init_array")]
     static AT_START: extern "C" fn() = at_start;
 
     extern "C" fn at_start() {
-        // SAFETY: this command takes no further argument, and asks about any number.
+        // SAFETY: this command takes no further argument, and accepts any number.
         let flags = unsafe { fcntl(STANDARD_OUTPUT, F_GETFD) };
         CLOSED.store(flags == -1, Ordering::Relaxed);
     }

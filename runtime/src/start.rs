@@ -1,4 +1,4 @@
-//! Starts a run: checks what it is to do, sets up what its units share, and puts them to work.
+//! Starts a run: checks its settings, sets up the state that its units share, and starts the units.
 
 use crate::control::{Control, Stop};
 use crate::driver::{Unit, UnitResult};
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 /// Searches a problem's whole tree, or as much as the limits allow, with the worker pool of the process.
 ///
-/// `watch` is shown the run now and then, and stops it by breaking.
+/// `watch` receives progress snapshots, and may stop the run by returning `Break`.
 ///
 /// # Errors
 /// If the machine or the problem fails. A panic in the problem's own code continues in the caller.
@@ -69,7 +69,7 @@ impl WorkerPool {
         problem.set_stop_requested(false);
         let Plan { mut units, warnings } = plan(problem, settings)?;
         let n_units = units.len() as u32;
-        // This process is alone: what others held when a file was written is its own now.
+        // This process is alone: it takes over what others held when the file was written.
         let before =
             &before(problem, settings)?.flattened().map_err(|why| RunError::Resume(why.into()))?;
         let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
@@ -88,7 +88,7 @@ impl WorkerPool {
         let (mut outcome, open) = gather(problem, run_state, mailboxes, left);
         check(problem, &outcome)?;
         if let Some(saver) = run_state.saver() {
-            // If what was looked for is found or proven, nothing is left to do.
+            // If the search found or proved what it looked for, nothing is left to do.
             let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
             let open = if stopped { open } else { Vec::new() };
             let saved = saver.write(&outcome.counts, open, run_state.control());
@@ -103,7 +103,7 @@ impl WorkerPool {
         Ok(outcome)
     }
 
-    /// Has all units work while the run is watched.
+    /// Runs all units while the run is watched.
     fn work<'a>(
         &self,
         context: &RunContext<'a>,
@@ -113,13 +113,13 @@ impl WorkerPool {
         let (settings, n_units) = (context.settings, units.len() as u32);
         let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
-        // The last thread: at the beginning the first one mostly has all the work.
+        // The last thread: at the beginning, the first one usually has all the work.
         let improves = threads.max(1) - 1;
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());
             let improves = me == improves;
             let pieces = &context.run_state.before.pieces;
-            // The whole work, if it is one piece, is for the first peer.
+            // If the whole work is one piece, the first peer gets it.
             let place = (me + n_units - tree.first()) % n_units;
             let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
             let job = move || context.unit(peer, planned, pieces, improves);
@@ -145,20 +145,20 @@ impl WorkerPool {
     }
 }
 
-/// What the units of a run work on.
+/// The context in which the units of a run work.
 pub struct RunContext<'a> {
     /// The problem.
     pub problem: &'a dyn Problem,
-    /// How it is searched.
+    /// The parameters of the run.
     pub settings: &'a Settings,
-    /// What the units share.
+    /// The state that the units share.
     pub run_state: &'a RunState<'a>,
-    /// Their mailboxes.
+    /// The mailboxes of the units.
     pub mailboxes: &'a Mailboxes,
 }
 
 impl<'a> RunContext<'a> {
-    /// Runs one unit, which begins with these pieces, on the thread that calls this.
+    /// Runs one unit, which begins with these pieces, on the calling thread.
     pub fn unit(
         &self,
         peer: Peer,
@@ -176,7 +176,7 @@ impl<'a> RunContext<'a> {
         let executor = planned.executor(problem, pieces, run_state, slow)?;
         let top = peer.explores_down_to().is_some().then(|| problem.top()).flatten();
         let mut transport = mailboxes.transport(me);
-        // A unit that is to behave as a machine of its own shares its core with others.
+        // A paced unit simulates its own machine, and shares its core with others.
         transport.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
         let hope = run_state.control().best() > run_state.least_score;
         let heuristic = (settings.improve && hope && improves)
@@ -190,7 +190,7 @@ impl<'a> RunContext<'a> {
         Ok(left)
     }
 
-    /// What stops all units if its holder fails.
+    /// A guard that stops all units if its holder fails.
     pub fn guard(&self) -> Guard<'a> {
         Guard { control: self.run_state.control(), mailboxes: self.mailboxes, well: false }
     }
@@ -200,7 +200,7 @@ impl<'a> RunContext<'a> {
 pub struct Guard<'a> {
     control: &'a Control,
     mailboxes: &'a Mailboxes,
-    /// Whether all is well.
+    /// Whether the holder has succeeded.
     pub well: bool,
 }
 
@@ -215,16 +215,16 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// The settings with what follows from them.
+/// The settings with defaults filled in.
 fn complete(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
-    // No unit at all would leave the tree alone, and prove nothing.
+    // Without any unit nothing would be searched or proven.
     settings.threads = settings.threads.max(u32::from(settings.devices.is_none()));
     settings.policy.end.get_or_insert(End::Counter);
     settings
 }
 
-/// Shows the user what is left to say.
+/// Shows the user the remaining warnings.
 pub fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
     while let Some(warning) = run_state.next_warning() {
         let seconds = run_state.seconds();
@@ -237,16 +237,16 @@ pub fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
     }
 }
 
-/// How long a sample of the tree may take, by which it is known again.
+/// The longest time to sample the tree for its fingerprint.
 const SAMPLE: Duration = Duration::from_millis(50);
 
-/// What the run resumes, or a search that has not begun.
+/// The state from which the run starts: the one it resumes, or a search that has not begun.
 pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
     if let Some(start) = &settings.start {
         check_start(problem, start)?;
     }
     let Some(before) = &settings.resume else {
-        // A print may take a while, and is needed only where others may doubt it.
+        // A fingerprint may take a while, and is needed only for files and other processes.
         let doubted = settings.save.is_some() || settings.processes.is_some();
         let start = Instant::now();
         let go_on = || start.elapsed() < SAMPLE;
@@ -261,7 +261,7 @@ pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, 
     let mut before = Checkpoint::clone(before);
     let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
     if to_beat < before.best {
-        // Processes of the run in the file know nothing of this value, nor that run of what it will prune.
+        // This is a new run: processes of the run in the file do not know this value, by which this run will prune.
         before.run = random();
     }
     let mut explorer = problem.explorer();
@@ -281,7 +281,7 @@ pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, 
     }
 }
 
-/// A number that no other run, and no other process, has drawn.
+/// A random number that no other run and no other process draws.
 pub fn random() -> u64 {
     RandomState::new().hash_one((std::process::id(), Instant::now()))
 }
@@ -293,7 +293,7 @@ fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> 
         Some(Err(why)) => Err(RunError::Start(why)),
         Some(Ok(value)) if goal != Goal::Find && goal.score(value) != score => {
             let right = goal.score(value);
-            Err(RunError::Start(format!("its score is said to be {score}, but is {right}")))
+            Err(RunError::Start(format!("its score is given as {score}, but it is {right}")))
         }
         _ => Ok(()),
     }

@@ -1,10 +1,10 @@
-//! [`TimedImprover`]: a heuristic that a unit runs beside its search, and its share of the unit's time.
+//! [`TimedImprover`]: a heuristic that a unit runs beside its search, with a share of the unit's time.
 
 use pleach_core::search::problem::Improver;
 
-/// Time a heuristic gets at first.
+/// The time that a heuristic gets at first.
 const FIRST_NS: u64 = 100_000_000;
-/// Afterwards it gets one part in this many of the unit's time.
+/// Afterwards it gets 1/PARTS of the unit's time.
 const PARTS: u64 = 8;
 
 /// A heuristic and its time account.
@@ -20,8 +20,7 @@ impl<'p> TimedImprover<'p> {
         Self { improver, spent_ns: 0, gained_at_ns: 0 }
     }
 
-    /// Whether it should run: initially, for as long again as its last success took, and now and
-    /// then.
+    /// Whether it should run: at first, for as long again as its last success took, and periodically.
     pub fn due(&self, total_ns: u64) -> bool {
         self.spent_ns < FIRST_NS.max(2 * self.gained_at_ns) || self.spent_ns < total_ns / PARTS
     }
@@ -34,7 +33,7 @@ impl<'p> TimedImprover<'p> {
         }
     }
 
-    /// Seconds spent.
+    /// The seconds spent.
     pub fn seconds(&self) -> f64 {
         self.spent_ns as f64 * 1e-9
     }

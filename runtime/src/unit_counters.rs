@@ -1,30 +1,30 @@
-//! [`UnitCounters`]: what one unit shows of itself while it runs.
+//! [`UnitCounters`]: what a running unit publishes about itself.
 
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use pleach_core::search::tree::Counts;
 
-/// The answer of a unit without work: it holds for every request until the unit has work again.
+/// The answer of a unit without work: valid for every request until the unit has work again.
 const PARKED: u64 = u64::MAX;
 
-/// One unit's counts and bounds, for others to read; on a cache line of its own.
+/// A unit's counts and bounds for others to read, on their own cache line.
 #[repr(align(128))]
 pub struct UnitCounters {
     branched: AtomicU64,
     bounded: AtomicU64,
     total: AtomicU64,
-    /// The open part of the tree, as the bits of an `f64`; not a number where it is unknown.
+    /// The open part of the tree, as the bits of an `f64`; NaN if unknown.
     open: AtomicU64,
     /// Open nodes in memory.
     open_nodes: AtomicU64,
-    /// The size of the work here, as the bits of an `f64`.
+    /// The size of the unit's work, as the bits of an `f64`.
     size: AtomicU64,
     /// Time spent exploring.
     busy_ns: AtomicU64,
-    /// The least bound of all work here or on its way from here.
+    /// The least bound of all work of the unit, or on its way from it.
     least_bound: AtomicI64,
-    /// The request for progress that `open` and `least_bound` answer.
+    /// The progress request that `open` and `least_bound` answer.
     answered: AtomicU64,
-    /// Counts up before each rise of the least bound.
+    /// Incremented before each rise of the least bound.
     rises: AtomicU64,
 }
 
@@ -47,21 +47,19 @@ impl Default for UnitCounters {
 }
 
 impl UnitCounters {
-    /// Whether the unit has answered a request for progress. Once all units have, their counters together leave no work
-    /// out.
+    /// Whether the unit has answered a progress request. Once all units have, their counters together omit no work.
     pub fn answers(&self, request: u64) -> bool {
         self.answered.load(Ordering::Acquire) >= request
     }
 
-    /// How often the least bound has risen. Bounds that are read one after the other belong together only
-    /// if none rose meanwhile: else a piece may have gone from a unit that is read later to one that was
-    /// read before.
+    /// How often the least bound has risen. Bounds that are read one after the other are consistent only if none rose
+    /// meanwhile: otherwise a piece may have moved from a unit that is read later to one that was read before.
     pub fn rises(&self) -> u64 {
         self.rises.load(Ordering::SeqCst)
     }
 
-    /// The counts so far, the open part of the tree where it is known, and the least bound of all work
-    /// that was here at any time since the last answer.
+    /// The counts so far, the open part of the tree if known, and the least bound of all work that the unit had at any
+    /// time since the last answer.
     pub fn read(&self) -> (Counts, f64, i64) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let counts = Counts {
@@ -78,29 +76,29 @@ impl UnitCounters {
         self.open_nodes.load(Ordering::Relaxed)
     }
 
-    /// The size of the work here, as far as is known.
+    /// The size of the unit's work, as last published.
     pub fn size(&self) -> f64 {
         f64::from_bits(self.size.load(Ordering::Relaxed))
     }
 
-    /// Shows how much work is here.
+    /// Publishes the size of the unit's work.
     pub fn hold(&self, size: f64) {
         self.size.store(size.to_bits(), Ordering::Relaxed);
     }
 
-    /// Nodes explored so far, and the time that this took.
+    /// Nodes explored so far, and the time spent on them.
     pub fn spent(&self) -> (u64, u64) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         (read(&self.bounded), read(&self.busy_ns))
     }
 
-    /// Counts time spent exploring. Only the unit itself does.
+    /// Counts time spent exploring. Only the unit itself calls this.
     pub fn spend(&self, busy_ns: u64) {
         let before_ns = self.busy_ns.load(Ordering::Relaxed);
         self.busy_ns.store(before_ns + busy_ns, Ordering::Relaxed);
     }
 
-    /// Shows what was counted, and how many nodes are open.
+    /// Publishes the counts and the number of open nodes.
     pub fn show(&self, counts: &Counts, open_nodes: f64) {
         self.branched.store(counts.branched, Ordering::Relaxed);
         self.bounded.store(counts.bounded, Ordering::Relaxed);
@@ -108,12 +106,12 @@ impl UnitCounters {
         self.open_nodes.store(open_nodes as u64, Ordering::Relaxed);
     }
 
-    /// Whether a request for progress is still to be answered.
+    /// Whether a progress request is not answered yet.
     pub fn owes(&self, request: u64) -> bool {
         self.answered.load(Ordering::Relaxed) != request
     }
 
-    /// Answers a request for progress.
+    /// Answers a progress request.
     pub fn answer(&self, request: u64, open: f64, least_bound: i64) {
         self.rises.fetch_add(1, Ordering::SeqCst);
         self.open.store(open.to_bits(), Ordering::Relaxed);
@@ -129,7 +127,7 @@ impl UnitCounters {
         self.answer(PARKED, 0.0, least_bound);
     }
 
-    /// Work arrives: before its giver hears of that, it must show here.
+    /// Includes work that has arrived. Must be called before its giver gets the acknowledgement.
     pub fn take(&self, least_bound: i64) {
         self.least_bound.fetch_min(least_bound, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! [`UnitIo`]: what a unit acts on, and the effects of its peer.
+//! [`UnitIo`]: a unit's executor, mail and counts, and the effects of its peer.
 
 use crate::error::RunError;
 use crate::executor::Executor;
@@ -19,11 +19,11 @@ pub(crate) struct UnitIo<'a, E, T> {
     pub transport: T,
     pub report: UnitReport,
     pub balance: Balance,
-    /// When the peer wants to be woken.
+    /// When to wake the peer.
     pub wake_at_ns: Option<u64>,
     /// When it last asked for work.
     asked_at_ns: u64,
-    /// What copies are split with, where pieces are given late.
+    /// Splits copies, if pieces are given late.
     pub scratch: Option<ScratchExplorer<'a>>,
 }
 
@@ -51,7 +51,7 @@ impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
         }
     }
 
-    /// Everything that the unit has, and what it has counted. It keeps nothing, and reads no mail of before.
+    /// Hands over all work and counts of the unit. The unit keeps nothing, and discards earlier mail.
     pub fn hand_over(&mut self, on_the_way: OnTheWay<Arc<Work>>) -> Cut {
         self.report.counts.add(&self.executor.flush().counts);
         while self.transport.poll().is_some() {}
@@ -135,7 +135,7 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
         if self.run_state.control().leave() {
             site_state.ring();
         }
-        // The gateway knows when the search is over.
+        // The gateway decides when the search is over.
         Ok(false)
     }
 

@@ -1,4 +1,4 @@
-//! [`plan`]: the units of a run: first the threads, then the devices that can be used.
+//! [`plan`]: the units of a run: first the threads, then the usable devices.
 
 use crate::devices::{DevicePlan, PlannedDevice};
 use crate::error::RunError;
@@ -10,7 +10,7 @@ use pleach_core::search::problem::Problem;
 use pleach_core::search::work::{Malformed, Work};
 use std::collections::VecDeque;
 
-/// The units of a run, and a line about each device that is not used.
+/// The units of a run, with a line about each device that is not used.
 pub struct Plan<'p> {
     /// The units.
     pub units: Vec<PlannedUnit<'p>>,
@@ -22,7 +22,7 @@ pub struct Plan<'p> {
 pub struct PlannedUnit<'p> {
     /// Its name: `cpu0`, `emulated0`.
     pub name: String,
-    /// The device that it is; a thread otherwise.
+    /// The device; `None` for a thread.
     device: Option<Box<dyn PlannedDevice + 'p>>,
 }
 
@@ -31,7 +31,7 @@ pub struct PlannedUnit<'p> {
 /// # Errors
 /// If no unit is left.
 pub fn plan<'p>(problem: &'p dyn Problem, settings: &Settings) -> Result<Plan<'p>, RunError> {
-    // Alone, or where its speed is to be known beforehand, a device is opened first.
+    // A device is opened first if there are no threads, or if its speed must be measured beforehand.
     let at_once = settings.threads == 0 || settings.policy.profile;
     let plan = settings.devices.as_ref().map(|devices| devices.plan(problem, at_once));
     let DevicePlan { devices, mut warnings } = plan.unwrap_or_default();
@@ -58,18 +58,18 @@ impl<'p> PlannedUnit<'p> {
         self.device.is_none()
     }
 
-    /// The device that it is, if it is one.
+    /// The device, if the unit is one.
     pub fn device(&mut self) -> Option<&mut (dyn PlannedDevice + 'p)> {
         self.device.as_deref_mut()
     }
 
-    /// Whether its nodes do not tell which part of the tree they are.
+    /// Whether it does not know which part of the tree its nodes are.
     #[must_use]
     pub fn is_blind(&self) -> bool {
         self.device.as_ref().is_some_and(|device| device.is_blind())
     }
 
-    /// The unit's executor with its first pieces. To be called on the thread that runs the unit.
+    /// The unit's executor with its first pieces. Must be called on the thread that runs the unit.
     pub fn executor(
         self,
         problem: &'p dyn Problem,

@@ -1,5 +1,4 @@
-//! [`watch_over`]: waits for the units to end, reports progress, saves the run, and stops it at its
-//! limits.
+//! [`watch_over`]: waits for the units to end, reports progress, saves the run, and stops it at its limits.
 
 use crate::control::Stop;
 use crate::memory::MemoryLimit;
@@ -18,20 +17,20 @@ use pleach_core::search::tree::{Counts, Goal};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How far all sites are, as the root knows it.
+/// The progress of all sites, as the root knows it.
 type Whole = Arc<ProgressReport<Portion<Counts>>>;
 
 /// How often to check whether the snapshot under way is complete.
 const ASK_EVERY: Duration = Duration::from_millis(1);
 
-/// Open nodes at which a run gives up where the system does not tell how much memory it takes. No finite tree was seen
-/// to come near.
+/// The number of open nodes at which a run gives up if the system does not report memory use. No known finite tree
+/// comes near it.
 const MOST_OPEN: u64 = 50_000_000;
 
-/// How often to see how much memory is taken.
+/// How often to check the memory in use.
 const WEIGH_EVERY: Duration = Duration::from_millis(20);
 
-/// How often to look for a progress report to save.
+/// How often to check for a progress report to save.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Waits for the units to end, reports progress, saves the run, and stops it at its limits.
@@ -92,8 +91,8 @@ pub fn watch_over(
     }
 }
 
-/// Whether open work takes more memory than it may; where the system does not tell, whether there is so much of it that
-/// the tree may have no end.
+/// Whether open work takes more memory than it may; if the system does not report memory use, whether there is so much
+/// open work that the tree may be endless.
 fn is_full(memory_limit: Option<&MemoryLimit>, run_state: &RunState<'_>) -> bool {
     memory_limit.map_or_else(
         || {
@@ -117,7 +116,7 @@ struct Saving<'a> {
     at: Duration,
     /// The progress report that was saved last.
     last: Option<Whole>,
-    /// Requests to save, and those that were answered.
+    /// Requests to save, and how many were answered.
     requests: &'a SaveNow,
     answered: u64,
 }
@@ -131,15 +130,15 @@ impl<'a> Saving<'a> {
         Self { run_state, mailboxes, saver, under_way: false, at, last: None, requests, answered }
     }
 
-    /// When there is something to do.
+    /// When there is something to do next.
     fn next(&self, now: Duration) -> Option<Duration> {
-        // A gateway makes progress reports at times of its own.
+        // A gateway makes progress reports on its own schedule.
         let ask_every = self.run_state.site_state().map_or(ASK_EVERY, |_| LOOK_EVERY);
         self.saver.map(|_| if self.under_way || self.at <= now { now + ask_every } else { self.at })
     }
 
-    /// Asks for a snapshot if it is time, and writes the one under way if it is complete. Returns a
-    /// warning if that fails for the first time.
+    /// Requests a snapshot if it is time, and writes the one under way if it is complete. Returns a warning if that
+    /// fails for the first time.
     fn proceed(&mut self, now: Duration) -> Option<String> {
         let saver = self.saver?;
         let asked = self.requests.asked();
@@ -169,20 +168,20 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// What is known for good, once it was seen.
+/// What the watcher remembers between two snapshots.
 #[derive(Default)]
 struct WatchState {
-    /// The best bound that was ever proven.
+    /// The best bound proven so far.
     proven: i64,
-    /// How much is done by the last progress report of all sites, and that.
+    /// The fraction done by the latest progress report of all sites, and that report.
     done: Option<f64>,
     whole: Option<Whole>,
-    /// The name of this machine, if it was asked for.
+    /// The name of this machine, if it was needed.
     host: Option<String>,
 }
 
 impl WatchState {
-    /// Takes in the root's newest progress report.
+    /// Handles the root's newest progress report.
     fn see(&mut self, problem: &dyn Problem, site_state: &SiteState) {
         self.proven = site_state.least_bound().max(self.proven);
         let newest = site_state.progress_report();
@@ -208,7 +207,7 @@ fn snapshot(
     let mut counts = run_state.before.counts;
     let mut open = 0.0;
     let mut bound = run_state.control().best();
-    // Units answer a request for progress after their next stretch: this one reads what the last one asked for.
+    // Units answer a progress request after their next stretch, so this snapshot reads the answers to the last request.
     let progress_request = run_state.progress_request();
     let all = progress_request > 0
         && run_state.unit_counters().iter().all(|counters| counters.answers(progress_request));
@@ -242,7 +241,7 @@ fn snapshot(
     }
 }
 
-/// How each unit of this process is, from a peer on: the first one may be a gateway.
+/// The state of each unit of this process, from this peer on: the first peer may be a gateway.
 fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
     let all = run_state.names().iter().zip(run_state.unit_counters()).skip(first);
     let unit = |(name, counters): (&Arc<str>, &UnitCounters)| {
@@ -257,7 +256,7 @@ fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
     all.map(unit).collect()
 }
 
-/// What no solution can beat, if that is known.
+/// The value that no solution can beat, if known.
 fn known_bound(run_state: &RunState<'_>, proven: i64) -> Option<i64> {
     let bound = run_state.control().best().min(proven);
     let optimises = matches!(run_state.goal, Goal::Minimise | Goal::Maximise);
@@ -265,7 +264,7 @@ fn known_bound(run_state: &RunState<'_>, proven: i64) -> Option<i64> {
     known.then(|| run_state.goal.value(bound))
 }
 
-/// A snapshot of a run of several sites. What is open they tell the root now and then.
+/// A snapshot of a run of several sites, which report their open work to the root periodically.
 fn snapshot_of_all_sites(
     run_state: &RunState<'_>,
     mut counts: Counts,

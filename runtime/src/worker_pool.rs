@@ -1,4 +1,4 @@
-//! [`WorkerPool`]: threads that outlive a run and are used again by the next one.
+//! [`WorkerPool`]: threads that outlive a run and are reused by the next one.
 
 use crate::error::RunError;
 use crate::pins::{Pins, bind};
@@ -10,9 +10,9 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// What a thread of the worker pool runs next.
+/// A task for a thread of the worker pool.
 type Task = Box<dyn FnOnce() + Send>;
-/// The same as long as it borrows from a run.
+/// A task that still borrows from a run.
 type Borrowing<'env> = Box<dyn FnOnce() + Send + 'env>;
 
 /// A thread, and the core to which it is bound, if it is.
@@ -35,9 +35,9 @@ impl Worker {
     }
 }
 
-/// Threads that outlive a run and are used again by the next one.
+/// Threads that outlive a run and are reused by the next one.
 ///
-/// [`crate::run`] uses the worker pool of the process. A worker pool of one's own ends its threads when it is dropped.
+/// [`crate::run`] uses the worker pool of the process. Any other worker pool ends its threads when it is dropped.
 #[derive(Default)]
 pub struct WorkerPool {
     /// Threads that wait for a task.
@@ -54,16 +54,16 @@ impl WorkerPool {
         SHARED.get_or_init(Self::default)
     }
 
-    /// Threads that were started so far.
+    /// The number of threads started so far.
     #[must_use]
     pub fn threads_started(&self) -> u64 {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Runs each job on a thread of its own, and `meanwhile` on this one. Returns when all have ended.
+    /// Runs each job on its own thread, and `meanwhile` on this one. Returns when all have ended.
     ///
     /// # Errors
-    /// If the system gives no more threads: then no job was run.
+    /// If the system cannot start enough threads: then no job was run.
     pub fn side_by_side<'env, R: Send + 'env>(
         &self,
         jobs: Vec<Box<dyn FnOnce() -> R + Send + 'env>>,
@@ -91,12 +91,12 @@ impl WorkerPool {
         Ok(results.map(|result| result.expect("every task was run")).collect())
     }
 
-    /// Threads without a task, one for each of the cores, or not bound. Missing ones are started.
+    /// Takes `n` threads without a task, bound to cores if possible. Missing ones are started.
     fn hire(&self, n: usize) -> Result<Vec<Worker>, RunError> {
         let pins = Pins::new(n);
         let mut idle = lock(&self.idle);
         if self.process.swap(std::process::id(), Ordering::Relaxed) != std::process::id() {
-            // A forked process has none of its parent's threads. What belongs to those stays as it is.
+            // A forked process has none of its parent's threads. Their handles are leaked.
             std::mem::forget(std::mem::take(&mut *idle));
         }
         let mut hired = Vec::new();
@@ -146,7 +146,7 @@ impl<R> Job<'_, R> {
     }
 }
 
-/// Counts jobs that have not ended.
+/// The number of jobs that have not ended.
 pub struct Latch {
     left: Mutex<u32>,
     changed: Condvar,
@@ -157,7 +157,7 @@ impl Latch {
         Self { left: Mutex::new(left), changed: Condvar::new() }
     }
 
-    /// Waits until a job ends, or the time is up. Returns how many have not ended.
+    /// Waits until a job ends or the time is up. Returns how many have not ended.
     pub fn wait(&self, at_most: Duration) -> u32 {
         let left = lock(&self.left);
         if *left == 0 {
@@ -168,7 +168,7 @@ impl Latch {
     }
 }
 
-/// Waits for all jobs, also when the caller panics.
+/// Waits for all jobs, even if the caller panics.
 struct WaitOnDrop<'a>(&'a Latch);
 
 impl Drop for WaitOnDrop<'_> {

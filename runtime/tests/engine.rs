@@ -1,4 +1,4 @@
-//! Whole runs on threads: they always end, with the exact count.
+//! Complete runs on threads: they always end, with the exact count.
 
 use crate::shared::slow_threads;
 use oorandom::Rand64;
@@ -27,7 +27,7 @@ pub fn settings(threads: u32) -> Settings {
     Settings { threads, ..Settings::default() }
 }
 
-/// The number of random runs: `PLEACH_RUNS`, or a thousand.
+/// The number of random runs: `PLEACH_RUNS`, or 1,000.
 fn runs() -> u64 {
     std::env::var("PLEACH_RUNS").ok().and_then(|word| word.parse().ok()).unwrap_or(1000)
 }
@@ -130,7 +130,7 @@ fn random_runs_of_a_flowshop_explore_one_tree() {
             policy: Policy::parse(policy[below(3) as usize]).unwrap(),
             slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize])),
             best: Some(flowshop.reference),
-            // Heuristics beside the search find nothing better.
+            // Heuristics beside the search find nothing better here.
             improve: below(2) == 0,
             seed,
             ..settings(threads)
@@ -261,8 +261,8 @@ fn a_watcher_sees_progress_and_can_stop_the_run() {
 }
 
 #[test]
-fn an_endless_tree_is_given_up_before_memory_is() {
-    // Every node has two children, so the search only ever descends.
+fn an_endless_tree_stops_before_memory_runs_out() {
+    // Every node has two children, so the search never stops descending.
     let limited = Settings { memory: Some(128 << 20), ..settings(1) };
     let outcome = go(&uts("type=binomial,b0=2,q=1,m=2", Level::best()), &limited);
     assert_eq!(outcome.stop, Some(Stop::Memory));
@@ -314,7 +314,7 @@ impl Tree for Assignment {
 }
 
 #[test]
-fn the_best_is_one_for_every_number_of_threads_and_proven_from_it() {
+fn the_optimum_is_the_same_on_any_number_of_threads_and_proven_from_itself() {
     let problem = Plain(Assignment { n: 9, wrong: false });
     let first = go(&problem, &settings(1));
     let best = first.solution.clone().unwrap().score;
@@ -342,7 +342,7 @@ fn at_a_stop_the_bound_is_below_the_best_and_above_the_root() {
 }
 
 #[test]
-fn a_solution_that_does_not_hold_is_an_error() {
+fn an_invalid_solution_is_an_error() {
     let wrong = Plain(Assignment { n: 5, wrong: true });
     let error = run(&wrong, &settings(2), &mut |_| ControlFlow::Continue(())).unwrap_err();
     assert!(matches!(error, RunError::Solution(_)), "{error}");
@@ -372,7 +372,7 @@ impl Tree for Refusing {
 }
 
 #[test]
-fn work_that_cannot_be_read_ends_the_run() {
+fn unreadable_work_ends_the_run() {
     let error = run(&Plain(Refusing), &settings(3), &mut |_| ControlFlow::Continue(()));
     assert!(matches!(error, Err(RunError::Work(_))), "{error:?}");
 }
@@ -385,12 +385,12 @@ fn a_panic_in_the_watcher_ends_the_run() {
 }
 
 #[test]
-fn no_threads_at_all_are_one() {
+fn zero_threads_mean_one() {
     assert_eq!(go(&Queens::new(8, Level::best()).unwrap(), &settings(0)).counts.total, 92);
 }
 
 #[test]
-fn a_stop_with_nothing_left_that_matters_is_none() {
+fn a_stop_after_the_proof_is_ignored() {
     // At the optimum and with an exact bound, no open node matters.
     struct Exact;
     impl Tree for Exact {
@@ -412,7 +412,7 @@ fn a_stop_with_nothing_left_that_matters_is_none() {
     assert_eq!((outcome.stop, outcome.lower_bound), (None, 7));
 }
 
-/// A tree whose own code fails at some node.
+/// A tree whose code panics at some node.
 struct Faulty;
 
 impl Tree for Faulty {
@@ -431,7 +431,7 @@ impl Tree for Faulty {
 }
 
 #[test]
-fn a_panic_in_a_problem_ends_the_run_and_goes_on_in_the_caller() {
+fn a_panic_in_a_problem_ends_the_run_and_continues_in_the_caller() {
     let caught = std::panic::catch_unwind(|| go(&Plain(Faulty), &settings(4)));
     let said = caught.unwrap_err();
     let said = said.downcast_ref::<&str>().copied().unwrap_or_default();
@@ -439,7 +439,7 @@ fn a_panic_in_a_problem_ends_the_run_and_goes_on_in_the_caller() {
 }
 
 #[test]
-fn the_trace_tells_what_every_unit_did() {
+fn the_trace_records_what_every_unit_did() {
     let traced = Settings { trace: true, ..settings(2) };
     let outcome = go(&uts("T1", Level::best()), &traced);
     let nodes = outcome

@@ -16,7 +16,7 @@ fn budget<'a>(fuel: u64, interrupted: &'a dyn Fn() -> bool) -> Budget<'a> {
     Budget { time_ns: 100_000, fuel, best: &|| i64::MAX, interrupted }
 }
 
-/// The whole tree is explored, however short the stretches, within the fuel.
+/// The whole tree is explored within the fuel, however short the stretches are.
 fn stretches_add_up(mut executor: impl Executor, tree: &Uts) {
     let mut whole = tree.explorer();
     whole.put(&tree.root().bytes).unwrap();
@@ -34,8 +34,8 @@ fn stretches_add_up(mut executor: impl Executor, tree: &Uts) {
     assert!(stretches > 3);
 }
 
-/// An interruption ends a stretch at the next look.
-fn interruptions_are_heard(mut executor: impl Executor, tree: &Uts) {
+/// An interruption ends a stretch at the next check.
+fn interruptions_are_noticed(mut executor: impl Executor, tree: &Uts) {
     executor.explorer().put(&tree.root().bytes).unwrap();
     let looks = Cell::new(0);
     let second = || {
@@ -52,11 +52,11 @@ fn thread_executor_conforms() {
     for slow in [1.0, 3.0] {
         stretches_add_up(ThreadExecutor::new(tree.explorer(), slow), &tree);
     }
-    interruptions_are_heard(ThreadExecutor::new(tree.explorer(), 1.0), &tree);
+    interruptions_are_noticed(ThreadExecutor::new(tree.explorer(), 1.0), &tree);
 }
 
 #[test]
-fn a_slowed_unit_is_as_slow_as_it_is_told_to_be() {
+fn a_slowed_unit_is_as_slow_as_requested() {
     let tree = Uts::new(Parameters::parse("T1").unwrap(), Level::best());
     let time = |slow| {
         let mut executor = ThreadExecutor::new(tree.explorer(), slow);
@@ -70,7 +70,7 @@ fn a_slowed_unit_is_as_slow_as_it_is_told_to_be() {
         }
         busy_ns as f64 / nodes as f64
     };
-    // Other load on the machine may spoil a try, but hardly all twenty.
+    // Other load on the machine may spoil some tries, but hardly all twenty.
     let ratios: Vec<f64> = (0..20).map(|_| time(5.0) / time(1.0)).collect();
     assert!(ratios.iter().any(|&ratio| ratio > 2.5), "a slow-down of five gave {ratios:?}");
 }

@@ -35,8 +35,8 @@ impl Pack for Raw<'_> {
 const HEAD: usize = 21;
 const SEAL: usize = 8;
 
-/// The bytes that decoding this many bytes may allocate: a value encoded in one byte takes up to a
-/// few machine words, lists grow by doubling, and a map of one lease takes as much as one of eleven.
+/// The number of bytes that decoding this many bytes may allocate: a value encoded in one byte takes up to a few
+/// machine words, lists grow by doubling, and a map of one lease takes as much as a map of eleven.
 fn size_class(bytes: usize) -> u64 {
     80 * bytes as u64 + 1024
 }
@@ -46,7 +46,7 @@ fn mutants() -> u64 {
     std::env::var("PLEACH_MUTANTS").ok().and_then(|word| word.parse().ok()).unwrap_or(100_000)
 }
 
-/// Problems, each with some of its work.
+/// Problems, each with a piece of its work.
 fn works() -> Vec<(Box<dyn Problem>, Work)> {
     let uts = Uts::new(Parameters::parse("T1").unwrap(), Level::best());
     let queens = Queens::new(14, Level::best()).unwrap();
@@ -92,7 +92,7 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
     packets.chain(checkpoints.iter().map(Checkpoint::to_bytes)).collect()
 }
 
-/// A progress report with a lease in a lease, this many levels of them.
+/// A progress report with this many levels of nested leases.
 fn nested(work: &Work, levels: u64) -> ProgressReport<Portion<Counts>> {
     let mut part = ProgressReport::of(Portion::open(vec![Arc::new(work.clone())]));
     for number in 0..levels {
@@ -107,10 +107,10 @@ fn nested(work: &Work, levels: u64) -> ProgressReport<Portion<Counts>> {
     part
 }
 
-/// What bytes can be read as.
+/// The values that bytes decode to.
 type Read = (Option<GatewayPacket>, Option<Checkpoint>);
 
-/// Decodes bytes as all that they can be, within the allowed memory.
+/// Decodes bytes as every kind of value, within the allowed memory.
 fn read(bytes: &[u8], fingerprint: u64) -> Read {
     let mut read = (None, None);
     let used = allocation_counter::measure(|| {
@@ -138,14 +138,14 @@ fn mutated_inputs_are_refused() {
         if bytes != *original {
             assert_eq!(read(&bytes, prints[which]), (None, None), "{bytes:?} was read");
         }
-        // Unchanged, it is foreign to every other search.
+        // Unchanged, it is foreign to any other search.
         let other = prints[(which + 1) % prints.len()];
         assert!(GatewayPacket::from_bytes(original, other, 4).is_err());
         if bytes.len() < HEAD + SEAL {
             continue;
         }
-        // The same damage under a valid seal, as a faulty sender would produce it: whatever is
-        // decoded encodes to the same bytes, and its work is rejected or can be searched.
+        // The same damage under a valid seal, as a faulty sender would produce it: any decoded value
+        // encodes to the same bytes, and its work is rejected or can be searched.
         let content = Raw(&bytes[HEAD..bytes.len() - SEAL]);
         let kinds = [ContentKind::GatewayMessage, ContentKind::Checkpoint];
         let kind = kinds.into_iter().find(|kind| original.starts_with(&kind.mark())).unwrap();
@@ -181,7 +181,7 @@ fn mutated_inputs_are_refused() {
     assert!(taken > 0 && refused > 0);
 }
 
-/// The most that bytes can ask for: leases of which nothing is known, in one another and beside one another.
+/// The most memory that bytes can demand: empty leases, nested and side by side.
 #[test]
 fn leases_take_memory_in_proportion() {
     let held = |part| {

@@ -1,4 +1,4 @@
-//! Runs that give work away before its owner hears of it: the nodes explored twice are known.
+//! Runs that give work away before its owner is notified: the number of nodes explored twice is known.
 
 use crate::shared::slow_threads;
 use oorandom::Rand64;
@@ -26,7 +26,7 @@ fn flowshop(name: &str, bound: Bound, branching: Branching) -> Flowshop {
 }
 
 #[test]
-fn what_is_explored_twice_is_all_that_is_too_much() {
+fn redundant_nodes_are_exactly_the_excess() {
     let (mut twice, mut served) = (0, 0);
     for (name, bound, branching) in [
         ("VFR10_20_1", Bound::Two, Branching::Alternate),
@@ -78,7 +78,7 @@ fn optima_are_found_from_scratch() {
 
 /// Counts would be wrong, pools cannot be trimmed, and checkpoints do not hold the copies.
 #[test]
-fn what_cannot_be_late_is_refused() {
+fn unsuitable_searches_are_refused() {
     let settings = || Settings { threads: 2, policy: late(), ..Settings::default() };
     let refused = |problem: &dyn Problem, settings: Settings, said: &str| {
         let why = run(problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap_err();

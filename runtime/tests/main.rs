@@ -1,4 +1,4 @@
-//! The runtime from outside: conformance of transports and executors, and whole runs.
+//! The runtime from outside: conformance of transports and executors, and complete runs.
 #![cfg(not(loom))]
 
 mod engine;

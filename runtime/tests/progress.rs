@@ -1,4 +1,4 @@
-//! What a run reports of bounds: those shown while it continues, those that are wrong, and memory.
+//! A run's reports of bounds, wrong bounds and memory.
 
 use crate::engine::{go, settings, uts};
 use pleach_core::search::problem::Plain;
@@ -30,7 +30,7 @@ impl Tree for Line {
     }
 }
 
-/// Units asleep for lack of work used to ignore looks, so the bound shown never moved.
+/// Units asleep for lack of work used to ignore progress requests, so the bound shown never moved.
 #[test]
 fn the_bound_rises_while_other_units_sleep() {
     let mut shown = Vec::new();
@@ -53,7 +53,7 @@ fn a_wide_tree_is_within_the_limit_however_many_units_there_are() {
     assert_eq!((outcome.stop, outcome.counts.bounded + 1), (None, 4_977_753));
 }
 
-/// A tree whose bound is wrong: below a node that promises at most 5 lies a solution of value 99.
+/// A tree whose bound is wrong: below a node with the bound 5 there is a solution of value 99.
 struct Boastful;
 
 impl Tree for Boastful {
@@ -107,7 +107,7 @@ fn a_tree_knows_whether_there_is_a_value_to_beat() {
         }
 
         fn expand(&self, &at: &u32, best: Option<i64>, out: &mut Children<'_, Self>) {
-            // Only solutions that are better by one at least.
+            // Only solutions that are better by at least one.
             let most = best.map_or(i64::MAX, |best| best - 1);
             if i64::from(at) <= most {
                 match at {

@@ -1,4 +1,4 @@
-//! Stopping and resuming: the final counts are the same whatever moment was saved.
+//! Stopping and resuming: the final counts do not depend on the moment of the save.
 
 use crate::shared::{Scratch, counted, problem, slow_threads};
 use oorandom::Rand64;
@@ -91,7 +91,7 @@ fn every_snapshot_leads_to_the_same_counts() {
             };
             let (first, best) = problem(which, a_level(rng));
             let save = Some(scratch.save(Duration::from_millis(1)));
-            // Slow enough on any machine for several snapshots.
+            // Slow enough for several snapshots on any machine.
             let slow = slow_threads([[4.0, 200.0, 100.0, 30.0, 30.0, 30.0][which as usize]; 8]);
             let settings_of_first = Settings { save, slow, ..settings(rng, best) };
             let outcome = run(&*first, &settings_of_first, &mut look).unwrap();
@@ -140,9 +140,9 @@ fn give_on(
     part
 }
 
-/// A file of several sites is resumed by one process, which takes over what the others held.
+/// One process resumes a file of several sites, and takes over what the others held.
 #[test]
-fn what_other_sites_held_is_taken_over() {
+fn leases_of_other_sites_are_taken_over() {
     for which in 0..4 {
         let wanted = counted(which);
         let rng = &mut Rand64::new(which.into());
@@ -165,7 +165,7 @@ fn what_other_sites_held_is_taken_over() {
         let read = scratch.read();
         assert_eq!(*read, shared);
         assert!(read.counted().unwrap().bounded > read.counts.bounded);
-        // Stopped once more, it is a file of one process.
+        // Stopped again, it is a file of one process.
         for limit in [Some(500), None] {
             let (problem, best) = problem(which, a_level(rng));
             let settings = Settings {
@@ -186,7 +186,7 @@ fn what_other_sites_held_is_taken_over() {
 
 /// A failed save is reported once, the search continues, and the old file stays.
 #[test]
-fn a_save_that_fails_leaves_the_old_file() {
+fn a_failed_save_leaves_the_old_file() {
     let scratch = Scratch::new("full");
     let mut part_path = scratch.0.clone().into_os_string();
     part_path.push(".part");
@@ -203,7 +203,7 @@ fn a_save_that_fails_leaves_the_old_file() {
     let mut look = |snapshot: &ProgressSnapshot| {
         looks += 1;
         if looks == 10 {
-            // From now on the new file cannot be written.
+            // The new file cannot be written any more.
             let _ = fs::remove_file(&part_path);
             fs::create_dir(&part_path).unwrap();
             last_good = fs::read(&scratch.0).unwrap();
@@ -214,7 +214,7 @@ fn a_save_that_fails_leaves_the_old_file() {
     let outcome = run(&*problem, &settings, &mut look).unwrap();
     fs::remove_dir(&part_path).unwrap();
     assert_eq!(outcome.counts, counted(0));
-    // One line while the search continues, and one at its end, where something is lost.
+    // One line while the search continues, and one at its end, when work is lost.
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("the search continues"), "{warnings:?}");
     assert!(warnings[1].contains("the work since the last save is lost"), "{warnings:?}");
@@ -230,7 +230,7 @@ fn fails(problem: &dyn Problem, settings: &Settings) -> String {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn foreign_files_are_refused() {
     let scratch = Scratch::new("fit");
     let save = Some(scratch.save(Duration::from_secs(1)));
     let limited =

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: problems of some size, a file that is removed, slow threads.
+//! Shared by the tests of several crates: larger problems, temporary files, slow threads.
 #![allow(dead_code)]
 
 use pleach_core::search::problem::Problem;
@@ -21,7 +21,7 @@ pub fn slow_threads(factors: impl IntoIterator<Item = f64>) -> Vec<(String, f64)
     factors.into_iter().enumerate().map(|(i, factor)| (format!("cpu{i}"), factor)).collect()
 }
 
-/// A problem of some size on a code path, and its starting value, if any.
+/// A larger problem on a code path, with its starting value, if any.
 pub fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
     let uts = |words| Box::new(Uts::new(Parameters::parse(words).unwrap(), level));
     match which {

@@ -14,7 +14,7 @@ fn message(from: PeerId, number: u64) -> PeerMessage {
     PeerMessage { from, message: Message::Work { ticket, epoch: 0 }, work: Some(Arc::new(work)) }
 }
 
-/// Messages of each sender arrive complete and in order while others send.
+/// The messages of each sender arrive complete and in order while others send.
 fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
     const MESSAGES: u64 = 20_000;
     let mut receiver = desks.remove(0);
@@ -73,7 +73,7 @@ fn local_mail_wakes_sleepers() {
 }
 
 #[test]
-fn the_bell_wakes_everyone_and_leftovers_are_found() {
+fn a_ring_wakes_everyone_and_leftovers_are_found() {
     let mailboxes = Mailboxes::new(2);
     let mut transport = mailboxes.transport(0);
     mailboxes.transport(1).send(1, message(0, 3));

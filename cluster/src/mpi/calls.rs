@@ -1,8 +1,8 @@
-//! The functions of MPI that are used, and a safe way to call them: whatever the library reads or writes
-//! later belongs to a [`Transfer`] until it is done.
+//! The MPI functions in use, and a safe way to call them: memory that the library reads or writes later belongs to a
+//! [`Transfer`] until it is done.
 //!
-//! Messages are received by `Improbe`, `Imrecv` and `Test`. `Recv` would wait for the rest of a long
-//! message, and stand still with a sender that was stopped in the middle of it.
+//! Messages are received with `Improbe`, `Imrecv` and `Test`. `Recv` would block until the rest of a long message has
+//! arrived, and so stall together with a sender that was stopped in the middle of it.
 
 use super::deaths::Deaths;
 use super::dialect::{Dialect, Handles};
@@ -77,23 +77,23 @@ pub struct Calls<D: Dialect> {
     deaths: Option<Deaths<D>>,
 }
 
-/// A message that is being sent or received, with the memory that the library reads or writes. Dropped
-/// before it is done, it leaves that memory to the library for good.
+/// A message being sent or received, with the memory that the library reads or writes. If dropped before it is done, it
+/// leaks that memory to the library.
 pub struct Transfer<D: Dialect, M> {
     request: D::Handle,
     memory: ManuallyDrop<M>,
 }
 
-/// What a transfer gave, or the transfer again if it is not done.
+/// The result of a transfer, or the transfer itself if it is not done.
 pub type TransferResult<T, D, M> = Result<Result<T, Transfer<D, M>>, NetError>;
 
-/// Memory for a message that is being received.
+/// Memory for a message being received.
 pub struct ReceiveBuffer {
     bytes: Vec<u8>,
     length: usize,
 }
 
-/// A message that was matched, and is received next.
+/// A message that was matched and will be received next.
 pub struct MatchedMessage<D: Dialect> {
     pub from: c_int,
     pub tag: c_int,
@@ -107,19 +107,19 @@ const SIGUSR1: c_int = 10;
 const SIGUSR1: c_int = 30;
 const SIG_IGN: usize = 1;
 
-// SAFETY: the C library's function, with a handler as large as a pointer.
+// SAFETY: this is the C library's function; a handler is as large as a pointer.
 unsafe extern "C" {
     fn signal(number: c_int, handler: usize) -> usize;
 }
 
 impl<D: Dialect> Calls<D> {
-    /// Initializes the library. Any thread may call it later, but one at a time: the one that holds the
-    /// network may take it to another thread.
+    /// Initializes the library. Later any thread may call it, but only one at a time: the network may move to another
+    /// thread.
     pub fn initialize(opened: &OpenLibrary) -> Result<Self, NetError> {
         let handles = D::handles(&opened.library).map_err(|symbol| lacks(opened, symbol))?;
         let functions = Functions::<D>::load(opened)?;
-        // Hydra tells survivors of a death by this signal, which would end them.
-        // SAFETY: nothing of this program handles the signal, and to ignore it needs no handler.
+        // Hydra notifies survivors of a death with this signal, which would kill them.
+        // SAFETY: this program does not handle the signal, and ignoring it needs no handler.
         unsafe { signal(SIGUSR1, SIG_IGN) };
         let mut calls = Self { functions, handles, deaths: None };
         let mut offered = 0;
@@ -141,7 +141,7 @@ impl<D: Dialect> Calls<D> {
         Ok(calls)
     }
 
-    /// The number of this process, and how many there are.
+    /// The number of this process, and the number of processes.
     pub fn place(&self) -> Result<(Rank, u32), NetError> {
         let (mut rank, mut size) = (-1, 0);
         // SAFETY: `rank` has room for the answer.
@@ -156,19 +156,20 @@ impl<D: Dialect> Calls<D> {
         }
     }
 
-    /// Whether the others live on when a process dies.
+    /// Whether the other processes survive the death of one.
     pub fn survive(&self) -> bool {
         self.deaths.is_some()
     }
 
-    /// The ranks of all that are known to have died. Once they are, messages of the others are found again.
+    /// The ranks of all processes known to have died. Once these deaths are acknowledged, messages from the others are
+    /// found again.
     pub fn dead(&self) -> Result<Vec<c_int>, NetError> {
         let dead = self.deaths.as_ref().map(Deaths::acknowledge);
         let failed = |code| self.error("MPIX_Comm_get_failed", code);
         dead.unwrap_or(Ok(Vec::new())).map_err(failed)
     }
 
-    /// Begins to send a piece, which is no longer than a chunk.
+    /// Starts to send a piece, which is no longer than a chunk.
     pub fn send(&self, to: Rank, piece: MessagePart) -> Result<Transfer<D, MessagePart>, NetError> {
         let mut request = self.handles.no_request;
         let (start, length) = (piece.bytes().as_ptr().cast(), piece.bytes().len() as c_int);
@@ -183,7 +184,7 @@ impl<D: Dialect> Calls<D> {
         Ok(Transfer { request, memory })
     }
 
-    /// Looks for a message that waits to be received.
+    /// Checks for a message that waits to be received.
     pub fn find(&self) -> Result<Option<MatchedMessage<D>>, NetError> {
         let (mut found, mut length) = (0, -1);
         let (mut message, mut status) = (self.handles.no_message, D::Status::default());
@@ -208,7 +209,7 @@ impl<D: Dialect> Calls<D> {
         Ok(Some(MatchedMessage { from: D::source(&status), tag: D::tag(&status), length, message }))
     }
 
-    /// Begins to receive the message that was found, into this memory or a larger one.
+    /// Starts to receive a matched message into this memory, which is enlarged if necessary.
     pub fn receive(
         &self,
         found: MatchedMessage<D>,
@@ -219,7 +220,7 @@ impl<D: Dialect> Calls<D> {
         bytes.clear();
         bytes.reserve_exact(length);
         let start = bytes.as_mut_ptr();
-        // The bytes lie behind a pointer: they stay in place while the room moves.
+        // The bytes lie behind a pointer: they stay in place while the buffer moves.
         let memory = ManuallyDrop::new(ReceiveBuffer { bytes, length });
         // SAFETY: there is room for as many bytes as the message has, and the transfer keeps it until
         // the request is done.
@@ -241,7 +242,7 @@ impl<D: Dialect> Calls<D> {
         Ok(if done == 0 { Err(transfer) } else { Ok(ManuallyDrop::into_inner(transfer.memory)) })
     }
 
-    /// The piece if it has been sent, or the transfer again.
+    /// The piece if it has been sent, or the transfer itself.
     pub fn sent(
         &self,
         transfer: Transfer<D, MessagePart>,
@@ -249,7 +250,7 @@ impl<D: Dialect> Calls<D> {
         self.test(transfer)
     }
 
-    /// The message's bytes if it has arrived, or the transfer again.
+    /// The message's bytes if it has arrived, or the transfer itself.
     pub fn received(
         &self,
         transfer: Transfer<D, ReceiveBuffer>,
@@ -262,7 +263,7 @@ impl<D: Dialect> Calls<D> {
         }))
     }
 
-    /// Ends the job. If the library comes back from that, this process ends here.
+    /// Ends the job. If the library returns from that, this process ends here.
     pub fn abort(&self, code: i32) -> ! {
         let code = if code == 0 { 1 } else { code };
         // SAFETY: the library is initialized.
@@ -270,7 +271,7 @@ impl<D: Dialect> Calls<D> {
         std::process::exit(code)
     }
 
-    /// Leaves the library, for good: nothing may be called after it.
+    /// Finalizes the library: nothing may be called afterwards.
     pub fn finalize(&self) -> Result<(), NetError> {
         // SAFETY: the library is initialized, and nothing is under way.
         let code = unsafe { (self.functions.finalize)() };
@@ -303,13 +304,13 @@ impl<D: Dialect> Calls<D> {
     }
 }
 
-/// A library that keeps all that is sent until it is told otherwise.
+/// A library that holds all that is sent until a test releases it.
 #[cfg(test)]
 pub mod fake {
     use super::*;
     use std::cell::Cell;
 
-    /// Handles are numbers; a status says nothing.
+    /// A dialect whose handles are numbers, and whose status is empty.
     pub struct Fake;
 
     impl Dialect for Fake {
@@ -333,7 +334,7 @@ pub mod fake {
     }
 
     thread_local! {
-        /// How many messages were handed over, and how many of the first have left.
+        /// The number of messages handed over, and how many of the first have left.
         pub static SENT: Cell<c_int> = const { Cell::new(0) };
         pub static LEFT: Cell<c_int> = const { Cell::new(0) };
     }

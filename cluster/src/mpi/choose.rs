@@ -1,15 +1,15 @@
-//! Which MPI library to open, if any: decided from the launcher's environment before one is opened, for
-//! a library under the launcher of another may end the process in its first call.
+//! Chooses the MPI library to open, if any. The launcher's environment decides that beforehand, because a library under
+//! another library's launcher may end the process in its first call.
 
 use super::dialect::Family;
 use crate::NetError;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What the user says about MPI.
+/// The user's choice of MPI library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The library that goes with the launcher; no MPI without a launcher.
+    /// The library that matches the launcher; no MPI without a launcher.
     #[default]
     Auto,
     /// No MPI.
@@ -33,26 +33,26 @@ impl FromStr for Choice {
     }
 }
 
-/// A family of launchers, and what goes with it.
+/// A family of launchers, with its variables and libraries.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Launcher {
     /// Its name in messages.
     pub name: &'static str,
-    /// Any of these variables gives it away. Settings such as `OMPI_MCA_…` do not: users set them too.
+    /// Any of these variables reveals it. Settings such as `OMPI_MCA_…` do not: users set them too.
     pub signs: &'static [&'static str],
     /// The variables that number its processes.
     pub ranks: &'static [&'static str],
-    /// The variables that say how many processes it started.
+    /// The variables with the number of processes that it started.
     pub sizes: &'static [&'static str],
     /// Libraries, the best first.
     pub libraries: &'static [&'static str],
-    /// The families that understand it.
+    /// The families of libraries that understand it.
     pub families: &'static [Family],
     /// What to do if there is no library.
     pub help: &'static str,
 }
 
-/// In this order: a job of the first kind may have been started inside one of the second.
+/// All launchers, in this order: a job of the first kind may have been started inside one of the second.
 static LAUNCHERS: [Launcher; 2] = [
     Launcher {
         name: "a launcher that speaks PMIx",
@@ -84,28 +84,28 @@ pub enum LibraryPlan {
     Launched {
         /// The launcher.
         launcher: &'static Launcher,
-        /// The variable that gave it away.
+        /// The variable that revealed it.
         sign: &'static str,
-        /// How many processes it started, if it says so.
+        /// The number of processes that it started, if it reports that.
         size: Option<u32>,
     },
     /// A library named by hand.
     ByHand {
         /// Its path.
         path: PathBuf,
-        /// How many processes a launcher says it started.
+        /// The number of processes that a launcher started, if it reports that.
         size: Option<u32>,
     },
 }
 
-/// The number that a launcher gave this process, as the environment says, which `variable` looks up.
+/// The number that a launcher gave this process. `variable` looks up the environment.
 pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     let names = LAUNCHERS.iter().flat_map(|launcher| launcher.ranks);
     names.filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
 }
 
-/// How many processes of the job a launcher has started on this machine, if it says so. Slurm says `2(x3)` for two on
-/// each of three machines; where they differ, it does not say which one this is.
+/// The number of processes of the job on this machine, if the launcher reports that. Slurm writes `2(x3)` for two on
+/// each of three machines; where the numbers differ, it does not report which machine this is.
 pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     let names = [
         "OMPI_COMM_WORLD_LOCAL_SIZE",
@@ -120,7 +120,7 @@ pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     names.iter().filter_map(|name| variable(name)).find_map(each)
 }
 
-/// Decides from the environment, which `variable` looks up. A job of one process counts as none.
+/// Chooses by the environment, which `variable` looks up. A job of one process counts as none.
 pub fn choose(choice: &Choice, variable: &dyn Fn(&str) -> Option<String>) -> LibraryPlan {
     let found = LAUNCHERS.iter().find_map(|launcher| {
         let sign = launcher.signs.iter().copied().find(|name| variable(name).is_some())?;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn launchers_say_how_many_are_beside() {
+    fn launchers_report_how_many_are_beside() {
         let says = |name: &'static str, value: &'static str| {
             beside(&move |asked| (asked == name).then(|| value.into()))
         };
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_says_wins() {
+    fn the_users_choice_wins() {
         let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
         assert_eq!(chosen("off", &pmi), LibraryPlan::Nothing);
         let path = PathBuf::from("/opt/libmpi.so.40");

@@ -1,16 +1,16 @@
-//! [`Deaths`]: which processes have died, where the library lets the others live on. Open MPI 5 does so under
+//! [`Deaths`]: which processes have died, if the library lets the others survive, as Open MPI 5 does under
 //! `mpiexec --with-ft ulfm`.
 
 use super::dialect::Dialect;
 use libloading::os::unix::Library;
 use std::ffi::c_int;
 
-/// What calls return when a process has died: about that one, and about any.
+/// The error codes for a process that has died: a particular one, and any.
 const DIED: [c_int; 2] = [75, 76];
 
-/// The functions that tell of deaths.
+/// The functions that report deaths.
 pub struct Deaths<D: Dialect> {
-    // SAFETY: the caller obeys MPI's rules for it; so with all that follow.
+    // SAFETY: the caller obeys MPI's rules for it, as for all that follow.
     acknowledge: unsafe extern "C" fn(D::Handle, c_int, *mut c_int) -> c_int,
     // SAFETY: as above.
     failed: unsafe extern "C" fn(D::Handle, *mut D::Handle) -> c_int,
@@ -26,11 +26,11 @@ pub struct Deaths<D: Dialect> {
 }
 
 impl<D: Dialect> Deaths<D> {
-    /// The functions, if the library has them and this job is to live on. Call it after initialization.
+    /// The functions, if the library has them and this job survives deaths. Must be called after initialization.
     pub fn load(library: &Library, world: D::Handle) -> Option<Self> {
         // SAFETY: Open MPI's own flag, a `bool` that is set when the library is initialized.
         let on = unsafe { library.get::<*const bool>("ompi_ftmpi_enabled").ok()?.as_raw_ptr() };
-        // SAFETY: the address is that of the flag, which nobody changes any more.
+        // SAFETY: the address is that of the flag, which no longer changes.
         if !unsafe { on.cast::<bool>().read() } {
             return None;
         }
@@ -53,8 +53,8 @@ impl<D: Dialect> Deaths<D> {
         DIED.contains(&code)
     }
 
-    /// Acknowledges all deaths known so far, so that messages of any sender are found again, and returns the ranks of
-    /// the dead; or the code of a call that failed.
+    /// Acknowledges all deaths known so far, so that messages from any sender are found again. Returns the ranks of the
+    /// dead, or the code of a failed call.
     pub fn acknowledge(&self) -> Result<Vec<c_int>, c_int> {
         let (mut count, mut acknowledged, mut all, mut dead) = (0, 0, self.world, self.world);
         // SAFETY: all handles are the library's own, and all answers have room.

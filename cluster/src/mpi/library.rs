@@ -1,4 +1,4 @@
-//! Finds and opens the library of a [`LibraryPlan`], and tells its family.
+//! Finds and opens the library of a [`LibraryPlan`], and determines its family.
 
 use super::choose::{Launcher, LibraryPlan};
 use super::dialect::Family;
@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 /// An open library. It is never closed: its functions may be called until the process ends.
 pub struct OpenLibrary {
     pub library: ManuallyDrop<Library>,
-    /// As it was named.
+    /// The path under which it was opened.
     pub path: String,
     pub family: Family,
-    /// What it calls itself.
+    /// How it identifies itself.
     pub version: String,
-    /// How many processes a launcher says it started.
+    /// The number of processes that a launcher started, if it reports that.
     pub launched: Option<u32>,
 }
 
-/// Opens what the plan says, `None` if that is nothing.
+/// Opens the library of the plan; `None` if the plan is to open nothing.
 pub fn open(plan: &LibraryPlan) -> Result<Option<OpenLibrary>, NetError> {
     match plan {
         LibraryPlan::Nothing => Ok(None),
@@ -45,8 +45,8 @@ fn by_hand(path: &Path, launched: Option<u32>) -> Result<OpenLibrary, NetError> 
     }
 }
 
-/// The first library of the launcher that can be opened and understands it: by its name, as the loader finds it, else in
-/// one of these folders.
+/// The first library of the launcher that can be opened and understands it: by its name, as the loader finds it, or
+/// else in one of these folders.
 fn launched(
     launcher: &Launcher,
     folders: &[PathBuf],
@@ -73,12 +73,12 @@ fn launched(
 /// The most processes between this one and its launcher.
 const MOST_BETWEEN: usize = 8;
 
-/// Folders of libraries beside the programs that have started this process: an MPI that is no part of the system has its
-/// launcher in `bin` and its library in `lib`.
+/// Library folders beside the programs that started this process: an MPI installed outside the system has its launcher
+/// in `bin` and its library in `lib`.
 fn beside_launcher() -> Vec<PathBuf> {
     let parent = |process: &u32| {
         let about = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // A name in brackets may hold anything; the state and the parent follow it.
+        // The name in parentheses may contain anything; the state and the parent follow it.
         about.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };
     let above = std::iter::successors(parent(&std::process::id()), parent).take(MOST_BETWEEN);
@@ -93,8 +93,8 @@ fn beside_launcher() -> Vec<PathBuf> {
 }
 
 fn load(path: &Path) -> Result<Library, String> {
-    // Parts that some libraries load later look for the functions of the first among the global ones.
-    // SAFETY: an MPI library may be opened at any time; its initialization assumes nothing of the
+    // Plugins that some libraries load later look for the library's functions among the global ones.
+    // SAFETY: an MPI library may be opened at any time; its initialization assumes nothing about the
     // program.
     let opened = unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_GLOBAL) };
     opened.map_err(|error| match error {
@@ -103,7 +103,7 @@ fn load(path: &Path) -> Result<Library, String> {
     })
 }
 
-/// What the library calls itself, up to the first line's end or a comma. Empty if it does not say.
+/// How the library identifies itself, up to the end of the first line or a comma. Empty if it does not.
 fn version(library: &Library) -> String {
     // SAFETY: this is the function's type in all families.
     let found = unsafe {
@@ -122,7 +122,7 @@ fn version(library: &Library) -> String {
 }
 
 fn family(library: &Library, path: &Path, version: &str) -> Option<Family> {
-    // MPICH 5 has the function in both of its libraries; the one with the old ABI says -1.
+    // MPICH 5 has the function in both of its libraries; the one with the old ABI returns -1.
     // SAFETY: this is the function's only type.
     let found = unsafe {
         type Get = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
@@ -137,7 +137,7 @@ fn family(library: &Library, path: &Path, version: &str) -> Option<Family> {
         }
     }
     let has = |name: &str| {
-        // SAFETY: nothing is done with what is found.
+        // SAFETY: the symbol is not used.
         unsafe { library.get::<*mut ()>(name) }.is_ok()
     };
     let mpich = ["MPICH", "Intel(R) MPI", "MVAPICH"].iter().any(|name| version.contains(name));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_opened_is_named() {
+    fn unusable_paths_are_named() {
         let text = fails("/nowhere/libmpi.so.40");
         assert!(
             text.starts_with("cannot open the MPI library '/nowhere/libmpi.so.40': "),
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn another_library_is_refused() {
         let text = fails("libc.so.6");
-        assert!(text.starts_with("'libc.so.6' is no MPI library that can be used"), "{text}");
+        assert!(text.starts_with("'libc.so.6' is not a usable MPI library"), "{text}");
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
         let start = "PMI_FD is set by a launcher that speaks PMI, but no library for it can be opened \
                      (tried libmpi-nowhere.so.1, libmpi-nowhere.so.2): install MPICH";
         assert!(text.starts_with(start), "{text}");
-        // What lies beside the launcher is tried next.
+        // Libraries beside the launcher are tried next.
         let folder = std::env::temp_dir().join(format!("pleach-mpi-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let placed = folder.join("libmpi-nowhere.so.2");
@@ -206,8 +206,8 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn folders_beside_the_programs_above_are_looked_at() {
-        // The test was started by something that lies in a folder.
+    fn folders_beside_the_programs_above_are_searched() {
+        // Some program in a folder started the test.
         let folders = beside_launcher();
         assert!(folders.len() <= 2 * MOST_BETWEEN && folders.iter().all(|it| it.is_absolute()));
     }

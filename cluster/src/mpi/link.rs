@@ -1,4 +1,4 @@
-//! [`RankLink`]: what is on its way between this site and another one.
+//! [`RankLink`]: the messages on their way between this site and another one.
 
 use super::calls::{Calls, ReceiveBuffer, Transfer};
 use super::dialect::Dialect;
@@ -6,18 +6,18 @@ use super::message::{Inbox, MessagePart, PartKind, RankOutbox};
 use crate::{NetError, Rank};
 use std::collections::VecDeque;
 
-/// The most messages to one site that the library holds.
+/// The most messages to one site that the library holds at once.
 const OUTSTANDING: usize = 8;
-/// The most messages handed to the library before other sites have their turn.
+/// The most messages handed to the library before other sites get their turn.
 const TURN: usize = 32;
 
-/// What is on its way to and from one site.
+/// The messages on their way to and from one site.
 pub struct RankLink<D: Dialect> {
     pub outbox: RankOutbox,
     pub inbox: Inbox,
-    /// In the order sent, which may not be the order in which they are done.
+    /// In the order sent; they may be done in another order.
     sending: VecDeque<Transfer<D, MessagePart>>,
-    /// In the order of arrival. The library may finish a short one before a long one.
+    /// In the order of arrival; the library may finish a short one before a long one.
     receiving: VecDeque<(PartKind, Transfer<D, ReceiveBuffer>)>,
 }
 
@@ -33,7 +33,7 @@ impl<D: Dialect> Default for RankLink<D> {
 }
 
 impl<D: Dialect> RankLink<D> {
-    /// Whether something is being sent or waits for that.
+    /// Whether something is being sent or waits to be sent.
     pub fn sends(&self) -> bool {
         !self.sending.is_empty() || !self.outbox.is_empty()
     }
@@ -43,7 +43,7 @@ impl<D: Dialect> RankLink<D> {
         !self.receiving.is_empty()
     }
 
-    /// Forgets what has been sent, and hands more to the library. Returns whether anything moved.
+    /// Forgets what has been sent, and hands more to the library. Returns whether anything changed.
     pub fn push(&mut self, calls: &Calls<D>, to: Rank) -> Result<bool, NetError> {
         let mut moved = false;
         for _ in 0..TURN {
@@ -64,7 +64,7 @@ impl<D: Dialect> RankLink<D> {
         Ok(moved)
     }
 
-    /// Adds a message that is being received.
+    /// Adds a message being received.
     pub fn expect(&mut self, kind: PartKind, transfer: Transfer<D, ReceiveBuffer>) {
         self.receiving.push_back((kind, transfer));
     }

@@ -1,21 +1,21 @@
-//! Cuts messages into parts that one MPI message can carry, and joins parts into messages. No network.
+//! Cuts messages into parts that fit into an MPI message, and joins parts into messages; without a network.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The most bytes of one MPI message. Counts of MPI have 31 bits; pieces much smaller than that also keep a
-/// message to another site from waiting behind a long one.
+/// The most bytes of one MPI message. Counts in MPI have 31 bits; much smaller pieces also keep a message to another
+/// site from waiting behind a long one.
 pub const CHUNK: usize = 512 << 10;
 
-/// What an MPI message carries; its tag.
+/// The kind of an MPI message: its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
     /// A whole message of at most [`CHUNK`] bytes.
     Whole = 0,
     /// The length of a longer one, in 8 bytes.
     Length = 1,
-    /// The next bytes of it, as many as there are, at most [`CHUNK`].
+    /// The next bytes of it, at most [`CHUNK`].
     Part = 2,
     /// Nothing: the sender sends no more.
     End = 3,
@@ -29,7 +29,7 @@ impl PartKind {
     }
 }
 
-/// What one message carries: part of a message's bytes, which are shared and not copied.
+/// The content of one MPI message: part of a message's bytes, which are shared and not copied.
 #[derive(Clone, Debug)]
 pub struct MessagePart {
     pub kind: PartKind,
@@ -51,7 +51,7 @@ impl MessagePart {
 /// Messages on their way to one site.
 #[derive(Debug, Default)]
 pub struct RankOutbox {
-    /// The rest of the first one is what its range still covers.
+    /// The range of the first one covers the rest of it.
     pieces: VecDeque<MessagePart>,
 }
 
@@ -75,7 +75,7 @@ impl RankOutbox {
         self.pieces.is_empty()
     }
 
-    /// Takes what the next message carries.
+    /// Takes the content of the next MPI message.
     pub fn take(&mut self) -> Option<MessagePart> {
         let first = self.pieces.front_mut()?;
         if first.range.len() <= CHUNK {
@@ -88,10 +88,10 @@ impl RankOutbox {
     }
 }
 
-/// What is complete once a message has come.
+/// What is complete after an MPI message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum InboxEvent {
-    /// No message yet; the memory of the message can be used again.
+    /// No message yet; the memory can be reused.
     Part(Vec<u8>),
     /// A message.
     Message(Vec<u8>),
@@ -99,31 +99,30 @@ pub enum InboxEvent {
     End,
 }
 
-/// Why a message cannot come from a site like this one.
+/// Why an MPI message is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PartFault {
-    /// A longer message than allowed.
+    /// The message is longer than allowed.
     TooLong(u64),
-    /// A message out of place.
+    /// The MPI message is out of place.
     Garbled(&'static str),
 }
 
 /// Messages on their way from one site.
 #[derive(Debug, Default)]
 pub struct Inbox {
-    /// A message of which more is to come, and its length.
+    /// An incomplete message, and its length.
     open: Option<(Vec<u8>, usize)>,
     ended: bool,
 }
 
 impl Inbox {
-    /// Whether the sender has said that it sends no more.
+    /// Whether the sender has announced that it sends no more.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// Takes the next message. No message may be longer than `limit`, and no memory is taken for one
-    /// that is.
+    /// Takes the next MPI message. No message may be longer than `limit`, and no memory is allocated for a longer one.
     pub fn take(
         &mut self,
         kind: PartKind,
@@ -182,7 +181,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Sends everything from an outbox to an inbox.
+    /// Passes everything from an outbox to an inbox.
     fn travel(outbox: &mut RankOutbox, limit: usize) -> Result<Vec<InboxEvent>, PartFault> {
         let mut inbox = Inbox::default();
         let mut arrived = Vec::new();
@@ -196,7 +195,7 @@ mod tests {
         Ok(arrived)
     }
 
-    /// Bytes in which no two chunks are the same.
+    /// Bytes in which no two chunks are equal.
     fn filled(length: usize) -> Vec<u8> {
         (0..length).map(|i| (i ^ (i >> 8) ^ (i >> 16)) as u8).collect()
     }
@@ -222,7 +221,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_comes_no_message_is_too_long(
+        fn no_input_gives_too_long_a_message(
             messages in prop::collection::vec((0..5_i32, 0..70_u64), 0..40),
         ) {
             let (mut inbox, limit) = (Inbox::default(), CHUNK + 50);
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_messages_are_refused() {
         let length = |length: usize| (PartKind::Length, (length as u64).to_le_bytes().to_vec());
         let part = |length| (PartKind::Part, vec![0; length]);
         let cases = [

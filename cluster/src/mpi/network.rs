@@ -13,25 +13,25 @@ use std::time::{Duration, Instant};
 /// The most messages taken in one poll.
 const TAKEN: usize = 8;
 
-/// All processes of a job, by MPI.
+/// All processes of a job, over MPI.
 pub struct Mpi<D: Dialect> {
     calls: Calls<D>,
     name: String,
     me: Rank,
-    /// By site.
+    /// The links by site.
     links: Vec<RankLink<D>>,
-    /// The sites to which something is being sent, and from which: each once.
+    /// The sites to which something is being sent, and from which something is being received; each once.
     sends: Vec<Rank>,
     receives: Vec<Rank>,
     /// The sites that have died.
     dead: Vec<Rank>,
-    /// Sites that have not said their last word.
+    /// The number of sites that have not announced their end.
     talking: u32,
     ready: VecDeque<Arrival>,
-    /// Memory for parts of long messages.
+    /// Spare memory for parts of long messages.
     spare: Vec<Vec<u8>>,
     rest: Rest,
-    /// The longest message.
+    /// The longest message allowed.
     limit: usize,
     failed: Option<NetError>,
     finished: bool,
@@ -86,7 +86,7 @@ impl<D: Dialect> Mpi<D> {
         self.start(to)
     }
 
-    /// Lets what waits for a site go as far as it can.
+    /// Hands waiting messages for a site to the library, as far as possible.
     fn start(&mut self, to: Rank) -> Result<(), NetError> {
         self.rest.wake(Instant::now());
         if !self.sends.contains(&to) {
@@ -101,7 +101,7 @@ impl<D: Dialect> Mpi<D> {
         self.or_lose(to, pushed)
     }
 
-    /// What came of dealing with a site; it is lost if it has died.
+    /// Checks the result of an operation on a site's link: the site is lost if it has died.
     fn or_lose(&mut self, site: Rank, result: Result<bool, NetError>) -> Result<bool, NetError> {
         if result != Err(NetError::Died) {
             return result;
@@ -110,14 +110,14 @@ impl<D: Dialect> Mpi<D> {
         Ok(true)
     }
 
-    /// A site has died. What was under way to and from it stays with the library.
+    /// Handles the death of a site. Its transfers under way stay with the library.
     fn lose(&mut self, site: Rank) {
         if self.dead.contains(&site) {
             return;
         }
         self.dead.push(site);
         let link = std::mem::take(&mut self.links[site as usize]);
-        // After its last word it may leave as it likes.
+        // After announcing its end, it may leave at any time.
         if !link.inbox.is_ended() {
             self.talking -= 1;
             self.ready.push_back(Arrival::Lost(site));
@@ -136,7 +136,7 @@ impl<D: Dialect> Mpi<D> {
         let silent = self.talking == 0 && self.sends.is_empty() && self.ready.is_empty();
         if self.finished && silent {
             self.over = true;
-            // The library would wait for the dead.
+            // With dead processes, finalizing would block.
             if self.dead.is_empty() {
                 self.calls.finalize()?;
             }
@@ -158,7 +158,7 @@ impl<D: Dialect> Mpi<D> {
         Ok(moved)
     }
 
-    /// Takes what was matched before and has arrived since.
+    /// Takes messages that were matched before and have arrived since.
     fn pull(&mut self) -> Result<bool, NetError> {
         let (mut moved, mut i) = (false, 0);
         while let Some(&from) = self.receives.get(i) {
@@ -173,7 +173,7 @@ impl<D: Dialect> Mpi<D> {
         Ok(moved)
     }
 
-    /// Matches what has come, and takes what has come whole.
+    /// Matches new messages, and takes those that are complete.
     fn find(&mut self) -> Result<bool, NetError> {
         for taken in 0..TAKEN {
             let found = match self.calls.find() {
@@ -192,12 +192,12 @@ impl<D: Dialect> Mpi<D> {
                 continue;
             }
             if from >= self.sites() {
-                return Err(garbled("a message from nowhere"));
+                return Err(garbled("a message from an unknown rank"));
             }
             let kind =
-                PartKind::from_tag(found.tag).ok_or(garbled("a message with a foreign tag"))?;
+                PartKind::from_tag(found.tag).ok_or(garbled("a message with an unknown tag"))?;
             if found.length > CHUNK {
-                return Err(garbled("a message of a foreign length"));
+                return Err(garbled("a message of an invalid length"));
             }
             let spare = if kind == PartKind::Part { self.spare.pop() } else { None };
             let received = self.calls.receive(found, spare.unwrap_or_default());
@@ -213,7 +213,7 @@ impl<D: Dialect> Mpi<D> {
         Ok(true)
     }
 
-    /// Takes what has arrived from a site.
+    /// Takes messages that have arrived from a site.
     fn collect(&mut self, from: Rank) -> Result<bool, NetError> {
         let (link, mut moved) = (&mut self.links[from as usize], false);
         while let Some((kind, bytes)) = link.pull(&self.calls)? {
@@ -308,7 +308,7 @@ impl<D: Dialect> Network for Mpi<D> {
 }
 
 impl<D: Dialect> Drop for Mpi<D> {
-    /// A panic ends the job: the others would wait for this site forever.
+    /// Ends the job after a panic: the others would wait for this site forever.
     fn drop(&mut self) {
         if std::thread::panicking() && !self.over {
             self.calls.abort(101);

@@ -16,32 +16,32 @@ use std::time::{Duration, Instant};
 
 /// The processes that search together. Site 0, the *root*, decides what is searched; the others follow.
 pub struct Cluster {
-    /// It may be another one after a return.
+    /// The number of this site; it may change when the site comes back.
     me: AtomicU32,
     name: String,
-    /// Whether it continues when a process dies.
+    /// Whether the search continues when a process dies.
     open: bool,
-    /// Whether processes that cannot be reached may come back.
+    /// Whether unreachable processes may come back.
     comes_back: bool,
-    /// When work is told of, and who is taken for dead.
+    /// When work is reported, and which sites count as dead.
     terms: Terms,
     waker: Arc<Waker>,
     session: Mutex<Session>,
-    /// How far it is in an order of loops.
+    /// The progress in an order of loops.
     sequence: Mutex<LoopSequence>,
     /// Whether a loop is under way.
     loops: AtomicBool,
-    /// How to come back when the root is lost.
+    /// Reconnects when the root is lost.
     again: Option<Rejoin>,
 }
 
-/// How long the end of a network may take.
+/// The longest time for an orderly end of the network.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// How long a process that leaves waits for its last word to go out.
+/// How long a process that leaves waits for its last message to be sent.
 const LAST_WORD: Duration = Duration::from_millis(100);
 
-/// The longest wait between two looks at whether to go on waiting.
+/// The longest wait between two checks of whether to keep waiting.
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
 const UNDER_WAY: RunError = RunError::Follow(
@@ -49,8 +49,7 @@ const UNDER_WAY: RunError = RunError::Follow(
 );
 
 impl Cluster {
-    /// The processes of a network. Others may come in where there is an entrance. Whatever wakes the caller of
-    /// the network must ring the waker.
+    /// The processes of a network. Others may join if there is an entrance. The network's callback must ring the waker.
     #[must_use]
     pub fn new(
         network: Box<dyn Network>,
@@ -66,10 +65,10 @@ impl Cluster {
         Self { me, name, open, comes_back, terms, waker, session, sequence, loops, again: None }
     }
 
-    /// A network that this process has joined, and what it was told at the entrance.
+    /// The processes of a network that this process has joined, with the welcome that it received.
     ///
     /// # Errors
-    /// If that is nothing that a root says.
+    /// If the welcome is invalid.
     pub fn joined(
         (network, welcome): Admission,
         again: Rejoin,
@@ -93,34 +92,34 @@ impl Cluster {
         self.me() == 0
     }
 
-    /// Whether it continues when a process dies.
+    /// Whether the search continues when a process dies.
     pub fn is_open(&self) -> bool {
         self.open
     }
 
-    /// Whether processes that cannot be reached may come back.
+    /// Whether unreachable processes may come back.
     pub fn comes_back(&self) -> bool {
         self.comes_back
     }
 
-    /// When work is reported, and who is taken for dead.
+    /// When work is reported, and which sites count as dead.
     pub fn terms(&self) -> Terms {
         self.terms
     }
 
-    /// What wakes the thread that waits for the network.
+    /// Wakes the thread that waits for the network.
     pub fn waker(&self) -> &Waker {
         &self.waker
     }
 
-    /// Begins to come back to the root, which is lost; `None` if there is no way back.
+    /// Starts to reconnect to the lost root; `None` if that is impossible.
     pub(super) fn begin_to_return(&self, session: &mut Session) -> Option<Reconnect> {
         let again = self.again.as_ref()?;
         session.drift();
         Some(Reconnect::begin(again, session.me(), &self.waker))
     }
 
-    /// How many places there are for other processes.
+    /// The number of places for other processes.
     pub fn others(&self) -> usize {
         self.session().places() as usize - 1
     }
@@ -133,31 +132,30 @@ impl Cluster {
     /// Begins a loop.
     ///
     /// # Errors
-    /// If one is under way already, which would wait for itself.
+    /// If a loop is already under way: it would wait for itself.
     pub fn begin_loop(&self) -> Result<(), RunError> {
         if self.loops.swap(true, Ordering::Relaxed) { Err(UNDER_WAY) } else { Ok(()) }
     }
 
-    /// Ends it.
+    /// Ends a loop.
     pub fn end_loop(&self) {
         self.loops.store(false, Ordering::Relaxed);
     }
 
-    /// Sees whether a loop can begin.
+    /// Checks whether a loop can begin.
     ///
     /// # Errors
-    /// If one is under way.
+    /// If a loop is under way.
     pub fn can_begin_loops(&self) -> Result<(), RunError> {
         if self.loops.load(Ordering::Relaxed) { Err(UNDER_WAY) } else { Ok(()) }
     }
 
-    /// How far it is in an order of loops.
+    /// The progress in an order of loops.
     pub fn sequence(&self) -> MutexGuard<'_, LoopSequence> {
         lock(&self.sequence)
     }
 
-    /// Waits for the next search that this site is to take part in. `None` if there is none any more, or
-    /// `waits` says so.
+    /// Waits for the next search in which this site takes part. `None` if no search follows, or `waits` returns false.
     ///
     /// # Errors
     /// If the network fails, or the root is lost.
@@ -176,7 +174,7 @@ impl Cluster {
                 Some(Err(why)) => return Err(RunError::Lost(why)),
                 None => {}
             }
-            // It may have been lost at the end of the search before.
+            // The root may have been lost at the end of the previous search.
             if reconnect.is_none() && !session.is_there(0) {
                 let lost = RunError::Lost(ROOT_LOST.into());
                 reconnect = Some(self.begin_to_return(&mut session).ok_or(lost)?);
@@ -188,7 +186,7 @@ impl Cluster {
         Ok(None)
     }
 
-    /// Goes on in a network that was entered again, perhaps at another place.
+    /// Continues in a rejoined network, perhaps at another place.
     pub(super) fn come_back(
         &self,
         session: &mut Session,
@@ -199,7 +197,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits for the network to bring something.
+    /// Waits for an arrival from the network.
     pub fn rest(&self, session: &Session, at_most: Duration) {
         match session.rest().map_or(at_most, |rest| rest.min(at_most)) {
             Duration::ZERO => std::thread::yield_now(),
@@ -207,7 +205,7 @@ impl Cluster {
         }
     }
 
-    /// Ends it in order: no search follows. What is to be shown to anybody should have been shown.
+    /// Ends the network in an orderly way: no search follows. All output should be written before.
     pub fn end(&self) {
         let mut session = self.session();
         if self.is_root() {
@@ -215,7 +213,7 @@ impl Cluster {
         }
         session.finish();
         let start = Instant::now();
-        // A network that has failed has ended, too.
+        // A failed network has ended, too.
         while let Ok(heard) = session.hear() {
             match heard {
                 Some(Incoming::End) => return,
@@ -227,19 +225,19 @@ impl Cluster {
         }
     }
 
-    /// Leaves before the end; the root knows, and holds what this process had.
+    /// Leaves before the end. The root already knows, and has this process's work.
     pub fn leave(&self) {
         let mut session = self.session();
         session.finish();
         let start = Instant::now();
-        // For as long as the last word takes.
+        // Wait until the last message is sent.
         while start.elapsed() < LAST_WORD && matches!(session.hear(), Ok(None | Some(_))) {
             self.rest(&session, LAST_WORD / 4);
         }
     }
 
-    /// Ends it at once, after a failure. A network whose processes end together ends this one, too, with this
-    /// exit code.
+    /// Ends the network at once, after a failure. If its processes end together, this process also ends, with this exit
+    /// code.
     pub fn abort(&self, code: i32) {
         self.session().abort(code);
     }

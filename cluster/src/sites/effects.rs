@@ -1,4 +1,4 @@
-//! [`InnerEffects`]: what the gateway can do as a peer among the units of its site.
+//! [`InnerEffects`]: the effects of the gateway as a peer among the units of its site.
 
 use super::spare_piece::SparePiece;
 use pleach_core::search::tree::Counts;
@@ -14,14 +14,14 @@ use pleach_runtime::transport::local::LocalTransport;
 use pleach_runtime::transport::{PeerMessage, Transport};
 use std::sync::Arc;
 
-/// The gateway among the units: peer 0, with work that it does not explore.
+/// The effects of peer 0 among the units, whose work is not explored.
 pub(super) struct InnerEffects<'a> {
     pub run_state: &'a RunState<'a>,
     pub site_state: &'a SiteState,
     pub spare: SparePiece<'a>,
     pub transport: LocalTransport,
     pub balance: Balance,
-    /// When its peer wants to be woken.
+    /// When to wake its peer.
     pub wake_at_ns: Option<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Effects for InnerEffects<'_> {
     type Piece = Arc<Work>;
     type Error = RunError;
 
-    /// It gives all that it has, and so it pretends to have one node more.
+    /// The gateway may give all its work, so it pretends to have one more node.
     fn size(&mut self) -> f64 {
         let spare = self.spare.size();
         if spare > 0.0 { spare + 1.0 } else { 0.0 }
@@ -66,7 +66,7 @@ impl Effects for InnerEffects<'_> {
         Ok(())
     }
 
-    /// It sees by itself when nobody is busy.
+    /// The gateway checks by itself whether nobody is busy.
     fn leave(&mut self) -> Result<bool, RunError> {
         self.run_state.control().leave();
         Ok(false)
@@ -88,7 +88,7 @@ impl Effects for InnerEffects<'_> {
     }
 }
 
-/// Nobody gives late inside a site.
+/// Late giving does not exist inside a site.
 impl LateEffects for InnerEffects<'_> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Err(late())

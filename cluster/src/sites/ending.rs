@@ -1,4 +1,4 @@
-//! The end of a search by several sites: what the root makes of it, and what each site did.
+//! The end of a search by several sites: the root's outcome, and what each site did.
 
 use super::gateway_thread::GatewayResult;
 use super::message::SessionMessage;
@@ -17,11 +17,11 @@ use pleach_runtime::outcome::{Balance, Outcome, SiteEnd, SiteReport, UnitReport}
 use pleach_runtime::start::last_warnings;
 use std::time::{Duration, Instant};
 
-/// How long the root waits for others to tell what they did, where they may have died.
+/// How long the root waits for the totals of other sites, if these may have died.
 const ACCOUNTS: Duration = Duration::from_secs(3);
 
 impl SiteRun<'_> {
-    /// What comes of it: at the root of the whole search, elsewhere of this part.
+    /// The outcome: at the root, of the whole search; elsewhere, of this site's part.
     pub fn close(
         &self,
         session: &mut Session,
@@ -49,7 +49,7 @@ impl SiteRun<'_> {
                 self.judge(&mut outcome, &whole);
                 check(problem, &outcome)?;
                 self.save(&outcome, &whole);
-                // A process that comes now waits for the next search.
+                // A process that joins now waits for the next search.
                 session.pause();
                 outcome.seconds = run_state.seconds();
                 self.hear_accounts(session)?;
@@ -60,7 +60,7 @@ impl SiteRun<'_> {
         Ok(outcome)
     }
 
-    /// What the whole tells: counts, bound, and whether anything is left.
+    /// Completes the outcome from the whole: counts, bound, and whether work is left.
     fn judge(&self, outcome: &mut Outcome, whole: &Portion<Counts>) {
         outcome.counts = whole.done;
         outcome.open = whole.size();
@@ -80,7 +80,7 @@ impl SiteRun<'_> {
         }
     }
 
-    /// Hears what the other sites did.
+    /// Receives the totals of the other sites.
     fn hear_accounts(&self, session: &mut Session) -> Result<(), RunError> {
         let (others, start) = (self.others, Instant::now());
         while others.owing() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
@@ -88,7 +88,7 @@ impl SiteRun<'_> {
                 Some(Incoming::Message(from, SessionMessage::SiteTotals(totals))) => {
                     others.totals(from, totals);
                 }
-                // It comes too late to matter: all was counted.
+                // The failure comes too late to matter: everything was counted.
                 Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
                     self.run_state.warn(format!("site {site}: {why}"));
                     others.totals(site, SiteTotals::default());
@@ -134,7 +134,7 @@ impl SiteRun<'_> {
             outcome.balance.add(Balance { ending_ns: 0, ..totals.balance });
             sites.push(report);
         }
-        // What nobody has dropped was explored in vain by those that were lost.
+        // Surplus nodes that no site reported as dropped were wasted by the lost sites.
         let dropped = sites.iter().map(|site| site.redone).sum::<u64>();
         let lost: Vec<&mut SiteReport> =
             sites.iter_mut().filter(|site| site.end == Some(SiteEnd::Lost)).collect();

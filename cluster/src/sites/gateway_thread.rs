@@ -1,4 +1,4 @@
-//! [`GatewayThread`]: the thread of a site's gateway: it hears units and other sites, and lets the gateway act.
+//! [`GatewayThread`]: the thread of a site's gateway, which handles messages from units and other sites.
 
 use super::cluster::Cluster;
 use super::message::{Order, SessionMessage, SiteProgress};
@@ -19,10 +19,10 @@ use pleach_runtime::transport::Transport;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Time between two messages to the root about how far a site is.
+/// Time between two messages to the root about a site's progress.
 const PROGRESS_EVERY_NS: u64 = 250_000_000;
 
-/// The most messages taken before the units are heard again.
+/// The most messages taken before the units get their turn.
 const TAKEN: usize = 64;
 
 /// The number of invalid messages after which a site is cut off.
@@ -36,34 +36,34 @@ pub(super) struct GatewayThread<'a> {
     pub session: &'a mut Session,
     pub run_state: &'a RunState<'a>,
     pub site_state: &'a SiteState,
-    /// What the root knows of the other sites.
+    /// The root's knowledge of the other sites.
     pub others: &'a OtherSites,
     /// The search.
     pub order: &'a Order,
-    /// What the network has brought while the gateway was at rest.
+    /// What arrived while the gateway rested.
     pub next: Option<Incoming>,
-    /// Why the search stops, or what this site wants of the root.
+    /// Why the search stops, or why this site asked the root to stop it.
     pub stop: Option<Stop>,
     /// Whether it leaves before the end.
     pub leaving: bool,
     pub next_progress_ns: u64,
     pub commits: u64,
-    /// The way back to a root that is lost.
+    /// The attempt to reconnect to a lost root.
     pub reconnect: Option<Reconnect>,
-    /// The number of the root process that was heard last.
+    /// The number of the current root process.
     pub root: u64,
-    /// Sites that have reported what they did: they take no further part.
+    /// Sites that have sent their totals, and so have left the search.
     pub parted: BTreeSet<SiteId>,
-    /// Invalid messages of each site.
+    /// The number of invalid messages from each site.
     pub invalid: BTreeMap<SiteId, u32>,
-    /// A site that was stopped by a root before this one begins again, as this one has ordered, once it has handed
-    /// over what it has; or at this time.
+    /// The current root's order, if the previous root had stopped this site: the site begins again once it has handed
+    /// over its work, or at this time.
     pub begins_again: Option<(Order, u64)>,
 }
 
-/// What a gateway leaves behind.
+/// The results of a gateway.
 pub(super) struct GatewayResult {
-    /// What became of the whole search, at the root.
+    /// The state of the whole search, at the root.
     pub whole: Option<Portion<Counts>>,
     pub stop: Option<Stop>,
     pub balance: Balance,
@@ -73,7 +73,7 @@ pub(super) struct GatewayResult {
 }
 
 impl GatewayThread<'_> {
-    /// Keeps the gateway until the search is over.
+    /// Runs the gateway until the search is over.
     pub fn keep(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
         self.workers.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         for site in self.session.others() {
@@ -114,7 +114,7 @@ impl GatewayThread<'_> {
         })
     }
 
-    /// Takes in what the network has brought.
+    /// Handles arrivals from the network.
     fn hear_sites(&mut self) -> Result<(), RunError> {
         for _ in 0..TAKEN {
             let next = self.next.take();
@@ -139,7 +139,7 @@ impl GatewayThread<'_> {
                 );
                 let packet = read.ok().filter(|packet| packet.from == from);
                 match packet.filter(|packet| self.may_be(&packet.message)) {
-                    // Only the root stops processes that come and go.
+                    // Where processes come and go, only the root may stop the search.
                     Some(GatewayPacket { message: GatewayMessage::Stop, .. })
                         if from > 0 && self.cluster.is_open() => {}
                     Some(packet) => {
@@ -161,7 +161,7 @@ impl GatewayThread<'_> {
                 return Err(RunError::Site { site, why });
             }
             Incoming::Message(from, SessionMessage::SiteTotals(totals)) if root => {
-                // It leaves before the end, and waits until that is known.
+                // The site leaves before the end, and waits for a confirmation.
                 self.others.totals(from, totals);
                 self.parted.insert(from);
                 self.gateway.unreachable(from, now_ns, &mut self.workers)?;
@@ -176,7 +176,7 @@ impl GatewayThread<'_> {
                 self.parted.remove(&site);
                 self.gateway.site_joined(site, now_ns, &mut self.workers)?;
             }
-            // The search is over here: what follows waits for the root, or finds it again.
+            // The search is over here: whatever comes next reconnects to the root.
             Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
             Incoming::Lost(0) => return self.lose_the_root(now_ns),
             Incoming::Lost(site) => {
@@ -198,7 +198,7 @@ impl GatewayThread<'_> {
         Ok(())
     }
 
-    /// A site has sent an invalid message. One that does so again and again is cut off.
+    /// Handles an invalid message. A site that sends too many is cut off.
     fn invalid(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
         let count = self.invalid.entry(from).or_default();
         *count += 1;
@@ -212,7 +212,7 @@ impl GatewayThread<'_> {
         Ok(())
     }
 
-    /// The link to another site is down.
+    /// Handles a broken link to another site.
     fn lose(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
         if self.cluster.comes_back() {
             self.gateway.away(site, now_ns, &mut self.workers)
@@ -221,8 +221,8 @@ impl GatewayThread<'_> {
         }
     }
 
-    /// Whether an honest site can have sent this: nobody tells the root of the end, nobody but the root begins a
-    /// stop, every solution has the value that it is said to have, and all work can be read.
+    /// Whether an honest site can have sent this: nobody sends the root `Done`, only the root begins a stop, every
+    /// solution has the stated value, and all work can be read.
     fn may_be(&self, message: &GatewayMessage<Counts>) -> bool {
         let root = self.cluster.is_root();
         let best = match message {
@@ -250,10 +250,10 @@ impl GatewayThread<'_> {
         }
     }
 
-    /// The root is lost. The units continue with what they have: the next root may adopt it.
+    /// Handles the loss of the root. The units continue with their work: the next root may adopt it.
     fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
         let others = self.session.others();
-        // The next root may want something else.
+        // The next root may give another order.
         self.begins_again = None;
         self.run_state.warn(format!("{ROOT_LOST}; trying to come back"));
         let lost = RunError::Lost(ROOT_LOST.into());
@@ -264,7 +264,7 @@ impl GatewayThread<'_> {
         self.gateway.unreachable(0, now_ns, &mut self.workers)
     }
 
-    /// Sees whether the way back to the root has come to an end.
+    /// Checks whether the attempt to reconnect to the root has finished.
     fn look_for_the_root(&mut self) -> Result<(), RunError> {
         let Some(end) = self.reconnect.as_ref().and_then(Reconnect::end) else { return Ok(()) };
         self.reconnect = None;
@@ -272,7 +272,8 @@ impl GatewayThread<'_> {
         self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
         let Some(order) = self.session.continues(me, self.order) else {
             let here = self.cluster.me() == me;
-            let why = if here { "the root has begun another run" } else { "this is another place" };
+            let why =
+                if here { "the root has begun another run" } else { "this site has a new number" };
             self.run_state.warn(format!("{why}: starting over"));
             return Err(RunError::Replaced);
         };
@@ -282,18 +283,18 @@ impl GatewayThread<'_> {
             self.gateway.root_changed(&mut self.workers);
         }
         if self.gateway.stopped() && !same {
-            // The root before has stopped this site, and this root has not.
+            // The previous root has stopped this site, but this root has not.
             let wait_ns = self.cluster.terms().lease_ns / 4;
             self.begins_again = Some((order, self.run_state.now_ns().saturating_add(wait_ns)));
         }
         if let Some(why) = self.stop.filter(|&why| why == Stop::Memory) {
-            // The one before has not heard of it, or does not live to do it.
+            // The previous root may have died before it stopped the search.
             self.session.send(0, &SessionMessage::Wish(why));
         }
         self.gateway.site_joined(0, self.run_state.now_ns(), &mut self.workers)
     }
 
-    /// Does what the units, or their watcher, want.
+    /// Carries out requests of the units or their watcher.
     fn obey(&mut self) -> Result<(), RunError> {
         let now_ns = self.run_state.now_ns();
         let follows = !self.cluster.is_root();
@@ -306,7 +307,7 @@ impl GatewayThread<'_> {
         };
         self.stop = Some(why);
         match why {
-            // The root hears of the solution as of any other.
+            // The root learns of this solution like of any other.
             Stop::Found if follows => Ok(()),
             _ if follows => {
                 self.session.send(0, &SessionMessage::Wish(why));
@@ -323,7 +324,7 @@ impl GatewayThread<'_> {
             self.send()?;
         }
         if self.gateway.stopped() && self.stop.is_none() && self.cluster.is_root() {
-            // The gateway stops by itself when the limit of nodes is reached.
+            // The gateway stops by itself when the node limit is reached.
             self.stop = Some(Stop::Nodes);
         }
         let follows = !self.cluster.is_root();
@@ -338,7 +339,7 @@ impl GatewayThread<'_> {
         Ok(self.gateway.over() || follows && (left || self.session.is_past()))
     }
 
-    /// Sends what the gateway has to say.
+    /// Sends the gateway's messages.
     fn send(&mut self) -> Result<(), RunError> {
         while !self.workers.messages.is_empty() {
             let mut missing = Vec::new();
@@ -366,7 +367,7 @@ impl GatewayThread<'_> {
         Ok(())
     }
 
-    /// Tells the root now and then how far this site is.
+    /// Reports this site's progress to the root periodically.
     fn tell_how_far(&mut self) {
         let now_ns = self.run_state.now_ns();
         if self.cluster.is_root() || now_ns < self.next_progress_ns {
@@ -385,7 +386,7 @@ impl GatewayThread<'_> {
         self.session.send(0, &SessionMessage::SiteProgress(progress));
     }
 
-    /// Waits for the units, the network or the clock.
+    /// Waits for the units, the network or a timer.
     fn rest(&mut self) -> Result<(), RunError> {
         loop {
             if self.next.is_none() {
@@ -408,7 +409,7 @@ impl GatewayThread<'_> {
     }
 }
 
-/// Counts what a gateway sends.
+/// Counts a message that a gateway sends.
 fn note(balance: &mut Balance, commits: &mut u64, message: &GatewayMessage<Counts>) {
     balance.messages += 1;
     match message {

@@ -1,32 +1,33 @@
-//! [`LoopSequence`]: how far the processes are in an order of loops, and what those that come later must be told.
+//! [`LoopSequence`]: the progress of the processes in an order of loops, and what late joiners must be sent.
 
 use pleach_core::lease::SiteId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Results of some rows.
+/// The results of some rows.
 pub type RowResults = (Range<u32>, Arc<[u8]>);
 
-/// The most bytes of what is told first that travel in a packet.
+/// The most bytes of the initial data in a packet.
 const PACKET_BYTES: usize = 1 << 26;
 
-/// How far a process is in an order of loops. Each loop is a step. What all are told before the first one is a step, too.
+/// The progress of a process in an order of loops. Each loop is a step; the initial data before the first one is a
+/// step, too.
 #[derive(Debug, Default)]
 pub struct LoopSequence {
     /// The step under way.
     pub at: u32,
-    /// At the root, of each step before: whether it came to its end, and what everybody needs of it.
+    /// At the root, for each previous step: whether it was completed, and the results that everybody needs.
     pub past: Vec<(bool, Vec<RowResults>)>,
-    /// At the root: who was ready for a step before it had begun, and what it said.
+    /// At the root: the sites that were ready for a step before it had begun, with their messages.
     pub early: Vec<(SiteId, Vec<u8>)>,
-    /// At the root: the last step whose end each has heard of, if it takes part in more.
+    /// At the root: for each site that still takes part, the last step whose end it knows.
     pub heard: BTreeMap<SiteId, u32>,
-    /// At the root: who takes no further part, whatever it says.
+    /// At the root: the excluded sites.
     pub barred: BTreeSet<SiteId>,
 }
 
-/// What all are told before the first loop of an order.
+/// The initial data of all processes, before the first loop of an order.
 #[derive(Clone, Debug, Default)]
 pub struct First(Vec<RowResults>);
 
@@ -37,18 +38,18 @@ impl From<&[u8]> for First {
 }
 
 impl LoopSequence {
-    /// The root's, once it has begun: at the first loop.
+    /// The root's sequence at the first loop.
     pub fn after(First(first): First, barred: BTreeSet<SiteId>) -> Self {
         Self { at: 1, past: vec![(true, first)], barred, ..Self::default() }
     }
 
-    /// A process has heard of the end of a step.
+    /// Notes that a process knows of the end of a step.
     pub fn hears(&mut self, site: SiteId, at: u32) {
         let heard = self.heard.entry(site).or_insert(at);
         *heard = (*heard).max(at);
     }
 
-    /// The step is over, to its end or not; these are its results, as far as everybody needs them.
+    /// Ends the step, complete or not, with the results that everybody needs.
     pub fn step(&mut self, complete: bool, results: Vec<RowResults>) {
         self.at += 1;
         self.past.push((complete, results));

@@ -1,4 +1,4 @@
-//! [`SessionMessage`]: what the processes of a search write to one another.
+//! [`SessionMessage`]: the messages between the processes of a search.
 
 use super::totals::SiteTotals;
 use pleach_core::search::tree::{Counts, Solution};
@@ -6,55 +6,55 @@ use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_core::wire::can_grow;
 use pleach_runtime::control::Stop;
 
-/// What one site writes to another about one search.
+/// A message between sites about a search.
 #[derive(Clone, Debug)]
 pub enum SessionMessage {
     /// From the root: a search begins.
     Begin(Order),
     /// Between two gateways.
     Gateway(Vec<u8>),
-    /// To the root, now and then: how far the sender is.
+    /// To the root, periodically: the sender's progress.
     SiteProgress(SiteProgress),
-    /// To the root: the search should stop, for this reason.
+    /// To the root: a request to stop the search, with a reason.
     Wish(Stop),
-    /// The sender ends, for this reason: others that did the same would end as well.
+    /// The sender failed, for a reason that ends the search.
     Failed(String),
-    /// To the root, at the end: what the sender did.
+    /// To the root, at the end: the sender's totals.
     SiteTotals(SiteTotals),
     /// From the root: no search follows.
     Dismissed,
     /// About a loop.
     Loop(Vec<u8>),
-    /// To the root: the sender takes part in nothing more.
+    /// To the root: the sender has left for good.
     Left,
 }
 
-/// A search that a site is to take part in.
+/// A search in which a site takes part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Order {
-    /// The number of the run, which is that of its file. A run with another value to beat has another one.
+    /// The run number, which is also in its file. A run with another value to beat has another number.
     pub run: u64,
-    /// A number that the root has drawn for this search: after a restart it is another one.
+    /// A random number that the root drew for this search: it differs after a restart.
     pub root: u64,
-    /// The print of the problem.
+    /// The fingerprint of the problem.
     pub fingerprint: u64,
-    /// The score that solutions must beat although no solution of that score is known.
+    /// The score that solutions must beat even though no solution with that score is known.
     pub cutoff: i64,
     /// The best solution that is known.
     pub best: Option<Solution>,
-    /// Whether there is a limit of nodes.
+    /// Whether there is a node limit.
     pub limited: bool,
     /// Whether heuristics run beside the search.
     pub improve: bool,
-    /// Whether to record what the units do over time.
+    /// Whether to record the activity of the units.
     pub trace: bool,
-    /// What the search is, in the words of the process that began it.
+    /// A description of the search by the process that began it.
     pub about: Vec<u8>,
 }
 
 impl Order {
-    /// Whether a process that takes part in the run of the other order can continue with what it has: it has
-    /// pruned by no value that this run does not know, and counts nodes by the same limit.
+    /// Whether a process in the run of the other order can continue with its work: it has pruned by no value that this
+    /// run does not know, and counts nodes by the same limit.
     pub fn continues(&self, other: &Self) -> bool {
         (self.run, self.fingerprint, self.limited) == (other.run, other.fingerprint, other.limited)
     }
@@ -72,29 +72,29 @@ pleach_core::pack_struct!(Order {
     about: Vec<u8>,
 });
 
-/// No reason for a failure is longer.
+/// The longest reason for a failure.
 const MOST_TEXT: usize = 1000;
 
-/// No site has more units.
+/// The most units of a site.
 const MOST_UNITS: u32 = 1 << 14;
 
-/// How far a site is.
+/// The progress of a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SiteProgress {
-    /// What its units have counted.
+    /// The counts of its units.
     pub counts: Counts,
-    /// How many units it has.
+    /// The number of its units.
     pub units: u32,
-    /// How many of them have work.
+    /// How many of these have work.
     pub busy: u32,
-    /// Whether one of them is a device that explores: its nodes do not tell which part of the tree they are.
+    /// Whether one of them is a device that does not know which part of the tree its nodes are.
     pub blind: bool,
 }
 
 pleach_core::pack_struct!(SiteProgress { counts: Counts, units: u32, busy: u32, blind: bool });
 
 impl SessionMessage {
-    /// The message as a packet about a search, which has this number.
+    /// The message as a packet about the search with this number.
     pub fn to_bytes(&self, search: u64) -> Vec<u8> {
         let mut out = Vec::new();
         search.pack(&mut out);
@@ -127,7 +127,7 @@ impl SessionMessage {
         out
     }
 
-    /// Reads a packet: the number of the search, and the message.
+    /// Reads a packet. Returns the number of the search, and the message.
     pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Self), Malformed> {
         let mut from = Reader::new(bytes);
         let search = u64::unpack(&mut from)?;
@@ -148,7 +148,7 @@ impl SessionMessage {
             4 => {
                 let text: Vec<u8> = Pack::unpack(&mut from)?;
                 let text = String::from_utf8(text).map_err(|_| Malformed::Range)?;
-                // It is shown on a terminal, in one line.
+                // The reason is shown on a terminal, in one line.
                 SessionMessage::Failed(
                     text.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect(),
                 )
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parcels_survive_the_way() {
+    fn messages_survive_a_round_trip() {
         let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4 };
         let best = Some(Solution { score: -5, plan: vec![1, 2] });
         let order =
@@ -202,9 +202,9 @@ mod tests {
         }
     }
 
-    /// What a site said of its failure used to reach the terminal with its escapes.
+    /// A site's reason for a failure used to reach the terminal with its escape sequences.
     #[test]
-    fn texts_of_others_are_one_line_of_plain_characters() {
+    fn foreign_texts_are_one_line_of_plain_characters() {
         let text = format!("\u{1b}[2Jgone\nfor good{}", "!".repeat(5000));
         let (_, read) =
             SessionMessage::from_bytes(&SessionMessage::Failed(text).to_bytes(1)).unwrap();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_parcel_is_refused() {
+    fn invalid_messages_are_refused() {
         for bytes in [&[][..], &[0], &[0, 9], &[0, 3, 99], &[0, 3], &[0, 6, 1], &[0, 4, 1, 0xff]] {
             assert!(SessionMessage::from_bytes(bytes).is_err(), "{bytes:?}");
         }

@@ -1,6 +1,6 @@
-//! A search by several processes: each of them is a *site*, with a gateway between its units and the others.
+//! A search by several processes: each is a *site*, with a gateway between its units and the other sites.
 //!
-//! `core/src/lease/gateway` decides; here are the threads, the clock and the network that it needs.
+//! `core/src/lease/gateway` makes the decisions; this folder has the threads, the clock and the network for it.
 
 mod cluster;
 mod effects;

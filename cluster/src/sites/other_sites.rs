@@ -1,4 +1,4 @@
-//! [`OtherSites`]: what the root knows of the other sites: who is there, how far they are, what they did.
+//! [`OtherSites`]: the root's knowledge of the other sites: which are present, their progress, and their totals.
 
 use super::message::SiteProgress;
 use super::totals::SiteTotals;
@@ -9,7 +9,7 @@ use pleach_runtime::site_state::{CombinedProgress, OtherProcesses};
 use pleach_runtime::sync::{Mutex, lock};
 use std::collections::BTreeMap;
 
-/// One process that was a site, for as long as it was.
+/// The membership of one process, from joining to leaving.
 #[derive(Clone, Debug, Default)]
 struct Membership {
     host: String,
@@ -20,10 +20,10 @@ struct Membership {
     totals: Option<SiteTotals>,
 }
 
-/// What the root knows of the other sites.
+/// The root's knowledge of the other sites.
 #[derive(Default)]
 pub struct OtherSites {
-    /// By place; a place may have had several sites, one after the other.
+    /// By place: a place may have had several sites, one after the other.
     memberships: Mutex<BTreeMap<SiteId, Vec<Membership>>>,
 }
 
@@ -36,34 +36,34 @@ impl OtherSites {
         }
     }
 
-    /// A process takes a place, perhaps one that it had before.
+    /// Records that a process has taken a place, perhaps one that it had before.
     pub fn join(&self, site: SiteId, host: String, again: bool, now_ns: u64) {
         let membership = Membership { host, joined_ns: now_ns, ..Membership::default() };
         let mut memberships = lock(&self.memberships);
         let memberships = memberships.entry(site).or_default();
         if let Some(before) = memberships.last_mut().filter(|_| again) {
-            // From now on it tells of all that it did.
+            // It reports its whole progress again.
             before.progress.counts = Counts::default();
         }
         memberships.push(membership);
     }
 
-    /// A process is gone.
+    /// Records that a process is gone.
     pub fn lose(&self, site: SiteId, now_ns: u64) {
         self.last(site, |membership| {
             membership.left_ns.get_or_insert(now_ns);
-            // A site that leaves in order tells before what it did.
+            // A site that leaves in an orderly way sends its totals first.
             let left = if membership.totals.is_some() { SiteEnd::Left } else { SiteEnd::Lost };
             membership.end.get_or_insert(left);
         });
     }
 
-    /// A site has told how far it is.
+    /// Records a site's progress.
     pub fn see(&self, site: SiteId, progress: SiteProgress) {
         self.last(site, |membership| membership.progress = progress);
     }
 
-    /// A site has told what it did: it takes no further part.
+    /// Records a site's totals: it has left the search.
     pub fn totals(&self, site: SiteId, totals: SiteTotals) {
         self.last(site, |membership| {
             if membership.host.is_empty() {
@@ -73,7 +73,7 @@ impl OtherSites {
         });
     }
 
-    /// The sites that are there and have yet to tell what they did.
+    /// Whether some site is present and has not sent its totals yet.
     pub fn owing(&self) -> bool {
         let memberships = lock(&self.memberships);
         let there = memberships.values().filter_map(|memberships| memberships.last());
@@ -82,7 +82,7 @@ impl OtherSites {
             .any(|membership| membership.totals.is_none())
     }
 
-    /// What each did, as far as it told, and how far it was when it last told.
+    /// The report of each site, its totals if they came, and the counts that it last reported.
     pub fn reports(&self) -> Vec<(SiteReport, Option<SiteTotals>, Counts)> {
         let mut all = Vec::new();
         for (site, memberships) in &*lock(&self.memberships) {
@@ -108,7 +108,7 @@ impl OtherSites {
 }
 
 impl OtherProcesses for OtherSites {
-    /// How all are now.
+    /// The state of all other sites together.
     fn together(&self) -> CombinedProgress {
         let mut sum = CombinedProgress::default();
         for membership in lock(&self.memberships).values().flatten() {
@@ -122,7 +122,7 @@ impl OtherProcesses for OtherSites {
         sum
     }
 
-    /// How each is, as far as it told.
+    /// The state of each site, as it last reported.
     fn snapshots(&self) -> Vec<SiteSnapshot> {
         let mut all = Vec::new();
         for (site, memberships) in &*lock(&self.memberships) {

@@ -1,4 +1,4 @@
-//! [`OfflineNetwork`]: the network of a site that has lost the root, and [`Reconnect`], by which it comes back.
+//! [`OfflineNetwork`], the network of a site that has lost the root, and [`Reconnect`], its attempt to come back.
 
 use super::waker::Waker;
 use crate::{Arrival, Members, NetError, Network};
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
-/// A network, and what was said at its entrance.
+/// A joined network, and the welcome.
 pub type Admission = (Box<dyn Network>, Vec<u8>);
 
-/// Enters the network again, at this place if it is free, or says why that is impossible. It may take long.
+/// Joins the network again, at this place if it is free. Returns an error if that is impossible. May take long.
 pub type Rejoin =
     Arc<dyn Fn(SiteId) -> Result<Admission, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
@@ -53,30 +53,30 @@ impl Network for OfflineNetwork {
     fn abort(&mut self, _code: i32) {}
 }
 
-/// A try to come back that is under way on a thread of its own.
+/// An attempt to come back, under way on its own thread.
 pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
 
 impl Reconnect {
-    /// Begins to come back to a place. The waker is rung when that has succeeded or failed.
+    /// Starts to come back to a place. Rings the waker when that has succeeded or failed.
     pub fn begin(enter: &Rejoin, place: SiteId, waker: &Arc<Waker>) -> Self {
         let (sender, receiver) = channel();
         let (enter, waker) = (Arc::clone(enter), Arc::clone(waker));
         let go = move || {
-            // Nobody may wait for it any more.
+            // Sending fails if nobody waits any more.
             let _ = sender.send(enter(place));
             waker.ring();
         };
-        // Without a thread nothing is ever sent, which is seen below.
+        // Without a thread nothing is ever sent, which `end` reports.
         let _ = std::thread::Builder::new().name("return".into()).spawn(go);
         Self(receiver)
     }
 
-    /// What has come of it, once it has ended.
+    /// The result, once the attempt has ended.
     pub fn end(&self) -> Option<Result<Admission, String>> {
         match self.0.try_recv() {
             Ok(end) => Some(end),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err("no thread to be had".into())),
+            Err(TryRecvError::Disconnected) => Some(Err("cannot start a thread".into())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A run as one site of several: the same units as ever, and a gateway beside them.
+//! A run as one site of several: the usual units, with a gateway beside them.
 
 use super::cluster::Cluster;
 use super::gateway_thread::{GatewayResult, GatewayThread};
@@ -33,7 +33,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How long the gateway's own work may be missing before it asks other sites: a few times as long as they take to
+/// How long the spare piece may be missing before the gateway asks other sites: a few times as long as they take to
 /// answer.
 const LOW_NS: u64 = 200_000;
 
@@ -54,7 +54,7 @@ impl ProcessGroup for Cluster {
     ) -> Result<Outcome, RunError> {
         let (start, cluster) = (Instant::now(), self);
         if settings.policy.is_late() {
-            return Err(RunError::Late("gives to several processes what only one may hold"));
+            return Err(RunError::Late("does not support a search by several processes"));
         }
         let Policy { coordinator, tree, end, profile, .. } = &settings.policy;
         let drawn = tree.drawn_first || tree.drawn_bridges;
@@ -71,7 +71,7 @@ impl ProcessGroup for Cluster {
         let before = &match &ordered {
             Some((order, _)) => ordered_start(problem, order)?,
             None if cluster.is_open() => before(problem, settings)?,
-            // Nobody from before waits to be adopted.
+            // No site of an earlier run waits to be adopted.
             None => before(problem, settings)?
                 .flattened()
                 .map_err(|why| RunError::Resume(why.into()))?,
@@ -85,7 +85,7 @@ impl ProcessGroup for Cluster {
         let about = (problem.goal(), problem.least_score());
         let others = &Arc::<OtherSites>::default();
         let site_state = Some(SiteState::new(mailboxes.clone(), Arc::clone(others) as _));
-        // The gateway is the first peer, and no unit.
+        // The gateway is the first peer, but not a unit.
         let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
         let names = names.map(Into::into).collect();
         let run_state =
@@ -106,7 +106,7 @@ impl ProcessGroup for Cluster {
             Ok(ended) => ended,
             Err(why) => {
                 session.pause();
-                // What is wrong with the problem is wrong for all; what fails here alone costs only this site
+                // An error in the problem affects all sites; a failure of this site alone costs only this site
                 // where sites come and go.
                 let for_all = matches!(why, RunError::Bound(_) | RunError::Solution(_));
                 if for_all || cluster.is_root() || !cluster.is_open() {
@@ -122,7 +122,7 @@ impl ProcessGroup for Cluster {
 }
 
 impl<'a> SiteRun<'a> {
-    /// Has all units work, and the gateway beside them, while the run is watched.
+    /// Runs all units and the gateway beside them, while the run is watched.
     fn work(
         &self,
         pool: &WorkerPool,
@@ -143,7 +143,7 @@ impl<'a> SiteRun<'a> {
         let mut jobs = Vec::new();
         for (me, planned) in (1..).zip(units) {
             let peer = Peer::new(me, tree, inside.clone());
-            // The last thread runs what improves solutions.
+            // The last thread runs the heuristic.
             let improves = me == threads.max(1);
             let job = move || context.unit(peer, planned, std::iter::empty(), improves).map(Some);
             jobs.push(
@@ -173,7 +173,7 @@ impl<'a> SiteRun<'a> {
             }
         }
         let kept = lock(&kept).take();
-        let kept = kept.ok_or_else(|| RunError::Protocol("a gateway was left open".into()))?;
+        let kept = kept.ok_or_else(|| RunError::Protocol("the gateway left no result".into()))?;
         Ok((kept, left))
     }
 
@@ -181,14 +181,14 @@ impl<'a> SiteRun<'a> {
     fn gateway(&self, session: &Session) -> Gateway<Counts> {
         let SiteRun { settings, run_state, cluster, order, .. } = *self;
         let me = cluster.me();
-        // It names this process among all that ever take this place.
+        // It distinguishes this process from all others that ever have this number.
         let incarnation = random();
         let mut site = if cluster.is_root() {
             let best = run_state.control().solution();
             Site::root(me, incarnation, run_state.before.progress_report(), best)
         } else {
             let mut site = Site::new(me, incarnation);
-            // It prunes by this value, so it must have the solution.
+            // The site prunes by this value, so it must have the solution.
             if let Some(best) = &order.best {
                 site.found(best, &mut Vec::new());
             }
@@ -198,7 +198,7 @@ impl<'a> SiteRun<'a> {
         let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
-            // All packets pass the root, and every other place may be empty.
+            // All packets pass through the root, and any other place may be empty.
             policy.tree = TreeShape {
                 growth: Growth::Full,
                 degree: session.places(),
@@ -256,14 +256,14 @@ impl<'a> SiteRun<'a> {
     }
 }
 
-/// The settings with what the root orders.
+/// The settings as changed by the root's order.
 fn followed(
     settings: &Settings,
     cluster: &Cluster,
     order: Option<&Order>,
 ) -> Result<Settings, RunError> {
     let mut settings = settings.clone();
-    // Heuristics are not to do the same everywhere.
+    // Heuristics must not do the same on all sites.
     settings.seed = settings.seed.wrapping_add(u64::from(cluster.me()) << 32);
     if cluster.is_root() {
         return Ok(settings);
@@ -283,7 +283,7 @@ fn followed(
     Ok(followed)
 }
 
-/// What the root tells the others of its search.
+/// The root's order for its search.
 fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited: bool) -> Order {
     let (best, known) = (control.best(), control.solution());
     let attained = known.as_ref().is_some_and(|known| known.score <= best);
@@ -300,11 +300,12 @@ fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited
     }
 }
 
-/// What this process begins with in a search that the root has ordered: a value to beat and the best solution.
+/// The state with which this process begins a search that the root has ordered: a value to beat, and the best solution.
 fn ordered_start(problem: &dyn Problem, order: &Order) -> Result<Checkpoint, RunError> {
     let fingerprint = order.fingerprint;
     if !problem.has_fingerprint(fingerprint) {
-        let why = "the root's search is another one here: is this program, or its input, the same?";
+        let why =
+            "the root's search differs from this one: are the program and its input the same?";
         return Err(RunError::Follow(why));
     }
     let (run, best, solution) = (order.run, order.cutoff, order.best.clone());

@@ -1,4 +1,4 @@
-//! [`Session`]: a network that carries messages, and who is there.
+//! [`Session`]: a network that carries messages about searches, and its members.
 
 use super::message::{Order, SessionMessage};
 use super::reconnect::{Admission, OfflineNetwork};
@@ -10,29 +10,29 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a site says that has lost the root.
+/// The message of a site that has lost the root.
 pub const ROOT_LOST: &str = "the connection to the root is lost";
 
-/// Why nobody can join any more.
+/// The reason why nobody can join any more.
 pub const SEARCH_OVER: &str = "the search is over";
 
-/// What a network has brought.
+/// An arrival from the network.
 pub enum Incoming {
-    /// About the search under way.
+    /// A message about the search under way.
     Message(SiteId, SessionMessage),
     /// A process has taken a place.
     Joined(SiteId),
-    /// It cannot be reached.
+    /// A process became unreachable.
     Lost(SiteId),
-    /// It has left for good.
+    /// A process has left for good.
     Left(SiteId),
-    /// It has sent what no site sends.
+    /// A process has sent an invalid message.
     Invalid(SiteId),
     /// A line for the user.
     Note(String),
     /// The network has ended.
     End,
-    /// Nothing that matters now.
+    /// Nothing of interest.
     Nothing,
 }
 
@@ -43,10 +43,10 @@ struct JoinRequest {
     ticket: JoinTicket,
 }
 
-/// What a process says of itself when it asks to join.
+/// What a process says about itself when it asks to join.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JoinTicket {
-    /// A random number that the process has drawn: only it can return to its place.
+    /// A random number that the process drew: only the process with this number can return to its place.
     pub token: u64,
     /// The place that it had before it lost the root.
     pub place: Option<SiteId>,
@@ -72,24 +72,24 @@ impl JoinTicket {
 /// A place for a process.
 #[derive(Clone, Default)]
 struct Place {
-    /// Whether a process is there.
+    /// Whether a process is present.
     there: bool,
-    /// Whether it was given to a process, which may not be there yet.
+    /// Whether the place was given to a process, which may not be present yet.
     given: bool,
-    /// The token of the process that has or had it.
+    /// The token of the process that has or had the place.
     token: Option<u64>,
-    /// Since when nobody is there any more.
+    /// When the place became empty, if it is.
     left: Option<Instant>,
-    /// The machine of the process, as far as is known.
+    /// The machine of the process, if known.
     host: String,
-    /// Whether the process that was let in last had it before.
+    /// Whether the process that was admitted last had the place before.
     again: bool,
 }
 
-/// How long a place is kept for a process that may return, while there are others.
+/// How long an empty place is kept for its process, which may return.
 const PLACE_HELD_FOR: Duration = Duration::from_secs(10);
 
-/// A network that carries messages, and who is there.
+/// A network that carries messages about searches, and its members.
 pub struct Session {
     network: Box<dyn Network>,
     entrance: Option<Box<dyn Entrance>>,
@@ -98,15 +98,15 @@ pub struct Session {
     all: Vec<Place>,
     /// The tokens of processes that were cut off.
     barred: Vec<u64>,
-    /// Messages about searches that have not begun here.
+    /// Messages about searches that have not begun here yet.
     early: VecDeque<(SiteId, u64, SessionMessage)>,
-    /// What newcomers are told of the search under way.
+    /// The welcome for newcomers, while a search is under way.
     welcome: Option<Arc<[u8]>>,
-    /// The search that each newcomer was told of.
+    /// The number of the search in each newcomer's welcome.
     announced_to: HashMap<SiteId, u64>,
-    /// Callers that wait for a search to begin.
+    /// Join requests that wait for a search to begin.
     callers: Vec<JoinRequest>,
-    /// The search that this site is to take part in, and when it heard of it.
+    /// The search in which this site takes part, and when its order came.
     order: Option<(Order, Instant)>,
     dismissed: bool,
     finished: bool,
@@ -142,22 +142,22 @@ impl Session {
         self.network.me()
     }
 
-    /// The root is lost, and with it all others.
+    /// Disconnects from the lost root, and so from all others.
     pub fn drift(&mut self) {
         self.network = Box::new(OfflineNetwork { me: self.me(), places: self.places() });
-        // What it has announced will not take place.
+        // Searches that it has announced will not take place.
         self.early.clear();
         self.all.iter_mut().for_each(|place| place.there = false);
     }
 
-    /// Goes on in a network that it has entered again.
+    /// Continues in a rejoined network.
     pub fn come_back(&mut self, (network, welcome): Admission) -> Result<(), RunError> {
         *self = Self::new(network, None);
         self.welcomed(&welcome)
     }
 
-    /// The root's order, if a site that was at a place before, in a run that another order began, can continue
-    /// with what it has.
+    /// The root's order, if this site, which had this number in the run of an earlier order, can continue with its
+    /// work.
     pub fn continues(&mut self, me: SiteId, begun: &Order) -> Option<Order> {
         let again = self.early.front().and_then(|(_, search, message)| match message {
             SessionMessage::Begin(order) if order.continues(begun) => {
@@ -171,13 +171,13 @@ impl Session {
         Some(order)
     }
 
-    /// Has the search under way begin again here, with this order.
+    /// Makes the search under way begin again here with this order.
     pub fn announce(&mut self, order: Order) {
         self.early.push_front((0, self.search, SessionMessage::Begin(order)));
         self.search = self.search.saturating_sub(1);
     }
 
-    /// Cuts a site off, where that is possible.
+    /// Cuts off a site, if possible.
     pub fn expel(&mut self, site: SiteId, reason: &str) -> bool {
         if let Some(entrance) = &mut self.entrance {
             entrance.expel(site, reason);
@@ -187,33 +187,33 @@ impl Session {
         self.entrance.is_some()
     }
 
-    /// How many places there are for sites.
+    /// The number of places for sites.
     pub fn places(&self) -> u32 {
         self.all.len() as u32
     }
 
-    /// Whether somebody is at a place.
+    /// Whether a site is present.
     pub fn is_there(&self, site: SiteId) -> bool {
         self.all.get(site as usize).is_some_and(|place| place.there)
     }
 
-    /// The other sites that are there.
+    /// The other sites that are present.
     pub fn others(&self) -> Vec<SiteId> {
         let me = self.network.me();
         (0..self.places()).filter(|&site| site != me && self.is_there(site)).collect()
     }
 
-    /// The machine that a site is on, as far as is known.
+    /// The machine of a site, if known.
     pub fn host_of(&self, site: SiteId) -> &str {
         self.all.get(site as usize).map_or("", |place| &place.host)
     }
 
-    /// Whether the site at a place had it before, and lost the root.
+    /// Whether the process at a place had it before, and has come back.
     pub fn is_back(&self, site: SiteId) -> bool {
         self.all.get(site as usize).is_some_and(|place| place.again)
     }
 
-    /// Sends to a site about the search under way. Returns whether anybody is there.
+    /// Sends a site a message about the search under way. Returns whether the site is present.
     pub fn send(&mut self, to: SiteId, message: &SessionMessage) -> bool {
         let there = self.is_there(to) && !self.finished;
         if there {
@@ -222,14 +222,14 @@ impl Session {
         there
     }
 
-    /// Sends to all others.
+    /// Sends a message to all others.
     pub fn send_all(&mut self, message: &SessionMessage) {
         for to in self.others() {
             self.send(to, message);
         }
     }
 
-    /// The root begins a search.
+    /// Begins a search, at the root.
     pub fn begin(&mut self, order: Order) {
         self.search += 1;
         let message = SessionMessage::Begin(order);
@@ -240,26 +240,26 @@ impl Session {
         }
     }
 
-    /// The root ends a search: newcomers wait for the next one.
+    /// Ends a search, at the root: newcomers wait for the next one.
     pub fn pause(&mut self) {
         self.welcome = None;
     }
 
-    /// Takes what a newcomer was told at the entrance.
+    /// Takes the welcome that this newcomer received.
     pub fn welcomed(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let (search, message) = SessionMessage::from_bytes(bytes)?;
         self.early.push_back((0, search, message));
         Ok(())
     }
 
-    /// Where the root's next order lies among what came early.
+    /// The position of the root's next order among the early messages.
     fn announced(&self) -> Option<usize> {
         self.early.iter().position(|(_, search, message)| {
             *search > self.search && matches!(message, SessionMessage::Begin(_))
         })
     }
 
-    /// The next search that has been announced; inside, `None` if there will be none.
+    /// The next search that was announced; `Some(None)` if no search follows.
     pub fn next_order(&mut self) -> Option<Option<Order>> {
         if let Some(at) = self.announced() {
             let (_, search, message) = self.early.remove(at)?;
@@ -278,17 +278,17 @@ impl Session {
         self.dismissed || self.announced().is_some()
     }
 
-    /// Whether the root has ended in order.
+    /// Whether the root has ended in an orderly way.
     pub fn is_dismissed(&self) -> bool {
         self.dismissed
     }
 
-    /// The search that this site is to take part in now, and when it heard of it.
+    /// Takes the search in which this site takes part now, and when its order came.
     pub fn take_order(&mut self) -> Option<(Order, Instant)> {
         self.order.take()
     }
 
-    /// What the network has brought, if it has brought anything.
+    /// The next arrival from the network, if there is one.
     pub fn hear(&mut self) -> Result<Option<Incoming>, RunError> {
         let now = self.early.iter().position(|(_, search, message)| {
             *search == self.search && !matches!(message, SessionMessage::Begin(_))
@@ -315,7 +315,7 @@ impl Session {
         }))
     }
 
-    /// A joiner may have been told of a search that is over.
+    /// Informs a joiner of the current search if its welcome was about one that is over.
     fn bring_up_to_date(&mut self, site: SiteId) {
         if self.network.me() != 0 || self.announced_to.get(&site) == Some(&self.search) {
             return;
@@ -344,12 +344,12 @@ impl Session {
                 self.dismissed = true;
                 Incoming::Nothing
             }
-            // Whatever search it knew of.
+            // Whichever search the sender knows of.
             Ok((_, SessionMessage::Left)) if self.network.me() == 0 => {
                 self.set(from, false);
                 Incoming::Left(from)
             }
-            // Nobody knows of a search before the root does.
+            // No site knows of a search before the root does.
             Ok((search, message)) if search > self.search && self.network.me() != 0 => {
                 self.early.push_back((from, search, message));
                 Incoming::Nothing
@@ -360,7 +360,7 @@ impl Session {
         }
     }
 
-    /// Lets callers in. Returns a line for the user if there is one.
+    /// Handles callers at the entrance. Returns a line for the user if there is one.
     fn look_at_the_entrance(&mut self) -> Option<String> {
         while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
             match caller {
@@ -381,7 +381,7 @@ impl Session {
         }
     }
 
-    /// Gives a caller the place that it had, or another one, or has it wait for a search to begin.
+    /// Gives a caller its former place or another one, or makes it wait for a search to begin.
     fn let_in(&mut self, request: JoinRequest) {
         if self.finished {
             return self.refuse(request.number, SEARCH_OVER);
@@ -408,17 +408,17 @@ impl Session {
         }
     }
 
-    /// The place that a process had before, even if its old connection is still thought to be there.
+    /// The place that a process had before, even if its old connection still seems to be alive.
     fn place_of(&self, ticket: JoinTicket) -> Option<SiteId> {
         let place = ticket.place.filter(|&place| place > 0)?;
         let known = self.all.get(place as usize)?;
-        // Of a root that has just begun again, nobody had a place yet.
+        // A root that has just restarted has not given this place to anybody.
         let fresh = known.token.is_none() && !known.given;
         (fresh || known.token == Some(ticket.token)).then_some(place)
     }
 
-    /// A place for a newcomer: one that nobody has had, or else the one that was left first, if it was not
-    /// left just now.
+    /// A place for a newcomer: one that nobody has had, or else the one that has been empty longest, if it has been
+    /// empty long enough.
     fn free_place(&self) -> Option<SiteId> {
         let free = || (0..).zip(&self.all).filter(|(_, place)| !place.given);
         let new = free().find(|(_, place)| place.left.is_none());
@@ -432,12 +432,12 @@ impl Session {
         new.map(|(site, _)| site).or_else(old)
     }
 
-    /// How long there is nothing to do for the network; `None`: until it wakes this process.
+    /// How long to rest before the next poll of the network; `None`: until it wakes this process.
     pub fn rest(&self) -> Option<Duration> {
         self.network.rest()
     }
 
-    /// Says that this site sends no more.
+    /// Announces that this site sends no more.
     pub fn finish(&mut self) {
         self.finished = true;
         for JoinRequest { number, .. } in std::mem::take(&mut self.callers) {

@@ -1,4 +1,4 @@
-//! [`SiteRun`]: what this process has at hand in a search by several.
+//! [`SiteRun`]: the context of this process in a search by several.
 
 use super::cluster::Cluster;
 use super::message::Order;
@@ -8,15 +8,15 @@ use pleach_runtime::run_state::RunState;
 use pleach_runtime::settings::Settings;
 use pleach_runtime::site_state::SiteState;
 
-/// What this process has at hand in a search by several.
+/// The context of this process in a search by several.
 pub(super) struct SiteRun<'a> {
     pub problem: &'a dyn Problem,
     pub settings: &'a Settings,
     pub run_state: &'a RunState<'a>,
     pub cluster: &'a Cluster,
-    /// What the root knows of the other sites.
+    /// The root's knowledge of the other sites.
     pub others: &'a OtherSites,
-    /// What the root said of the search when it began.
+    /// The root's order that began the search.
     pub order: &'a Order,
 }
 

@@ -7,13 +7,13 @@ use std::sync::Mutex;
 
 use pleach_runtime::sync::lock;
 
-/// Above this share a split takes all.
+/// From this share on, a split takes everything.
 const ALL: f64 = 0.999;
 
 /// The work that a gateway holds and does not explore.
 pub(super) struct SparePiece<'p> {
     held: Box<dyn Explorer + 'p>,
-    /// Divides pieces that nobody here works on; empty between two of them.
+    /// Divides pieces that nobody here works on; empty between calls.
     table: Mutex<Box<dyn Explorer + 'p>>,
 }
 
@@ -38,7 +38,7 @@ impl<'p> SparePiece<'p> {
         self.held.drain()
     }
 
-    /// Splits a share off: all of it, if the share is 1 or it cannot be divided.
+    /// Splits off a share: all of the piece, if the share is 1 or the piece cannot be divided.
     pub fn split(&mut self, share: f64) -> Option<Work> {
         let size = self.size();
         if size >= 2.0 && share < ALL {
@@ -47,16 +47,16 @@ impl<'p> SparePiece<'p> {
         (size > 0.0).then(|| self.held.drain())
     }
 
-    /// Whether a piece can be read: what others send is looked at before it is kept.
+    /// Whether a piece can be read: work from other sites is checked before it is kept.
     pub fn can_read(&self, piece: &Work) -> bool {
         let mut table = lock(&self.table);
         let read = table.put(&piece.bytes).is_ok();
-        // It is empty again, also if it had read a part.
+        // Empty it again, even if only a part was read.
         table.drain();
         read
     }
 
-    /// Divides a piece: what is left of it, and a share.
+    /// Divides a piece into the rest and a share.
     pub fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
         let mut table = lock(&self.table);
         table.put(&piece.bytes).ok()?;

@@ -1,21 +1,21 @@
-//! [`SiteTotals`]: what a site has done, told to the root at the end.
+//! [`SiteTotals`]: what a site did, reported to the root at the end.
 
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_runtime::outcome::{Balance, UnitReport};
 use pleach_runtime::outcome_wire::{pack_text, unpack_text};
 
-/// What a site has done.
+/// What a site did.
 #[derive(Clone, Debug, Default)]
 pub struct SiteTotals {
     /// The machine that it ran on.
     pub host: String,
     pub units: Vec<UnitReport>,
     pub balance: Balance,
-    /// Progress reports that it sent.
+    /// The number of progress reports that it sent.
     pub commits: u64,
     /// The time from the order to its first node.
     pub lag_ns: u64,
-    /// Nodes of work that it dropped, and others did again.
+    /// Nodes of work that it dropped and others did again.
     pub wasted: u64,
 }
 
@@ -43,7 +43,7 @@ mod tests {
     use pleach_runtime::activity::{Activity, Phases, StretchRecord};
 
     #[test]
-    fn accounts_survive_the_way() {
+    fn totals_survive_a_round_trip() {
         let mut activity = Activity::default();
         let phases = Phases { exchange_ns: 5, copy_ns: 6, wait_ns: 7 };
         let (from_ns, busy_ns) = (3_000_000, 9_000_000);

@@ -4,8 +4,8 @@ use pleach_runtime::sync::{Condvar, Mutex, lock};
 use pleach_runtime::transport::local::Mailboxes;
 use std::time::Duration;
 
-/// Wakes the thread of this process that waits for the network: the gateway during a search, or else the thread that waits
-/// for one to begin.
+/// Wakes the thread of this process that waits for the network: the gateway during a search, otherwise the thread that
+/// waits for one to begin.
 #[derive(Default)]
 pub struct Waker {
     rung: Mutex<bool>,
@@ -15,7 +15,7 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Wakes the thread that waits, or will wait next.
+    /// Wakes the thread that waits, or the next one that will wait.
     pub fn ring(&self) {
         if let Some(mailboxes) = &*lock(&self.gateway) {
             mailboxes.ring(0);
@@ -24,14 +24,14 @@ impl Waker {
         self.changed.notify_all();
     }
 
-    /// A gateway is to hear it from now on, or none.
+    /// Connects the waker to a gateway, or to none.
     pub(super) fn connect(&self, gateway: Option<Mailboxes>) {
         *lock(&self.gateway) = gateway;
-        // What came before nobody has heard.
+        // Earlier rings may have gone unnoticed.
         self.ring();
     }
 
-    /// Waits until it is rung, or the time is up.
+    /// Waits until the waker is rung or the time is up.
     pub(super) fn wait(&self, at_most: Duration) {
         let rung = lock(&self.rung);
         let waited = self.changed.wait_timeout_while(rung, at_most, |rung| !*rung);

@@ -1,4 +1,4 @@
-//! [`SiteWorkers`]: this site, as its gateway sees it.
+//! [`SiteWorkers`]: this site as its gateway sees it.
 
 use super::effects::InnerEffects;
 use super::spare_piece::SparePiece;
@@ -18,31 +18,31 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// This site, as its gateway sees it.
+/// This site as its gateway sees it.
 pub(super) struct SiteWorkers<'a> {
     pub problem: &'a dyn Problem,
     pub effects: InnerEffects<'a>,
     interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
-    /// The gateway's peer as it is at the beginning of each round.
+    /// The gateway's inner peer in its state at the beginning of a round.
     new: Peer,
     units: u32,
     epoch: u64,
-    /// What the units had counted when the holding at work was opened.
+    /// The counts of the units when the current holding was handed to them.
     base: Counts,
-    /// What they had spent when the gateway last asked.
+    /// The nodes and time of the units when the gateway last asked.
     spent: (u64, u64),
-    /// The score that the gateway knows of.
+    /// The best score that the gateway knows.
     known: i64,
-    /// When the gateway wants to look at the clock.
+    /// When the gateway must check its timers.
     pub check_at_ns: u64,
-    /// What is to be sent to other sites.
+    /// Messages to send to other sites.
     pub messages: Vec<(SiteId, GatewayMessage<Counts>)>,
-    /// Sites whose work was taken back since they last came.
+    /// Sites whose work was taken back since they last joined.
     pub lapsed: BTreeSet<SiteId>,
 }
 
-/// How long to wait for a unit that is to hand over what it has, before a look at whether it has failed.
+/// How long to wait for units to hand over their work before checking whether one has failed.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 impl<'a> SiteWorkers<'a> {
@@ -56,7 +56,7 @@ impl<'a> SiteWorkers<'a> {
         let new = Peer::new(0, &tree, policy.clone());
         let (spare, mut transport) =
             (SparePiece::new(problem), site_state.mailboxes().transport(0));
-        // It has no core of its own.
+        // The gateway thread does not have its own core.
         transport.spin = Duration::ZERO;
         let balance = Balance::default();
         Self {
@@ -106,13 +106,13 @@ impl<'a> SiteWorkers<'a> {
         })
     }
 
-    /// Tells the gateway's peer inside of an event, with the work that came with it.
+    /// Passes an event to the gateway's inner peer, with the work that came with it.
     pub fn hear(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
         let now_ns = self.now_ns();
         self.interpreter.tell(event, work, now_ns, &mut self.chooser, &mut self.effects)
     }
 
-    /// Reads the mail from the units, and wakes the peer if it is time.
+    /// Reads mail from the units, and wakes the peer if it is due.
     pub fn attend(&mut self) -> Result<(), RunError> {
         while let Some(PeerMessage { from, message, work }) = self.effects.transport.poll() {
             self.hear(Event::Mail { from, message }, work)?;
@@ -124,21 +124,21 @@ impl<'a> SiteWorkers<'a> {
         Ok(())
     }
 
-    /// The cut that was asked for, once all units have made theirs.
+    /// The requested cut, once all units have made theirs.
     pub fn cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
         let Some(cuts) = self.effects.site_state.whole() else { return Ok(None) };
         let (all, open) = assemble(cuts);
         Ok(Some(portion(since(&all, &self.base)?, open)))
     }
 
-    /// Waits until all units have handed in what they have.
+    /// Waits until all units have handed in their work.
     fn all_handed_in(&mut self) -> Result<Vec<Cut>, RunError> {
         loop {
             if let Some(ends) = self.effects.site_state.all_ends() {
                 return Ok(ends);
             }
             if self.effects.run_state.control().stopped().is_some() {
-                // The unit that has failed says why.
+                // The failed unit reports the reason.
                 return Err(RunError::Protocol("the units of a site have ended".into()));
             }
             // Units of this round may still write; nobody reads it any more.
@@ -239,7 +239,7 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn settle(&mut self) -> Result<Counts, RunError> {
-        // All have made their cuts by now, and nobody wants them any more.
+        // Cuts made by now are no longer needed.
         self.effects.site_state.forget_cuts();
         let all = self.effects.site_state.settled();
         let before = std::mem::replace(&mut self.base, all);
@@ -255,7 +255,7 @@ impl Workers for SiteWorkers<'_> {
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
         self.base = all;
-        // Whatever is still in a mailbox is also with its sender.
+        // Work that is still in a mailbox is also with its sender.
         drop(site_state.mailboxes().leftovers());
         while self.effects.transport.poll().is_some() {}
         self.effects.wake_at_ns = None;
@@ -275,9 +275,9 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn lapsed(&mut self, site: SiteId) {
-        // A site may hold many pieces, and all of them lapse.
+        // A site may hold several leases that all lapse: warn only once.
         if self.lapsed.insert(site) {
-            let line = format!("site {site} is silent: its work is taken back, and done again");
+            let line = format!("site {site} is silent: its work is taken back and done again");
             self.effects.run_state.warn(line);
         }
     }

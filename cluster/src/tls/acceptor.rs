@@ -1,8 +1,8 @@
-//! [`Acceptor`]: the root's thread for unauthenticated peers. It listens, and hands over only who has shown the key and
-//! said hello.
+//! [`Acceptor`]: the root's thread for unauthenticated peers. It listens, and hands over only peers that have proven
+//! the key and sent a hello.
 //!
-//! Whatever an unauthenticated peer can reach runs here, away from the loop of the run, and within bounds: on the
-//! number of unauthenticated peers, on what each may send, on its time, and on this thread's share of a core.
+//! Everything that an unauthenticated peer can reach runs here, away from the loop of the run, and within limits: on
+//! the number of unauthenticated peers, on the bytes and the time of each, and on this thread's share of a core.
 
 use super::frame::HELLO_LIMIT;
 use super::frame::{Frame, FrameKind, HEAD};
@@ -23,14 +23,14 @@ use std::time::{Duration, Instant};
 
 /// The first byte of a handshake.
 const HANDSHAKE: [u8; 1] = [0x16];
-/// The alert for no access.
+/// The TLS alert `access_denied`.
 const DENIED: [u8; 7] = [0x15, 3, 3, 0, 2, 2, 49];
 const LISTENER: Token = Token(usize::MAX);
-/// The most unauthenticated peers at once. One more, and one that has been there longest must go.
+/// The most unauthenticated peers at once. If there are more, the oldest are dropped.
 const MOST_UNAUTHENTICATED: usize = 256;
-/// How long one may take.
+/// The longest time for a peer to authenticate.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The most bytes before the key is shown, and until the hello is said.
+/// The most bytes before the key is proven, and before the hello is complete.
 const BEFORE_KEY: usize = 4 << 10;
 const BEFORE_HELLO: usize = BEFORE_KEY + HELLO_LIMIT + 16 * HEAD;
 /// The most connections accepted in a row.
@@ -40,29 +40,29 @@ const SHARE: u32 = 10;
 const BURST: Duration = Duration::from_millis(200);
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// Somebody who has not said hello.
+/// A peer that has not sent its hello yet.
 struct UnauthenticatedPeer {
     address: SocketAddr,
     until: Instant,
     taken: usize,
-    /// Until it sends a byte it costs nothing but its socket.
+    /// The socket, until a byte arrives: a silent peer costs nothing else.
     silent: Option<TcpStream>,
-    /// Until its first message is whole.
+    /// The socket and the handshake, until the first message is complete.
     first: Option<(TcpStream, rustls::server::Acceptor)>,
     wire: Option<Box<Wire>>,
 }
 
-/// What becomes of an unauthenticated peer.
+/// The state of an unauthenticated peer's handshake.
 enum HelloOutcome {
     Pending,
-    /// It has shown the key and said hello.
+    /// It has proven the key and sent its hello.
     Complete(Hello),
-    /// It has the key, and cannot join all the same.
+    /// It has the key but cannot join.
     Refused(Refusal),
     Failed(String),
 }
 
-/// The thread.
+/// The thread for unauthenticated peers.
 pub struct Acceptor {
     listener: TcpListener,
     secure: Secure,
@@ -72,10 +72,10 @@ pub struct Acceptor {
     mailbox: Arc<CallerMailbox>,
     unauthenticated: BTreeMap<usize, UnauthenticatedPeer>,
     newest: usize,
-    /// The newest number of a connection with somebody who has the key.
+    /// The last number given to an authenticated connection.
     known: u32,
     notes: Notes,
-    /// Time that it has worked beyond its share.
+    /// The time that it has worked in excess of its share.
     debt: Duration,
 }
 
@@ -109,7 +109,7 @@ impl Acceptor {
         mio::Waker::new(self.poll.registry(), Token(usize::MAX - 1))
     }
 
-    /// Runs until the loop is told to stop.
+    /// Runs until the loop is stopped.
     pub fn run(mut self) {
         let (mut events, mut more, mut worked) = (Events::with_capacity(64), false, Instant::now());
         while !self.orders.stopped() {
@@ -139,12 +139,12 @@ impl Acceptor {
         }
     }
 
-    /// How long it may wait.
+    /// How long the thread may wait.
     fn rest(&self) -> Option<Duration> {
         (!self.unauthenticated.is_empty()).then_some(200 * MOMENT)
     }
 
-    /// Accepts a few; says whether there may be more.
+    /// Accepts a few connections. Returns whether there may be more.
     fn accept(&mut self, now: Instant) -> bool {
         for _ in 0..ACCEPTED {
             match self.listener.accept() {
@@ -153,7 +153,7 @@ impl Acceptor {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    // Most likely no more files may be opened: the oldest unauthenticated peers make room.
+                    // Probably too many files are open: the oldest unauthenticated peers make room.
                     self.note(&format!("cannot accept a connection: {error}"), now);
                     self.unauthenticated.pop_first();
                     std::thread::sleep(Duration::from_millis(10));
@@ -175,7 +175,7 @@ impl Acceptor {
             );
         }
         while self.unauthenticated.len() > MOST_UNAUTHENTICATED {
-            // One that has shown that it knows the key's hash goes last.
+            // Peers that know the hash of the key are dropped last.
             let known = |newcomer: &UnauthenticatedPeer| newcomer.wire.is_some();
             let first = self.unauthenticated.iter().find(|(_, newcomer)| !known(newcomer));
             let Some(goes) = first.or(self.unauthenticated.first_key_value()) else { break };
@@ -185,7 +185,7 @@ impl Acceptor {
         self.hear(number, now);
     }
 
-    /// Takes what an unauthenticated peer says.
+    /// Handles data from an unauthenticated peer.
     fn hear(&mut self, number: usize, now: Instant) {
         let Some(mut newcomer) = self.unauthenticated.remove(&number) else { return };
         match newcomer.hear(&self.secure, &self.version, now) {
@@ -213,7 +213,7 @@ impl Acceptor {
         }
     }
 
-    /// Turns away who takes too long.
+    /// Turns away peers that take too long.
     fn expel(&mut self, now: Instant) {
         while let Some(oldest) = self.unauthenticated.first_entry()
             && oldest.get().until <= now
@@ -235,7 +235,7 @@ impl UnauthenticatedPeer {
         if let Some(socket) = &self.silent {
             let mut first = [0];
             match socket.peek(&mut first) {
-                Ok(0) => return HelloOutcome::Failed("it said nothing".into()),
+                Ok(0) => return HelloOutcome::Failed("it sent nothing".into()),
                 Ok(_) if first == HANDSHAKE => {}
                 Ok(_) => return HelloOutcome::Failed(ConnectionError::NoTls.to_string()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -256,7 +256,7 @@ impl UnauthenticatedPeer {
                 }
                 Err(broken) => {
                     if broken == ConnectionError::Key {
-                        // A joiner with another key may know why.
+                        // Inform a joiner that has another key.
                         let _ = socket.write(&DENIED);
                     }
                     return HelloOutcome::Failed(broken.to_string());
@@ -268,14 +268,14 @@ impl UnauthenticatedPeer {
                 Ok(Some(Handshake::More)) => {}
                 Ok(Some(Handshake::Done)) | Ok(None) => return HelloOutcome::Pending,
                 Ok(Some(Handshake::Ended)) => {
-                    return HelloOutcome::Failed("it left before its hello".into());
+                    return HelloOutcome::Failed("it disconnected before its hello".into());
                 }
                 Err(outcome) => return outcome,
             }
         }
     }
 
-    /// Looks for the ALPN name in the first message.
+    /// Checks the ALPN name in the first message.
     fn check_alpn(
         &mut self,
         socket: &mut TcpStream,
@@ -285,7 +285,9 @@ impl UnauthenticatedPeer {
         while self.taken < BEFORE_KEY {
             let mut scratch = [0; BEFORE_KEY];
             let length = match socket.read(&mut scratch[self.taken..]) {
-                Ok(0) => return Err(ConnectionError::Socket("it left before its hello".into())),
+                Ok(0) => {
+                    return Err(ConnectionError::Socket("it disconnected before its hello".into()));
+                }
                 Ok(length) => length,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(error) => return Err(ConnectionError::Socket(error.to_string())),
@@ -305,7 +307,7 @@ impl UnauthenticatedPeer {
         Err(ConnectionError::Socket("it sent too much before its hello".into()))
     }
 
-    /// Takes what has come, up to what an unauthenticated peer may send.
+    /// Reads what has arrived, up to the limit for an unauthenticated peer.
     fn listen(&mut self, version: &str, now: Instant) -> Result<Option<Handshake>, HelloOutcome> {
         let Some(wire) = &mut self.wire else { return Ok(None) };
         let limit = if wire.is_unauthenticated() { BEFORE_KEY } else { BEFORE_HELLO };
@@ -320,10 +322,10 @@ impl UnauthenticatedPeer {
                 Ok(())
             }
             (FrameKind::Beat, Some(_)) => Ok(()),
-            _ => Err("it did not say hello"),
+            _ => Err("it did not send a hello"),
         };
         let read = wire.read(&mut [0; BEFORE_KEY][..room], &mut each);
-        // TLS has something to say, also where it has failed.
+        // TLS may have something to send, even after a failure.
         let written = wire.write(&mut FrameOutbox::default(), now);
         let goes = |broken: ConnectionError| HelloOutcome::Failed(broken.to_string());
         let (turn, length) = read.map_err(goes)?;

@@ -1,4 +1,4 @@
-//! [`listen`]: opens a star, and [`TlsEntrance`], where its root decides who comes in.
+//! [`listen`], which opens a star, and [`TlsEntrance`], where its root decides who joins.
 
 use super::acceptor::Acceptor;
 use super::hello::{Hello, Refusal, RefusalCode};
@@ -15,22 +15,22 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
-/// What a root needs to open a star.
+/// The parameters of a root that opens a star.
 #[derive(Clone, Debug)]
 pub struct ListenOptions {
     /// Where to listen, as `HOST:PORT`. Port 0: one that the system chooses.
     pub address: String,
-    /// Who may join.
+    /// The key that joiners must have.
     pub key: Key,
     /// The program's version, which joiners must have too.
     pub version: String,
-    /// How many sites there may be at once, this one included.
+    /// The most sites at once, including this one.
     pub places: u32,
-    /// What it may take and hold.
+    /// The limits on memory and time.
     pub limits: Limits,
 }
 
-/// Where a root decides who comes in. Join requests and notes wake the caller as messages do.
+/// The root's side of joining: it decides who joins. Join requests and notes wake the caller like messages.
 pub struct TlsEntrance {
     address: SocketAddr,
     orders: Arc<Orders>,
@@ -38,7 +38,7 @@ pub struct TlsEntrance {
 }
 
 impl TlsEntrance {
-    /// Where it listens.
+    /// The address where the root listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -78,12 +78,12 @@ impl Entrance for TlsEntrance {
     }
 }
 
-/// Opens a star, as its root. `wake` is called, by another thread, when something arrives after a poll, or a
-/// look at the entrance, found nothing.
+/// Opens a star, as its root. Another thread calls `wake` when something arrives after a poll of the network or the
+/// entrance found nothing.
 ///
 /// # Errors
 ///
-/// If the address cannot be listened at, or there can be no such number of places.
+/// If listening at the address fails, or the number of places is out of range.
 pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance), NetError> {
     let ListenOptions { address, key, version, places, limits } = listening;
     let fails = |why: String| NetError::Listen { address: address.clone(), why };
@@ -109,7 +109,7 @@ pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance
     Ok((star, TlsEntrance { address: local, orders, mailbox }))
 }
 
-/// Listens at the first of a name's addresses where that is possible.
+/// Listens at the first of a name's addresses that works.
 fn bind(address: &str) -> io::Result<TcpListener> {
     let mut last = io::Error::other("the name has no address");
     for address in address.to_socket_addrs()? {

@@ -1,14 +1,14 @@
-//! [`Frame`]: what TLS carries, one after the other: a head of 16 bytes and a body. All numbers are little-endian.
+//! [`Frame`]: the unit of transfer over TLS: a head of 16 bytes and a body. All numbers are little-endian.
 //!
-//! The head: kind, three zeros, length of the body, site, number. The site is the receiver on the way to
-//! the root, and the one that the frame is about on the way from it. The number is that of a connection:
-//! a place may change hands, and what was meant for one process must not reach the next.
+//! The head: kind, three zeros, length of the body, site, number. In frames to the root, the site is the receiver; in
+//! frames from the root, it is the site that the frame is about. The number is that of a connection: a place may pass
+//! to another process, and a message for one process must not reach the next.
 
 /// Bytes of a head.
 pub const HEAD: usize = 16;
-/// The longest part of a message. Longer ones are cut, so that others need not wait behind them.
+/// The longest part of a message. Longer messages are cut, so that others need not wait behind them.
 pub const CHUNK: usize = 32 << 10;
-/// The most bytes of a caller that joins.
+/// The most bytes of its own that a joining caller may send.
 pub const BYTES_LIMIT: usize = 4096;
 /// The longest name of a host or version.
 pub const NAME_LIMIT: usize = 100;
@@ -17,35 +17,35 @@ pub const HELLO_LIMIT: usize = 32 + 2 * NAME_LIMIT + BYTES_LIMIT;
 /// The longest reason.
 pub const REASON_LIMIT: usize = 1000;
 
-/// What a frame says. [`FrameKind::Hello`] and [`FrameKind::Refuse`] stay as they are forever: other versions must
+/// The kind of a frame. [`FrameKind::Hello`] and [`FrameKind::Refuse`] must never change: other versions must
 /// understand them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FrameKind {
-    /// Still here.
+    /// A sign of life.
     Beat,
-    /// The joiner's first word.
+    /// The joiner's first frame.
     Hello,
     /// A code and a reason: the connection ends.
     Refuse,
-    /// The joiner's place, its connection's number, and how many places there are. The first message of
-    /// site 0 after it has the caller's bytes.
+    /// The joiner's place, its connection's number, and the number of places. The first message from site 0 after it
+    /// has the bytes of the root's caller.
     Welcome,
-    /// Another joiner, with its caller's bytes.
+    /// Another site has joined.
     Joined,
-    /// It is gone.
+    /// Another site is gone.
     Lost,
     /// A message of at most [`CHUNK`] bytes.
     Whole,
-    /// The length of a longer one.
+    /// The length of a longer message.
     Start,
     /// The next bytes of it.
     Part,
     /// The joiner sends no more messages.
     Finish,
-    /// Nobody does, and all have arrived.
+    /// No site sends any more, and all messages have arrived.
     End,
-    /// The joiner's last word.
+    /// The joiner's last frame.
     Bye,
 }
 
@@ -79,10 +79,10 @@ impl FrameKind {
     }
 }
 
-/// What is wrong with what a peer sent.
+/// What is wrong with a frame.
 pub type FrameFault = &'static str;
 
-/// One of them.
+/// A frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub kind: FrameKind,
@@ -96,7 +96,7 @@ impl Frame {
         Self { kind, site, number, body }
     }
 
-    /// The head of a frame.
+    /// The head of a frame with a body of this length.
     pub fn head(kind: FrameKind, site: u32, number: u32, length: usize) -> [u8; HEAD] {
         let mut head = [0; HEAD];
         head[0] = kind as u8;
@@ -107,11 +107,11 @@ impl Frame {
     }
 }
 
-/// Cuts a stream of bytes into frames. Takes no more memory than the longest body.
+/// Cuts a stream of bytes into frames. Uses no more memory than the longest body.
 #[derive(Debug, Default)]
 pub struct FrameReader {
     head: Vec<u8>,
-    /// A frame whose body is not complete, and the length of that.
+    /// A frame with an incomplete body, and the full length of the body.
     open: Option<(Frame, usize)>,
 }
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_back_however_they_are_cut() {
+    fn frames_are_read_however_they_are_cut() {
         let frames = [
             Frame::new(FrameKind::Whole, 3, 9, vec![7; 100]),
             Frame::new(FrameKind::Beat, 0, 0, Vec::new()),

@@ -1,22 +1,22 @@
-//! [`Hello`]: the joiner's first word, and [`Refusal`]: the root's last.
+//! [`Hello`], the joiner's first frame, and [`Refusal`], which ends a connection.
 
 use super::frame::{BYTES_LIMIT, Frame, FrameFault, FrameKind, NAME_LIMIT, REASON_LIMIT};
 
-/// The form of what follows the first word. Change it with the meaning of any frame.
+/// The version of the wire format after the hello. Change it when the meaning of any frame changes.
 pub const WIRE: u32 = 2;
-/// Opens a hello.
+/// The first bytes of a hello.
 const MAGIC: [u8; 8] = *b"pleach\x00\x00";
-/// How this machine writes numbers.
+/// The byte order of this machine.
 const ORDER: u8 = if cfg!(target_endian = "little") { 1 } else { 2 };
 
-/// Who wants to join.
+/// A joiner's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// Its program's version.
     pub version: String,
     /// The name of its machine.
     pub host: String,
-    /// What its caller says of it.
+    /// The bytes of its caller.
     pub bytes: Vec<u8>,
 }
 
@@ -26,11 +26,11 @@ pub struct Hello {
 pub enum RefusalCode {
     /// The versions differ.
     Version = 1,
-    /// The root's caller said no.
+    /// The root's caller refused.
     Refused = 2,
     /// Something went wrong after the welcome.
     Cut = 3,
-    /// There is no room now: it may ask again.
+    /// There is no room now: the joiner may ask again.
     Busy = 4,
 }
 
@@ -55,7 +55,7 @@ impl Hello {
         bytes
     }
 
-    /// Reads a hello to a root of this version. Of another wire, no more than that is understood.
+    /// Reads a hello at a root of this version. From a hello with another wire format, only that fact is read.
     pub(super) fn read(bytes: &[u8], version: &str) -> Result<Self, Refusal> {
         let mut rest = bytes;
         let mut next = |length: usize| {
@@ -63,7 +63,7 @@ impl Hello {
             rest = back;
             Some(front)
         };
-        let garbled = || Refusal::new(RefusalCode::Cut, "no hello of Pleach");
+        let garbled = || Refusal::new(RefusalCode::Cut, "not a Pleach hello");
         if next(MAGIC.len()) != Some(&MAGIC) {
             return Err(garbled());
         }
@@ -118,7 +118,7 @@ impl Refusal {
     }
 }
 
-/// What can be shown of foreign bytes in one line, at most this many bytes.
+/// The printable characters of foreign bytes, in one line of at most this many bytes.
 fn printable(bytes: &[u8], limit: usize) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit)]);
     let mut text: String = text.chars().filter(|c| !c.is_control()).collect();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn hellos_come_back_in_one_line() {
+    fn hellos_survive_a_round_trip_in_one_line() {
         let read = Hello::read(&hello("1").write(), "1").unwrap();
         assert_eq!(read, Hello { host: "sea[2J".into(), ..hello("1") });
         let long = Hello { host: "ä".repeat(300), bytes: vec![7; BYTES_LIMIT], ..hello("1") };
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_come_back() {
+    fn refusals_survive_a_round_trip() {
         let refusal = Refusal::new(RefusalCode::Refused, "full");
         assert_eq!(Refusal::read(&refusal.frame().body), Ok(refusal));
         assert!(

@@ -1,5 +1,5 @@
-//! [`Hub`]: the root's side. It gives places to those that join, passes on what one writes to another, and
-//! believes nobody: what is wrong with a frame ends its connection.
+//! [`Hub`]: the root's side. It gives places to joiners and relays messages between them. It trusts nobody: an invalid
+//! frame ends its connection.
 
 use super::frame::{Frame, FrameFault, FrameKind};
 use super::hello::{Hello, Refusal, RefusalCode};
@@ -10,23 +10,23 @@ use crate::Rank;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Why nobody is let in any more.
+/// The reason why nobody is admitted any more.
 const SEARCH_OVER: &str = "the search is over";
 
-/// The most that wait to be let in.
+/// The most joiners that wait to be admitted.
 const MOST_JOIN_REQUESTS: usize = 256;
 
-/// A message on its way through.
+/// A message being relayed.
 #[derive(Default)]
 struct RelayedMessage {
     sequence: PartSequence,
-    /// For whom it is meant.
+    /// The number of the receiver's connection.
     number: u32,
 }
 
-/// Somebody with the key.
+/// An authenticated connection.
 struct HubMember {
-    /// Nobody's, until it is let in.
+    /// Its place; `None` until it is admitted.
     site: Option<Rank>,
     hello: Hello,
     outbox: FrameOutbox,
@@ -45,7 +45,7 @@ pub struct Hub {
     members: BTreeMap<u32, HubMember>,
     newest: u32,
     finished: bool,
-    /// All have been told of the end.
+    /// Whether all have been sent the end.
     ending: bool,
     over: bool,
     out: HubOutput,
@@ -106,10 +106,10 @@ impl Hub {
             self.out.events.push(HubEvent::Note(format!("site {site} cannot join: {why}")));
             return self.refuse(number, Refusal::new(RefusalCode::Refused, why));
         }
-        // The caller knows that it is the same process, whose connection broke on its side only.
+        // The root's caller knows that it is the same process, whose old connection broke on its side only.
         self.expel(site, "it came back on another connection");
         let Some(mut member) = self.members.remove(&number).filter(|m| m.site.is_none()) else {
-            // It has left since: the caller learns that the place is free again.
+            // The joiner is gone already: the caller learns that the place is free again.
             self.out.deliveries.push(Delivery::Joined { site, number, bytes: Vec::new() });
             return self.out.deliveries.push(Delivery::Lost { site });
         };
@@ -120,7 +120,7 @@ impl Hub {
         let bytes = member.hello.bytes.clone();
         for (&other, its) in &mut self.members {
             let Some(place) = its.site else { continue };
-            // What a process says of itself is for the root alone.
+            // A joiner's own bytes are for the root only.
             member.outbox.frame(place, Frame::new(FrameKind::Joined, place, other, Vec::new()));
             its.outbox.frame(site, Frame::new(FrameKind::Joined, site, number, Vec::new()));
             self.out.touched.push(other);
@@ -140,7 +140,7 @@ impl Hub {
         }
     }
 
-    /// Ends the connection with the process at a place, if there is one.
+    /// Ends the connection of the process at a place, if there is one.
     fn expel(&mut self, site: Rank, why: &str) {
         let number = self.places.get(site as usize).copied().unwrap_or_default();
         if number > 0 {
@@ -149,7 +149,7 @@ impl Hub {
         }
     }
 
-    /// Ends a connection that lets too much wait.
+    /// Ends a connection for which too many bytes wait.
     fn check(&mut self, number: u32) {
         let slow = |member: &HubMember| member.outbox.waiting() > self.limits.waiting;
         if self.members.get(&number).is_some_and(slow) {
@@ -159,7 +159,7 @@ impl Hub {
         }
     }
 
-    /// Takes a piece of a message of a site.
+    /// Takes a piece of a message from a site.
     fn piece(&mut self, from: u32, site: Rank, piece: Frame) -> Result<(), FrameFault> {
         let (to, number, limit) = (piece.site, piece.number, self.limits.message);
         let Some(member) = self.members.get_mut(&from) else { return Ok(()) };
@@ -202,14 +202,14 @@ impl Hub {
     fn finish_of(&mut self, number: u32) -> Result<(), FrameFault> {
         let Some(member) = self.members.get_mut(&number) else { return Ok(()) };
         if member.finished || member.messages.is_open() || !member.relayed.is_empty() {
-            return Err("an end in the middle");
+            return Err("an end inside a message");
         }
         member.finished = true;
         self.settle();
         Ok(())
     }
 
-    /// Tells all of the end when all have finished, and the caller when all know.
+    /// Announces the end to all joiners once all have finished, and to the caller once all joiners know.
     fn settle(&mut self) {
         let mut inside = self.members.values().filter(|member| member.site.is_some());
         if self.finished && !self.ending && inside.all(|member| member.finished) {
@@ -241,7 +241,7 @@ impl Logic for Hub {
                 self.gone(number, "");
                 Ok(())
             }
-            // It says why it ends the connection.
+            // The joiner gives its reason for ending the connection.
             (_, FrameKind::Refuse) => {
                 let why = Refusal::read(&frame.body)?.reason;
                 self.out.cut.push((number, None));
@@ -261,7 +261,7 @@ impl Logic for Hub {
             HubCommand::Expel { site, reason } => self.expel(site, &reason),
             HubCommand::Flooded { number } => {
                 if self.members.contains_key(&number) {
-                    let why = "it sends more than is read";
+                    let why = "it sends faster than the root reads";
                     self.out.cut.push((number, Some(Refusal::new(RefusalCode::Cut, why))));
                     self.gone(number, why);
                 }
@@ -284,7 +284,7 @@ impl Logic for Hub {
         self.places[site as usize] = 0;
         if !self.ending {
             self.out.deliveries.push(Delivery::Lost { site });
-            // A joiner that has said its last word may go.
+            // A joiner that has finished may disconnect.
             if !member.finished || why != CLOSED {
                 let host = &member.hello.host;
                 let note = format!("site {site} on {host} is lost: {why}");
@@ -313,9 +313,9 @@ impl Logic for Hub {
 mod tests {
     use super::*;
 
-    /// A process whose connection broke on its side only used to be kept out by its own ghost.
+    /// A process whose connection broke on its side only used to be kept out by its own old connection.
     #[test]
-    fn a_process_that_comes_back_replaces_its_ghost() {
+    fn a_process_that_comes_back_replaces_its_old_connection() {
         let mut hub = Hub::new(4, Limits::default());
         for number in [7, 8] {
             let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
@@ -329,25 +329,24 @@ mod tests {
             matches!(&out.cut[..], [(7, Some(word))] if word.code == RefusalCode::Cut),
             "{out:?}"
         );
-        // What the ghost still sends, and its end, are nothing to the new connection.
+        // Late frames of the old connection, and its end, do not affect the new one.
         assert_eq!(hub.frame(7, Frame::new(FrameKind::Beat, 0, 0, Vec::new())), Ok(()));
         hub.gone(7, CLOSED);
         assert_eq!(hub.places[2], 8);
     }
 
-    /// A site that ends its connection with a reason used to be told that its frame was out of place.
+    /// A site that ends its connection with a reason used to be refused for a frame out of place.
     #[test]
     fn the_reason_of_a_site_that_leaves_is_noted() {
         let mut hub = Hub::new(4, Limits::default());
         let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
         hub.order(HubCommand::JoinRequest { number: 7, hello });
         hub.order(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
-        let refusal = Refusal::new(RefusalCode::Cut, "more came than was read");
+        let refusal = Refusal::new(RefusalCode::Cut, "more arrived than was read");
         assert_eq!(hub.frame(7, refusal.frame()), Ok(()));
         let lost = hub.out().deliveries.last();
         assert_eq!(lost, Some(&Delivery::Lost { site: 2 }));
-        let noted =
-            |event: &HubEvent| matches!(event, HubEvent::Note(line) if line.contains("more came"));
+        let noted = |event: &HubEvent| matches!(event, HubEvent::Note(line) if line.contains("more arrived"));
         assert!(hub.out().events.iter().any(noted), "{:?}", hub.out().events);
     }
 }

@@ -1,4 +1,4 @@
-//! [`join`]: comes into a star, or says why not.
+//! [`join`]: joins a star.
 
 use super::frame::BYTES_LIMIT;
 use super::hello::{Hello, RefusalCode};
@@ -18,11 +18,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How long a connection and its handshake may take. Whatever answers at the address may never say a word, and
-/// the root may come back to it.
+/// The longest time for a connection and its handshake. Whatever answers at the address may never send anything, and
+/// the root may come back to that address.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// What a joiner needs.
+/// The parameters of a joiner.
 #[derive(Clone, Debug)]
 pub struct JoinOptions {
     /// Where the root listens, as `HOST:PORT`.
@@ -31,30 +31,30 @@ pub struct JoinOptions {
     pub key: Key,
     /// The program's version, which the root must have too.
     pub version: String,
-    /// What the root's caller, and the other sites, are told of this one: at most 4,096 bytes.
+    /// What this site says about itself to the root's caller: at most 4,096 bytes.
     pub bytes: Vec<u8>,
-    /// What it may take and hold.
+    /// The limits on memory and time.
     pub limits: Limits,
-    /// How long all of it may take.
+    /// The longest time for joining.
     pub patience: Duration,
 }
 
-/// What the thread reports.
+/// A report of the network's thread.
 enum Report {
     Stage(Stage),
-    /// It has said hello.
+    /// It has sent its hello.
     Begun(Arc<Orders>, Arc<CallerMailbox>),
-    /// There may be an answer.
+    /// An answer may have arrived.
     Answer,
     Failed(JoinError),
 }
 
-/// Joins the run that listens there. Returns the network, and the welcome of the root's caller. `wake` is
-/// called, by another thread, when something arrives after a poll found nothing.
+/// Joins the run that listens at an address. Returns the network, and the welcome of the root's caller. Another thread
+/// calls `wake` when something arrives after a poll found nothing.
 ///
 /// # Errors
 ///
-/// If it cannot join, or that takes too long.
+/// If joining fails or takes too long.
 pub fn join(joining: JoinOptions, wake: Wake) -> Result<(Star, Vec<u8>), JoinError> {
     let (address, limits, patience) = (joining.address.clone(), joining.limits, joining.patience);
     if joining.bytes.len() > BYTES_LIMIT {
@@ -81,7 +81,7 @@ pub fn join(joining: JoinOptions, wake: Wake) -> Result<(Star, Vec<u8>), JoinErr
     }
 }
 
-/// The caller's thread while the other one joins.
+/// The caller's thread, which waits while the other one joins.
 struct Waiting {
     receiver: Receiver<Report>,
     deadline: Instant,
@@ -89,7 +89,7 @@ struct Waiting {
     begun: Option<(Arc<Orders>, Arc<CallerMailbox>)>,
 }
 
-/// What comes with a welcome: its place, the number of places, and bytes.
+/// The content of a welcome: the place, the number of places, and bytes.
 type Welcome = (u32, u32, Vec<u8>);
 
 impl Waiting {
@@ -106,7 +106,7 @@ impl Waiting {
                     self.stage = Stage::Answer;
                     self.begun = Some((orders, mailbox));
                 }
-                // Both threads watch the same deadline: whichever sees it first, it took too long.
+                // Both threads watch the same deadline: an error after it means that joining took too long.
                 Ok(Report::Failed(error)) if Instant::now() < self.deadline => return Err(error),
                 Ok(Report::Answer) => {}
                 Ok(Report::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
@@ -118,7 +118,7 @@ impl Waiting {
                     });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(JoinError::Here { why: "a thread ended".into() });
+                    return Err(JoinError::Here { why: "the network thread ended".into() });
                 }
             }
             let Some((orders, mailbox)) = &self.begun else { continue };
@@ -141,7 +141,7 @@ impl Waiting {
     }
 }
 
-/// The other thread: connects, shows the key, says hello, and then has the network's loop.
+/// The other thread: connects, proves the key, sends the hello, and then runs the network's loop.
 fn run(joining: JoinOptions, deadline: Instant, wake: Wake, sender: &Sender<Report>) {
     let wire = match connect(&joining, deadline, sender) {
         Ok(wire) => wire,
@@ -149,7 +149,7 @@ fn run(joining: JoinOptions, deadline: Instant, wake: Wake, sender: &Sender<Repo
     };
     let hello = Hello { version: joining.version, host: host(), bytes: joining.bytes };
     let answers = sender.clone();
-    // While nobody waits for an answer any more, the first part does nothing.
+    // Once nobody waits for an answer any more, the report goes nowhere.
     let both = move || {
         let _ = answers.send(Report::Answer);
         wake();
@@ -185,7 +185,7 @@ fn connect(
     let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();
     stage(Stage::Connection);
     let mut why = None;
-    // Each address has its part of the time: the first may be one that never answers.
+    // Each address gets a part of the time: the first one may never answer.
     let mut addresses = (1..=found.len() as u32).rev().zip(&found);
     let socket = addresses.find_map(|(to_try, found)| {
         let left = deadline.saturating_duration_since(Instant::now()) / to_try;
@@ -211,7 +211,7 @@ fn connect(
     }
 }
 
-/// Goes on until the root has shown the key.
+/// Completes the handshake: the root proves the key.
 fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), ConnectionError> {
     let socket_error = |error: std::io::Error| ConnectionError::Socket(error.to_string());
     let mut poll = Poll::new().map_err(socket_error)?;
@@ -227,7 +227,7 @@ fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), ConnectionError
         if left.is_zero() {
             return Err(ConnectionError::Socket("it took too long".into()));
         }
-        // A signal: nothing was waited for, and nothing will be there.
+        // After a signal the poll returns early, without events.
         let _ = poll.poll(&mut events, Some(left));
         while let (turn @ (Handshake::More | Handshake::Ended), _) =
             wire.read(&mut scratch, &mut |_| Err("a frame before the hello"))?

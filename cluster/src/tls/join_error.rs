@@ -1,107 +1,107 @@
-//! [`JoinError`]: why a process could not join, each in one line that names the cause.
+//! [`JoinError`]: why a process could not join; each message is one line that names the cause.
 
-/// Why a process could not join. Trying again can help, except after [`JoinError::WrongVersion`],
-/// [`JoinError::Bytes`] and, unless somebody on the way forges it, [`JoinError::WrongKey`].
+/// Why a process could not join. Trying again can help, except after [`JoinError::WrongVersion`], [`JoinError::Bytes`]
+/// and, unless somebody on the network path forges it, [`JoinError::WrongKey`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// No such name, or no port.
+    /// The address has no port, or its name cannot be resolved.
     #[error("there is no address '{address}': {why}")]
     NoSuchName {
-        /// What was looked up.
+        /// The address.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
-    /// Nobody listens there, or there is no way to it.
+    /// Nothing listens there, or there is no route.
     #[error("cannot reach '{address}': {why}")]
     Unreachable {
-        /// Where to.
+        /// The address.
         address: String,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
     /// The root has another key.
     #[error("the run at '{address}' has another key than this key file")]
     WrongKey {
-        /// Where it listens.
+        /// The root's address.
         address: String,
     },
-    /// Somebody else listens there.
+    /// Another program listens there.
     #[error("what listens at '{address}' is not Pleach: {why}")]
     NotPleach {
-        /// Where it listens.
+        /// The root's address.
         address: String,
-        /// What it does.
+        /// How it failed.
         why: String,
     },
-    /// The root's program is another.
+    /// The root is another version.
     #[error("'{address}' cannot be joined by this version: {reason}")]
     WrongVersion {
-        /// Where it listens.
+        /// The root's address.
         address: String,
-        /// Which versions these are.
+        /// The versions.
         reason: String,
     },
-    /// The root's caller said no.
+    /// The root's caller refused.
     #[error("'{address}' refuses: {reason}")]
     Refused {
-        /// Where it listens.
+        /// The root's address.
         address: String,
         /// Its reason.
         reason: String,
     },
-    /// The root's caller has no room now.
+    /// The root has no room now.
     #[error("'{address}' is full: {reason}")]
     Busy {
-        /// Where it listens.
+        /// The root's address.
         address: String,
         /// Its reason.
         reason: String,
     },
-    /// The connection broke before the welcome had come.
+    /// The connection broke before the welcome arrived.
     #[error("lost '{address}' while joining: {why}")]
     Lost {
-        /// Where it listens.
+        /// The root's address.
         address: String,
         /// What happened.
         why: String,
     },
-    /// It took too long.
+    /// Joining took too long.
     #[error("'{address}' took longer than {seconds} s {stage}")]
     TimedOut {
-        /// Where it listens, or should.
+        /// The root's address.
         address: String,
-        /// How long it may take.
+        /// The longest time allowed.
         seconds: u64,
-        /// What was waited for.
+        /// The stage that was not completed.
         stage: Stage,
     },
-    /// More than the root takes.
-    #[error("a joiner may say {limit} bytes of itself, not {bytes}")]
+    /// The joiner's own bytes are too many.
+    #[error("a joiner may send {limit} bytes about itself, not {bytes}")]
     Bytes {
-        /// How many it wants to say.
+        /// How many there are.
         bytes: usize,
-        /// How many it may.
+        /// How many are allowed.
         limit: usize,
     },
-    /// This process cannot do what is needed.
+    /// This process fails.
     #[error("cannot join: {why}")]
     Here {
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
 }
 
 impl JoinError {
-    /// Whether a later try may succeed on the way back to a root that was there before: another program may have
-    /// taken its address for a while. Only the root itself can say that there is nothing to come back to.
+    /// Whether a later try may succeed for a site that comes back to a root: another program may have taken the root's
+    /// address for a while. Only the root itself can say that there is nothing to come back to.
     #[must_use]
     pub fn may_pass_on_return(&self) -> bool {
         !matches!(self, Self::Refused { .. } | Self::Bytes { .. } | Self::Here { .. })
     }
 
-    /// Whether a later try may succeed although nobody does anything about it.
+    /// Whether a later try may succeed without any action by the user.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(
@@ -117,13 +117,13 @@ impl JoinError {
 /// What a joiner waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Addresses of the name.
+    /// The addresses of the name.
     Name,
     /// A connection.
     Connection,
-    /// That both have shown the key.
+    /// The proof of the key on both ends.
     Key,
-    /// An answer to the hello.
+    /// The answer to the hello.
     Answer,
 }
 

@@ -1,8 +1,8 @@
 //! [`Key`]: the secret of a run, and the file that holds it.
 //!
-//! Anyone with the file may join, or be the root: it is a private key of Ed25519, the same for all sites.
-//! The file appears whole under its name, by a link to a finished file, so that of two processes that make
-//! it at once one wins and both read the same. It is refused if the group or others may read or write it.
+//! Anyone with the file may join, or act as the root: it is an Ed25519 private key, the same for all sites. The file
+//! appears under its name complete, as a link to a finished file, so that of two processes that create it at once one
+//! wins and both read the same key. It is refused if the group or others may read or write it.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -34,25 +34,25 @@ pub enum KeyError {
     CannotRead {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
-    /// The file cannot be made.
-    #[error("cannot make the key file '{}': {why}", path.display())]
+    /// The file cannot be created.
+    #[error("cannot create the key file '{}': {why}", path.display())]
     CannotMake {
         /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         why: String,
     },
-    /// Others than the owner may read or write it.
+    /// Users other than the owner may read or write the file.
     #[error("the key file '{0}' is open to others: chmod 600 '{0}'", path.display())]
     Open {
         /// Its path.
         path: PathBuf,
     },
-    /// The file holds something else.
-    #[error("'{}' is no key file", path.display())]
+    /// The file does not contain a key.
+    #[error("'{}' is not a key file", path.display())]
     NoKey {
         /// Its path.
         path: PathBuf,
@@ -60,11 +60,11 @@ pub enum KeyError {
 }
 
 impl Key {
-    /// Reads the key of this file; makes the file, with a new key, if it is not there.
+    /// Reads the key in this file. Creates the file with a new key if it does not exist.
     ///
     /// # Errors
     ///
-    /// If the file cannot be made, or there is one that [`Key::read`] refuses.
+    /// If the file cannot be created, or exists and [`Key::read`] refuses it.
     pub fn make(path: &Path) -> Result<Self, KeyError> {
         match fs::symlink_metadata(path) {
             Ok(_) => return Self::read(path),
@@ -79,7 +79,7 @@ impl Key {
         name.push(format!(".{:016x}", u64::from_le_bytes(unique)));
         let draft = path.with_file_name(name);
         let written = key.write(&draft).and_then(|()| fs::hard_link(&draft, path));
-        // Also if it could not be written whole.
+        // Even if it could not be written completely.
         let _ = fs::remove_file(&draft);
         match written {
             Ok(()) => Ok(key),
@@ -88,15 +88,15 @@ impl Key {
         }
     }
 
-    /// Reads the key of this file.
+    /// Reads the key in this file.
     ///
     /// # Errors
     ///
-    /// If the file is not there, is open to others than its owner, or holds no key.
+    /// If the file does not exist, is accessible to users other than its owner, or contains no key.
     pub fn read(path: &Path) -> Result<Self, KeyError> {
         let no_key = || KeyError::NoKey { path: path.into() };
         let fails = |error: std::io::Error| cannot_read(path, &error);
-        // What is no file, as a pipe, might let us wait forever.
+        // Reading something other than a file, such as a pipe, could block forever.
         if !fs::metadata(path).map_err(fails)?.is_file() {
             return Err(no_key());
         }
@@ -113,7 +113,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// If the system has no random bytes, in its words.
+    /// If the system has no random bytes.
     pub fn random() -> Result<Self, String> {
         let mut bytes = [0; LENGTH];
         fill(&mut bytes).map(|()| Self(bytes))
@@ -147,7 +147,7 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> KeyError {
     KeyError::CannotRead { path: path.into(), why: error.to_string() }
 }
 
-/// Fills with random bytes of the system.
+/// Fills a buffer with random bytes from the system.
 fn fill(bytes: &mut [u8]) -> Result<(), String> {
     let provider = rustls::crypto::ring::default_provider();
     provider.secure_random.fill(bytes).map_err(|_| "the system has no random bytes".into())

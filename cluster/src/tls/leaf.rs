@@ -8,16 +8,16 @@ use super::outbox::FrameOutbox;
 use crate::Rank;
 use std::collections::BTreeMap;
 
-/// How far a joiner has come.
+/// The stage of a joiner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeafStage {
     /// It waits for a place.
     Asking,
-    /// It has one, and waits for the caller's bytes.
+    /// It has a place, and waits for the welcome's bytes.
     Placed,
-    /// It has them.
+    /// It has joined.
     Inside,
-    /// The end has come, and its last word is on its way.
+    /// The end has come, and its last frame is being sent.
     Ending,
     /// Nothing more happens.
     Over,
@@ -37,7 +37,7 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// A joiner that says hello.
+    /// A joiner that sends this hello.
     pub fn new(hello: &Hello, limits: Limits) -> Self {
         let mut outbox = FrameOutbox::default();
         outbox.first(Frame::new(FrameKind::Hello, 0, 0, hello.write()));
@@ -50,7 +50,7 @@ impl Leaf {
         let places = frame.body[..].try_into().map(u32::from_le_bytes);
         let places = places.map_err(|_| "a welcome without places")?;
         if frame.site == 0 || frame.site >= places || places > super::PLACES_LIMIT {
-            return Err("a place that cannot be");
+            return Err("an impossible place");
         }
         self.me = frame.site;
         self.places = vec![0; places as usize];
@@ -63,7 +63,7 @@ impl Leaf {
         let me = self.me;
         let foreign = site != 0 && site != me && number != 0;
         let place = self.places.get_mut(site as usize).filter(|place| foreign && **place == 0);
-        *place.ok_or("somebody joined where nobody can")? = number;
+        *place.ok_or("a join at an impossible place")? = number;
         self.out.deliveries.push(Delivery::Joined { site, number, bytes });
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Leaf {
     fn lost(&mut self, frame: &Frame) -> Result<(), FrameFault> {
         let Frame { site, number, .. } = *frame;
         let known = |place: &&mut u32| **place == number && number != 0;
-        *self.places.get_mut(site as usize).filter(known).ok_or("nobody is lost")? = 0;
+        *self.places.get_mut(site as usize).filter(known).ok_or("the loss of an empty place")? = 0;
         self.messages.remove(&site);
         self.out.deliveries.push(Delivery::Lost { site });
         Ok(())
@@ -79,9 +79,9 @@ impl Leaf {
 
     fn piece(&mut self, piece: Frame) -> Result<(), FrameFault> {
         let from = piece.site;
-        let number = *self.places.get(from as usize).ok_or("a message of nobody")?;
+        let number = *self.places.get(from as usize).ok_or("a message from nobody")?;
         if from != 0 && number == 0 {
-            return Err("a message of nobody");
+            return Err("a message from nobody");
         }
         let first = from == 0 && self.stage == LeafStage::Placed;
         let limit = if first { self.limits.welcome } else { self.limits.message };
@@ -135,7 +135,7 @@ impl Logic for Leaf {
     }
 
     fn order(&mut self, order: HubCommand) {
-        // Without the root nothing would ever leave.
+        // Without the root nothing would ever be sent.
         if matches!(self.stage, LeafStage::Over) {
             return;
         }
@@ -143,7 +143,7 @@ impl Logic for Leaf {
             HubCommand::Send { to, number, bytes } => self.outbox.message(to, to, number, bytes),
             HubCommand::Finish => self.outbox.last(FrameKind::Finish),
             HubCommand::Flooded { .. } => {
-                let why = "more came than was read";
+                let why = "more arrived than was read";
                 self.out.cut.push((0, Some(Refusal::new(RefusalCode::Cut, why))));
                 return self.gone(0, why);
             }
@@ -191,9 +191,9 @@ impl Logic for Leaf {
 mod tests {
     use super::*;
 
-    /// An orphan used to keep all that it wrote to a root that was gone.
+    /// A joiner without its root used to keep everything that it sent.
     #[test]
-    fn without_the_root_nothing_waits() {
+    fn without_the_root_nothing_is_kept() {
         let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
         let mut leaf = Leaf::new(&hello, Limits::default());
         leaf.frame(0, Frame::new(FrameKind::Welcome, 1, 1, 4_u32.to_le_bytes().into())).unwrap();

@@ -1,5 +1,5 @@
-//! [`Logic`]: what the loop asks of the root's and of a joiner's side, both pure: frames and orders in,
-//! frames and arrivals out. No socket, no clock.
+//! [`Logic`]: the interface between the loop and the root's or a joiner's side. Both sides are pure: frames and orders
+//! in, frames and arrivals out; no socket, no clock.
 
 use super::frame::{Frame, FrameFault};
 use super::hello::{Hello, Refusal};
@@ -8,16 +8,16 @@ use crate::Rank;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a network may take and hold.
+/// The limits of a network on memory and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest message. The same for all sites, or messages are refused where it is smaller.
+    /// The longest message. It should be the same for all sites: where it is smaller, messages are refused.
     pub message: usize,
     /// The longest welcome.
     pub welcome: usize,
-    /// The most bytes that wait for one receiver. One that lets more wait is lost.
+    /// The most bytes that wait for one receiver. A receiver for which more wait is lost.
     pub waiting: usize,
-    /// A connection that is silent for this long is lost; five seconds or so, never less than three.
+    /// A connection that is silent for this long is lost. About five seconds, and at least three.
     pub silence: Duration,
 }
 
@@ -28,28 +28,28 @@ impl Default for Limits {
     }
 }
 
-/// Why a connection ends that the other side closes.
+/// The reason when the other side closes a connection.
 pub const CLOSED: &str = "its connection was closed";
 
-/// What the caller wants.
+/// A command of the caller.
 pub enum HubCommand {
-    /// A message, to the process that has this connection.
+    /// Send a message to the process with this connection.
     Send { to: Rank, number: u32, bytes: Vec<u8> },
-    /// No more messages.
+    /// Announce that no more messages follow.
     Finish,
-    /// Somebody with the key asks to come in on this connection.
+    /// An authenticated peer asks to join on this connection.
     JoinRequest { number: u32, hello: Hello },
-    /// It may have this place.
+    /// Give it this place.
     Admit { number: u32, site: Rank, welcome: Arc<[u8]> },
-    /// It may not, now or for good.
+    /// Refuse it, for now or for good.
     Refuse { number: u32, refusal: Refusal },
-    /// The process at this place is cut off.
+    /// Cut off the process at this place.
     Expel { site: Rank, reason: String },
-    /// This connection's messages are not read, and too many wait.
+    /// Too many unread messages from this connection wait for the caller.
     Flooded { number: u32 },
 }
 
-/// What the caller is told.
+/// An arrival for the caller.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Delivery {
     Message { from: Rank, number: u32, bytes: Vec<u8> },
@@ -58,49 +58,49 @@ pub enum Delivery {
     End,
 }
 
-/// What the caller may know beside the network.
+/// An event beside the network's arrivals.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HubEvent {
-    /// Somebody asks to come in.
+    /// Somebody asks to join.
     JoinRequest { number: u32, hello: Hello },
-    /// Something happened.
+    /// A line for the user.
     Note(String),
-    /// This joiner is in: its place, how many places there are, and the welcome.
+    /// This joiner was admitted: its place, the number of places, and the welcome.
     Welcome { site: Rank, places: u32, bytes: Vec<u8> },
-    /// This joiner is not in.
+    /// This joiner was refused.
     Refused(Refusal),
     /// This joiner has lost the root, for this reason.
     Gone(String),
 }
 
-/// The output.
+/// The output of a side.
 #[derive(Debug, Default)]
 pub struct HubOutput {
     pub deliveries: Vec<Delivery>,
     pub events: Vec<HubEvent>,
     /// Connections with something new to send.
     pub touched: Vec<u32>,
-    /// Connections to end with a last word, if there is one.
+    /// Connections to end, with a last frame if there is one.
     pub cut: Vec<(u32, Option<Refusal>)>,
 }
 
 /// One side of the star.
 pub trait Logic: Send {
-    /// Takes a frame. After a fault the connection is ended.
+    /// Takes a frame. A fault ends the connection.
     fn frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault>;
 
-    /// Takes an order.
+    /// Takes a command.
     fn order(&mut self, order: HubCommand);
 
-    /// The connection is broken.
+    /// Handles a broken connection.
     fn gone(&mut self, number: u32, why: &str);
 
-    /// Everything has left for a connection.
+    /// Notes that everything for a connection has been sent.
     fn flushed(&mut self, number: u32);
 
-    /// What waits for a connection.
+    /// The frames that wait for a connection.
     fn outbox(&mut self, number: u32) -> Option<&mut FrameOutbox>;
 
-    /// What has come out since.
+    /// The output since the last call.
     fn out(&mut self) -> &mut HubOutput;
 }

@@ -1,4 +1,4 @@
-//! What the caller's thread and the loop's thread share: [`Orders`] one way, the [`CallerMailbox`] the other.
+//! The queues between the caller's thread and the loop's thread: [`Orders`] one way, the [`CallerMailbox`] the other.
 
 use super::logic::{Delivery, HubCommand, HubEvent};
 use super::wire::Wire;
@@ -8,16 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Called, from a thread of the network, when something arrives after a poll found nothing.
+/// A thread of the network calls this when something arrives after a poll found nothing.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// An order, or a connection that goes with one.
+/// A command, perhaps with a connection.
 pub enum MailItem {
     Command(HubCommand),
     Wire(u32, Box<Wire>, HubCommand),
 }
 
-/// Orders on their way to a loop, which is woken for them.
+/// Commands on their way to a loop, which is woken for them.
 pub struct Orders {
     queue: Mutex<Vec<MailItem>>,
     waker: mio::Waker,
@@ -39,7 +39,7 @@ impl Orders {
         }
     }
 
-    /// Takes all, in their order.
+    /// Takes all commands in order.
     pub fn take(&self, into: &mut Vec<MailItem>) {
         std::mem::swap(&mut *lock(&self.queue), into);
     }
@@ -55,7 +55,7 @@ impl Orders {
     }
 
     fn wake(&self) {
-        // It fails only without memory; the loop looks by itself twice a second.
+        // This fails only without memory; the loop also checks twice a second.
         let _: io::Result<()> = self.waker.wake();
     }
 }
@@ -67,11 +67,11 @@ const MOST_EVENTS: usize = 1000;
 struct MailQueues {
     deliveries: VecDeque<Delivery>,
     events: VecDeque<HubEvent>,
-    /// Bytes of messages that wait, by the connection that they came on.
+    /// Bytes of unread messages, by the connection that they came on.
     unread: BTreeMap<u32, usize>,
 }
 
-/// What the loop has for the caller.
+/// Arrivals and events for the caller.
 pub struct CallerMailbox {
     inside: Mutex<MailQueues>,
     wake: Wake,
@@ -82,8 +82,8 @@ impl CallerMailbox {
         Self { inside: Mutex::default(), wake }
     }
 
-    /// Adds what is told, and wakes the caller if it may sleep. Returns the connections of which more
-    /// messages wait than this many bytes.
+    /// Adds arrivals and events, and wakes the caller if it may sleep. Returns the connections with more than this many
+    /// bytes of unread messages.
     pub fn put(
         &self,
         deliveries: &mut Vec<Delivery>,
@@ -134,7 +134,7 @@ impl CallerMailbox {
         Some(delivery)
     }
 
-    /// Whether something waits to be taken.
+    /// Whether something waits for the caller.
     pub fn has_mail(&self) -> bool {
         !lock(&self.inside).deliveries.is_empty()
     }
@@ -144,7 +144,7 @@ impl CallerMailbox {
     }
 }
 
-/// The connection of a message, and what it counts.
+/// The connection of a message, and the bytes that it counts for.
 fn weight(delivery: &Delivery) -> Option<(u32, usize)> {
     match delivery {
         // A message takes memory even if it is empty.
@@ -153,12 +153,12 @@ fn weight(delivery: &Delivery) -> Option<(u32, usize)> {
     }
 }
 
-/// A panic elsewhere does not spoil a queue.
+/// Locks a mutex. A panic elsewhere does not invalidate a queue.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes on unauthenticated peers, not more than a few at once and then one a second.
+/// Limits notes about unauthenticated peers: a few at once, then one a second.
 pub struct Notes {
     left: u32,
     since: Instant,
@@ -172,7 +172,7 @@ impl Notes {
         Self { left: Self::BURST, since: now, silent: 0 }
     }
 
-    /// The note, if it may be told now, with how many were not.
+    /// The note, if it may be shown now, with the number of notes that were not.
     pub fn tell(&mut self, note: &str, now: Instant) -> Option<String> {
         let seconds = now.saturating_duration_since(self.since).as_secs();
         self.since += Duration::from_secs(seconds);
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_are_told_now_and_then() {
+    fn notes_are_rate_limited() {
         let start = Instant::now();
         let mut notes = Notes::new(start);
         let noted = (0..1000).filter_map(|_| notes.tell("a", start)).count();

@@ -1,11 +1,11 @@
-//! [`PartSequence`]: whether pieces of messages come in order, and [`MessageAssembler`]: the messages they make.
+//! [`PartSequence`], which checks the order of message pieces, and [`MessageAssembler`], which joins them.
 
 use super::frame::{CHUNK, Frame, FrameFault, FrameKind};
 
-/// The pieces of one sender to one receiver.
+/// Checks the order of the pieces from one sender to one receiver.
 #[derive(Debug, Default)]
 pub struct PartSequence {
-    /// Bytes of an open message that are still to come.
+    /// The missing bytes of an incomplete message.
     left: u64,
 }
 
@@ -14,7 +14,7 @@ impl PartSequence {
         self.left > 0
     }
 
-    /// Takes a piece; says whether a message is complete with it.
+    /// Takes a piece. Returns whether it completes a message.
     pub fn step(&mut self, piece: &Frame, limit: usize) -> Result<bool, FrameFault> {
         if self.is_open() != (piece.kind == FrameKind::Part) {
             return Err("pieces of messages out of order");
@@ -59,7 +59,7 @@ impl MessageAssembler {
         let done = self.sequence.step(&piece, limit)?;
         match piece.kind {
             FrameKind::Whole => return Ok(Some(piece.body)),
-            // Memory is taken as bytes come, not as they are announced.
+            // Memory is allocated as bytes arrive, not as they are announced.
             FrameKind::Start => self.open = Vec::new(),
             _ => self.add(&piece.body),
         }
@@ -69,7 +69,7 @@ impl MessageAssembler {
     fn add(&mut self, bytes: &[u8]) {
         let room = self.open.capacity() - self.open.len();
         if room < bytes.len() {
-            // As much again, but never more than the message will need.
+            // Double the memory, but never beyond what the message needs.
             let needed = bytes.len() + self.sequence.left as usize;
             let more = needed.min(self.open.len().max(1 << 20)).max(bytes.len());
             self.open.reserve_exact(more);

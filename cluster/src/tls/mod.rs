@@ -1,8 +1,8 @@
-//! A network by TLS over TCP: a star for processes that join, leave and die.
+//! A network over TLS: a star of processes that join, leave and die.
 //!
-//! The root listens, all others connect out to it, and it passes on what one writes to another; so only the
-//! root must be reachable. A joiner gets a *place*: a site number, which a later process may get when
-//! its holder is lost. All sites share a [`Key`].
+//! The root listens, all others connect to it, and it relays messages between them; so only the root must be reachable.
+//! A joiner gets a *place*: a site number, which a later process may get when its holder is lost. All sites share a
+//! [`Key`].
 //!
 //! ```no_run
 //! use pleach_cluster::tls::{self, Key, Limits, ListenOptions};

@@ -1,7 +1,7 @@
-//! [`FrameOutbox`]: what waits to be sent on one connection.
+//! [`FrameOutbox`]: the frames that wait to be sent on one connection.
 //!
-//! It has a lane for each site that messages go to, or come from. Lanes take turns, a frame at a time, so
-//! that short messages do not wait behind long ones of another lane; within a lane order is kept.
+//! It has a lane for each site that messages go to, or come from. Lanes take turns, a frame at a time, so that short
+//! messages do not wait behind long ones of another lane; each lane keeps its order.
 
 use super::frame::{CHUNK, Frame, FrameKind, HEAD};
 use std::collections::{BTreeMap, VecDeque};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A message's bytes.
 enum MessageBytes {
     Own(Vec<u8>),
-    /// The same for all that join.
+    /// Shared by all joiners.
     Shared(Arc<[u8]>),
 }
 
@@ -22,7 +22,7 @@ impl MessageBytes {
         }
     }
 
-    /// What it counts for as long as it waits.
+    /// The bytes that it counts for while it waits.
     fn weight(&self) -> usize {
         match self {
             Self::Own(bytes) => bytes.len() + HEAD,
@@ -37,25 +37,25 @@ struct OutgoingFrame {
     site: u32,
     number: u32,
     body: MessageBytes,
-    /// What has left of a long message.
+    /// The bytes of a long message that were sent.
     sent: Option<usize>,
 }
 
-/// Frames on their way out.
+/// Frames that wait to be sent.
 #[derive(Default)]
 pub struct FrameOutbox {
-    /// Before all others.
+    /// Frames that go before all others.
     first: VecDeque<Frame>,
     lanes: BTreeMap<u32, VecDeque<OutgoingFrame>>,
-    /// Lanes that are not empty, in the order of their turns.
+    /// The lanes that are not empty, in the order of their turns.
     turns: VecDeque<u32>,
-    /// After all others.
+    /// Frames that go after all others.
     last: VecDeque<FrameKind>,
     waiting: usize,
 }
 
 impl FrameOutbox {
-    /// How many bytes wait, without those that are shared.
+    /// The number of bytes that wait, without shared ones.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
@@ -97,7 +97,7 @@ impl FrameOutbox {
         );
     }
 
-    /// Adds a message of any length to a lane, without a copy of it.
+    /// Adds a message of any length to a lane, without copying it.
     pub fn shared(&mut self, lane: u32, site: u32, number: u32, bytes: Arc<[u8]>) {
         let body = MessageBytes::Shared(bytes);
         self.add(lane, OutgoingFrame { kind: FrameKind::Whole, site, number, body, sent: None });
@@ -143,7 +143,7 @@ impl FrameOutbox {
     }
 }
 
-/// Writes the next frame of an item; says whether it was the last.
+/// Writes the next frame of an item. Returns whether it was the last.
 fn step(item: &mut OutgoingFrame, out: &mut Vec<u8>) -> bool {
     let (site, number, bytes) = (item.site, item.number, item.body.bytes());
     if item.kind != FrameKind::Whole || bytes.len() <= CHUNK {

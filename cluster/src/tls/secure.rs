@@ -1,16 +1,15 @@
-//! [`Secure`]: how TLS is set up, and why nobody joins without the key.
+//! [`Secure`]: sets up TLS so that nobody joins without the key.
 //!
-//! TLS 1.3 alone, with raw public keys (RFC 7250) in place of certificates. All sites share one private key
-//! of Ed25519. Both ends must show the public half of it, and prove by a signature over this very handshake
-//! that they have the private one; each compares what it is shown with its own. So anyone who lacks the file
-//! is believed by neither end. The keys that encrypt come from fresh random numbers of both (X25519), so
-//! nothing that was recorded can be used again or read, not even by someone who gets the key later. The
-//! signatures of the two ends differ in their context, so one cannot be sent back as the other.
-//! Session tickets and early data, which could be replayed, are off.
+//! Only TLS 1.3 is used, with raw public keys (RFC 7250) instead of certificates. All sites share one Ed25519 private
+//! key. Both ends must show its public half, and prove by a signature over this very handshake that they have the
+//! private half; each compares the public key with its own. So neither end accepts a peer without the key file. The
+//! encryption keys come from fresh random numbers of both ends (X25519), so recorded traffic can be neither replayed
+//! nor read, not even by someone who gets the key later. The signatures of the two ends differ in their context, so one
+//! cannot be sent back as the other. Session tickets and early data, which could be replayed, are off.
 //!
-//! Before any of that the root looks for the *ALPN name* in the joiner's first message, which only the key
-//! gives: a hash of it, shown as the name of a protocol (ALPN). It proves nothing, for it can be overheard,
-//! but it turns unauthenticated peers away before they cost more than a look.
+//! Before any of that, the root looks for the *ALPN name* in the joiner's first message: a hash of the key, sent as the
+//! name of a protocol (ALPN). It proves nothing, because it can be overheard, but it turns unauthenticated peers away
+//! cheaply.
 //!
 //! A joiner could pose as the root: a holder of the key is trusted that far. Joiners never listen.
 
@@ -32,10 +31,10 @@ use rustls::{
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// What comes before the 32 bytes of a private key of Ed25519 in PKCS #8.
+/// The PKCS #8 prefix of the 32 bytes of an Ed25519 private key.
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
 
-/// Both ends' settings, made from a key.
+/// The TLS settings of both ends, made from a key.
 #[derive(Clone)]
 pub struct Secure {
     server: Arc<ServerConfig>,
@@ -78,7 +77,7 @@ impl Secure {
         })
     }
 
-    /// The root's end of a connection, if the joiner has the ALPN name.
+    /// The root's end of a connection, if the joiner sent the ALPN name.
     pub fn server(&self, accepted: Accepted) -> Result<ServerConnection, Error> {
         let words = accepted.client_hello().alpn();
         let known = |word: &[u8]| self.server.alpn_protocols.iter().any(|own| own == word);
@@ -90,23 +89,23 @@ impl Secure {
 
     /// A joiner's end.
     pub fn client(&self) -> Result<ClientConnection, Error> {
-        // The key says who is meant; a name is not sent.
+        // The key identifies the root; no name is sent.
         let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
         ClientConnection::new(self.client.clone(), name)
     }
 }
 
-/// A key as other programs write it.
+/// A key in the common PKCS #8 encoding.
 pub fn pkcs8(key: &Key) -> Vec<u8> {
     [&PKCS8[..], key.bytes()].concat()
 }
 
-/// Another key than this, or none.
+/// The error for another key than this, or none.
 fn unknown() -> Error {
     Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
 }
 
-/// A hash of the key, which does not give it away.
+/// A hash of the key, which does not reveal it.
 fn alpn_name(key: &Key) -> Result<Vec<u8>, Error> {
     let suite = ring::cipher_suite::TLS13_AES_128_GCM_SHA256.tls13();
     let hash = suite.ok_or(Error::General("no hash".into()))?.common.hash_provider;
@@ -114,7 +113,7 @@ fn alpn_name(key: &Key) -> Result<Vec<u8>, Error> {
     Ok(word.as_ref()[..16].iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect())
 }
 
-/// One way to agree on keys, and the fastest cipher first.
+/// A single key exchange, and the fastest cipher first.
 fn provider() -> CryptoProvider {
     let mut provider = ring::default_provider();
     provider.kx_groups = vec![ring::kx_group::X25519];
@@ -123,7 +122,7 @@ fn provider() -> CryptoProvider {
     provider
 }
 
-/// Believes one public key.
+/// Accepts a single public key.
 #[derive(Debug)]
 struct PinnedKey {
     public: CertificateDer<'static>,
@@ -150,7 +149,7 @@ impl PinnedKey {
     }
 }
 
-/// What both ends ask of the other's signature: two traits that have these methods in common.
+/// How each end checks the other's signature: the methods that two traits have in common.
 macro_rules! signatures {
     () => {
         fn verify_tls12_signature(
@@ -227,7 +226,7 @@ impl Secure {
         self.pinned.clone()
     }
 
-    /// The root's end without a look at the ALPN name.
+    /// The root's end without the check of the ALPN name.
     pub fn unguarded(&self) -> Result<ServerConnection, Error> {
         ServerConnection::new(self.server.clone())
     }

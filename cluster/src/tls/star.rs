@@ -1,4 +1,4 @@
-//! [`Star`]: the network of one site, as its caller sees it.
+//! [`Star`]: the network of one site as its caller sees it.
 
 use super::logic::{Delivery, HubCommand, HubEvent, Limits};
 use super::mail::{CallerMailbox, MailItem, Orders};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The root and all that have joined it.
+/// The network of the root and all that have joined it.
 pub struct Star {
     me: Rank,
     /// The number of each place's connection, as far as the caller knows, or 0.
@@ -98,7 +98,7 @@ impl Star {
     fn stop(&mut self) {
         self.orders.stop();
         if let Some(acceptor) = &self.acceptor {
-            // It fails only without memory.
+            // This fails only without memory.
             let _ = acceptor.wake();
         }
         for thread in self.threads.drain(..) {

@@ -1,5 +1,4 @@
-//! [`Turns`]: the loop of one side. One thread has all connections with those that have shown the key, and
-//! gives them turns.
+//! [`Turns`]: the loop of one side. One thread serves all authenticated connections in turns.
 
 use super::frame::{Frame, FrameKind};
 use super::hello::{Refusal, RefusalCode};
@@ -15,16 +14,16 @@ use std::time::{Duration, Instant};
 
 /// Wakes the loop.
 const WAKE: Token = Token(usize::MAX);
-/// A connection that has said nothing for this long says that it is still there.
+/// A connection on which nothing was sent for this long sends a sign of life.
 const BEAT: Duration = Duration::from_millis(900);
-/// How often that is looked at.
+/// How often silence is checked.
 const TICK: Duration = Duration::from_millis(500);
-/// How long a connection that ends may take to do so.
+/// The longest time for ending a connection.
 const PARTING: Duration = Duration::from_secs(2);
 
 struct Connection {
     wire: Wire,
-    /// Its last word, and until when it may be sent: the other side of it is forgotten.
+    /// Its last frame, and the deadline for sending it, once the connection is being ended.
     parting: Option<(FrameOutbox, Instant)>,
 }
 
@@ -69,7 +68,7 @@ impl<L: Logic> Turns<L> {
     pub fn add(&mut self, number: u32, mut wire: Wire) {
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(number as usize);
-        // Only from now on can its silence be heard.
+        // Its silence counts from now on.
         wire.heard = Instant::now();
         match self.poll.registry().register(&mut wire.socket, token, both) {
             Ok(()) => {
@@ -81,7 +80,7 @@ impl<L: Logic> Turns<L> {
         }
     }
 
-    /// Runs until it is told to stop.
+    /// Runs until it is stopped.
     pub fn run(mut self) {
         let mut events = Events::with_capacity(256);
         let mut orders = Vec::new();
@@ -92,7 +91,7 @@ impl<L: Logic> Turns<L> {
                 Duration::ZERO
             };
             if self.poll.poll(&mut events, Some(wait)).is_err() {
-                // A signal: nothing was waited for.
+                // A signal ended the wait: there are no events.
                 events.clear();
             }
             for event in events.iter().filter(|event| event.token() != WAKE) {
@@ -147,7 +146,7 @@ impl<L: Logic> Turns<L> {
                         Handshake::Done => {}
                         Handshake::Ended => self.ended(number, CLOSED),
                     }
-                    // TLS itself may have something to say.
+                    // TLS itself may have something to send.
                     self.writes.insert(number);
                 }
                 Err(broken) => self.broken(number, &broken, now),
@@ -181,9 +180,9 @@ impl<L: Logic> Turns<L> {
         }
     }
 
-    /// Looks who has been silent for too long, and tells the others that this side is not.
+    /// Ends connections that have been silent for too long, and sends signs of life on the others.
     fn tick(&mut self, now: Instant) {
-        // Time in which this process stood still is nobody else's silence.
+        // Time in which this process stood still does not count as silence of others.
         let still = now.duration_since(self.ticked).saturating_sub(2 * TICK);
         self.ticked = now;
         let (mut silent, mut late) = (Vec::new(), Vec::new());
@@ -229,7 +228,7 @@ impl<L: Logic> Turns<L> {
         self.logic.gone(number, &why);
     }
 
-    /// Ends a connection, with a last word if there is one.
+    /// Ends a connection, with a last frame if there is one.
     fn part(&mut self, number: u32, word: Option<Refusal>, now: Instant) {
         if let Some(link) = self.links.get_mut(&number).filter(|link| link.parting.is_none()) {
             let mut outbox = FrameOutbox::default();
@@ -249,7 +248,7 @@ impl<L: Logic> Turns<L> {
         self.writes.remove(&number);
     }
 
-    /// Carries out what has come of frames and orders.
+    /// Carries out the output of the logic.
     fn settle(&mut self, now: Instant) {
         loop {
             let out = self.logic.out();

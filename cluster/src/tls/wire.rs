@@ -1,5 +1,5 @@
-//! [`Wire`]: one connection, a socket with TLS and frames on top. It does as much as can be done without
-//! waiting, but no more than a turn, so that other connections have theirs.
+//! [`Wire`]: one connection: a socket with TLS and frames on top. It does as much as possible without blocking, but no
+//! more than a turn, so that other connections get theirs.
 
 use super::frame::{Frame, FrameFault, FrameReader};
 use super::outbox::FrameOutbox;
@@ -10,14 +10,14 @@ use std::time::Instant;
 
 /// The most bytes read or written in a turn.
 pub const TURN: usize = 64 << 10;
-/// The most bytes that the system holds unsent: what it holds cannot be overtaken.
+/// The most unsent bytes that the system may hold, since nothing can overtake those.
 #[cfg(target_os = "linux")]
 const UNSENT: u32 = 256 << 10;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Handshake {
-    /// Nothing more for now.
+    /// There is nothing more to do for now.
     Done,
     /// There is more to do.
     More,
@@ -25,18 +25,18 @@ pub enum Handshake {
     Ended,
 }
 
-/// Why a connection cannot go on.
+/// Why a connection cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectionError {
-    /// The system says so.
+    /// An error of the system.
     Socket(String),
-    /// The other end speaks something else.
+    /// The other end does not speak TLS as expected.
     NoTls,
     /// The other end has another key, or none.
     Key,
-    /// The other end does not keep to TLS.
+    /// The other end violates TLS.
     Tls(String),
-    /// The other end does not keep to the frames.
+    /// The other end sent an invalid frame.
     Frame(FrameFault),
 }
 
@@ -87,14 +87,14 @@ pub struct Wire {
     reader: FrameReader,
     /// Plain frames on their way into TLS.
     batch: Vec<u8>,
-    /// When something last came, and went.
+    /// When something was last received, and last sent.
     pub heard: Instant,
     pub said: Instant,
 }
 
 impl Wire {
     pub fn new(socket: TcpStream, tls: Connection, now: Instant) -> Self {
-        // Best effort: without them all works, but more slowly.
+        // Best effort: without these options all works, but more slowly.
         let _ = socket.set_nodelay(true);
         #[cfg(target_os = "linux")]
         let _ = socket2::SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT);
@@ -104,12 +104,12 @@ impl Wire {
         wire
     }
 
-    /// Whether the other end has not proven yet that it has the key.
+    /// Whether the other end has not proven the key yet.
     pub fn is_unauthenticated(&self) -> bool {
         self.tls.is_handshaking()
     }
 
-    /// Takes what has come, at most as much as `scratch` holds. Returns how many bytes that were too.
+    /// Reads what has arrived, at most as much as `scratch` holds. Also returns the number of bytes.
     pub fn read(
         &mut self,
         scratch: &mut [u8],
@@ -133,11 +133,11 @@ impl Wire {
                 return Ok((Handshake::Ended, length));
             }
         }
-        // An end that came with these bytes is told only by another read: no event will announce it.
+        // Only another read reveals an end that came with these bytes: no event will announce it.
         Ok((Handshake::More, length))
     }
 
-    /// Takes frames out of what TLS has. Returns whether the other end has closed.
+    /// Takes frames from TLS. Returns whether the other end has closed.
     fn accept(
         &mut self,
         each: &mut dyn FnMut(Frame) -> Result<(), FrameFault>,
@@ -160,7 +160,7 @@ impl Wire {
         Ok(state.peer_has_closed())
     }
 
-    /// Sends what waits.
+    /// Sends waiting frames.
     pub fn write(
         &mut self,
         outbox: &mut FrameOutbox,
@@ -193,12 +193,12 @@ impl Wire {
         }
     }
 
-    /// Whether everything given has left for the system.
+    /// Whether everything was handed to the system.
     pub fn is_flushed(&self) -> bool {
         !self.tls.wants_write()
     }
 
-    /// Says that nothing more follows.
+    /// Announces that nothing more follows.
     pub fn close(&mut self) {
         self.tls.send_close_notify();
         let _ = self.tls.write_tls(&mut self.socket);

@@ -1,4 +1,4 @@
-//! A site that sends what no site sends: the others do no more than ignore it.
+//! A site that sends invalid messages: the others ignore them.
 
 use super::network::{LASTING, ThreadNetwork as Links, mortal, with_links};
 use super::settings;
@@ -20,11 +20,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// A site that takes work and says nothing loses it soon.
+/// Short timeouts: a site that takes work and stays silent soon loses it.
 const IMPATIENT: Terms =
     Terms { commit_ns: 5_000_000, lease_ns: 200_000_000, patience_ns: 1_000_000_000 };
 
-/// What honest sites write to one another in a search like the one below.
+/// The packets of honest sites in a search like the one below.
 fn packets(queens: &Queens) -> Vec<Vec<u8>> {
     let parts = with_links(3, LASTING);
     let part = |at: usize| {
@@ -43,7 +43,7 @@ fn packets(queens: &Queens) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn damaged_and_repeated_letters_change_no_count() {
+fn damaged_and_repeated_messages_change_no_count() {
     let queens = Queens::new(12, Level::best()).unwrap();
     let packets = &packets(&queens);
     assert!(packets.len() > 10);
@@ -75,7 +75,7 @@ fn damaged_and_repeated_letters_change_no_count() {
                     Settings { processes: Some(Arc::clone(cluster) as _), ..settings(1) };
                 let waits = || !over.load(Ordering::Relaxed);
                 if matches!(cluster.next_order(waits), Ok(Some(_))) {
-                    // It may be told of an end or a failure that never happened.
+                    // It may receive an end or a failure that never happened.
                     let _ = WorkerPool::default()
                         .run(queens, &settings, &mut |_| ControlFlow::Continue(()));
                 }
@@ -89,7 +89,7 @@ fn damaged_and_repeated_letters_change_no_count() {
             let outcome =
                 WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
             over.store(true, Ordering::Relaxed);
-            // Any site may say that the search must stop, or end, and why. Nothing else stops it.
+            // Any site may say that the search must stop or has failed. Nothing else stops it.
             match outcome {
                 Ok(outcome) if outcome.stop == Some(Stop::Memory) => {}
                 Ok(outcome) => {
@@ -100,10 +100,10 @@ fn damaged_and_repeated_letters_change_no_count() {
             }
         });
     }
-    assert!(ended > 0, "{ended} searches came to their end");
+    assert!(ended > 0, "no search was completed");
 }
 
-/// What site 1 writes to the root about its first search.
+/// Sends the root a message from site 1 about its first search.
 fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
     let (mut bytes, gateway) = (Vec::new(), 1u8);
     (1u64, gateway).pack(&mut bytes);
@@ -111,7 +111,7 @@ fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
     links.send(0, bytes);
 }
 
-/// The work that a message gives, if it gives some.
+/// The lease that a message gives, if any.
 fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
     let mut from = Reader::new(bytes);
     let (_, gateway): (u64, u8) = Pack::unpack(&mut from).ok()?;
@@ -124,8 +124,8 @@ fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
     }
 }
 
-/// A progress report with work that cannot be read used to be kept unread, and saved: the root died of it, and so did
-/// everything that resumed its file.
+/// A progress report with unreadable work used to be kept and saved unread. It crashed the root, and everything that
+/// resumed the root's file.
 #[test]
 fn unreadable_work_is_not_kept() {
     let queens = Queens::new(12, Level::best()).unwrap();

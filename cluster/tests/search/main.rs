@@ -1,4 +1,4 @@
-//! Searches by several sites, each of them a thread of the test with units of its own.
+//! Searches by several sites, each of which is a thread of the test with its own units.
 
 mod hostile;
 #[allow(dead_code)]
@@ -22,12 +22,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Runs a search on this many sites, each with settings of its own, and returns what each says of it.
+/// Runs a search on several sites, each with its own settings. Returns the outcome of each.
 fn each(problem: &dyn Problem, settings: &[Settings]) -> Vec<Result<Outcome, RunError>> {
     watched(problem, settings, &|_| ())
 }
 
-/// The same, with somebody who looks at the root's progress.
+/// The same, with a watcher of the root's progress.
 fn watched(
     problem: &dyn Problem,
     settings: &[Settings],
@@ -58,7 +58,7 @@ fn watched(
     })
 }
 
-/// What the root says of a search on this many sites.
+/// The root's outcome of a search on this many sites.
 fn together(problem: &dyn Problem, sites: usize, settings: &Settings) -> Outcome {
     each(problem, &vec![settings.clone(); sites]).remove(0).unwrap()
 }
@@ -68,7 +68,7 @@ fn settings(threads: u32) -> Settings {
 }
 
 #[test]
-fn all_sites_together_count_what_there_is() {
+fn all_sites_together_count_exactly() {
     let queens = Queens::new(12, Level::best()).unwrap();
     for sites in 1..6 {
         for threads in [1, 3] {
@@ -96,7 +96,7 @@ fn every_problem_and_preset_counts_the_same_on_sites() {
     }
 }
 
-/// Stopped by a limit of nodes again and again, and resumed by another number of sites.
+/// Searches stopped repeatedly by a node limit, and resumed by another number of sites.
 #[test]
 fn sites_stop_at_a_limit_and_others_resume() {
     for which in 0..6 {
@@ -187,7 +187,7 @@ fn the_root_estimates_how_much_all_have_done() {
     assert!(sites.iter().all(|site| site.nodes > 0 && site.end.is_none()), "{sites:?}");
 }
 
-/// Units of one site are devices, those of the other threads.
+/// The units of one site are devices, those of the other are threads.
 #[test]
 fn devices_of_a_site_take_part() {
     let queens = Queens::new(12, Level::best()).unwrap();
@@ -203,7 +203,7 @@ fn devices_of_a_site_take_part() {
     assert_eq!(names, ["site0/cpu0", "site1/cpu0", "site1/emulated0"]);
 }
 
-/// A tree whose bound is wrong at one node, far down.
+/// A tree whose bound is wrong at one deep node.
 struct Wrong;
 
 impl Tree for Wrong {
@@ -226,7 +226,7 @@ impl Tree for Wrong {
 }
 
 #[test]
-fn whatever_is_wrong_on_one_site_ends_the_search_with_its_reason() {
+fn a_failure_on_one_site_ends_the_search_with_its_reason() {
     let problem = Plain(Wrong);
     for sites in [2, 4] {
         let outcomes = each(&problem, &vec![settings(1); sites]);

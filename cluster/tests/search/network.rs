@@ -1,4 +1,4 @@
-//! A network between the threads of a test, each of them a site.
+//! A network between the threads of a test, each of which is a site.
 
 use pleach_cluster::{Arrival, Members, NetError, Network};
 use pleach_cluster::{Cluster, Waker};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What all sites share.
+/// The state that all sites share.
 struct SharedNetwork {
     boxes: Vec<Mutex<VecDeque<Arrival>>>,
     wakers: Vec<Arc<Waker>>,
@@ -17,7 +17,7 @@ struct SharedNetwork {
     mortal: bool,
     /// All packets that were sent.
     sent: Mutex<Vec<Vec<u8>>>,
-    /// How many packets each site may still send before it is lost.
+    /// The number of packets that each site may still send before it is lost.
     life: Vec<AtomicI64>,
 }
 
@@ -29,12 +29,12 @@ pub struct ThreadNetwork {
 }
 
 impl ThreadNetwork {
-    /// All packets that anybody has sent.
+    /// All packets that were sent by any site.
     pub fn sent(&self) -> Vec<Vec<u8>> {
         self.shared.sent.lock().unwrap().clone()
     }
 
-    /// This site is lost once it has sent this many packets more.
+    /// Makes this site be lost once it has sent this many more packets.
     pub fn dies_after(&self, packets: i64) {
         self.shared.life[self.me as usize].store(packets, Ordering::Relaxed);
     }
@@ -101,7 +101,7 @@ impl Network for ThreadNetwork {
     fn abort(&mut self, _code: i32) {}
 }
 
-/// Times for sites that live as long as the search.
+/// Timeouts for sites that live as long as the search.
 pub const LASTING: Terms =
     Terms { commit_ns: 5_000_000, lease_ns: 3_600_000_000_000, patience_ns: 36_000_000_000_000 };
 

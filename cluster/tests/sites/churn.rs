@@ -1,4 +1,4 @@
-//! Processes that die, stand still and come back, in a star whose root is this process or another one.
+//! Processes that die, freeze and come back, in a star whose root is this process or another one.
 
 use crate::signal::Signal;
 use crate::star::{Folder, VERSION, limits};
@@ -17,7 +17,7 @@ fn steady() -> Limits {
     Limits { silence: Duration::from_secs(3), ..limits() }
 }
 
-/// A process that ends with this value.
+/// A process that is killed when this value is dropped.
 struct Process(Child);
 
 impl Process {
@@ -36,7 +36,7 @@ impl Process {
         BufReader::new(self.0.stdout.take().unwrap())
     }
 
-    /// What it has written by its end, which is a good one.
+    /// Waits for its successful end. Returns its output.
     fn end(mut self) -> String {
         let mut told = String::new();
         self.output().read_to_string(&mut told).unwrap();
@@ -87,7 +87,7 @@ impl Root {
             if let Some(arrival) = self.star.poll().unwrap() {
                 return arrival;
             }
-            assert!(start.elapsed() < LIMIT, "nothing comes");
+            assert!(start.elapsed() < LIMIT, "nothing arrives");
             self.signal.wait(Duration::from_secs(1));
         }
     }
@@ -104,8 +104,8 @@ impl Root {
     }
 }
 
-/// A site is killed while messages go to it, and another process takes its place: it gets none of them, and
-/// all others are told.
+/// A site is killed while messages go to it, and another process takes its place: it gets none of them, and all others
+/// are notified.
 fn replaced(folder: &Path) {
     let key = folder.join("key");
     let mut root = Root::open("127.0.0.1:0", &key, &[1, 2]);
@@ -140,7 +140,7 @@ fn replaced(folder: &Path) {
     assert_eq!(words, ["joined 1", "lost 1", "joined 1", "end"]);
 }
 
-/// A site that stands still for too long is lost, is told so when it continues, and can come back.
+/// A site that freezes for too long is lost, is informed when it continues, and can come back.
 fn still(folder: &Path) {
     let key = folder.join("key");
     let mut root = Root::open("127.0.0.1:0", &key, &[1]);
@@ -161,7 +161,7 @@ fn still(folder: &Path) {
     assert_eq!(lines.last().unwrap().unwrap(), "end");
 }
 
-/// The root is killed; the next one has its key and its address, and the sites come back.
+/// The root is killed. The next one has the same key and address, and the sites come back.
 fn reborn(folder: &Path) {
     let key = folder.join("key");
     let key = key.to_str().unwrap();
@@ -194,14 +194,14 @@ pub fn run(case: Case) -> Result<(), String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)).map_err(|_| "see above".into())
 }
 
-/// One of the processes that are started.
+/// Runs one of the started processes.
 pub fn play(role: &str, address: &str, key: &str) {
     if role == "root" {
         let mut root = Root::open(address, Path::new(key), &[1, 2]);
         println!("{}", root.entrance.address());
         loop {
             match root.next() {
-                // It is inside once it answers.
+                // The site has joined once it answers.
                 Arrival::Joined { site, .. } => root.star.send(site, vec![1]),
                 Arrival::Message { from, .. } => println!("joined {from}"),
                 _ => {}
@@ -211,7 +211,7 @@ pub fn play(role: &str, address: &str, key: &str) {
     while !echo(address, key) && role == "again" {}
 }
 
-/// Sends messages back; whether it was to the end.
+/// Sends messages back. Returns whether it reached the end.
 fn echo(address: &str, key: &str) -> bool {
     let (signal, start) = (Signal::default(), Instant::now());
     let mut star = loop {
@@ -248,6 +248,6 @@ fn echo(address: &str, key: &str) -> bool {
             }
             None => signal.wait(Duration::from_secs(1)),
         }
-        assert!(start.elapsed() < LIMIT, "nothing comes");
+        assert!(start.elapsed() < LIMIT, "nothing arrives");
     }
 }

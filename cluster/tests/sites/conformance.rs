@@ -1,12 +1,12 @@
-//! What every network must obey while nothing goes wrong.
+//! The rules that every network must obey while nothing goes wrong.
 
 use crate::site::{LONGEST, Site};
 use oorandom::Rand32;
 use pleach_cluster::Arrival;
 use std::collections::VecDeque;
 
-/// What a site sends in the case of order: to whom, and a message that tells its place and its length by
-/// its bytes. All sites know it of all.
+/// The messages of a site in case `order`, with their receivers. The bytes of a message identify its position and its
+/// length. All sites know the plans of all.
 fn plan(from: u32, sites: u32) -> VecDeque<(u32, Vec<u8>)> {
     let mut random = Rand32::new(u64::from(from) + 1);
     let messages = 1500;
@@ -24,14 +24,14 @@ fn plan(from: u32, sites: u32) -> VecDeque<(u32, Vec<u8>)> {
     (0..messages).map(message).collect()
 }
 
-/// Bytes that depend on the seed and on their place.
+/// Bytes that depend on the seed and on their position.
 fn filled(length: usize, seed: u32) -> Vec<u8> {
     (0..length as u32)
         .map(|i| (i.wrapping_add(seed).wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect()
 }
 
-/// All write to all, the more the better; each message arrives once, whole and in its order.
+/// All sites write many messages to all; each message arrives once, complete and in order.
 pub fn order(mut site: Site) {
     let me = site.me;
     let mine = |from| plan(from, site.sites).into_iter().filter(|(to, _)| *to == me);
@@ -63,7 +63,7 @@ pub fn order(mut site: Site) {
     site.content();
 }
 
-/// Messages of every length that may matter, both ways.
+/// Messages of all critical lengths, both ways.
 pub fn sizes(mut site: Site) {
     let to = 1 - site.me;
     let near = |length: usize| length - 1..=length + 1;
@@ -81,7 +81,7 @@ pub fn sizes(mut site: Site) {
     site.end();
 }
 
-/// Shorter messages to one site overtake long ones to another, also if they take many messages.
+/// Shorter messages to one site overtake long ones to another, even if they take many MPI messages.
 pub fn long_and_short(mut site: Site) {
     let lengths = |to| if to == 1 { [LONGEST; 3] } else { [10, LONGEST / 2, 10] };
     if site.me == 0 {
@@ -100,7 +100,7 @@ pub fn long_and_short(mut site: Site) {
     site.end();
 }
 
-/// Messages sent right before the end arrive before it, also at a site that looks late.
+/// Messages sent right before the end arrive before it, even at a site that polls late.
 pub fn last_messages(mut site: Site) {
     let lengths = |from: u32| (0..100).map(move |i| if i % 40 == 7 { 600_000 } else { from + i });
     for (number, length) in lengths(site.me).enumerate() {

@@ -1,4 +1,4 @@
-//! Sites that do wrong, and jobs that come down.
+//! Sites that fail, and jobs that end because of it.
 
 use crate::site::{LONGEST, Site, content};
 use pleach_cluster::{Arrival, NetError};
@@ -13,7 +13,7 @@ pub fn play(case: &str, mut site: Site) {
             if site.me == 1 {
                 fail(case, site);
             } else {
-                // Without end: a rank that returns from here has not been taken down.
+                // Forever: a rank that returned from here would not have been taken down.
                 site.next();
                 site.content();
             }
@@ -54,7 +54,8 @@ fn die() -> ! {
     panic!("still alive");
 }
 
-/// All hear of a death, whatever they had to say to the dead; then they talk to one another, and end in order.
+/// All are notified of a death, whatever they were sending to the dead site; then they exchange messages, and end in an
+/// orderly way.
 fn survived(mut site: Site) {
     meet(&mut site);
     if site.me == 1 {
@@ -73,7 +74,7 @@ fn survived(mut site: Site) {
                 assert!(bytes.len() == 1_000_000 && bytes.iter().all(|&byte| byte == 6));
                 messages += 1;
             }
-            _ => panic!("what nobody has sent"),
+            _ => panic!("an unexpected message"),
         }
     }
     site.network.send(1, vec![5]);
@@ -82,7 +83,7 @@ fn survived(mut site: Site) {
     content(site.me);
 }
 
-/// A mistake is told by the next poll, and again by all others.
+/// The next poll reports a mistake, and so do all further ones.
 fn mistake(case: &str, site: &mut Site) {
     let (sites, limit) = (site.sites, LONGEST as u64);
     let error = match case {

@@ -1,4 +1,4 @@
-//! Starts a job with a launcher, and judges how it ended.
+//! Starts a job with a launcher, and checks how it ended.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 /// How a job must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All sites are content, and so is the launcher.
+    /// All sites succeed, and so does the launcher.
     Well,
-    /// A site is content and leaves without a word to the others, which the launcher may not like.
+    /// A site succeeds and leaves without announcing it, which the launcher may report as a failure.
     One,
-    /// One site is killed; all others are content, and so is the launcher.
+    /// One site is killed; all others succeed, and so does the launcher.
     AllButOne,
     /// The launcher reports a failure.
     Badly,
@@ -21,11 +21,11 @@ pub enum End {
     ExitCode(i32),
 }
 
-/// A launcher of MPI.
+/// An MPI launcher.
 pub struct Launcher {
     pub family: String,
     path: String,
-    /// Part of the name of the library that goes with it.
+    /// Part of the name of the matching library.
     library: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl Launcher {
         Self { family: family.into(), path: path.into(), library }
     }
 
-    /// Whether a case can be played: where a job survives a death, none comes down with one.
+    /// Whether a case applies: where a job survives a death, a death does not end it.
     pub fn plays(&self, case: &str) -> bool {
         match case {
             "survived" => self.family == "ulfm",
@@ -52,7 +52,7 @@ impl Launcher {
         }
     }
 
-    /// Plays a case. An error has what the sites wrote.
+    /// Plays a case. An error has the output of the sites.
     pub fn run(&self, case: &str, sites: u32, end: End, limit: Duration) -> Result<(), String> {
         let log = std::env::temp_dir().join(format!("pleach-cluster-{}.log", std::process::id()));
         let file = File::create(&log).unwrap();
@@ -64,7 +64,7 @@ impl Launcher {
         command.arg(std::env::current_exe().unwrap()).args(["site", case, self.library]);
         command.stdin(Stdio::null());
         command.stdout(file.try_clone().unwrap()).stderr(file);
-        // More processes than cores, perhaps as root: both need a word with Open MPI 4 and 5.
+        // More processes than cores, perhaps as root: Open MPI 4 and 5 need settings for both.
         for (name, value) in [
             ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
             ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -78,7 +78,7 @@ impl Launcher {
             command.envs(base);
             command.env("OMPI_MCA_btl", "self,tcp").env("MPIR_CVAR_NOLOCAL", "1");
         }
-        // A launcher of its own folder, as from PyPI, has its library next to it.
+        // A launcher in its own folder, such as one from PyPI, has its library next to it.
         let folder = Path::new(&self.path).parent().and_then(Path::parent);
         if let Some(folder) = folder.map(|folder| folder.join("lib")).filter(|f| holds_mpi(f)) {
             command.env("LD_LIBRARY_PATH", folder);
@@ -91,7 +91,7 @@ impl Launcher {
     }
 }
 
-/// Whether a job ended as it must, going by what its sites wrote. An error has that.
+/// Checks by the output of its sites whether a job ended as it must. An error has the output.
 pub fn judge(
     status: Option<ExitStatus>,
     sites: u32,
@@ -118,7 +118,7 @@ fn holds_mpi(folder: &Path) -> bool {
     entries.any(|entry| entry.is_ok_and(|e| e.file_name().to_string_lossy().contains("libmpi")))
 }
 
-/// Waits, and ends the job if that takes too long.
+/// Waits for the job, and ends it if that takes too long.
 pub fn wait(mut child: Child, limit: Duration) -> Option<ExitStatus> {
     let deadline = Instant::now() + limit;
     while Instant::now() < deadline {

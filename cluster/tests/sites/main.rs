@@ -1,8 +1,8 @@
-//! Runs what every network must obey between real processes.
+//! Checks the rules that every network must obey, between real processes.
 //!
-//! Stars over TLS always run. `PLEACH_MPI` lists launchers, each as `FAMILY=PATH`, with a family of
-//! `open-mpi`, `ulfm` (Open MPI 5, with jobs that survive deaths), `mpi-abi` or `mpich`, for MPI. This program is also what is started: a site, with a case to
-//! play.
+//! Stars over TLS always run. For MPI, `PLEACH_MPI` lists launchers, each as `FAMILY=PATH`, with the family `open-mpi`,
+//! `ulfm` (Open MPI 5, with jobs that survive deaths), `mpi-abi` or `mpich`. The launchers start this same program as a
+//! site, with a case to play.
 
 mod churn;
 mod conformance;
@@ -17,11 +17,11 @@ use launch::{End, Launcher};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// How long a case may take.
+/// The longest time for a case.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// A case, how many sites play it, and how the job must end. What ends in `-tcp` uses TCP instead of shared
-/// memory, where a message needs its sender until it has arrived.
+/// Each case, the number of sites that play it, and how the job must end. Cases that end in `-tcp` use TCP instead of
+/// shared memory, where a message needs its sender until it has arrived.
 const CASES: [(&str, u32, End); 22] = [
     ("order", 2, End::Well),
     ("order", 3, End::Well),
@@ -115,10 +115,10 @@ fn main() -> ExitCode {
             if !launcher.plays(case) {
                 continue;
             }
-            // Debian's MPICH 4.0.2 now and then stands still in MPI_Finalize over TCP, whatever was sent:
-            // a program that sends ten bytes does too.
+            // Debian's MPICH 4.0.2 sometimes hangs in MPI_Finalize over TCP, whatever was sent: even a
+            // program that sends ten bytes does.
             if launcher.family == "mpich" && case.ends_with("-tcp") {
-                println!("mpich     {case}: left out, for an error of the library");
+                println!("mpich     {case}: skipped because of a bug in the library");
                 continue;
             }
             let start = Instant::now();

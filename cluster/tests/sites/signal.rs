@@ -1,4 +1,4 @@
-//! [`Signal`]: lets one thread sleep until another has something for it.
+//! [`Signal`]: lets one thread sleep until another wakes it.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 pub struct Signal(Arc<(Mutex<bool>, Condvar)>);
 
 impl Signal {
-    /// What sets the flag.
+    /// A function that sets the flag.
     pub fn wake(&self) -> Arc<dyn Fn() + Send + Sync> {
         let signal = self.clone();
         Arc::new(move || {
@@ -17,7 +17,7 @@ impl Signal {
         })
     }
 
-    /// Waits for the flag, and takes it down; no longer than this.
+    /// Waits for the flag, but no longer than this, and clears it.
     pub fn wait(&self, limit: Duration) {
         let (flag, told) = &*self.0;
         let up = flag.lock().unwrap();

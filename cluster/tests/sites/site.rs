@@ -15,12 +15,12 @@ pub fn opens_nothing() -> bool {
     mpi::open(&Choice::Auto, LONGEST).unwrap().is_none()
 }
 
-/// A site with the patience that its job has.
+/// A site with a time limit.
 pub struct Site {
     pub network: Box<dyn Network>,
     pub me: u32,
     pub sites: u32,
-    /// What came while others were still joining.
+    /// Arrivals while others were still joining.
     early: VecDeque<Arrival>,
     /// Wakes this site, if the network does so.
     signal: Signal,
@@ -33,7 +33,7 @@ impl Site {
         Self::of(network.expect("no network"), Signal::default())
     }
 
-    /// A site with this network, which all have joined, or will by the end of [`Site::gather`].
+    /// A site with this network, which all have joined or will have joined by the end of [`Site::gather`].
     pub fn of(network: Box<dyn Network>, signal: Signal) -> Self {
         let (me, sites) = (network.me(), network.sites());
         assert!(me < sites);
@@ -58,9 +58,9 @@ impl Site {
         (0..self.sites).filter(move |&site| site != me)
     }
 
-    /// The next arrival, if there is one now. Rests as the network says if there is none.
+    /// The next arrival, if there is one now. Otherwise rests as the network prescribes.
     pub fn look(&mut self) -> Option<Arrival> {
-        assert!(self.start.elapsed() < Duration::from_secs(25), "nothing comes");
+        assert!(self.start.elapsed() < Duration::from_secs(25), "nothing arrives");
         if let Some(arrival) = self.early.pop_front() {
             return Some(arrival);
         }
@@ -93,7 +93,7 @@ impl Site {
         }
     }
 
-    /// Ends in order, when no message is expected any more.
+    /// Ends in an orderly way, when no message is expected any more.
     pub fn end(mut self) {
         self.network.finish();
         assert_eq!(self.next(), Arrival::End);
@@ -106,19 +106,19 @@ impl Site {
     }
 }
 
-/// Tells the launching test that all went as it should here.
+/// Reports to the launching test that this site succeeded.
 pub fn content(me: u32) {
     println!("site {me} is content");
 }
 
-/// Whether this process has opened an MPI library with this in its name.
+/// Whether this process has opened an MPI library whose name contains this.
 fn has_opened(library: &str) -> bool {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let mut names = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
     names.any(|name| name.contains(library) && name.contains("/libmpi"))
 }
 
-/// Plays a case under a launcher whose library has this in its name.
+/// Plays a case under a launcher whose library's name contains this.
 pub fn play(case: &str, library: &str) {
     match case {
         "by-hand" => {
@@ -154,14 +154,14 @@ pub fn play_on(case: &str, open: impl FnOnce() -> Site) {
         "panic" => {
             let site = open();
             std::thread::spawn(|| failing::play("panic", site));
-            // As a program that waits for another of its threads: it is the network that ends it.
+            // Like a program that waits for another of its threads: the network must end it.
             std::thread::sleep(Duration::from_secs(60));
         }
         _ => failing::play(case, open()),
     }
 }
 
-/// Opens the library that would have been chosen, by its name.
+/// Opens by its name the library that would have been chosen.
 fn by_hand(library: &str) {
     let names = match library {
         "/libmpi.so.40" => ["libmpi.so.40", "libmpi.so.40"],

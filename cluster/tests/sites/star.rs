@@ -1,4 +1,4 @@
-//! Starts the sites of a star, which find each other by files in a folder, and judges how they ended.
+//! Starts the sites of a star, which find each other by files in a folder, and checks how they ended.
 
 use crate::launch::{End, judge, wait};
 use crate::signal::Signal;
@@ -38,7 +38,7 @@ impl Drop for Folder {
     }
 }
 
-/// Plays a case between this many processes. An error has what they wrote.
+/// Plays a case between this many processes. An error has their output.
 pub fn run(case: &str, sites: u32, end: End, limit: Duration) -> Result<(), String> {
     let folder = Folder::new();
     let logs: Vec<PathBuf> = (0..sites).map(|i| folder.0.join(format!("log-{i}"))).collect();
@@ -54,7 +54,7 @@ pub fn run(case: &str, sites: u32, end: End, limit: Duration) -> Result<(), Stri
     let left = || deadline.saturating_duration_since(Instant::now());
     let statuses: Vec<_> = children.into_iter().map(|child| wait(child, left())).collect();
     let told: String = logs.iter().map(|log| fs::read_to_string(log).unwrap()).collect();
-    // The first that has not ended, or not well, speaks for all.
+    // The first that has not ended, or has failed, stands for all.
     let bad = statuses.iter().find(|status| status.is_none_or(|status| !status.success()));
     judge(*bad.unwrap_or(&statuses[0]), sites, end, &told, limit)
 }

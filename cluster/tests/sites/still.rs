@@ -1,13 +1,13 @@
-//! Sites that stand still: one that the system stops, and all when nothing is to do.
+//! Sites that stand still: one that the system stops, and all when there is nothing to do.
 
 use crate::site::Site;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A site that is stopped for a second does not stall the others, though all write it long messages.
+/// A site that is stopped for a second does not stall the others, although all write long messages to it.
 pub fn stopped(open: impl FnOnce() -> Site) {
-    // Started before the network, so that no process splits in two under it.
+    // Started before the network, so that no process forks under it.
     let script =
         format!("read go && kill -STOP {0} && sleep 1; kill -CONT {0}", std::process::id());
     let mut helper =
@@ -25,9 +25,9 @@ pub fn stopped(open: impl FnOnce() -> Site) {
 
 const LONG: usize = 20_000_000;
 
-/// Is stopped, and then tells how long it stood still.
+/// Is stopped, and then reports how long it stood still.
 fn stands_still(mut site: Site, stop: impl FnOnce()) {
-    // The others are under way once they have begun to write.
+    // The others have started once they have begun to write.
     let mut messages = Vec::new();
     messages.push(site.message());
     for to in site.others() {
@@ -55,8 +55,8 @@ fn stands_still(mut site: Site, stop: impl FnOnce()) {
     site.end();
 }
 
-/// Passes a token around until the stopped site tells that it stood still, and notes the longest time
-/// without one.
+/// Passes a token around until the stopped site reports that it stood still, and notes the longest time without the
+/// token.
 fn exchanges(mut site: Site) {
     let next = [2, 0, 3, 0][site.me as usize];
     site.network.send(1, vec![0]);
@@ -98,7 +98,7 @@ fn busy() -> Duration {
     Duration::from_nanos(nanos.sum())
 }
 
-/// Where nothing is to do, at most a twentieth of a core is used.
+/// A site without anything to do uses at most a twentieth of a core.
 pub fn idle(mut site: Site) {
     for to in site.others() {
         site.network.send(to, vec![1]);

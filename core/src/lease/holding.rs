@@ -7,17 +7,17 @@ use super::progress_report::ProgressReport;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Holding<C> {
     pub(super) held: HoldingId,
-    /// The site that it is held for. The root holds the whole for nobody; an orphan's lender is unknown.
+    /// The site that it is held for: none for the root's, which is the whole search, and unknown for an orphan.
     pub(super) lender: Option<SiteId>,
-    /// Whether it was returned: from then on it is frozen, until the lender has taken it over.
+    /// Whether it was returned. It then stays frozen until the lender has taken it over.
     pub(super) returning: bool,
-    /// Whether the units have some of it in hand. What they have is not in `part`.
+    /// Whether the units are working on it. What they hold is not in `part`.
     pub(super) in_use: bool,
     pub(super) part: ProgressReport<C>,
 }
 
 impl<C> Holding<C> {
-    /// What it is.
+    /// Its name.
     #[must_use]
     pub fn held(&self) -> HoldingId {
         self.held
@@ -35,19 +35,19 @@ impl<C> Holding<C> {
         self.returning
     }
 
-    /// Whether the units have some of it in hand.
+    /// Whether the units are working on it.
     #[must_use]
     pub fn in_use(&self) -> bool {
         self.in_use
     }
 
-    /// What became of it, but for what the units have in hand.
+    /// Its progress, without what the units hold.
     #[must_use]
     pub fn part(&self) -> &ProgressReport<C> {
         &self.part
     }
 
-    /// Whether nobody is known for whom it is held.
+    /// Whether it has no known lender.
     #[must_use]
     pub fn is_orphan(&self) -> bool {
         self.held.is_some() && self.lender.is_none()

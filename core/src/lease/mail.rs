@@ -1,4 +1,4 @@
-//! What a site does about each message, and how it takes over what another site says.
+//! How a site handles each message, and how it takes over another site's progress report.
 
 use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
@@ -10,7 +10,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 impl<C: Content> Site<C> {
-    /// Takes in a message from another site, or from itself.
+    /// Handles a message from another site, or from itself.
     pub fn on(&mut self, from: SiteId, message: LeaseMessage<C>, actions: &mut LeaseActions<C>) {
         match message {
             LeaseMessage::Work { lease, content, best } => {
@@ -26,7 +26,7 @@ impl<C: Content> Site<C> {
                 self.take_best(best, actions);
                 self.on_progress_report(from, lease, &progress_report, true, actions);
             }
-            // That it came is all it says.
+            // The timer has already noted that the lender is alive.
             LeaseMessage::Committed { .. } => {}
             LeaseMessage::Returned { lease } => self.holdings.retain(|holding| {
                 !(holding.held == Some(lease) && holding.returning && holding.lender == Some(from))
@@ -111,7 +111,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// What two mutants do about a progress report of a lease that is not listed.
+    /// What two of the mutants do with a progress report of an unlisted lease.
     fn on_unlisted(
         &mut self,
         from: SiteId,
@@ -150,7 +150,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// A lease as all live holdings have it that list it: after a wrong suspicion there can be two.
+    /// The records of a lease in all live holdings that list it: after a false suspicion there can be two.
     pub(super) fn live_recs(&mut self, lease: Lease) -> impl Iterator<Item = &mut Rec<C>> {
         let frozen = !self.is(LeaseMutant::NotFrozen);
         let live = self.holdings.iter_mut().filter(move |holding| !(frozen && holding.returning));
@@ -162,7 +162,7 @@ impl<C: Content> Site<C> {
         returning.any(|holding| holding.part.subs.contains_key(&lease))
     }
 
-    /// Takes a lease over for good, by its last progress report, in every live holding that lists it.
+    /// Takes over a lease for good, by its last progress report, in every live holding that lists it.
     pub(super) fn fold_all(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let (frozen, keeps) =
             (!self.is(LeaseMutant::NotFrozen), self.is(LeaseMutant::TakeOverKeepsTheLease));
@@ -171,7 +171,7 @@ impl<C: Content> Site<C> {
             let Some(rec) = holding.part.subs.remove(&lease) else { continue };
             holding.part.content.add(rec.content());
             for (&sub, nested) in rec.subs() {
-                // No holding lists a lease twice, unless a site lies; then the first entry stands.
+                // Only a faulty site makes a holding list a lease twice; then the first entry stands.
                 if let Entry::Vacant(place) = holding.part.subs.entry(sub) {
                     place.insert(nested.clone());
                 }

@@ -1,11 +1,11 @@
-//! The messages about leases: what sites say to each other, and what a site wants done.
+//! Lease messages between sites, and the actions that a site asks for.
 
 use super::name::{HoldingId, Lease, SiteId};
 use super::progress_report::ProgressReport;
 use crate::search::tree::Solution;
 use std::sync::Arc;
 
-/// What one site tells another about a lease.
+/// A message about a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LeaseMessage<C> {
     /// "Hold this work for me."
@@ -26,21 +26,21 @@ pub enum LeaseMessage<C> {
     Commit {
         /// The work.
         lease: Lease,
-        /// What became of it.
+        /// Its progress.
         progress_report: Arc<ProgressReport<C>>,
-        /// The best solution that the sender knows: read after the progress report was taken.
+        /// The best solution that the sender knows, read after the progress report was taken.
         best: Option<Solution>,
     },
-    /// "I have heard you": all that a commit is answered with.
+    /// "I received your commit."
     Committed {
         /// The work.
         lease: Lease,
     },
-    /// "I am done with it: take over what I say." It is repeated, unchanged, until the answer comes.
+    /// "I am done with it: take it over." Repeated unchanged until it is answered.
     Return {
         /// The work.
         lease: Lease,
-        /// What became of it.
+        /// Its progress.
         progress_report: Arc<ProgressReport<C>>,
         /// The best solution that the sender knows.
         best: Option<Solution>,
@@ -68,7 +68,7 @@ pub enum LeaseMessage<C> {
 }
 
 impl<C> LeaseMessage<C> {
-    /// The lease that it is about.
+    /// The lease that the message is about.
     pub fn lease(&self) -> Lease {
         match *self {
             LeaseMessage::Work { lease, .. }
@@ -83,7 +83,7 @@ impl<C> LeaseMessage<C> {
         }
     }
 
-    /// The solution that it brings, if it brings one.
+    /// The solution in the message, if any.
     #[must_use]
     pub fn best(&self) -> Option<&Solution> {
         match self {
@@ -94,7 +94,7 @@ impl<C> LeaseMessage<C> {
         }
     }
 
-    /// The progress report that it brings, if it brings one.
+    /// The progress report in the message, if any.
     #[must_use]
     pub fn progress_report(&self) -> Option<&ProgressReport<C>> {
         match self {
@@ -105,56 +105,56 @@ impl<C> LeaseMessage<C> {
     }
 }
 
-/// What a site wants done, or has done and its interpreter must know.
+/// What the interpreter of a site must do, or must know that the site did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseAction<C> {
-    /// Send this, also if the receiver is the site itself.
+    /// Send this message, even if the receiver is the site itself.
     Send {
         /// The receiver.
         to: SiteId,
-        /// What to say.
+        /// The message.
         message: LeaseMessage<C>,
     },
-    /// New work has come to be held.
+    /// The site holds new work.
     Came {
         /// The work.
         lease: Lease,
         /// Its lender.
         from: SiteId,
     },
-    /// The receiver of this work has it, or has had it.
+    /// The receiver has taken this work.
     Arrived {
         /// The work.
         lease: Lease,
         /// The receiver.
         at: SiteId,
     },
-    /// Work that another site held has become part of what is held here.
+    /// Work that another site held was taken over into a holding of this site.
     TakenOver {
-        /// What is held here.
+        /// The holding here.
         into: HoldingId,
         /// The work.
         lease: Lease,
     },
-    /// This is no longer held here: whatever is in hand of it is to be forgotten, with its counts.
+    /// The site holds this work no longer: forget what the units have of it, and its counts.
     Dropped {
         /// The work.
         lease: Lease,
-        /// What was done of it, and what was open, but for what the units have in hand: all in vain.
+        /// What was done of it and what was open, without what the units have: all wasted.
         content: C,
     },
-    /// The holder of this work was silent for a lease: its work is taken back.
+    /// The holder of this work was silent for a lease period: the work is taken back.
     Lapsed {
         /// The work.
         lease: Lease,
         /// The silent site.
         holder: SiteId,
     },
-    /// The lender of this live work wants to know how far it is: a commit is due.
+    /// The lender of this live work asked for its progress: a commit is due.
     Owed {
         /// The work.
         lease: Lease,
     },
-    /// A better solution is known.
+    /// The site knows a better solution.
     Better,
 }

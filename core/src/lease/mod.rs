@@ -1,5 +1,5 @@
-//! Leases: who is answerable for work that another process holds, so that none is lost and none is
-//! counted twice while processes join, leave and die.
+//! Leases: who answers for work that another process holds, so that none is lost or counted twice while
+//! processes join, leave and die.
 
 pub mod gateway;
 mod holding;

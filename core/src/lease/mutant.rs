@@ -1,61 +1,61 @@
-//! [`LeaseMutant`]: sites that are wrong in a known way, to show that the checks notice.
+//! [`LeaseMutant`]: known faults of sites, to show that the checks catch each of them.
 
-/// A deliberate fault. Those that no [`super::Site`] can commit alone belong to its interpreter: the model.
+/// A deliberate fault. The interpreter of the model commits those that a [`super::Site`] alone cannot.
 #[cfg_attr(not(any(test, feature = "faults")), allow(dead_code))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LeaseMutant {
     /// None.
     #[default]
     None,
-    /// A commit tells what was done since the last one.
+    /// A commit reports only what was done since the last one.
     Deltas,
     /// Taking a lease over leaves it in the list.
     TakeOverKeepsTheLease,
-    /// A return leaves out what was given on.
+    /// A return leaves out the leases given on.
     ReturnWithoutSubs,
-    /// Nobody says `Missing`.
+    /// Nobody sends `Missing`.
     NoMissing,
     /// Nobody asks a silent holder.
     NeverAsksAgain,
-    /// Taking a lease over does not tell the holders of what was given on.
+    /// Taking over a lease does not adopt the leases within it.
     TakeOverWithoutAdopt,
-    /// A resumed root does not tell the holders, and never asks them.
+    /// A resumed root neither adopts the holders nor asks them later.
     ResumeWithoutAdopt,
-    /// A value is told without its solution.
+    /// A value is sent without its solution.
     ValueWithoutSolution,
     /// The solution that comes with a progress report is ignored.
     IgnoresTheSolution,
-    /// What is given stays open here too.
+    /// Work that is given away stays open here too.
     GivesAndKeeps,
-    /// A progress report has the leases of now and the rest of its cut.
+    /// A progress report has the current leases, and all else from its cut.
     SubsOfNow,
-    /// A progress report has the open work of now and the rest of its cut.
+    /// A progress report has the current open work, and all else from its cut.
     RestOfNow,
     /// The leases within a lease are listed by name only.
     NestedWithoutBytes,
-    /// A progress report that is told leaves out the leases within leases, as if nothing had been given on.
+    /// A progress report is sent without the leases within leases, as if nothing had been given on.
     TrimsTheSubs,
-    /// A return of a lease that is not listed is taken over.
+    /// The return of an unlisted lease is taken over.
     TakesOverTheUnlisted,
-    /// A commit of a lease that is not listed puts it back on the list.
+    /// The commit of an unlisted lease puts it back on the list.
     ListsTheUnlisted,
-    /// What was done of dropped work stays counted.
+    /// The counts of dropped work are kept.
     KeepsCountsAfterDrop,
     /// Work of one lease is added to that of another.
     MixesLeases,
     /// All processes of a site have the same incarnation.
     NoIncarnations,
-    /// A return does not wait until all that was given on has arrived.
+    /// A return does not wait until everything given on has arrived.
     ReturnsBeforeAcks,
-    /// A return takes what has not arrived yet for open.
+    /// A return counts work that has not arrived yet as open.
     ReturnsUnackedAsOpen,
-    /// What is being returned still changes.
+    /// A holding that is being returned still changes.
     NotFrozen,
-    /// `Unknown` makes a site drop its work at once.
+    /// A site drops its work as soon as it receives `Unknown`.
     DropsOnUnknown,
     /// A return is forgotten as soon as it is sent.
     ForgetsAtReturn,
-    /// A site continues under a root that has begun another run, with the value to beat of the run before.
+    /// A site continues under a root that has begun another run, with the previous run's value to beat.
     ContinuesOtherRuns,
 }
 

@@ -1,4 +1,4 @@
-//! [`Site`]: one process's side of the lease protocol, a pure state machine: every rule of the README's table.
+//! [`Site`]: one process's side of the lease protocol, a pure state machine with every rule of the README's table.
 
 use super::holding::Holding;
 use super::message::{LeaseAction, LeaseMessage};
@@ -11,28 +11,28 @@ use std::sync::Arc;
 
 /// One process's side of the lease protocol.
 ///
-/// Its interpreter says what happens, carries out the [`LeaseAction`]s, and decides when to commit, to ask again, to
-/// suspect and to give up: nothing that it decides can make a count wrong.
+/// Its interpreter reports events, carries out the [`LeaseAction`]s, and decides when to commit, ask again, suspect
+/// and give up. None of these decisions can make a count wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site<C> {
     me: SiteId,
     incarnation: u64,
     given: u64,
-    /// How large the progress reports are that it tells.
+    /// The approximate limit on the bytes of a progress report that it sends.
     most_bytes: u64,
     best: Option<Solution>,
     pub(super) leaving: bool,
-    /// In the order in which they came.
+    /// In the order of arrival.
     pub(super) holdings: Vec<Holding<C>>,
     #[cfg(any(test, feature = "faults"))]
-    /// How it is wrong.
+    /// Its deliberate fault.
     pub mutant: LeaseMutant,
 }
 
 pub(super) type LeaseActions<C> = Vec<LeaseAction<C>>;
 
 impl<C: Content> Site<C> {
-    /// A site without work. The incarnation is a random number that this process has just drawn.
+    /// A site without work. This process draws the incarnation at random.
     #[must_use]
     pub fn new(me: SiteId, incarnation: u64) -> Self {
         Self {
@@ -48,9 +48,9 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// The site that holds the whole search: from its beginning, or as a file tells.
+    /// The site that holds the whole search, from its beginning or as saved in a file.
     ///
-    /// Sites that may still hold what the file lists are told, by [`Site::adopt_all`].
+    /// [`Site::adopt_all`] notifies the sites that may still hold what the file lists.
     #[must_use]
     pub fn root(
         me: SiteId,
@@ -64,7 +64,7 @@ impl<C: Content> Site<C> {
         site
     }
 
-    /// Tells the holders of all that the root lists that they now hold it for this site.
+    /// Adopts all leases that the root lists: their holders now hold them for this site.
     pub fn adopt_all(&self, actions: &mut LeaseActions<C>) {
         let holdings = self.holdings.iter().filter(|_| !self.is(LeaseMutant::ResumeWithoutAdopt));
         for (&lease, rec) in holdings.flat_map(|holding| &holding.part.subs) {
@@ -78,7 +78,7 @@ impl<C: Content> Site<C> {
         self.me
     }
 
-    /// The best solution that it knows.
+    /// The best known solution.
     #[must_use]
     pub fn best(&self) -> Option<&Solution> {
         self.best.as_ref()
@@ -90,20 +90,19 @@ impl<C: Content> Site<C> {
         self.leaving
     }
 
-    /// Whether it was leaving and nothing keeps it any more.
+    /// Whether it was leaving and has handed everything back.
     #[must_use]
     pub fn has_left(&self) -> bool {
         self.leaving && self.holdings.is_empty()
     }
 
-    /// All that it holds.
+    /// All its holdings.
     #[must_use]
     pub fn holdings(&self) -> &[Holding<C>] {
         &self.holdings
     }
 
-    /// The holding that it works on: the one of which the units have some in hand, or else the first of
-    /// which something is open. Others wait.
+    /// The holding to work on: the one in use by the units, or else the first with open work. Others wait.
     #[must_use]
     pub fn working(&self) -> Option<&Holding<C>> {
         let open = |holding: &&Holding<C>| !holding.returning && holding.part.content.has_open();
@@ -111,7 +110,7 @@ impl<C: Content> Site<C> {
         in_use.or_else(|| self.holdings.iter().find(open))
     }
 
-    /// What it holds under a name.
+    /// The holding with this name.
     #[must_use]
     pub fn holding(&self, held: HoldingId) -> Option<&Holding<C>> {
         self.holdings.iter().find(|holding| holding.held == held)
@@ -125,25 +124,25 @@ impl<C: Content> Site<C> {
         self.holding_mut(held).filter(|holding| !holding.returning)
     }
 
-    /// Whether it waits for this work to be done elsewhere.
+    /// Whether another site holds this lease for it.
     #[must_use]
     pub fn lists(&self, lease: Lease) -> bool {
         self.rec(lease).is_some()
     }
 
-    /// The site that holds a lease for this one, as far as is known.
+    /// The site that holds a lease for this one, as far as known.
     #[must_use]
     pub fn holder_of(&self, lease: Lease) -> Option<SiteId> {
         self.rec(lease).map(|rec| rec.holder)
     }
 
-    /// Whether the holder of a lease has said before that it holds it.
+    /// Whether the holder of a lease has acknowledged it.
     #[must_use]
     pub fn is_acked(&self, lease: Lease) -> bool {
         self.rec(lease).is_some_and(|rec| rec.acked)
     }
 
-    /// A lease as a live holding lists it.
+    /// The record of a lease in a live holding.
     fn rec(&self, lease: Lease) -> Option<&Rec<C>> {
         let mut live = self.holdings.iter().filter(|holding| !holding.returning);
         live.find_map(|holding| holding.part.subs.get(&lease))
@@ -155,20 +154,20 @@ impl<C: Content> Site<C> {
         self.holding(None).is_some_and(|root| !root.in_use && root.part.is_done())
     }
 
-    /// Takes some of what is open here out for the units, or puts it back, by a change to the content.
-    /// Returns what the change returns; `None` if this is not live here.
+    /// Changes the content of a live holding, to take open work out for the units or put it back. Returns the result
+    /// of `change`; `None` if there is no such live holding.
     pub fn change<R>(&mut self, held: HoldingId, change: impl FnOnce(&mut C) -> R) -> Option<R> {
         self.live(held).map(|holding| change(&mut holding.part.content))
     }
 
-    /// Notes whether the units have some of it in hand.
+    /// Notes whether the units are working on a holding.
     pub fn set_in_use(&mut self, held: HoldingId, in_use: bool) {
         if let Some(holding) = self.live(held) {
             holding.in_use = in_use;
         }
     }
 
-    /// Knows a solution from now on.
+    /// Records a solution if it is better than the best known one.
     pub fn found(&mut self, solution: &Solution, actions: &mut LeaseActions<C>) {
         if self.best.as_ref().is_none_or(|best| solution.score < best.score) {
             self.best = Some(solution.clone());
@@ -176,8 +175,8 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// Gives what `take` takes from the open work to another site. Returns its name, or `None` if this
-    /// is not live here, the site is leaving, or nothing can be taken.
+    /// Gives what `take` takes from the open work to another site. Returns its name; `None` if there is no such live
+    /// holding, the site is leaving, or nothing can be taken.
     pub fn give(
         &mut self,
         held: HoldingId,
@@ -204,8 +203,8 @@ impl<C: Content> Site<C> {
         Some(lease)
     }
 
-    /// A progress report of this instant, but for what the units have in hand: the interpreter adds what they had
-    /// at the same instant.
+    /// A progress report of this instant, without what the units have: the interpreter adds what they had at the same
+    /// instant.
     #[must_use]
     pub fn freeze(&self, held: HoldingId) -> Option<ProgressReport<C>> {
         let holding = self.holding(held).filter(|holding| !holding.returning)?;
@@ -216,7 +215,7 @@ impl<C: Content> Site<C> {
         Some(part)
     }
 
-    /// Tells the lender how far a live holding is, by a progress report of any instant.
+    /// Sends the lender of a live holding a progress report, which may be of any instant.
     pub fn commit(
         &self,
         held: HoldingId,
@@ -230,8 +229,8 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// Tells the lender of a live holding that it is still held here, when there is no progress report to tell: a
-    /// node may take longer than a lease.
+    /// Affirms to the lender of a live holding that it is still held here. Used when there is no new progress report: a
+    /// node may take longer than a lease period.
     pub fn affirm(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
@@ -285,7 +284,7 @@ impl<C: Content> Site<C> {
         true
     }
 
-    /// Says again that a holding is returned.
+    /// Repeats the return of a holding.
     pub fn say_again(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
@@ -298,7 +297,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// Asks the holder of a lease how far it is.
+    /// Asks the holder of a lease for its progress.
     pub fn ask(&self, lease: Lease, actions: &mut LeaseActions<C>) {
         let foreign = lease.incarnation != self.incarnation;
         if foreign && self.is(LeaseMutant::ResumeWithoutAdopt) {
@@ -311,7 +310,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// Asks for all that a site holds, which may just have come back.
+    /// Asks a site for the progress of all its leases: it may just have come back.
     pub fn ask_all_of(&self, holder: SiteId, actions: &mut LeaseActions<C>) {
         let live = self.holdings.iter().filter(|holding| !holding.returning);
         let held =
@@ -319,7 +318,7 @@ impl<C: Content> Site<C> {
         held.for_each(|(&lease, _)| self.ask(lease, actions));
     }
 
-    /// Takes a lease back from a holder that is silent or gone. If it is neither, that costs only time.
+    /// Takes a lease back from a holder that is silent or gone. A false suspicion costs only time.
     pub fn suspect(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let rec = self.live_recs(lease).next();
         if let Some(holder) = rec.map(|rec| rec.holder) {
@@ -328,7 +327,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// Gives up a holding for which no lender comes.
+    /// Gives up a holding that no lender has adopted.
     pub fn abandon(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let Some(at) = self.holdings.iter().position(|holding| holding.held == Some(lease)) else {
             return;
@@ -340,18 +339,18 @@ impl<C: Content> Site<C> {
         actions.push(LeaseAction::Dropped { lease, content });
     }
 
-    /// Has the site tell progress reports of about this many bytes at most, where it can. Whatever is left out
-    /// costs only time: if several sites die at once, more of what they did is done again.
+    /// Limits the size of progress reports that the site sends, where possible. Leaving details out costs only time: if
+    /// several sites die at once, more of their work is repeated.
     pub fn tell_at_most(&mut self, bytes: u64) {
         self.most_bytes = bytes;
     }
 
-    /// Takes no more work, and returns what there is as soon as the units have handed it over.
+    /// Stops taking work, and returns what there is as soon as the units have handed it over.
     pub fn leave(&mut self) {
         self.leaving = true;
     }
 
-    /// Takes back all that another site holds.
+    /// Takes back all leases of another site.
     pub fn take_back(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
         let live = self.holdings.iter().filter(|holding| !holding.returning);
         let held: Vec<Lease> = live
@@ -362,14 +361,14 @@ impl<C: Content> Site<C> {
         held.into_iter().for_each(|lease| self.suspect(lease, actions));
     }
 
-    /// Whether another site holds something for this one.
+    /// Whether another site holds a lease for this one.
     #[must_use]
     pub fn relies_on(&self, site: SiteId) -> bool {
         let mut live = self.holdings.iter().filter(|holding| !holding.returning);
         live.any(|holding| holding.part.subs.values().any(|rec| rec.holder == site))
     }
 
-    /// Another site is gone for good: it is as silent as can be.
+    /// Handles the loss of another site: takes its leases back, and makes orphans of what was held for it.
     pub fn lost(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
         self.take_back(site, actions);
         for holding in &mut self.holdings {
@@ -386,7 +385,7 @@ impl<C: Content> Site<C> {
         self.holdings.push(Holding { held, lender, returning: false, in_use: false, part });
     }
 
-    /// A progress report as others are told of it: not too large.
+    /// A progress report as it is sent: within the size limit.
     fn trim(&self, progress_report: ProgressReport<C>) -> Arc<ProgressReport<C>> {
         let mut progress_report = progress_report.trimmed(self.most_bytes);
         if self.is(LeaseMutant::TrimsTheSubs) {
@@ -396,7 +395,7 @@ impl<C: Content> Site<C> {
         Arc::new(progress_report)
     }
 
-    /// The best solution as others are sent it: always whole.
+    /// The best solution as it is sent: always complete, except by a mutant.
     fn best_to_send(&self) -> Option<Solution> {
         let mut best = self.best.clone();
         if let Some(best) = best.as_mut().filter(|_| self.is(LeaseMutant::ValueWithoutSolution)) {
@@ -405,7 +404,7 @@ impl<C: Content> Site<C> {
         best
     }
 
-    /// Holds something in any state, to try what no run may ever reach.
+    /// Adds a holding in any state, to test states that no run may reach.
     #[cfg(any(test, feature = "faults"))]
     pub fn hold_anything(
         &mut self,
@@ -433,7 +432,7 @@ pub(super) fn send<C>(to: SiteId, message: LeaseMessage<C>, actions: &mut Vec<Le
     actions.push(LeaseAction::Send { to, message });
 }
 
-/// What a mutant leaves of a lease: its name.
+/// Reduces a lease to its name, as a mutant does.
 fn strip<C: Content>(rec: &mut Rec<C>) {
     (rec.given, rec.latest) = (Arc::default(), None);
 }

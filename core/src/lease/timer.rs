@@ -1,4 +1,4 @@
-//! [`LeaseTimer`]: a site with a clock: when to commit, to ask again, to suspect and to give up.
+//! [`LeaseTimer`]: decides by a clock when a site commits, asks again, suspects and gives up.
 
 use super::holding::Holding;
 use super::message::{LeaseAction, LeaseMessage};
@@ -7,36 +7,36 @@ use super::progress_report::Content;
 use super::site::Site;
 use std::collections::BTreeMap;
 
-/// The times after which a site does something on its own.
+/// The timeouts of the lease protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// The least time between two commits of a holding.
+    /// The shortest time between two commits of a holding.
     pub commit_ns: u64,
-    /// A holder that is silent for this long has lost its work. Half of it, and it is asked.
+    /// The lease period: a holder that is silent for this long loses its work. After half of it, it is asked.
     pub lease_ns: u64,
-    /// While the root cannot be reached, work whose lender is silent or gone is dropped after this time. While it
-    /// can, and where the lender does not know the work, two leases are enough: within one, the site that answers
-    /// for the work instead finds out and says so.
+    /// How long a site keeps work whose lender is silent or gone while the root is unreachable. While it is reachable,
+    /// or where the lender does not know the work, two lease periods are enough: the site that now answers for the
+    /// work finds out within one, and adopts it.
     pub patience_ns: u64,
 }
 
-/// A commit takes at most one part in this many of a site's time.
+/// Commits take at most 1/COMMITS_COST of a site's time.
 const COMMITS_COST: u64 = 50;
 
-/// What a clock must know of a holding.
+/// The times that matter for a holding.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// When the lender was last heard of.
+    /// When the lender was last heard from.
     last_heard_ns: u64,
-    /// When it was last told something.
+    /// When the lender was last sent a progress report.
     last_sent_ns: u64,
-    /// When the last message said only that the work is still held.
+    /// When the lender was last sent an affirmation only.
     affirmed_ns: u64,
     /// How long the last commit took.
     took_ns: u64,
     /// When a commit that the lender asked for is due.
     owed_ns: u64,
-    /// Whether the lender has said that it does not know of it.
+    /// Whether the lender has answered that it does not know the work.
     unknown: bool,
 }
 
@@ -46,22 +46,22 @@ pub struct LeaseTimer<C> {
     site: Site<C>,
     terms: Terms,
     holdings: BTreeMap<HoldingId, Times>,
-    /// When the holder of each lease was last heard of, and when it was last asked.
+    /// When the holder of each lease was last heard from, and when it was last asked.
     holders: BTreeMap<Lease, (u64, u64)>,
     looked_ns: u64,
-    /// Since when the root can be reached; `None` while it cannot.
+    /// When the root became reachable; `None` while it is unreachable.
     root_since_ns: Option<u64>,
 }
 
 impl<C: Content> LeaseTimer<C> {
-    /// A clock for a site.
+    /// A timer for a site.
     #[must_use]
     pub fn new(site: Site<C>, terms: Terms) -> Self {
         let (holdings, holders) = (BTreeMap::new(), BTreeMap::new());
         Self { site, terms, holdings, holders, looked_ns: 0, root_since_ns: Some(0) }
     }
 
-    /// A site is there, perhaps again: what it holds has a new lease. A process that holds nothing says so when asked.
+    /// A site has joined, perhaps again: its leases are renewed. A process that holds nothing says so when asked.
     pub fn site_joined(&mut self, site: SiteId, now_ns: u64) {
         for (&lease, (last_heard_ns, _)) in &mut self.holders {
             if self.site.holder_of(lease) == Some(site) {
@@ -70,7 +70,7 @@ impl<C: Content> LeaseTimer<C> {
         }
     }
 
-    /// Notes whether the root can be reached from now on.
+    /// Notes whether the root is reachable.
     pub fn reach_root(&mut self, reachable: bool, now_ns: u64) {
         self.root_since_ns = reachable.then_some(now_ns);
     }
@@ -81,18 +81,18 @@ impl<C: Content> LeaseTimer<C> {
         &self.site
     }
 
-    /// Its times.
+    /// Its timeouts.
     #[must_use]
     pub fn terms(&self) -> Terms {
         self.terms
     }
 
-    /// The site, to do something that needs no clock.
+    /// The site, for operations that need no clock.
     pub fn site_mut(&mut self) -> &mut Site<C> {
         &mut self.site
     }
 
-    /// Takes in a message.
+    /// Handles a message.
     pub fn on(
         &mut self,
         from: SiteId,
@@ -118,15 +118,15 @@ impl<C: Content> LeaseTimer<C> {
             let orphan = self.site.holding(Some(lease)).is_some_and(Holding::is_orphan);
             times.unknown = orphan && (unknown || times.unknown);
         }
-        // A lender that only listens would seem to be silent.
+        // A lender that never answered would seem to be silent.
         if is_affirmed || is_commit && self.site.lists(lease) {
             actions
                 .push(LeaseAction::Send { to: from, message: LeaseMessage::Committed { lease } });
         }
     }
 
-    /// Notes that the lender of some work has asked for a commit. It has an older progress report, which does
-    /// for a while: often the work is done before. Returns when the commit is due.
+    /// Notes that the lender of some work has asked for a commit. Its older progress report is good enough for a
+    /// while: often the work is done before. Returns when the commit is due.
     pub fn owes(&mut self, lease: Lease, now_ns: u64) -> u64 {
         let due_ns = now_ns.saturating_add(self.terms.lease_ns / 4);
         let times = self.times(Some(lease), now_ns);
@@ -162,13 +162,13 @@ impl<C: Content> LeaseTimer<C> {
         })
     }
 
-    /// Notes that a commit of a holding has been made or begun, and how long it takes.
+    /// Notes that a commit of a holding was made or begun, and how long it takes.
     pub fn committed(&mut self, held: HoldingId, now_ns: u64, took_ns: u64) {
         let times = self.times(held, now_ns);
         (times.last_sent_ns, times.took_ns, times.owed_ns) = (now_ns, took_ns, u64::MAX);
     }
 
-    /// Looks at the clock: asks, suspects, repeats and gives up where it is time. Returns when to look again.
+    /// Asks, suspects, repeats and gives up where it is time. Returns when to check again.
     pub fn check_timers(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) -> u64 {
         let every_ns = (self.terms.lease_ns / 8).max(1);
         if now_ns >= self.looked_ns.saturating_add(every_ns) {
@@ -187,7 +187,7 @@ impl<C: Content> LeaseTimer<C> {
         live.map(|holding| self.due_ns(holding.held())).min().unwrap_or(u64::MAX)
     }
 
-    /// Begins to watch what is new, and forgets what is gone.
+    /// Starts to track new holdings and leases, and forgets those that are gone.
     pub fn note(&mut self, now_ns: u64) {
         let held = self.site.holdings();
         if held.len() == self.holdings.len()
@@ -316,7 +316,7 @@ mod tests {
         others
     }
 
-    /// Nodes that take longer than a lease used to lose all that a site held, and nobody said so.
+    /// Nodes that take longer than a lease period used to cost a site all that it held, without a warning.
     #[test]
     fn a_holder_that_has_nothing_to_commit_keeps_its_lease() {
         let (mut root, mut holder, lease) = pair();
@@ -338,7 +338,7 @@ mod tests {
         assert!(root.site().lists(lease) && holder.site().holding(Some(lease)).is_some());
     }
 
-    /// A silent holder loses its work after a lease, and that is said.
+    /// A silent holder loses its work after a lease period, and the interpreter is notified.
     #[test]
     fn a_silent_holder_loses_its_lease() {
         let (mut root, _, lease) = pair();
@@ -349,7 +349,7 @@ mod tests {
         assert!(!root.site().lists(lease));
     }
 
-    /// Work whose lender was dead used to be explored for all of a site's patience although the root was there.
+    /// Work of a dead lender used to be explored for all of a site's patience although the root was reachable.
     #[test]
     fn work_of_a_silent_lender_is_dropped_after_two_leases_unless_the_root_is_away() {
         let drops_by = |holder: &mut LeaseTimer<Open>, until_ns: u64| {
@@ -368,7 +368,7 @@ mod tests {
         let (_, mut holder, _) = pair();
         holder.reach_root(false, 0);
         assert_eq!(drops_by(&mut holder, 20 * LEASE), None);
-        // The root is back, and may have the work adopted.
+        // The root is back, so somebody may adopt the work.
         holder.reach_root(true, 20 * LEASE);
         holder.looked_ns = 0;
         assert_eq!(drops_by(&mut holder, 60 * LEASE), Some(22 * LEASE));

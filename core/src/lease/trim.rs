@@ -1,17 +1,17 @@
-//! Trimming: a progress report that has grown too large is told with older ones inside.
+//! Trimming: a progress report that has grown too large is sent with older ones inside.
 
 use super::progress_report::{Content, ProgressReport, Rec};
 use std::sync::Arc;
 
-/// A progress report that is told takes at most about this many bytes, unless what its site has itself takes more.
+/// The approximate limit on the bytes of a progress report, unless its own site's content alone takes more.
 pub const MOST_BYTES: u64 = 1 << 20;
 
-/// Progress reports that are told nest at most this deep.
+/// The deepest nesting of progress reports that are sent.
 const MOST_LEVELS: usize = 64;
 
 impl<C: Content> ProgressReport<C> {
-    /// The same progress report, with as many levels of leases whole as these bytes allow. Of the leases below, only
-    /// the work as it was given is told: an old progress report, but a right one.
+    /// The same progress report, with as many complete levels of leases as these bytes allow. The leases below keep
+    /// only the work as given: an old progress report, but a correct one.
     #[must_use]
     pub fn trimmed(self, most_bytes: u64) -> Self {
         let mut level: Vec<&Rec<C>> = self.subs.values().collect();
@@ -32,7 +32,7 @@ impl<C: Content> ProgressReport<C> {
         if level.is_empty() { self } else { self.cut_below(whole) }
     }
 
-    /// The same, with this many levels of leases whole.
+    /// The same, with this many complete levels of leases.
     fn cut_below(&self, whole: usize) -> Self {
         let latest = |rec: &Rec<C>| {
             let latest = rec.latest.as_ref().filter(|_| whole > 0);

@@ -1,8 +1,7 @@
 //! Leases, progress reports and messages as bytes.
 //!
-//! A progress report is written from above: a lease, what is known of it, the number of leases within it, then
-//! these. It is read and written in a loop and not by functions that call themselves, so that no bytes
-//! decide how much stack is used.
+//! A progress report is written top down: a lease, what is known of it, the number of leases within it, then
+//! those. Reading and writing are loops, not recursive functions, so that no input decides how much stack they use.
 
 use super::message::LeaseMessage;
 use super::name::{Lease, SiteId};
@@ -11,18 +10,18 @@ use crate::search::work::{Malformed, Pack, Reader};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Leases nest at most this deep in what is read. Sites come nowhere near it: a holding of which nothing is
-/// open does not stay for long.
+/// The deepest nesting of leases that is read. Sites come nowhere near it: a holding without open work does not
+/// stay for long.
 pub const MOST_LEVELS: usize = 1000;
 
-/// The most leases listed in what is read: each takes many times the memory of its bytes. As many as there
-/// can be sites, each with one lease; sites hold few, and a progress report that lists many is trimmed.
+/// The most leases listed in what is read, since each takes many times the memory of its bytes. It allows for as
+/// many sites as there can be, each with one lease; sites hold few, and a long progress report is trimmed.
 pub const MOST_LEASES: usize = 1 << 16;
 
 crate::pack_struct!(Lease { site: SiteId, incarnation: u64, number: u64 });
 
-/// What comes before the leases within a lease: its name, its holder, whether that has said so, the work as it
-/// was given, and what is done and open of it if something was heard. Leases within follow only then.
+/// What precedes the leases within a lease: its name, its holder, whether it was acknowledged, the work as given,
+/// and what is done and open if a progress report has come. Only then do leases within it follow.
 type Head<C> = (Lease, SiteId, bool, C, Option<C>);
 
 /// The leases of a progress report that are still being read.
@@ -42,7 +41,7 @@ impl<C: Pack> UnreadLeases<C> {
     }
 }
 
-/// Writes what was given on, with all that was given on of it.
+/// Writes the leases given on, with all leases within them.
 pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lease, Rec<C>>, out: &mut Vec<u8>) {
     subs.len().pack(out);
     let mut levels = vec![subs.iter()];
@@ -68,7 +67,7 @@ fn pack_head<C: Pack>(lease: Lease, rec: &Rec<C>, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads what was given on; of the whole, or of a lease. No lease may be listed twice, nor within itself.
+/// Reads the leases given on, of the whole search or of a lease. No lease may be listed twice or within itself.
 pub(crate) fn unpack_subs<C: Pack>(
     of: Option<Lease>,
     from: &mut Reader<'_>,

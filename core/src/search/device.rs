@@ -1,23 +1,22 @@
-//! [`OnDevice`]: how a problem's nodes or intervals are laid out in the memory of a device that
-//! explores them.
+//! [`OnDevice`]: the layout of a problem's nodes or intervals in the memory of a device that explores them.
 
 use crate::search::tree::Solution;
 use crate::search::work::interval::{Point, digit, trim};
 use crate::search::work::{Interval, Intervals, Malformed, Nodes, Work};
 
-/// What compiling and running a problem's kernel takes.
+/// The parameters to compile and run a problem's kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// The kernel's name.
     pub kernel: &'static str,
-    /// The name of the one whose explorers bound all children of a node at once, if there is one that explores
-    /// intervals so. It may be the only one.
+    /// The kernel whose explorers bound all children of a node at once, if there is one for intervals. It may be the
+    /// only kernel.
     pub parallel: Option<&'static str>,
-    /// Constants with which the kernel is compiled, in the order in which it names them.
+    /// Constants compiled into the kernel, in the order in which it names them.
     pub sizes: Vec<u32>,
-    /// Further constants of the instance, for which the same code serves.
+    /// Further constants of the instance, which are not compiled in.
     pub values: Vec<u32>,
-    /// What explorers hold: a stack of nodes each, or an interval each as [`IntervalWords`].
+    /// What each explorer holds: a stack of nodes, or an interval as [`IntervalWords`].
     pub nodes: Nodes,
     /// Words per node or interval.
     pub words: usize,
@@ -25,17 +24,17 @@ pub struct Layout {
     pub plan: usize,
     /// The most children a node can have.
     pub width: usize,
-    /// The most nodes on a path; the places, where work is intervals.
+    /// The most nodes on a path; the number of places where work is intervals.
     pub depth: usize,
     /// Data shared by all nodes of the instance.
     pub tables: Vec<u32>,
 }
 
-/// Constants of an instance that a launch has room for.
+/// The most constants of an instance in a launch.
 pub const SIZES: usize = 10;
 
 impl Layout {
-    /// All constants as a launch takes them, with zeros after the last one.
+    /// All constants as a launch takes them, padded with zeros.
     #[must_use]
     pub fn constants(&self) -> [u32; SIZES] {
         let mut all = [0; SIZES];
@@ -45,10 +44,10 @@ impl Layout {
     }
 }
 
-/// A problem that a device can explore, with conversions between nodes and words. Where work is
-/// intervals, these take the place of nodes.
+/// A problem that a device can explore, with conversions between nodes and words; between intervals and words where
+/// work is intervals.
 pub trait OnDevice: Sync {
-    /// What the kernel needs.
+    /// The parameters of the kernel.
     fn layout(&self) -> Layout;
 
     /// Appends the nodes in `work` as words, the shallowest first.
@@ -63,20 +62,20 @@ pub trait OnDevice: Sync {
     /// The bound of a node; `i64::MIN` where the problem has none.
     fn bound(&self, node: &[u32]) -> i64;
 
-    /// The solution that a kernel wrote.
+    /// Converts a solution that a kernel wrote.
     fn solution(&self, score: i64, plan: &[u32]) -> Solution {
         Solution { score, plan: plan.iter().map(|&word| word.into()).collect() }
     }
 }
 
-/// Intervals of the permutations of this many things in device memory, where places are few enough for bytes.
+/// Intervals of the permutations of this many things in device memory. A place must fit in a byte.
 ///
 /// Each is its bound as two words, the low one first, then the digits of both ends, a byte each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalWords(pub usize);
 
 impl IntervalWords {
-    /// Words of an interval.
+    /// The number of words of an interval.
     #[must_use]
     pub fn words(self) -> usize {
         2 + 2 * self.0.div_ceil(4)
@@ -121,7 +120,7 @@ impl IntervalWords {
         (u64::from(interval[0]) | u64::from(interval[1]) << 32).cast_signed()
     }
 
-    /// Intervals, in any order.
+    /// Reads intervals, in any order.
     ///
     /// # Panics
     /// If some overlap.
@@ -130,7 +129,7 @@ impl IntervalWords {
         let parts = words.chunks_exact(self.words()).map(|words| {
             let point = |words: &[u32]| {
                 let bytes = words.iter().flat_map(|word| word.to_le_bytes());
-                // What fills up the last word is arbitrary.
+                // The padding of the last word is arbitrary.
                 let mut point: Point = bytes.take(self.0).map(u16::from).collect();
                 trim(&mut point);
                 point
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_come_back_as_they_went() {
+    fn intervals_survive_a_round_trip() {
         for n in [5, 8, 11, 64] {
             let (on, some, mut words) = (IntervalWords(n), some(n), Vec::new());
             on.write(&some.to_work().bytes, &Interval::whole(n), |_| true, &mut words).unwrap();
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_refused() {
+    fn intervals_outside_are_refused() {
         let (on, work) = (IntervalWords(8), some(8).to_work().bytes);
         let write = |end: Point, most: i64| {
             let whole = Interval { end, ..Interval::whole(8) };

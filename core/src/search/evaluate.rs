@@ -6,32 +6,32 @@ use crate::search::tree::{Counts, Tree};
 use crate::search::work::{Entry, Malformed, Pool, Work, portion};
 use std::collections::VecDeque;
 
-/// How the children of a tree's nodes are bounded elsewhere. Each node has a [`Tree::weight`] of 1.
+/// A tree whose nodes' children are bounded elsewhere. Each node has a [`Tree::weight`] of 1.
 pub trait BoundedElsewhere: Send {
     /// The tree.
     type Tree: Tree;
-    /// A node as the host holds it, with whatever saves time.
+    /// A node as the host holds it, with data that saves time.
     type Held: Clone + Send;
 
     /// The tree.
     fn tree(&self) -> &Self::Tree;
 
-    /// What bounding takes. A node's words are those of [`BoundedElsewhere::write_parent`]; solutions have none, and
-    /// each child has one word of bounds.
+    /// The parameters of the bounding kernel. A node's words are those of [`BoundedElsewhere::write_parent`]; solutions
+    /// have none, and each child has one word of bounds.
     fn layout(&self) -> Layout;
 
-    /// A node as the host holds it.
+    /// Converts a node to the host's form.
     fn hold(&self, node: &<Self::Tree as Tree>::Node) -> Self::Held;
 
-    /// The node.
+    /// Converts a node back from the host's form.
     fn node(&self, held: &Self::Held) -> <Self::Tree as Tree>::Node;
 
-    /// Appends what must be known of a node to bound its children. Returns how many it has; 0 if they need no
-    /// bounds, and then nothing is appended.
+    /// Appends the words of a node from which its children are bounded. Returns the number of children; 0, with nothing
+    /// appended, if they need no bounds.
     fn write_parent(&self, held: &Self::Held, words: &mut Vec<u32>) -> usize;
 
-    /// Appends the children that [`Tree::expand`] makes and whose scores are below the cutoff, the best first, each
-    /// with its score. Returns how many were made.
+    /// Appends the children that [`Tree::expand`] makes and whose scores are below the cutoff, best first, each with
+    /// its score. Returns the number of children made.
     fn branch(
         &self,
         held: &Self::Held,
@@ -41,17 +41,17 @@ pub trait BoundedElsewhere: Send {
     ) -> u64;
 }
 
-/// Parents whose children are to be bounded.
+/// Parents whose children must be bounded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parents {
-    /// How many children come before those of each parent; at last, how many there are.
+    /// The index of each parent's first child; the last entry is the number of children.
     pub starts: Vec<u32>,
     /// The words of all parents, one after the other.
     pub words: Vec<u32>,
 }
 
 impl Parents {
-    /// How many there are.
+    /// The number of parents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
@@ -63,7 +63,7 @@ impl Parents {
         self.len() == 0
     }
 
-    /// How many children they have.
+    /// The number of their children.
     #[must_use]
     pub fn children(&self) -> u32 {
         self.starts.last().copied().unwrap_or(0)
@@ -78,16 +78,16 @@ impl Parents {
 
 /// A search on the host whose nodes are bounded elsewhere.
 ///
-/// Nodes that were sent stay part of it until their bounds come: a copy has them, and nothing of them has been
-/// counted. So the device that computes the bounds may fail at any time.
+/// Nodes that were sent stay part of the search until their bounds come: a copy includes them, and they have not been
+/// counted yet. So the device that computes the bounds may fail at any time.
 pub trait HostSearch: Explorer {
-    /// What computing the bounds takes.
+    /// The parameters of the bounding kernel.
     fn layout(&self) -> Layout;
 
-    /// How many nodes are open and not sent.
+    /// The number of open nodes that are not sent.
     fn unsent(&self) -> usize;
 
-    /// Sends a batch of at most this many of the deepest nodes. Nodes that need no bounds are branched at once.
+    /// Sends a batch of at most `most` of the deepest nodes. Nodes that need no bounds are branched at once.
     fn send(&mut self, most: usize, best: i64, parents: &mut Parents) -> (Batch, Progress);
 
     /// Branches the nodes of a batch, given the bounds of all their children. Does nothing if the batch was
@@ -102,7 +102,7 @@ pub struct Batch(u64);
 /// A batch under way: its nodes, each with the number of its children.
 type BatchOut<N> = (Batch, Vec<(Entry<N>, usize)>);
 
-/// A search by a tree's own rules.
+/// A search by the rules of a tree.
 pub struct Evaluation<B: BoundedElsewhere> {
     by: B,
     pool: Pool<B::Held>,
@@ -114,27 +114,27 @@ pub struct Evaluation<B: BoundedElsewhere> {
 }
 
 impl<B: BoundedElsewhere> Evaluation<B> {
-    /// A search with nothing to do yet.
+    /// A search without work.
     #[must_use]
     pub fn new(by: B) -> Self {
         let (pool, sent, children) = (Pool::default(), VecDeque::new(), Vec::new());
         Self { by, pool, sent, batches: 0, children }
     }
 
-    /// How many nodes are sent.
+    /// The number of nodes that are sent.
     fn in_flight(&self) -> usize {
         self.sent.iter().map(|(_, nodes)| nodes.len()).sum()
     }
 
-    /// The nodes that are sent, the first one last.
+    /// The nodes that are sent, oldest last.
     fn sent(&self) -> impl Iterator<Item = &Entry<B::Held>> {
         let last_first = self.sent.iter().rev();
         last_first.flat_map(|(_, nodes)| nodes.iter().rev().map(|(node, _)| node))
     }
 
-    /// Forgets that anything was sent.
+    /// Takes back all nodes that were sent.
     fn recall(&mut self) {
-        // What was sent first is explored first.
+        // The nodes sent first are explored first.
         let sent = std::mem::take(&mut self.sent).into_iter().rev();
         let nodes = sent.flat_map(|(_, nodes)| nodes.into_iter().rev().map(|(entry, _)| entry));
         self.pool.append(Pool::new(nodes.collect()));
@@ -151,7 +151,7 @@ impl<B: BoundedElsewhere> Evaluation<B> {
         progress
     }
 
-    /// The open nodes as they leave the search.
+    /// The open nodes as canonical work.
     fn canonical<'a>(&self, held: impl Iterator<Item = &'a Entry<B::Held>>) -> Work
     where
         B::Held: 'a,
@@ -160,7 +160,7 @@ impl<B: BoundedElsewhere> Evaluation<B> {
     }
 }
 
-/// What is known of a node, with another form of it.
+/// The same entry with another form of the node.
 fn with<N, M>(entry: &Entry<N>, node: M) -> Entry<M> {
     Entry { bound: entry.bound, depth: entry.depth, share: entry.share, node }
 }
@@ -248,7 +248,7 @@ impl<B: BoundedElsewhere> Explorer for Evaluation<B> {
         Some(self.pool.share() + self.sent().map(|entry| f64::from(entry.share)).sum::<f64>())
     }
 
-    /// Bounds its nodes itself.
+    /// Bounds the nodes on the host.
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
         let all = self.drain();
         let mut plain = TreeExplorer::new(self.by.tree());
@@ -263,7 +263,7 @@ impl<B: BoundedElsewhere> Explorer for Evaluation<B> {
         let all = self.pool.len() + self.in_flight();
         let wanted = portion(share, all);
         if self.pool.len() <= wanted {
-            // Their bounds will come for nothing.
+            // Their bounds will be ignored.
             self.recall();
         }
         let share = wanted as f64 / self.pool.len().max(1) as f64;

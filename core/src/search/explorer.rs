@@ -1,23 +1,23 @@
-//! [`Explorer`]: what the engine drives, and the default explorer of any [`Tree`].
+//! [`Explorer`], which the engine drives, and the default explorer of any [`Tree`].
 
 use crate::search::tree::{Children, Counts, Found, Solution, Tree, WrongBound};
 use crate::search::work::{Entry, Malformed, Pool, Work};
 
-/// What came of a stretch of exploring.
+/// The result of a stretch of exploring.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// What was counted.
     pub counts: Counts,
-    /// The fuel that was used: one for each child made, and for each node that made none.
+    /// The fuel used: one for each child made, and one for each node that made none.
     pub used: u64,
     /// The best solution of the stretch, if it beats the incumbent.
     pub found: Option<Solution>,
-    /// A bound that turned out to be wrong: the search proves nothing any more.
+    /// A bound that turned out to be wrong: the search no longer proves anything.
     pub fault: Option<WrongBound>,
 }
 
 impl Progress {
-    /// Adds the stretch that followed.
+    /// Adds the result of the next stretch.
     pub fn add(&mut self, later: Progress) {
         self.counts.add(&later.counts);
         self.used += later.used;
@@ -28,17 +28,17 @@ impl Progress {
 
 /// A search that can be run for a while, split and fed.
 ///
-/// It owns its layout. Work that enters or leaves it is canonical, so that explorers of different kinds
-/// exchange it freely. The laws are in [`crate::search::laws`].
+/// The layout of its work is its own. Work that enters or leaves it is canonical, so that explorers of different kinds
+/// can exchange it. The laws are in [`crate::search::laws`].
 pub trait Explorer: Send {
-    /// Adds work to what there is already.
+    /// Adds work.
     fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
-    /// Open nodes, or leaves below them where work is intervals: 0 if there is nothing to do, at least 2
-    /// if a split can give something.
+    /// Open nodes, or leaves below them where work is intervals: 0 without work, at least 2 if a split can give
+    /// something.
     fn size(&self) -> f64;
 
-    /// Open nodes in memory. Memory grows with these, also where sizes count something else.
+    /// Open nodes in memory. Memory grows with these, even where sizes count something else.
     fn open_nodes(&self) -> f64 {
         self.size()
     }
@@ -46,7 +46,7 @@ pub trait Explorer: Send {
     /// The least bound over all open nodes.
     fn least_bound(&self) -> Option<i64>;
 
-    /// The part of the whole tree that is open here, where that is known.
+    /// The part of the whole tree that is open here, if known.
     fn open_share(&self) -> Option<f64>;
 
     /// Explores about `fuel` nodes, fewer if the work ends or a solution is found.
@@ -54,18 +54,18 @@ pub trait Explorer: Send {
     /// Nodes whose bound is `best` or more are dropped.
     fn run(&mut self, fuel: u64, best: i64) -> Progress;
 
-    /// Splits a share of the work off. Where that takes time, as on a device, it may give nothing at first.
+    /// Splits off a share of the work. Where that takes time, as on a device, it may give nothing at first.
     fn split(&mut self, share: f64) -> Option<Work>;
 
     /// Hands over all work.
     fn drain(&mut self) -> Work;
 
-    /// Whether [`Explorer::trim`] works: it does where work is intervals.
+    /// Whether [`Explorer::trim`] is supported: it is where work is intervals.
     fn trims(&self) -> bool {
         false
     }
 
-    /// Drops whatever is also in other work.
+    /// Drops the leaves that are also in other work.
     ///
     /// # Errors
     /// If the bytes are not such work, or this kind of work cannot be compared.
@@ -73,7 +73,7 @@ pub trait Explorer: Send {
         Err(Malformed::Range)
     }
 
-    /// A copy of what [`Explorer::drain`] would hand over, for a snapshot of a run that continues.
+    /// A copy of what [`Explorer::drain`] would return, for a snapshot of a run that continues.
     fn copy(&mut self) -> Work {
         let all = self.drain();
         self.put(&all.bytes).expect("an explorer takes its own work back");
@@ -98,18 +98,18 @@ pub struct TreeExplorer<'t, T: Tree> {
 }
 
 impl<'t, T: Tree> TreeExplorer<'t, T> {
-    /// An explorer with nothing to do yet.
+    /// An explorer without work.
     #[must_use]
     pub fn new(tree: &'t T) -> Self {
         Self { tree, pool: Pool::default() }
     }
 
-    /// Adds nodes directly, without a detour through bytes.
+    /// Adds nodes directly, without encoding them.
     pub fn put_pool(&mut self, pool: Pool<T::Node>) {
         self.pool.append(pool);
     }
 
-    /// Hands over all open nodes directly.
+    /// Hands over all open nodes directly, without encoding them.
     pub fn take_pool(&mut self) -> Pool<T::Node> {
         std::mem::take(&mut self.pool)
     }
@@ -121,7 +121,7 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
 fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
     let from = stack.len() - others;
     let others = &mut stack[from..];
-    // Two children are common, and a division takes long.
+    // Two children are common, and division is slow.
     let share = match others {
         [_] => share * 0.5,
         _ => share / (others.len() + 1) as f32,
@@ -160,7 +160,7 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
                 continue;
             }
             (out.bound, out.depth) = (bound, depth);
-            // From first child to first child: none of them goes over the stack.
+            // From first child to first child: none of them passes through the stack.
             let left = loop {
                 counts.branched += tree.weight(&node);
                 (out.made, out.others) = (0, 0);
@@ -206,7 +206,7 @@ mod tests {
     use crate::search::laws::{explorer_law, hostile_law, run_to_end};
     use crate::search::tree::Goal;
 
-    /// Permutations whose cost is a sum over places; with bounds or without.
+    /// Permutations whose cost is a sum over places, with or without bounds.
     struct Orders {
         n: u8,
         goal: Goal,

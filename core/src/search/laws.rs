@@ -69,7 +69,7 @@ pub fn explorer_law<'p>(
     pass_on(make, (root, best), whole, seed, false);
 }
 
-/// The same for explorers that may give nothing at first.
+/// The explorer law for explorers that may give nothing at first.
 ///
 /// # Panics
 /// If an explorer breaks the law.
@@ -104,7 +104,7 @@ fn pass_on<'p>(
                 let mut given = crowd[from].split(share);
                 for _ in 0..4 {
                     if late && given.is_none() && size >= 2.0 {
-                        // What it is waiting for comes while it explores.
+                        // The work that it waits for arrives while it explores.
                         sum.add(crowd[from].run(1, best));
                         size = crowd[from].size();
                         given = crowd[from].split(share);

@@ -1,8 +1,8 @@
-//! [`Level`]: which vector instructions to use: detected once, or forced.
+//! [`Level`]: which vector instructions to use, detected once or forced.
 
 use std::fmt;
 
-/// A code path. Counts never depend on it, nor does any other exact result.
+/// A code path. No exact result, such as a count, depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Plain code only.
@@ -17,7 +17,7 @@ impl Level {
     /// All levels, plainest first.
     pub const ALL: [Level; 3] = [Level::Off, Level::Avx2, Level::Avx512];
 
-    /// Whether this processor supports it.
+    /// Whether this processor supports the level.
     #[must_use]
     pub fn works(self) -> bool {
         match self {

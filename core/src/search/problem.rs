@@ -1,4 +1,4 @@
-//! [`Problem`]: what a run needs to know of a problem, on any executor.
+//! [`Problem`]: the interface of a problem to a run, on any executor.
 
 use crate::search::device::OnDevice;
 use crate::search::evaluate::HostSearch;
@@ -16,56 +16,56 @@ pub trait Problem: Sync {
     /// The whole tree as one piece of work.
     fn root(&self) -> Work;
 
-    /// A new explorer, with nothing to do yet.
+    /// A new explorer without work.
     fn explorer(&self) -> Box<dyn Explorer + '_>;
 
-    /// The tree, where its top can be explored by itself: where work is open nodes.
+    /// The tree if its top can be explored by itself, as it can where work is open nodes.
     fn top(&self) -> Option<&dyn Top> {
         None
     }
 
-    /// How a device explores it.
+    /// How a device explores the problem.
     ///
     /// # Errors
-    /// For which part of the problem there is no kernel.
+    /// Names the part of the problem that has no kernel.
     fn on_device(&self) -> Result<&dyn OnDevice, &'static str> {
         Err("this problem")
     }
 
-    /// A search on the host whose nodes a device bounds, with nothing to do yet.
+    /// A search on the host, without work, whose nodes a device bounds.
     ///
     /// # Errors
-    /// For which part of the problem there is no kernel.
+    /// Names the part of the problem that has no kernel.
     fn evaluation(&self) -> Result<Box<dyn HostSearch + '_>, &'static str> {
         Err("the rules of this problem")
     }
 
-    /// Computes a solution's value again, from the problem alone, where the problem can.
+    /// Recomputes a solution's value from the problem alone; `None` if the problem has no check.
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>>;
 
-    /// The print of all that the search tree depends on: checkpoints and messages of a search with
-    /// another one are refused. [`crate::wire::fingerprint`] makes one.
+    /// The fingerprint of everything that the search tree depends on: checkpoints and messages with another fingerprint
+    /// are refused. [`crate::wire::fingerprint`] computes one.
     fn fingerprint(&self) -> u64;
 
-    /// The same, for a search that begins. What is printed by a sample ends it as soon as it should.
+    /// The fingerprint for a search that begins. If it is computed from a sample, `go_on` may end the sample early.
     fn new_fingerprint(&self, _go_on: &dyn Fn() -> bool) -> u64 {
         self.fingerprint()
     }
 
-    /// Whether this is the print of this tree, if need be by a sample of the same size.
+    /// Whether this is the fingerprint of this tree, computed from a sample of the same size if necessary.
     fn has_fingerprint(&self, print: u64) -> bool {
         self.fingerprint() == print
     }
 
-    /// The least score that any solution can have, as far as is known without searching.
+    /// The least score that any solution can have, as far as known without searching.
     fn least_score(&self) -> i64 {
         i64::MIN
     }
 
-    /// Says whether a run waits to stop: what takes long may be left as it is.
+    /// Notes whether the run is waiting to stop: long computations may then be abandoned.
     fn set_stop_requested(&self, _requested: bool) {}
 
-    /// Something that looks for good solutions beside the search, if the problem has such.
+    /// A heuristic that looks for good solutions beside the search, if the problem has one.
     fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
         None
     }
@@ -73,7 +73,7 @@ pub trait Problem: Sync {
 
 /// A heuristic that a unit runs beside its search.
 pub trait Improver {
-    /// Tries for a short while; the best solution so far, if that is a new one.
+    /// Tries for a short while. Returns the best solution so far if it is new.
     fn improve(&mut self) -> Option<Solution>;
 }
 

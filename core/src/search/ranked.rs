@@ -24,7 +24,7 @@
 //! branches every node on the way again, at most n of them. Those that it does not own are not
 //! counted.
 //!
-//! **During the search** the path and its open children describe what is left. Here n = 4 and the
+//! **During the search** the path and its open children describe the remaining work. Here n = 4 and the
 //! interval ends at [3, 1]:
 //!
 //! ```text
@@ -138,7 +138,7 @@ pub struct RankedExplorer<R> {
     /// The end of the interval being explored.
     end: Point,
     edge: Option<Edge>,
-    /// The number of leaves below a child of a node at each depth.
+    /// For each depth, the number of leaves below a child of a node at that depth.
     leaves: Vec<f64>,
     /// Nodes on the path above this depth have no open children.
     shallow: usize,
@@ -232,8 +232,8 @@ impl<R: Ranked> RankedExplorer<R> {
         ranks.chain([last]).map(|rank| rank as u16).collect()
     }
 
-    /// What is left of the interval being explored. Pruned children at its end are dropped:
-    /// otherwise they would make up most of what a split gives away.
+    /// The rest of the interval being explored. Pruned children at its end are dropped: otherwise they would make up
+    /// most of what a split gives away.
     fn current(&self) -> Option<Interval> {
         let open = |&depth: &usize| self.walk.open(depth) > 0;
         let path = 0..self.walk.depth();
@@ -256,7 +256,7 @@ impl<R: Ranked> RankedExplorer<R> {
         Some(interval)
     }
 
-    /// The least bound of what is being explored.
+    /// The least bound in the interval being explored.
     fn least_here(&self) -> Option<i64> {
         let open = (0..self.walk.depth()).filter_map(|depth| self.walk.least_open(depth));
         open.chain(self.edge.iter().map(|edge| edge.bound)).min()
@@ -273,7 +273,7 @@ impl<R: Ranked> RankedExplorer<R> {
         all
     }
 
-    /// Turns what is being explored into a waiting interval.
+    /// Turns the interval being explored into a waiting one.
     fn settle(&mut self) {
         self.waiting = self.all();
         self.walk.clear();
@@ -295,7 +295,7 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
         self.waiting.append(more)
     }
 
-    /// Leaves below open nodes, counting only the two shallowest depths that have some.
+    /// Leaves below open nodes, counting only the two shallowest depths with open nodes.
     fn size(&self) -> f64 {
         let edge = self.edge.as_ref().map_or(0.0, |edge| edge.leaves);
         let open = |depth| self.walk.open(depth) as f64 * self.leaves[depth];
@@ -314,7 +314,7 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
     }
 
     /// Estimated as for pools: a node's fraction is divided equally among its open children.
-    /// Counting leaves would show nearly all of the tree as done once its first nodes are pruned.
+    /// Counting leaves would show nearly the whole tree as done once its first nodes are pruned.
     /// Waiting intervals are still measured in leaves, but only until the search takes them up.
     fn open_share(&self) -> Option<f64> {
         let open = |depth| self.walk.open(depth) as f64 * self.walk.tree_part(depth);

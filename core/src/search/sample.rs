@@ -1,4 +1,4 @@
-//! A print of a tree by a sample of its nodes, for trees that do not print their data themselves.
+//! The fingerprint of a tree from a sample of its nodes, for trees that do not compute their own.
 
 use crate::search::explorer::{Explorer, Progress, TreeExplorer};
 use crate::search::tree::Tree;
@@ -6,19 +6,19 @@ use crate::search::work::{Pack, Pool};
 use crate::wire::fingerprint;
 use std::collections::VecDeque;
 
-/// The most nodes of a sample: its size is the last byte of the print.
+/// The largest sample: its size is the last byte of the fingerprint.
 pub(crate) const MOST: u8 = u8::MAX;
 
-/// The most nodes near the root that wait for their turn.
+/// The most nodes near the root that wait to be sampled.
 const WIDE: usize = 128;
 
-/// The size of the sample that made a print.
+/// The size of the sample behind a fingerprint.
 pub(crate) fn size(print: u64) -> u8 {
     print as u8
 }
 
-/// The print of up to `most` nodes, in turn those near the root, along the path of first children, and along that
-/// of last children. It ends sooner if it should not go on, but not before the root is in it.
+/// The fingerprint of up to `most` nodes: in turn one near the root, one on the path of first children, and one on
+/// the path of last children. It always includes the root, and ends early once `go_on` returns false.
 pub(crate) fn print<T: Tree>(tree: &T, most: u8, go_on: &dyn Fn() -> bool) -> u64 {
     let mut bytes = Vec::new();
     let mut near = VecDeque::from([tree.root()]);
@@ -46,11 +46,11 @@ pub(crate) fn print<T: Tree>(tree: &T, most: u8, go_on: &dyn Fn() -> bool) -> u6
     fingerprint("tree", &bytes) & !u64::from(MOST) | u64::from(size)
 }
 
-/// A node's children, after adding to the print: the node, its children with their bounds, what it counts,
-/// and a solution.
+/// Adds a node to the fingerprint, with its children and their bounds, its count and its solution. Returns its
+/// children.
 ///
-/// An explorer makes them: a second place that calls [`Tree::expand`] would keep the compiler from building
-/// that into the explorer's loop.
+/// An explorer makes them: a second call of [`Tree::expand`] would keep the compiler from inlining it into the
+/// explorer's loop.
 fn children<T: Tree>(tree: &T, node: T::Node, print: &mut Vec<u8>) -> Vec<T::Node> {
     node.pack(print);
     let mut explorer = TreeExplorer::new(tree);
@@ -98,9 +98,9 @@ mod tests {
         }
     }
 
-    /// The print used to cover the root alone, so that a checkpoint of one graph was resumed on another.
+    /// The fingerprint used to cover the root alone, so that a checkpoint of one graph was resumed on another.
     #[test]
-    fn trees_with_the_same_root_have_different_prints() {
+    fn trees_with_the_same_root_have_different_fingerprints() {
         let print = |items: &[i64]| super::print(&Subsets(items.to_vec()), MOST, &|| true);
         let items: Vec<i64> = (1..40).collect();
         assert_eq!(print(&items), print(&items));
@@ -112,9 +112,9 @@ mod tests {
         assert_ne!(print(&items), print(&items[1..]));
     }
 
-    /// A tree whose nodes take seconds used to be sampled for minutes.
+    /// Sampling a tree whose nodes take seconds used to take minutes.
     #[test]
-    fn a_sample_may_end_early_and_is_known_again() {
+    fn a_sample_may_end_early_and_is_recognised() {
         let tree = Plain(Subsets((1..40).collect()));
         let left = Cell::new(10);
         let go_on = || {

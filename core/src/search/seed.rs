@@ -1,10 +1,10 @@
-//! [`Top`]: the top of a tree, explored down to a depth, so that there are many pieces to share.
+//! [`Top`]: explores the top of a tree down to a depth, so that there are many pieces to share.
 
 use crate::search::explorer::{Explorer, Progress, TreeExplorer, read};
 use crate::search::tree::Tree;
 use crate::search::work::{Malformed, Pool, Work};
 
-/// What comes of exploring the top of a tree for a while.
+/// The result of exploring the top of a tree for a while.
 #[derive(Clone, Debug)]
 pub struct SeedResult {
     /// The open nodes.
@@ -17,7 +17,7 @@ pub struct SeedResult {
 
 /// A tree whose top can be explored by itself.
 pub trait Top {
-    /// Explores the open nodes above a depth, as far as the fuel goes.
+    /// Explores the open nodes above a depth until the fuel is used up.
     ///
     /// # Errors
     /// If the work is not a pool of this tree's nodes.
@@ -41,7 +41,7 @@ impl<T: Tree> Top for T {
             explorer.put_pool(Pool::new(vec![entry]));
             let done = explorer.run(1, best);
             best = done.found.as_ref().map_or(best, |found| found.score.min(best));
-            // A node that is pruned costs something, too.
+            // A pruned node costs fuel, too.
             progress.used += u64::from(done.used == 0);
             progress.add(done);
             open.extend(explorer.take_pool().into_entries());
@@ -59,7 +59,7 @@ mod tests {
     use crate::search::laws::run_to_end;
     use crate::search::tree::{Children, Goal};
 
-    /// Words over three letters; those with two equal ones in a row are dead ends.
+    /// Words over three letters; those with two equal letters in a row are dead ends.
     struct Words;
 
     impl Tree for Words {

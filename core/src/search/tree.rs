@@ -1,8 +1,8 @@
-//! [`Tree`]: all that a user writes to have a problem searched.
+//! [`Tree`]: what a user implements to have a problem searched.
 
 use crate::search::work::{Entry, Pack};
 
-/// What a search is for.
+/// The goal of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// The solution of least value, with proof.
@@ -16,9 +16,9 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// A value as the engine compares it: lower is better.
+    /// The score of a value, by which the engine compares: lower is better.
     ///
-    /// The complement reverses the order, and unlike negation has no exception.
+    /// The complement reverses the order and, unlike negation, cannot overflow.
     #[must_use]
     pub fn score(self, value: i64) -> i64 {
         if self == Goal::Maximise { !value } else { value }
@@ -31,7 +31,7 @@ impl Goal {
         self.score(score)
     }
 
-    /// The value to beat behind a score; none if any solution will do.
+    /// The value to beat behind a score; `None` if any solution will do.
     #[must_use]
     #[inline]
     pub fn to_beat(self, score: i64) -> Option<i64> {
@@ -68,50 +68,49 @@ pub trait Tree: Sync {
     /// A node, with all that is needed to explore from it.
     type Node: Pack + Clone + Send;
 
-    /// What the search is for.
+    /// The goal of the search.
     const GOAL: Goal;
 
     /// The node that stands for the whole tree.
     fn root(&self) -> Self::Node;
 
-    /// Pushes the children of `node`, the one to explore first first, and reports solutions.
+    /// Adds the children of `node`, in the order in which to explore them, and reports solutions.
     ///
-    /// The result must depend on the node and on `best` alone, and always come in the same order:
-    /// nodes are explored on any unit, and some twice, for the print of the tree.
+    /// The result must depend only on the node and on `best`, and must always come in the same order: nodes are
+    /// explored on any unit, and some twice, for the fingerprint of the tree.
     ///
-    /// `best` is the value that a solution must beat, if there is one: that of the incumbent, or the one
-    /// that the search was started with. A child whose bound is no better is dropped, now or later.
+    /// `best` is the value that a solution must beat, if there is one: the incumbent's, or the one that the search was
+    /// started with. A child whose bound is no better is dropped, now or later.
     fn expand(&self, node: &Self::Node, best: Option<i64>, out: &mut Children<'_, Self>);
 
-    /// How many nodes of the full tree this one stands for: more than one where symmetry is used, none
-    /// where it is the rest of a node that was counted before.
+    /// How many nodes of the full tree this one stands for: more than 1 where symmetry is exploited, 0 for the rest of
+    /// a node that was counted before.
     #[inline]
     fn weight(&self, _node: &Self::Node) -> u64 {
         1
     }
 
-    /// Whether a node that came as bytes can be explored: false makes the bytes malformed.
+    /// Whether a decoded node can be explored: if not, its bytes count as malformed.
     fn valid(&self, _entry: &Entry<Self::Node>) -> bool {
         true
     }
 
-    /// A print of everything that the tree depends on. A checkpoint of a tree with another print is
-    /// refused.
+    /// A fingerprint of everything that the tree depends on. A checkpoint with another fingerprint is refused.
     ///
-    /// With `None`, the default, some nodes near the root and on two paths down are explored and printed: up to
-    /// 255, fewer where nodes take long. A tree with data that shows only further down must print the data itself:
-    /// [`crate::wire::fingerprint`] prints anything that can be packed.
+    /// With `None`, the default, the fingerprint is computed from nodes near the root and on two paths down: up to 255,
+    /// fewer where nodes take long. A tree with data that shows only further down must compute its own:
+    /// [`crate::wire::fingerprint`] accepts anything that can be packed.
     fn fingerprint(&self) -> Option<u64> {
         None
     }
 
-    /// Tells whether the run waits to stop. A tree whose nodes take long may then leave the current ones
-    /// for another time, by [`Children::leave`].
+    /// Notes whether the run is waiting to stop. A tree whose nodes take long may then put off the current ones with
+    /// [`Children::leave`].
     fn set_stop_requested(&self, _requested: bool) {}
 
-    /// Computes a solution's value again, from the problem alone. `None` means that the tree has no check.
+    /// Recomputes a solution's value from the problem alone. `None` means that the tree has no check.
     ///
-    /// With a check, no solution is reported unchecked.
+    /// If a tree has a check, no solution is reported unchecked.
     ///
     /// # Errors (in the result)
     /// Why the solution is invalid.
@@ -123,9 +122,9 @@ pub trait Tree: Sync {
 /// A finished solution.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Solution {
-    /// Its value as the engine compares it: lower is better.
+    /// Its score, by which the engine compares: lower is better.
     pub score: i64,
-    /// The solution itself, in numbers of the problem's own choice.
+    /// The solution itself, as numbers in a format that the problem defines.
     pub plan: Vec<i64>,
 }
 
@@ -145,21 +144,21 @@ pub struct WrongBound {
     pub value: i64,
 }
 
-/// What a stretch of exploring finds.
+/// The findings of a stretch of exploring.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub solution: Option<Solution>,
     pub fault: Option<WrongBound>,
 }
 
-/// What was counted.
+/// The counts of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Nodes that were branched.
     pub branched: u64,
     /// Children that were made and bounded.
     pub bounded: u64,
-    /// What the problem counts: solutions, or nodes.
+    /// The problem's own count: of solutions, or of nodes.
     pub total: u128,
     /// The greatest depth seen.
     pub depth: u32,
@@ -177,7 +176,7 @@ impl Counts {
         self.depth = self.depth.max(other.depth);
     }
 
-    /// What was counted without these; `None` if less was counted.
+    /// The counts minus these; `None` if there are fewer.
     #[must_use]
     pub fn without(&self, other: &Counts) -> Option<Counts> {
         Some(Counts {
@@ -189,30 +188,30 @@ impl Counts {
     }
 }
 
-/// Takes what [`Tree::expand`] finds.
+/// Collects what [`Tree::expand`] finds.
 pub struct Children<'a, T: Tree + ?Sized> {
     tree: &'a T,
-    /// The first child: it is explored next, and so never sees the stack.
+    /// The first child: it is explored next, and so never goes on the stack.
     pub(crate) first: Option<(i64, T::Node)>,
-    /// The others, on top of the stack in the order in which they came.
+    /// The number of other children, on top of the stack in the order in which they were added.
     pub(crate) others: usize,
     pub(crate) stack: &'a mut Vec<Entry<T::Node>>,
     found: &'a mut Found,
-    /// What a stretch may use: nothing more once a solution is found.
+    /// The fuel left for the stretch: 0 once a solution is found.
     pub(crate) fuel: u64,
-    /// Children that the node made.
+    /// The number of children that the node made.
     pub(crate) made: u64,
-    /// What was counted in the whole stretch.
+    /// The count of the whole stretch.
     pub(crate) total: u128,
     /// The depth of the node's children.
     pub(crate) depth: u32,
-    /// The node's own bound: its children's are no better.
+    /// The node's bound: its children's are no better.
     pub(crate) bound: i64,
     pub(crate) cutoff: i64,
 }
 
 impl<'a, T: Tree + ?Sized> Children<'a, T> {
-    /// A place for the children of one node after the other.
+    /// A collector for the children of one node after the other.
     #[inline]
     pub(crate) fn new(
         tree: &'a T,
@@ -225,14 +224,14 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         Self { tree, first, others, stack, found, fuel, made, total, depth: 0, bound: 0, cutoff }
     }
 
-    /// A child without a bound of its own: it is always explored.
+    /// Adds a child without a bound of its own.
     #[inline]
     pub fn child(&mut self, node: T::Node) {
         self.made += self.tree.weight(&node);
         self.push(self.bound, node);
     }
 
-    /// A child below which no solution is better than `bound`.
+    /// Adds a child below which no solution is better than `bound`.
     #[inline]
     pub fn child_within(&mut self, bound: i64, node: T::Node) {
         self.made += self.tree.weight(&node);
@@ -242,7 +241,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         }
     }
 
-    /// Children with nothing below them: counted as made, never explored.
+    /// Adds children with nothing below them: they are counted as made, and never explored.
     #[inline]
     pub fn leaves(&mut self, n: u64) {
         self.made += n;
@@ -254,19 +253,19 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.total += u128::from(n);
     }
 
-    /// Leaves the node for another time, in place of any children. Nothing more is explored now.
+    /// Puts the node off instead of adding children. The stretch ends here.
     ///
-    /// The node has been counted, so what is left of it should have a [`Tree::weight`] of 0.
+    /// The node has been counted, so its rest should have a [`Tree::weight`] of 0.
     pub fn leave(&mut self, bound: i64, node: T::Node) {
         self.first = Some((T::GOAL.score(bound).max(self.bound), node));
         self.depth -= 1;
         self.fuel = 0;
     }
 
-    /// A finished solution. `plan` is called only if the solution beats the incumbent.
+    /// Reports a finished solution. `plan` is called only if the solution beats the incumbent.
     ///
-    /// The worst value of the range, `i64::MAX` when minimising and `i64::MIN` when maximising, stands
-    /// for "none yet" and cannot be a solution's.
+    /// The worst value of the range, `i64::MAX` when minimising and `i64::MIN` when maximising, means "none yet" and
+    /// cannot be a solution's value.
     #[inline]
     pub fn solution(&mut self, value: i64, plan: impl FnOnce() -> Vec<i64>) {
         let score = T::GOAL.score(value);
@@ -287,20 +286,20 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     }
 }
 
-/// What a node yields.
+/// The result of expanding a node.
 #[derive(Debug)]
 pub struct Expansion<N> {
-    /// Its children that are to be explored, with their bounds as scores.
+    /// Its children that must be explored, with their bounds as scores.
     pub children: Vec<(i64, N)>,
-    /// All children that it made.
+    /// The number of all children made.
     pub made: u64,
     /// What it adds to the count.
     pub total: u128,
-    /// The best solution that it finds.
+    /// The best solution found.
     pub solution: Option<Solution>,
 }
 
-/// Expands a node that has this bound, where solutions must beat the score `best`.
+/// Expands a node with this bound, where solutions must beat the score `best`.
 pub fn expansion<T: Tree>(tree: &T, node: &T::Node, bound: i64, best: i64) -> Expansion<T::Node> {
     let (mut stack, mut found) = (Vec::new(), Found::default());
     let mut out = Children::new(tree, &mut stack, &mut found, u64::MAX, best);
@@ -312,9 +311,9 @@ pub fn expansion<T: Tree>(tree: &T, node: &T::Node, bound: i64, best: i64) -> Ex
     Expansion { children: first.chain(others).collect(), made, total, solution: found.solution }
 }
 
-/// Notes a better solution, unless it is better than the bound of its node. Returns the score to beat.
+/// Records a better solution, or a fault if it is better than the bound of its node. Returns the score to beat.
 ///
-/// Not a method, and never inlined: a rare call must not take registers from the explorer's loop.
+/// Not a method and never inlined: a rare call must not take registers from the explorer's loop.
 #[cold]
 #[inline(never)]
 fn note<T: Tree + ?Sized>(
@@ -334,7 +333,7 @@ fn note<T: Tree + ?Sized>(
     score
 }
 
-/// What a command can be made of: a tree, or the result of reading one.
+/// A source of a tree for a command: a tree, or the result of reading one.
 pub trait TreeSource {
     /// The tree.
     type Tree: Tree;

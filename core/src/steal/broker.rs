@@ -3,7 +3,7 @@
 use super::PeerId;
 use super::thieves::{Thief, Thieves};
 
-/// What the master knows about its workers.
+/// The broker's knowledge of the other peers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Broker {
     /// Each peer's load when it last reported; 0 for peers that cannot give.
@@ -29,7 +29,7 @@ impl Broker {
         }
     }
 
-    /// Records a victim's answer: a thief it could not serve keeps waiting.
+    /// Records a victim's answer: a thief that it could not serve keeps waiting.
     pub fn on_passed(&mut self, peer: PeerId, served: bool, load: u64, thieves: &mut Thieves) {
         self.on_load(peer, load);
         if let Some(at) = self.passed.iter().position(|(asked, _)| *asked == peer) {
@@ -43,7 +43,7 @@ impl Broker {
     /// Passes the first request on to the peer with the greatest load, if that exceeds `own`. No
     /// peer gets a second request before it has answered the first.
     pub fn pass(&mut self, own: f64, thieves: &mut Thieves) -> Option<(PeerId, Thief)> {
-        // In most calls nobody has asked.
+        // In most calls there is no request.
         if thieves.is_empty() {
             return None;
         }
@@ -59,7 +59,7 @@ impl Broker {
     }
 }
 
-/// A load on a coarse scale: a change that does not show there is not worth reporting.
+/// A load on a coarse scale: a change that does not show on it is not worth reporting.
 pub(super) fn log2_load(load: u64) -> u32 {
     u64::BITS - load.leading_zeros()
 }

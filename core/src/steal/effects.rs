@@ -1,10 +1,10 @@
-//! [`Effects`]: what the interpreter of a peer must be able to do, and the [`Law`]s that an interpreter watches.
+//! [`Effects`]: the operations that the interpreter of a peer needs, and the [`Law`]s that it checks.
 
 use super::ledger::OnTheWay;
 use super::message::Message;
 use super::ticket::{PeerId, Ticket};
 
-/// What the interpreter of a peer must be able to do.
+/// The operations that the interpreter of a peer needs.
 pub trait Effects {
     /// A piece of work that can be kept and sent.
     type Piece: Clone;
@@ -17,7 +17,7 @@ pub trait Effects {
     /// The size of a piece.
     fn size_of(&self, piece: &Self::Piece) -> f64;
 
-    /// Splits a share off the peer's own work; `None` if it cannot be split.
+    /// Splits off a share of the peer's own work; `None` if it cannot be split.
     ///
     /// # Errors
     /// If the work is broken.
@@ -32,52 +32,52 @@ pub trait Effects {
     /// Sends a message, with the work that travels with it.
     fn send(&mut self, to: PeerId, message: Message, piece: Option<Self::Piece>);
 
-    /// Records the peer's own work and counts of this instant, and what is on its way.
+    /// Records the peer's own work and counts at this instant, and the pieces on their way.
     ///
     /// # Errors
-    /// If the work cannot be written down.
+    /// If the work cannot be encoded.
     fn cut(&mut self, epoch: u64, on_the_way: OnTheWay<Self::Piece>) -> Result<(), Self::Error>;
 
     /// Adds one to the counter that all units share.
     ///
     /// # Errors
-    /// If the run was over.
+    /// If the run is over.
     fn join(&mut self) -> Result<(), Self::Error>;
 
-    /// Subtracts one from it. Returns whether that leaves none.
+    /// Subtracts one from that counter. Returns whether it is now zero.
     ///
     /// # Errors
     /// If the counter was zero.
     fn leave(&mut self) -> Result<bool, Self::Error>;
 
-    /// Another unit knows a solution of this score: look only for better ones.
+    /// Makes the unit look only for solutions better than this score, which another unit knows.
     fn beat(&mut self, score: i64);
 
-    /// Wakes the peer at a time.
+    /// Schedules a wake-up of the peer.
     fn wake_at(&mut self, at_ns: u64);
 
-    /// The run is over.
+    /// Ends the run.
     ///
     /// # Errors
-    /// If it is not, as far as the interpreter can tell.
+    /// If the run is not over, as far as the interpreter can tell.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
-    /// Hears of a law that the protocol broke: a bug in the protocol itself.
+    /// Reports a law that the protocol broke: a bug in the protocol itself.
     ///
     /// # Errors
     /// Where that ends the run.
     fn broken(&mut self, law: Law) -> Result<(), Self::Error>;
 }
 
-/// What can only go wrong if the protocol is wrong.
+/// A law that only a wrong protocol breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Law {
     /// A ticket was used twice.
     TicketUsedTwice(Ticket),
     /// A piece was released that nobody keeps.
     NotKept(Ticket),
-    /// A piece was to be taken that did not come.
+    /// A piece was taken that had not arrived.
     DidNotCome(Ticket),
-    /// Work came, and nobody took it.
+    /// Work arrived, and nobody took it.
     InVain,
 }

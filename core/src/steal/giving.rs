@@ -1,4 +1,4 @@
-//! Hands a piece over: the giver keeps it under its ticket until it is acknowledged.
+//! Hands over a piece, which the giver keeps under its ticket until it is acknowledged.
 
 use super::effects::{Effects, Law};
 use super::ledger::Ledger;

@@ -1,5 +1,5 @@
-//! [`Interpreter`]: the one interpreter of a peer's actions. Real runs, the simulator, and the models in which
-//! every schedule is enumerated all run this code, and differ only in their [`Effects`].
+//! [`Interpreter`]: the only interpreter of a peer's actions. Real runs, the simulator and the enumeration of all
+//! schedules run this code, and differ only in their [`Effects`].
 
 use super::chooser::Chooser;
 use super::effects::Law;
@@ -12,26 +12,26 @@ use super::peer::Peer;
 use super::thieves::Thief;
 use super::ticket::PeerId;
 
-/// A peer, the pieces that it answers for, and the actions that it still wants carried out.
+/// A peer, the pieces that it answers for, and its pending actions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Interpreter<P> {
     pub(super) peer: Peer,
     pub(super) ledger: Ledger<P>,
-    /// The work that came with the message that the peer was told of.
+    /// The work that came with the message being handled.
     pub(super) incoming: Option<P>,
     /// Whether that work is for [`Action::Take`].
     to_take: bool,
-    /// The batch that is being carried out, and how much of it has been.
+    /// The batch being carried out, and how many of its actions have been.
     batch: Vec<Action>,
     done: usize,
-    /// What to tell the peer after this batch.
+    /// Events for the peer after this batch.
     gave: bool,
     all_idle: bool,
     kept: Vec<Thief>,
 }
 
 impl<P: Clone> Interpreter<P> {
-    /// An interpreter for a peer of a run of which snapshots may be taken or not.
+    /// An interpreter for a peer; `snapshots` says whether snapshots of the run may be taken.
     #[must_use]
     pub fn new(peer: Peer, snapshots: bool) -> Self {
         Self {
@@ -53,31 +53,31 @@ impl<P: Clone> Interpreter<P> {
         &self.peer
     }
 
-    /// The pieces that it answers for.
+    /// The pieces that the peer answers for.
     #[must_use]
     pub fn ledger(&self) -> &Ledger<P> {
         &self.ledger
     }
 
-    /// The pieces on their way to and from it.
+    /// The pieces on their way to and from the peer.
     #[must_use]
     pub fn on_the_way(&self) -> OnTheWay<P> {
         self.ledger.on_the_way()
     }
 
-    /// The work that has come and that the peer has not taken yet.
+    /// The work that has arrived and that the peer has not taken yet.
     #[must_use]
     pub fn to_take(&self) -> Option<&P> {
         self.incoming.as_ref().filter(|_| self.to_take)
     }
 
-    /// No further snapshot will be taken.
+    /// Notes that no further snapshot will be taken.
     #[cfg(feature = "faults")]
     pub fn end_snapshots(&mut self) {
         self.ledger.end_snapshots();
     }
 
-    /// Tells the peer what happened, with the work that came with it, and carries out what it wants.
+    /// Passes an event to the peer, with the work that came with it, and carries out the peer's actions.
     ///
     /// # Errors
     /// The first effect that fails.
@@ -94,7 +94,7 @@ impl<P: Clone> Interpreter<P> {
         Ok(())
     }
 
-    /// Tells the peer what happened. What it wants is left to [`Interpreter::proceed`].
+    /// Passes an event to the peer. [`Interpreter::proceed`] carries out its actions.
     pub fn begin<V: late::LateEffects<Piece = P>>(
         &mut self,
         event: Event,
@@ -115,8 +115,8 @@ impl<P: Clone> Interpreter<P> {
         self.ask(event, now_ns, chooser, effects);
     }
 
-    /// Whether a message can come from a peer that keeps to the protocol. Others are dropped: what the
-    /// network brings must not bring the peer down.
+    /// Whether a peer that obeys the protocol can have sent this message. Others are dropped: invalid messages must not
+    /// bring the peer down.
     fn is_possible(&self, from: PeerId, message: Message, has_work: bool) -> bool {
         let known = |peer: PeerId| peer < self.peer.peers() && peer != self.peer.me();
         let possible = match message {
@@ -137,8 +137,7 @@ impl<P: Clone> Interpreter<P> {
         self.batch.get(self.done)
     }
 
-    /// Carries out one action, or tells the peer what came of the batch. Returns whether there is more
-    /// to do.
+    /// Carries out one action, or reports the results of the batch to the peer. Returns whether there is more to do.
     pub fn proceed<V: late::LateEffects<Piece = P>>(
         &mut self,
         now_ns: u64,
@@ -159,7 +158,7 @@ impl<P: Clone> Interpreter<P> {
         } else if std::mem::take(&mut self.all_idle) {
             Event::AllIdle
         } else {
-            // Work that was only to be looked at may be left over.
+            // Only work that a `Take` should have taken breaks the law: other work may be left over.
             if self.incoming.take().is_some() && std::mem::take(&mut self.to_take) {
                 effects.broken(Law::InVain)?;
             }
@@ -169,7 +168,7 @@ impl<P: Clone> Interpreter<P> {
         Ok(true)
     }
 
-    /// Asks the peer what it wants done.
+    /// Passes an event to the peer, and collects its actions.
     fn ask<V: late::LateEffects<Piece = P>>(
         &mut self,
         event: Event,
@@ -224,7 +223,7 @@ impl<P: Clone> Interpreter<P> {
     }
 
     #[cfg(any(test, feature = "faults"))]
-    /// Makes its peer wrong.
+    /// Gives its peer a deliberate fault.
     pub fn mutate(&mut self, mutant: super::mutant::Mutant) {
         self.peer.mutant = mutant;
     }

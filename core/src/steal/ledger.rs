@@ -1,5 +1,5 @@
-//! [`Ledger`]: the pieces that a peer gave and that nobody has acknowledged yet, and what a snapshot
-//! must know of pieces on their way.
+//! [`Ledger`]: the pieces that a peer gave and that are not acknowledged yet, and what a snapshot must know of pieces
+//! on their way.
 
 use super::ticket::{PeerId, Ticket};
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ struct KeptPiece<P> {
 
 /// The bytes behind every ticket, from the moment a piece is given until it is acknowledged.
 ///
-/// Of what was taken, the last ticket of each giver is enough: mail between two peers keeps its order,
-/// so a peer takes the pieces of one giver in the order of their tickets.
+/// For pieces taken, the last ticket of each giver is enough: mail between two peers keeps its order, so a peer takes
+/// the pieces of one giver in the order of their tickets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger<P> {
     kept: BTreeMap<Ticket, KeptPiece<P>>,
@@ -22,10 +22,10 @@ pub struct Ledger<P> {
     taken: Option<BTreeMap<PeerId, u64>>,
 }
 
-/// What a snapshot records of the pieces on their way to and from one peer.
+/// A snapshot's record of the pieces on their way to and from one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnTheWay<P> {
-    /// Pieces given and not acknowledged, each with its receiver.
+    /// Pieces given but not acknowledged, each with its receiver.
     pub kept: Vec<(Ticket, PeerId, P)>,
     /// The number of the last piece taken from each giver.
     pub taken: Vec<(PeerId, u64)>,
@@ -38,7 +38,7 @@ impl<P> Default for OnTheWay<P> {
 }
 
 impl<P: Clone> Ledger<P> {
-    /// An empty ledger, for a run of which snapshots may be taken or not.
+    /// An empty ledger; `snapshots` says whether snapshots of the run may be taken.
     pub(super) fn new(snapshots: bool) -> Self {
         Self { kept: BTreeMap::new(), taken: snapshots.then(BTreeMap::new) }
     }
@@ -48,12 +48,12 @@ impl<P: Clone> Ledger<P> {
         self.kept.insert(ticket, KeptPiece { to, piece }).is_none()
     }
 
-    /// The piece kept under a ticket, to be looked at or changed.
+    /// The piece kept under a ticket.
     pub(super) fn piece_mut(&mut self, ticket: Ticket) -> Option<&mut P> {
         self.kept.get_mut(&ticket).map(|kept| &mut kept.piece)
     }
 
-    /// Whether a peer is to acknowledge this piece.
+    /// Whether this piece awaits an acknowledgement by this peer.
     pub(super) fn awaits(&self, ticket: Ticket, from: PeerId) -> bool {
         self.kept.get(&ticket).is_some_and(|kept| kept.to == from)
     }
@@ -76,7 +76,7 @@ impl<P: Clone> Ledger<P> {
         self.kept.remove(&ticket).is_some()
     }
 
-    /// What a snapshot records.
+    /// The record for a snapshot.
     pub(super) fn on_the_way(&self) -> OnTheWay<P> {
         let kept = self.kept.iter().map(|(&ticket, kept)| (ticket, kept.to, kept.piece.clone()));
         let taken = self.taken.iter().flatten().map(|(&giver, &number)| (giver, number));

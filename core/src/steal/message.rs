@@ -1,25 +1,25 @@
-//! The words of the protocol: what peers say to each other, and what a peer and its interpreter say.
+//! The protocol's messages between peers, and the events and actions between a peer and its interpreter.
 
 use super::late::messages::{Change, Recall};
 use super::power::Power;
 use super::thieves::Thief;
 use super::ticket::{Fraction, PeerId, Ticket};
 
-/// What one peer tells another.
+/// A message from one peer to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
     /// "I have no work": asks for some.
     Ask {
         /// The thief's speed.
         power: Power,
-        /// The peers it asks for: itself and its subtree, or 0 if it asks for itself alone.
+        /// The number of peers it asks for: itself and its subtree, or 0 if it asks for itself alone.
         units: u32,
         /// Whether it waits until there is work. Otherwise it expects an answer.
         waits: bool,
     },
-    /// From a broker: give to this thief on the broker's behalf.
+    /// From a broker: "Give to this thief on my behalf."
     Pass {
-        /// The peer that asks.
+        /// The thief.
         thief: PeerId,
         /// The thief's speed.
         power: Power,
@@ -47,14 +47,14 @@ pub enum Message {
         /// The sender's epoch.
         epoch: u64,
     },
-    /// "I have it": from now on the piece belongs to the receiver.
+    /// "I have it": the piece now belongs to the receiver.
     Ack {
         /// The piece's name.
         ticket: Ticket,
         /// The sender's epoch.
         epoch: u64,
     },
-    /// Along the tree: a solution of this score is known. Needed where units share no memory.
+    /// Along the tree: a solution with this score is known. Needed where units share no memory.
     Best {
         /// The score: lower is better.
         score: i64,
@@ -80,71 +80,70 @@ pub enum Message {
 }
 
 impl Message {
-    /// Whether the message only talks about who has work. At the end of a run only such messages may
-    /// still be on their way, since nobody waits for them.
+    /// Whether the message is only about who has work. At the end of a run only such messages may still be on their
+    /// way, since nobody waits for them.
     #[must_use]
     pub fn is_talk(&self) -> bool {
         use Message::{Ask, Load, Pass, Passed, Refuse, Unpark};
         matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
     }
 
-    /// Whether the message brings work that its receiver is to take.
+    /// Whether the message brings work that its receiver must take.
     #[must_use]
     pub fn brings_work(&self) -> bool {
         matches!(self, Message::Work { .. })
     }
 }
 
-/// What happened to a peer.
+/// An event for a peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
-    /// The explorer ran for a while. The size tells whether there is work left.
+    /// The explorer ran for a while. The size shows whether there is work left.
     Stepped {
         /// Nodes explored.
         nodes: u64,
         /// Time spent exploring them.
         busy_ns: u64,
     },
-    /// A message came. The work that comes with [`Message::Work`] counts as present, and waits for
-    /// [`Action::Take`].
+    /// A message arrived. The work that comes with [`Message::Work`] counts as present, and waits for [`Action::Take`].
     Mail {
         /// The sender.
         from: PeerId,
-        /// What it says.
+        /// The message.
         message: Message,
     },
     /// The time asked for by [`Action::WakeAt`] has come.
     Woke,
-    /// A piece was split off. The size tells what is left.
+    /// A piece was split off. The size shows what is left.
     Gave,
     /// A piece that the peer wanted to give could not be split off.
     Kept {
-        /// Whom it was meant for.
+        /// The intended receiver.
         thief: Thief,
     },
-    /// All work is done: [`Action::Leave`] has brought the shared counter to zero, or the leases have told.
+    /// All work is done: [`Action::Leave`] has brought the shared counter to zero, or no lease is left.
     AllIdle,
-    /// The unit's own explorer found a solution of this score. Needed where units share no memory.
+    /// The unit's own explorer found a solution with this score. Needed where units share no memory.
     Found {
         /// The score: lower is better.
         score: i64,
     },
-    /// Work came from elsewhere than a peer, and is among the unit's own already.
+    /// Work came from a source other than a peer, and is already among the unit's own.
     Refilled,
-    /// It has work, but too little for what it is to hold ready for others: it asks for more.
+    /// The peer has work, but less than it should hold ready for others: it asks for more.
     Short,
-    /// A peer is there from now on, where peers come and go.
+    /// A peer has joined, where peers come and go.
     Came {
         /// The peer.
         peer: PeerId,
     },
-    /// A peer is gone: it will not answer, and what it asked for is void.
+    /// A peer is gone: it will not answer, and its requests are void.
     Lost {
         /// The peer.
         peer: PeerId,
     },
-    /// Peer 0 only: take a snapshot. The one before must be complete: every peer has made its cut. Where
-    /// a counter tells the end, this event counts as a message on its way.
+    /// Peer 0 only: take a snapshot. The previous one must be complete: every peer has made its cut. Where a counter
+    /// detects the end, this event counts as a message on its way.
     Snapshot {
         /// The epoch that begins: one more than the last.
         epoch: u64,
@@ -152,21 +151,21 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether it brings work that the peer is to take.
+    /// Whether it brings work that the peer must take.
     #[must_use]
     pub fn brings_work(&self) -> bool {
         matches!(self, Event::Mail { message, .. } if message.brings_work())
     }
 }
 
-/// What a peer wants done. Actions are carried out in the order in which the peer lists them.
+/// An action that a peer asks for. Actions are carried out in the order in which the peer lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Send a message.
     Send {
         /// The receiver.
         to: PeerId,
-        /// What to say.
+        /// The message.
         message: Message,
     },
     /// Split off a share of the work, keep its bytes under the ticket, and send them as `Work`.
@@ -183,12 +182,12 @@ pub enum Action {
         /// The piece's name.
         ticket: Ticket,
     },
-    /// Record the work, what was counted, the pieces kept, and the last ticket taken from each peer.
+    /// Record the work, the counts, the pieces kept, and the last ticket taken from each peer.
     Cut {
         /// The epoch that begins.
         epoch: u64,
     },
-    /// Look only for solutions better than this: another unit knows one.
+    /// Look only for solutions better than this score, which another unit knows.
     Beat {
         /// The score: lower is better.
         score: i64,
@@ -200,15 +199,15 @@ pub enum Action {
     },
     /// Add one to the counter that all units share.
     Join,
-    /// Subtract one from it. If that leaves none, [`Event::AllIdle`] follows.
+    /// Subtract one from that counter. If that leaves zero, [`Event::AllIdle`] follows.
     Leave,
-    /// Wake the peer at a time, unless mail comes first.
+    /// Wake the peer at this time, unless mail comes first.
     WakeAt {
         /// The time, on the clock of `now_ns`.
         at_ns: u64,
     },
     /// All work of all peers is done: stop.
     Finish,
-    /// What only `master-worker:late` needs.
+    /// An action that only `master-worker:late` needs.
     Late(Change),
 }

@@ -1,6 +1,6 @@
-//! Who gives how much to whom, and when all is done: numbers, messages and tickets only.
+//! Work stealing: who gives how much to whom, and when all work is done.
 //!
-//! The protocol is on one page in `README.md` beside this file.
+//! The protocol sees only numbers, messages and tickets. `README.md` in this folder describes it on one page.
 
 mod asking;
 mod broker;

@@ -1,14 +1,14 @@
-//! [`Mutant`]: known wrong protocols. Tests prove that the checkers catch each of them.
+//! [`Mutant`]: known faults of peers. Tests prove that the checkers catch each of them.
 
-/// A way in which a peer is wrong.
+/// A deliberate fault of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(not(any(test, feature = "faults")), allow(dead_code))]
 pub enum Mutant {
-    /// In none.
+    /// None.
     None,
     /// The root ends after one wave instead of two.
     OneWave,
-    /// Waves tell that all were idle, but carry no counts.
+    /// Waves report that all are idle, but carry no counts.
     NoCounts,
     /// A parked request is never answered.
     ForgetsParked,
@@ -20,7 +20,7 @@ pub enum Mutant {
     TakesBeforeCut,
     /// A piece is forgotten before the cut that its receipt announces.
     ReleasesBeforeCut,
-    /// The master does not wait until the former owner of a piece has heard of it.
+    /// The master does not wait until the former owner of a piece has acknowledged the loss.
     TrimsInSilence,
     /// A copy is kept although its piece is done.
     KeepsCopies,

@@ -36,18 +36,18 @@ pub struct Peer {
     pub(super) copies: Copies,
     /// Late giving: the piece that came last.
     pub(super) piece: Option<Ticket>,
-    /// What the broker was told last, and when the next report is due.
+    /// The load last reported to the broker, and when the next report is due.
     reported_load: u32,
     pub(super) tell_at_ns: u64,
-    /// Peers of the subtree, this one included, that have not had their part of the whole.
+    /// The number of peers of the subtree, including this one, that have not had their part of the whole.
     unserved: u32,
     pub(super) work: Totals,
     pub(super) unacknowledged: u64,
     /// Whether it has left the shared counter.
     left: bool,
-    /// The best score heard of.
+    /// The best known score.
     best: i64,
-    /// The other peers that are there, in order; `None` if all are.
+    /// The other peers that are present, in order; `None` if all are.
     others: Option<Vec<PeerId>>,
     /// The last epoch that began with a cut.
     pub(super) epoch: u64,
@@ -88,7 +88,7 @@ impl Peer {
         }
     }
 
-    /// The same peer where the others come and go: it asks only those of which it was told that they came.
+    /// The same peer where others come and go: it asks only those that have joined.
     #[must_use]
     pub fn alone(self) -> Self {
         Self { others: Some(Vec::new()), ..self }
@@ -106,19 +106,19 @@ impl Peer {
         self.peers
     }
 
-    /// Whether this peer explores none of this much work, but waits for others to ask.
+    /// Whether this peer explores nothing of this much work, and waits for others to ask.
     #[must_use]
     pub fn waits(&self, size: f64) -> bool {
         let others = self.peers - 1;
-        // Who is served once does not ask again.
+        // A peer that is served only once does not ask again.
         let asked = !self.policy.share.is_once() || self.work.sent < u64::from(others);
         let only_gives = self.policy.coordinator && self.me == 0 || self.is_master();
-        // What could not be split for a thief is divided by exploring.
+        // Work that could not be split for a thief must be explored first.
         only_gives && others > 0 && size >= 2.0 && asked && self.thieves.is_empty()
     }
 
-    /// The depth down to which this peer explores before it waits or gives, if it does, and whether it does so again
-    /// whenever work comes.
+    /// The depth down to which this peer explores before it waits or gives, if there is one, and whether it does so
+    /// again whenever work arrives.
     #[must_use]
     pub fn explores_down_to(&self) -> Option<(u32, bool)> {
         let depths = &self.policy.depths;
@@ -127,7 +127,7 @@ impl Peer {
         at_level.filter(|_| self.is_master()).map(|&depth| (depth, true)).or(first)
     }
 
-    /// Whether this peer leaves what is deep to those below it.
+    /// Whether this peer leaves deep subtrees to the peers below it.
     fn is_master(&self) -> bool {
         !self.policy.depths.is_empty() && self.place.size() > 1
     }
@@ -138,7 +138,7 @@ impl Peer {
         self.finished
     }
 
-    /// Whether a shared counter tells the end of all work.
+    /// Whether a shared counter detects the end of all work.
     #[must_use]
     pub fn uses_counter(&self) -> bool {
         self.policy.end == Some(End::Counter)
@@ -150,7 +150,7 @@ impl Peer {
         self.epoch
     }
 
-    /// The best score that the peer has heard of.
+    /// The best score that the peer knows.
     #[must_use]
     pub fn best(&self) -> i64 {
         self.best
@@ -162,7 +162,7 @@ impl Peer {
         self.policy.weight(self.me).unwrap_or(self.meter.power())
     }
 
-    /// Reacts to an event at time `now_ns`, with open nodes of this `size` present.
+    /// Reacts to an event at time `now_ns`; `size` is the size of the unit's work.
     pub fn on(
         &mut self,
         event: Event,
@@ -172,7 +172,7 @@ impl Peer {
         actions: &mut Vec<Action>,
     ) {
         if self.finished {
-            // Questions and refusals may still arrive. Nobody waits for an answer.
+            // Requests and refusals may still arrive. Nobody waits for an answer.
             return;
         }
         if size > 0.0 && self.left && !event.brings_work() {
@@ -197,7 +197,7 @@ impl Peer {
                 self.count(Action::Leave, actions);
             }
             Event::Refilled => self.on_refilled(size, actions),
-            // Without any it asks below.
+            // Without work it asks below.
             Event::Short if size > 0.0 => self.ask(now_ns, chooser, actions),
             Event::Short => {}
             Event::Came { peer } => self.on_came(peer),
@@ -216,10 +216,10 @@ impl Peer {
         }
     }
 
-    /// Tells the neighbours in the tree of a better score, except the one it came from.
+    /// Sends a better score to the neighbours in the tree, except the one it came from.
     ///
-    /// Links keep order, so the score arrives ahead of the report of the peer that found it: it reaches
-    /// the root before the end, and every other peer before the word of the end does.
+    /// Links keep order, so the score arrives ahead of the report of the peer that found it: it reaches the root before
+    /// the root detects the end, and every other peer before `Done` does.
     fn spread(&mut self, score: i64, from: PeerId, actions: &mut Vec<Action>) {
         if score < self.best || self.is(Mutant::SpreadsAnyScore) && self.best != score {
             self.best = score;
@@ -234,7 +234,7 @@ impl Peer {
         }
     }
 
-    /// Its neighbours in the tree of peers.
+    /// The neighbours in the tree of peers.
     pub(crate) fn in_the_tree(&self) -> impl Iterator<Item = PeerId> {
         self.neighbours(self.me)
     }
@@ -245,14 +245,14 @@ impl Peer {
         all.filter(move |&peer| peer != but)
     }
 
-    /// Passes the word of the end on, away from the neighbour that it came from.
+    /// Passes `Done` on, away from the neighbour that it came from.
     fn end(&mut self, from: PeerId, actions: &mut Vec<Action>) {
         self.neighbours(from).for_each(|peer| send(peer, Message::Done, actions));
         actions.push(Action::Finish);
         self.finished = true;
     }
 
-    /// Work has come from elsewhere.
+    /// Handles work from a source other than a peer.
     fn on_refilled(&mut self, size: f64, actions: &mut Vec<Action>) {
         self.come_back(actions);
         let parked = self.asking.on_work(self.me, &self.place, &self.policy);
@@ -260,7 +260,7 @@ impl Peer {
         self.serve_waiting(size, actions);
     }
 
-    /// A peer has come.
+    /// Handles a peer that has joined.
     fn on_came(&mut self, peer: PeerId) {
         if let Some(others) = &mut self.others
             && let Err(at) = others.binary_search(&peer)
@@ -271,7 +271,7 @@ impl Peer {
         }
     }
 
-    /// A peer is gone.
+    /// Handles a peer that is gone.
     fn on_lost(&mut self, peer: PeerId) {
         if let Some(others) = &mut self.others {
             others.retain(|&other| other != peer);
@@ -279,13 +279,13 @@ impl Peer {
         self.thieves.remove(peer);
         self.asking.on_lost(peer, &self.policy, self.others.is_some());
         if self.policy.victim == Victim::Broker && self.me == 0 {
-            // The thief that it was to serve is passed on again.
+            // The thief that it should have served is passed on again.
             self.broker.on_passed(peer, false, 0, &mut self.thieves);
             self.thieves.remove(peer);
         }
     }
 
-    /// Begins an epoch, and tells the children.
+    /// Begins an epoch, and passes it on to the children.
     fn on_snapshot(&mut self, epoch: u64, actions: &mut Vec<Action>) {
         self.cut(epoch, actions);
         for child in self.place.children() {
@@ -294,7 +294,7 @@ impl Peer {
         }
     }
 
-    /// Begins an epoch, unless it has begun.
+    /// Begins an epoch with a cut, unless it has begun.
     fn cut(&mut self, epoch: u64, actions: &mut Vec<Action>) {
         if epoch > self.epoch {
             self.epoch = epoch;
@@ -302,7 +302,7 @@ impl Peer {
         }
     }
 
-    /// A broker passes requests on. A worker reports now and then how much work it has.
+    /// Passes requests on, at a broker; reports the load periodically, at a worker.
     fn report(&mut self, now_ns: u64, size: f64, actions: &mut Vec<Action>) {
         if self.me == 0 {
             while let Some((peer, thief)) = self.broker.pass(size, &mut self.thieves) {
@@ -319,14 +319,14 @@ impl Peer {
         }
     }
 
-    /// A thief asks: it gets a share at once if there is one, later if there may be one, or a refusal.
+    /// Answers a thief: with a share at once if there is one, later if there may be one, or with a refusal.
     fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
         let gives = self.policy.gives(self.me);
         if gives && size >= 2.0 {
             self.thieves.remove(thief.peer);
             self.give(&thief, size, actions);
         } else if thief.waits || gives && size > 0.0 {
-            // One node cannot be split now, but often can after the next step.
+            // A single node cannot be split now, but often can after the next step.
             if !self.is(Mutant::ForgetsParked) {
                 self.thieves.add(thief);
             }
@@ -335,7 +335,7 @@ impl Peer {
         }
     }
 
-    /// Serves one thief that asked before, if there is enough. Otherwise refuses those that do not wait.
+    /// Serves one waiting thief, if there is enough work. Otherwise refuses the thieves that do not wait.
     fn serve(&mut self, size: f64, actions: &mut Vec<Action>) {
         if self.keeps_copies() {
             return self.lend(size, actions);
@@ -346,7 +346,7 @@ impl Peer {
         }
     }
 
-    /// Gives to the first thief that asked before, if there is enough.
+    /// Gives to the first thief in the queue, if there is enough work.
     fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
         let enough = size >= 2.0 && self.policy.gives(self.me);
         let thief = if enough { self.thieves.next() } else { None };
@@ -358,7 +358,7 @@ impl Peer {
         send(thief.peer, Message::Refuse, actions);
     }
 
-    /// What a share for this thief depends on.
+    /// The context of a share for this thief.
     pub(super) fn share_context<'a>(&'a self, thief: &'a Thief, size: f64) -> ShareContext<'a> {
         ShareContext {
             thief,
@@ -366,7 +366,7 @@ impl Peer {
             place: &self.place,
             size,
             given: self.work.sent,
-            // One that only gives has no part itself.
+            // A coordinator has no part itself.
             peers: self.peers - u32::from(self.policy.coordinator && self.me == 0),
             unserved: self.unserved,
             grains: &self.policy.grains,
@@ -376,7 +376,7 @@ impl Peer {
     pub(super) fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
         let share = self.policy.share.of(&self.share_context(thief, size)).into();
         let ticket = Ticket { giver: self.me, number: self.work.sent };
-        // What it counted for here, in case that it gets nothing.
+        // The number of peers that it counted for here, in case it gets nothing.
         let thief = Thief { units: thief.units.min(self.unserved - 1), ..*thief };
         self.unserved -= thief.units;
         self.work.sent += 1;
@@ -384,7 +384,7 @@ impl Peer {
         actions.push(Action::Give { thief, ticket, share });
     }
 
-    /// A piece could not be split off after all: the thief waits on, or is refused.
+    /// Handles a piece that could not be split off after all: the thief keeps waiting, or is refused.
     fn take_back(&mut self, thief: Thief, actions: &mut Vec<Action>) {
         self.unserved += thief.units;
         self.work.sent -= 1;
@@ -397,7 +397,7 @@ impl Peer {
         }
     }
 
-    /// Without work: ask, wait or rest, and take part in the waves.
+    /// Without work, asks, waits or rests, and takes part in the waves.
     fn on_empty(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
         if self.keeps_copies() && self.lend_to_itself(actions) {
             return;
@@ -428,7 +428,7 @@ impl Peer {
         }
     }
 
-    /// The request to repeat to a peer that may have missed one: it waits there if this peer does already.
+    /// The request to repeat to a peer that may have missed one: a waiting request if this peer waits there already.
     #[must_use]
     pub fn request_again(&self, to: PeerId) -> Message {
         self.request(self.asking.waits_at(to))
@@ -459,7 +459,7 @@ impl Peer {
                 }
                 Next::Nothing => return,
             };
-            // A broker takes the request for a report that there is no work here.
+            // A broker treats the request as a report that there is no work here.
             self.reported_load = 0;
             send(to, self.request(waits), actions);
         }
@@ -492,7 +492,7 @@ impl Peer {
     }
 }
 
-/// Lists a message to be sent.
+/// Adds a message to the actions.
 pub(super) fn send(to: PeerId, message: Message, actions: &mut Vec<Action>) {
     actions.push(Action::Send { to, message });
 }

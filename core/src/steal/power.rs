@@ -10,14 +10,14 @@ pub(super) struct PowerMeter {
     power: Power,
     nodes: u64,
     busy_ns: u64,
-    /// Whether it measures from the start on.
+    /// Whether it measures over the whole time since the start.
     whole: bool,
 }
 
 const WINDOW_NS: u64 = 10_000_000;
 
 impl PowerMeter {
-    /// A meter of windows, or of the whole time since the start.
+    /// A meter over windows, or over the whole time since the start.
     pub fn new(whole: bool) -> Self {
         Self { whole, ..Self::default() }
     }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn power_may_be_measured_from_the_start_on() {
+    fn power_may_be_measured_from_the_start() {
         let mut meter = PowerMeter::new(true);
         meter.add(1000, 10_000_000);
         assert_eq!(meter.power(), Power(100_000));

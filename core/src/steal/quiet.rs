@@ -14,7 +14,7 @@ pub(super) struct Totals {
     pub received: u64,
 }
 
-/// What a peer must do for the wave.
+/// What a peer must do for a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Pass the wave to the children.
@@ -42,13 +42,13 @@ impl Waves {
         Self { root: place.parent().is_none(), children, wave: None, last: None }
     }
 
-    /// A wave came from the parent.
+    /// Handles a wave from the parent.
     pub fn on_wave(&mut self) -> Step {
         self.wave = Some((self.children, Totals::default()));
         Step::Ask
     }
 
-    /// A child reported.
+    /// Handles a child's report.
     pub fn on_report(&mut self, below: Totals) {
         // Reports that no child owes are ignored.
         if let Some((missing @ 1.., sum)) = &mut self.wave {
@@ -58,7 +58,7 @@ impl Waves {
         }
     }
 
-    /// To be called after every event that leaves the peer idle.
+    /// Must be called after every event that leaves the peer idle.
     pub fn on_idle(&mut self, own: Totals, rules: Rules) -> Option<Step> {
         match self.wave {
             None if self.root && rules.begins => Some(self.on_wave()),
@@ -82,7 +82,7 @@ impl Waves {
     }
 }
 
-/// When a wave may begin, and the two conditions of an end, which only tests that break them on purpose leave out.
+/// When a wave may begin, and the two conditions of an end, which only deliberately faulty peers leave out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     pub begins: bool,

@@ -8,28 +8,27 @@ use super::tree::TreePlace;
 /// How much of its work a victim gives to a thief.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Share {
-    /// One part in this many; 2 gives half.
+    /// 1/n of the work; 2 gives half.
     Part(u32),
-    /// In proportion to both peers' powers, measured or given by hand. At the start, a child in the
-    /// tree gets the share of all peers below it.
+    /// In proportion to both peers' powers, measured or set by hand. At the start, a child in the tree gets the share
+    /// of all peers below it.
     Power,
-    /// In proportion to the numbers of peers that the two work for: a child in the tree asks for
-    /// its whole subtree, a parent for all peers outside the victim's, any other for its own
-    /// subtree.
+    /// In proportion to the numbers of peers that the two stand for: a child in the tree asks for its whole subtree, a
+    /// parent for all peers outside the victim's subtree, any other peer for its own subtree.
     Subtree,
     /// This many nodes.
     Chunk(u32),
-    /// One part in this many times the number of peers.
+    /// 1/n of the work divided by the number of peers.
     Guided(u32),
-    /// This many nodes for each peer that the thief asks for: larger grains higher up in the tree.
+    /// This many nodes for each peer that the thief asks for: grains grow towards the root of the tree.
     Grain(u32),
-    /// A number of nodes that the policy lists for the giver's level in the tree.
+    /// The number of nodes that the policy lists for the giver's level in the tree.
     Levels,
     /// An equal part to each peer, once.
     Even,
 }
 
-/// What a share depends on.
+/// The inputs to a share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShareContext<'a> {
     pub thief: &'a Thief,

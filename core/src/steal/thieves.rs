@@ -1,4 +1,4 @@
-//! [`Thieves`]: those that have asked and have yet to be answered.
+//! [`Thieves`]: the peers that have asked for work and are not answered yet.
 
 use super::PeerId;
 use super::power::Power;
@@ -6,11 +6,11 @@ use super::power::Power;
 /// A peer that asked for work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Thief {
-    /// Who it is.
+    /// The peer.
     pub peer: PeerId,
     /// Its speed.
     pub power: Power,
-    /// The peers for which it asks: itself and all below it in the tree; 0 if only for itself.
+    /// The number of peers for which it asks: itself and all below it in the tree; 0 if only for itself.
     pub units: u32,
     /// Whether it waits until there is work; otherwise it is refused when there is none.
     pub waits: bool,
@@ -60,9 +60,9 @@ mod tests {
     use super::super::{Action, Event, Fraction, Message, Peer, PeerTree, Policy, SeededChooser};
     use super::*;
 
-    /// A thief whose piece could not be split off at once gets its share later, and not more.
+    /// A thief whose piece could not be split off at once gets its share later, and no more than that.
     #[test]
-    fn a_thief_that_gets_nothing_at_first_stays_who_it_is() {
+    fn a_thief_served_late_gets_no_more_than_its_share() {
         let policy = Policy::parse("adaptive").unwrap();
         for units in [0, 1] {
             let mut chooser = SeededChooser::new(1, 0);

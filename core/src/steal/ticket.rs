@@ -1,9 +1,9 @@
-//! The names that the protocol uses: peers, pieces of work, and parts of a whole.
+//! The names of peers and pieces of work, and parts of a whole.
 
 /// A peer's number, from 0 to n − 1. Peer 0 starts with the whole work and ends the run.
 pub type PeerId = u32;
 
-/// The name of a piece of work: the peer that gave it, and which of its gifts it is.
+/// The name of a piece of work: the peer that gave it, and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket {
     /// The peer that gave the piece.

@@ -1,5 +1,5 @@
-//! [`PeerTree`]: the tree of all peers, which carries waves and endings and guides the requests of
-//! some policies; and [`TreePlace`]: one peer's place in it.
+//! [`PeerTree`], the tree of all peers, which carries waves and endings and guides the requests of some policies; and
+//! [`TreePlace`], one peer's place in it.
 
 use super::PeerId;
 use std::hash::{Hash, Hasher};
@@ -21,7 +21,7 @@ pub struct TreeShape {
     pub growth: Growth,
     /// Children of a peer in a full tree.
     pub degree: u32,
-    /// The most levels below the root, which then set the degree; 0 for any number.
+    /// The most levels below the root, which then determine the degree; 0 for any number.
     pub levels: u32,
     /// Whether the seed draws the bridges; otherwise they are always the same.
     pub drawn_bridges: bool,
@@ -34,12 +34,12 @@ pub struct TreeShape {
 pub struct PeerTree {
     peers: u32,
     shape: Shape,
-    /// What bridges are drawn from.
+    /// The seed of the bridges.
     bridges: u64,
     first: PeerId,
 }
 
-/// All peers of a run have the same tree, so it never tells two of their states apart.
+/// All peers of a run have the same tree, so hashing it would not distinguish their states.
 impl Hash for PeerTree {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
@@ -68,7 +68,7 @@ struct Table {
 }
 
 impl PeerTree {
-    /// The tree that a policy prescribes for this many peers; `seed` draws what is random in it.
+    /// The tree that a policy prescribes for this many peers; `seed` determines its random parts.
     ///
     /// # Panics
     /// If there are no peers or the policy's degree is 0.

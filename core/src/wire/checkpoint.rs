@@ -1,4 +1,4 @@
-//! [`Checkpoint`]: a stopped search as bytes, and how the cuts of its peers make one.
+//! [`Checkpoint`]: a stopped search as bytes, assembled from the cuts of its peers.
 
 use crate::lease::gateway::Portion;
 use crate::lease::wire::{pack_subs, unpack_subs};
@@ -10,32 +10,32 @@ use crate::wire::{ContentKind, Unreadable, can_grow, open, seal};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// All that is needed to resume a search: the progress report of the whole, and what goes with it.
+/// All that is needed to resume a search: a progress report of the whole, with its context.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checkpoint {
-    /// The search's print: it differs for another instance, bound, branching or reference.
+    /// The fingerprint of the search: it differs for another instance, bound, branching or reference.
     pub fingerprint: u64,
-    /// The random number of the run, which a resumed run keeps: it tells this run from any other of the same
+    /// The random number of the run, which a resumed run keeps. It distinguishes this run from others of the same
     /// search, which may have begun with another value to beat.
     pub run: u64,
-    /// What the program that saves wants to find again. Not read here.
+    /// Text for the program that saves. Not read here.
     pub about: String,
-    /// The time that the search has taken so far.
+    /// The time spent on the search so far.
     pub elapsed_ns: u64,
-    /// What was counted so far, but for what other sites hold.
+    /// The counts so far, without those that other sites hold.
     pub counts: Counts,
     /// The score that solutions must beat.
     pub best: i64,
     /// The best solution so far.
     pub solution: Option<Solution>,
-    /// The open work, but for what other sites hold.
+    /// The open work, without what other sites hold.
     pub pieces: Vec<Work>,
-    /// What other sites hold. None in a run of one process.
+    /// The leases of other sites. Empty in a run of one process.
     pub subs: BTreeMap<Lease, Rec<Portion<Counts>>>,
 }
 
 impl Checkpoint {
-    /// The checkpoint as a file holds it.
+    /// The checkpoint as the bytes of a file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         seal(ContentKind::Checkpoint, self.fingerprint, self)
@@ -44,20 +44,20 @@ impl Checkpoint {
     /// Reads a file.
     ///
     /// # Errors
-    /// If the bytes are anything but a checkpoint as it was written.
+    /// If the bytes are not an undamaged checkpoint.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unreadable> {
         let (fingerprint, content) = open(ContentKind::Checkpoint, bytes)?;
         Ok(Self { fingerprint, ..content })
     }
 
-    /// What became of the whole search, as the root of a run of several sites holds it.
+    /// The progress report of the whole search, as the root of a run of several sites holds it.
     #[must_use]
     pub fn progress_report(&self) -> ProgressReport<Portion<Counts>> {
         let open = self.pieces.iter().cloned().map(Arc::new).collect();
         ProgressReport { content: Portion { done: self.counts, open }, subs: self.subs.clone() }
     }
 
-    /// The same checkpoint of another state of the search.
+    /// The same checkpoint with another state of the search.
     #[must_use]
     pub fn with_progress_report(self, progress_report: &ProgressReport<Portion<Counts>>) -> Self {
         let ProgressReport { content, subs } = progress_report;
@@ -65,15 +65,15 @@ impl Checkpoint {
         Self { counts: content.done, pieces, subs: subs.clone(), ..self }
     }
 
-    /// What was counted so far by all sites, as far as the file tells.
+    /// The counts of all sites so far, as far as the file records them.
     ///
     /// # Errors
-    /// If it is more than a search can count.
+    /// If they are more than a search can count.
     pub fn counted(&self) -> Result<Counts, Malformed> {
         let mut sum = self.counts;
         for (_, rec) in nested(&self.subs) {
             let counts = rec.content().done;
-            // Neither is more than half of what there are numbers for.
+            // Each is at most half of what fits, so their sum fits.
             if !can_grow(&sum) || !can_grow(&counts) {
                 return Err(Malformed::Range);
             }
@@ -82,11 +82,11 @@ impl Checkpoint {
         if can_grow(&sum) { Ok(sum) } else { Err(Malformed::Range) }
     }
 
-    /// The checkpoint for a run of one process, where nobody else holds anything: all that others held is
-    /// taken over as far as the file tells.
+    /// The checkpoint for a run of one process: the leases of other sites are taken over by their last progress reports
+    /// in the file.
     ///
     /// # Errors
-    /// If more was counted than a search can count.
+    /// If the counts are more than a search can count.
     pub fn flattened(mut self) -> Result<Self, Malformed> {
         self.counts = self.counted()?;
         let open = nested(&self.subs).flat_map(|(_, rec)| &rec.content().open);
@@ -96,7 +96,7 @@ impl Checkpoint {
     }
 }
 
-/// The content of the envelope: the fingerprint is in its head.
+/// The content of the envelope. The fingerprint is in the envelope's head.
 impl Pack for Checkpoint {
     const LEAST: usize = 11;
 
@@ -122,21 +122,21 @@ impl Pack for Checkpoint {
     }
 }
 
-/// What one unit records when its peer says `Cut`.
+/// What a unit records when its peer asks for a `Cut`.
 #[derive(Clone, Debug, Default)]
 pub struct Cut {
     /// The peer.
     pub peer: PeerId,
     /// Its work.
     pub work: Work,
-    /// What it counted.
+    /// Its counts.
     pub counts: Counts,
     /// The pieces on their way to and from it.
     pub on_the_way: OnTheWay<Arc<Work>>,
 }
 
-/// The counts and the open work of a whole snapshot. A piece that its giver keeps is open unless its
-/// receiver had taken it.
+/// The counts and the open work of a complete snapshot. A piece that its giver keeps is open unless its receiver
+/// had taken it.
 #[must_use]
 pub fn assemble(cuts: Vec<Cut>) -> (Counts, Vec<Work>) {
     let mut last = HashMap::new();

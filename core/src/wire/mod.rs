@@ -1,4 +1,4 @@
-//! What leaves a process: a sealed envelope around every message and every file.
+//! The sealed envelope around every message and file that leaves a process.
 //!
 //! ```text
 //! kind          4 bytes   "plpt" a message between sites, "plck" a checkpoint
@@ -21,7 +21,7 @@ use crate::steal::{Message, PeerId, Power, Ticket};
 /// The format that is written and read.
 pub const FORMAT: u8 = 4;
 
-/// What an envelope holds.
+/// The kind of an envelope's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentKind {
     /// A message between sites.
@@ -31,7 +31,7 @@ pub enum ContentKind {
 }
 
 impl ContentKind {
-    /// The first bytes of such an envelope.
+    /// The first bytes of an envelope of this kind.
     #[must_use]
     pub fn mark(self) -> [u8; 4] {
         match self {
@@ -44,31 +44,31 @@ impl ContentKind {
 /// Why an envelope cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// It begins otherwise.
+    /// It does not begin like an envelope of this kind.
     #[error("it was not written by pleach")]
     Other,
     /// Another version wrote it.
     #[error("its format is {0}, and this version reads format {FORMAT}")]
     Format(u8),
-    /// It is shorter or longer than it says.
+    /// It is shorter or longer than its head states.
     #[error("its length is wrong: {0} bytes instead of {1}")]
     Length(u64, u64),
-    /// Its bytes are not those that were sealed.
+    /// Its bytes were changed after sealing.
     #[error("it is damaged: its checksum does not match")]
     Seal,
     /// It belongs to another search.
     #[error("it belongs to another search: another instance, bound, branching or reference")]
     Foreign,
-    /// Its content cannot be read, although it is as it was sealed.
+    /// Its content cannot be read, although the seal is intact.
     #[error("its content cannot be read: {0}")]
     Content(#[from] Malformed),
 }
 
-/// Bytes before the content, and after it.
+/// Bytes before the content.
 const HEAD: usize = 4 + 1 + 8 + 8;
 const SEAL: usize = 8;
 
-/// Puts a content into an envelope.
+/// Seals content in an envelope.
 #[must_use]
 pub fn seal(kind: ContentKind, fingerprint: u64, content: &impl Pack) -> Vec<u8> {
     let mut bytes = kind.mark().to_vec();
@@ -83,10 +83,10 @@ pub fn seal(kind: ContentKind, fingerprint: u64, content: &impl Pack) -> Vec<u8>
     bytes
 }
 
-/// Opens an envelope: its fingerprint and its content.
+/// Opens an envelope. Returns its fingerprint and its content.
 ///
 /// # Errors
-/// If it is anything but an envelope of this kind as it was sealed.
+/// If it is not an undamaged envelope of this kind.
 pub fn open<T: Pack>(kind: ContentKind, bytes: &[u8]) -> Result<(u64, T), Unreadable> {
     let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else {
         let begun = !bytes.is_empty() && bytes.starts_with(&kind.mark()[..bytes.len().min(4)]);
@@ -120,7 +120,7 @@ pub fn open<T: Pack>(kind: ContentKind, bytes: &[u8]) -> Result<(u64, T), Unread
     Ok((fingerprint, content))
 }
 
-/// The print of everything that a search tree depends on: one for each tree.
+/// The fingerprint of everything that a search tree depends on.
 #[must_use]
 pub fn fingerprint(problem: &str, what: &impl Pack) -> u64 {
     let mut bytes = Vec::new();
@@ -129,8 +129,8 @@ pub fn fingerprint(problem: &str, what: &impl Pack) -> u64 {
     hash(&bytes)
 }
 
-/// A hash of eight bytes at a time, since pieces of work can be large. No change within one word leaves it
-/// the same: every step maps different words to different states.
+/// A hash of eight bytes at a time, since pieces of work can be large. It detects every change within one word: each
+/// step maps different words to different states.
 fn word_hash(bytes: &[u8]) -> u64 {
     let step =
         |state: u64, word: u64| (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -142,17 +142,17 @@ fn word_hash(bytes: &[u8]) -> u64 {
         word.copy_from_slice(chunk);
         step(state, u64::from_le_bytes(word))
     });
-    // The length tells a short last word from one with zeros at its end.
+    // The length distinguishes a short last word from one with trailing zeros.
     step(step(state, u64::from_le_bytes(last)), bytes.len() as u64)
 }
 
-/// FNV-1a: no single byte changes without changing it.
+/// FNV-1a, which detects every change of a single byte.
 fn hash(bytes: &[u8]) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325_u64;
     bytes.iter().fold(start, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Writes a message of one site to another. Those with work travel with leases, and no site writes the others.
+/// Writes a peer message between sites. Messages with work travel with leases, and sites never write the others.
 pub(crate) fn pack_message(message: Message, out: &mut Vec<u8>) {
     match message {
         Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
@@ -175,7 +175,7 @@ pub(crate) fn pack_message(message: Message, out: &mut Vec<u8>) {
 /// The kind of a message that no site reads.
 const UNREADABLE: u8 = 127;
 
-/// Reads a message of one site to another.
+/// Reads a peer message between sites.
 pub(crate) fn unpack_message(from: &mut Reader<'_>) -> Result<Message, Malformed> {
     Ok(match u8::unpack(from)? {
         0 => {
@@ -206,7 +206,7 @@ pub(crate) fn unpack_message(from: &mut Reader<'_>) -> Result<Message, Malformed
 crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
 crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
 
-/// Whether a search can go on from these counts: what it adds must not come to more than can be counted.
+/// Whether a search can continue from these counts without an overflow.
 #[must_use]
 pub fn can_grow(counts: &Counts) -> bool {
     let Counts { branched, bounded, total, .. } = *counts;

@@ -1,4 +1,4 @@
-//! Sealed bytes: what was sealed is read back, and nothing else is.
+//! Sealed bytes: only what was sealed is read back.
 
 use super::*;
 use crate::lease::gateway::samples;
@@ -23,13 +23,13 @@ fn checkpoint() -> Checkpoint {
 }
 
 #[test]
-fn a_checkpoint_comes_out_as_it_was() {
+fn a_checkpoint_survives_a_round_trip() {
     let whole = checkpoint();
     assert_eq!(Checkpoint::from_bytes(&whole.to_bytes()), Ok(whole));
 }
 
 #[test]
-fn what_is_not_right_is_named() {
+fn each_kind_of_damage_is_named() {
     let bytes = checkpoint().to_bytes();
     let with = |at: usize, byte: u8| {
         let mut bytes = bytes.clone();
@@ -60,14 +60,14 @@ fn every_damaged_byte_is_noticed() {
     }
 }
 
-/// A checkpoint that lists what other sites hold.
+/// A checkpoint that lists leases of other sites.
 fn shared(rng: &mut Rand64) -> Checkpoint {
     let part = samples::progress_report(rng, &mut 0, 4);
     checkpoint().with_progress_report(&part)
 }
 
 #[test]
-fn a_checkpoint_lists_what_others_hold() {
+fn a_checkpoint_lists_the_leases_of_others() {
     let rng = &mut Rand64::new(3);
     for _ in 0..100 {
         let whole = shared(rng);
@@ -78,7 +78,7 @@ fn a_checkpoint_lists_what_others_hold() {
 }
 
 #[test]
-fn a_fold_takes_all_over() {
+fn flattening_takes_over_all_leases() {
     let rng = &mut Rand64::new(4);
     let (mut readable, mut refused) = (0, 0);
     for _ in 0..300 {
@@ -113,7 +113,7 @@ fn a_fold_takes_all_over() {
     }
     assert!(readable > 10 && refused > 10, "{readable} flattened, {refused} refused");
     assert_eq!(checkpoint().flattened(), Ok(checkpoint()));
-    // Three halves are more than there are numbers for.
+    // Three halves overflow.
     let mut part = samples::tower(2);
     let none = Counts::default();
     let half = Counts { total: u128::MAX / 2, ..none };
@@ -135,7 +135,7 @@ fn a_fold_takes_all_over() {
 }
 
 #[test]
-fn the_seal_tells_lengths_and_places_apart() {
+fn the_seal_distinguishes_lengths_and_positions() {
     let mut seen = std::collections::HashSet::new();
     for length in 0..40 {
         assert!(seen.insert(word_hash(&vec![0; length])), "{length} zeros");

@@ -15,7 +15,7 @@ pub struct Budget<'a> {
     pub fuel: u64,
     /// The score that a solution must beat; it may change during the stretch.
     pub best: &'a dyn Fn() -> i64,
-    /// Whether to return early because mail waits or the run must stop.
+    /// Whether to return early, because mail waits or the run must stop.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
@@ -37,21 +37,20 @@ pub trait Executor: Send {
     /// The explorer, for giving and taking work.
     fn explorer(&mut self) -> &mut dyn Explorer;
 
-    /// The most fuel that a stretch uses.
+    /// The most fuel that a stretch can use.
     fn appetite(&self) -> u64 {
         1 << 18
     }
 
-    /// Reports counts held back so far, so that work and counts match.
+    /// Returns counts held back so far, so that work and counts match.
     fn flush(&mut self) -> Progress {
         Progress::default()
     }
 
-    /// Writes down what only it knows.
+    /// Adds what only the executor knows to the report.
     fn tell(&self, _report: &mut UnitReport) {}
 
-    /// Explores until the budget is used up, the work ends, a solution is found, or it is
-    /// interrupted.
+    /// Explores until the budget is used up, the work ends, a solution is found, or it is interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
 }
 

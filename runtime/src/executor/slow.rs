@@ -1,12 +1,12 @@
-//! [`Slow`]: a unit that is slower than it could be, to try machines of unequal parts.
+//! [`Slow`]: slows a unit down artificially, to try machines with unequal parts.
 
 use super::Budget;
 use std::time::{Duration, Instant};
 
-/// Below this a wait spins.
+/// Waits shorter than this spin.
 const SHORT: Duration = Duration::from_micros(100);
 
-/// An artificial slow-down: time worked must be wasted as well, this many times over.
+/// An artificial slow-down: a multiple of the time worked is wasted.
 #[derive(Clone, Copy, Debug)]
 pub struct Slow {
     factor: f64,
@@ -21,13 +21,13 @@ impl Slow {
         Self { factor, owed_ns: 0.0 }
     }
 
-    /// Owes as much as this work demands.
+    /// Adds the time to waste for this much work.
     pub fn owe(&mut self, worked_ns: f64) {
         self.owed_ns += (self.factor - 1.0) * worked_ns;
     }
 
-    /// Wastes the time owed. Returns how long that took in nanoseconds, and whether it came to its end without being
-    /// interrupted.
+    /// Wastes the time owed. Returns how long that took in nanoseconds, and whether it was completed without an
+    /// interruption.
     pub fn pay(&mut self, budget: &Budget<'_>) -> (f64, bool) {
         if self.owed_ns <= 0.0 {
             return (0.0, true);

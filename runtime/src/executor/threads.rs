@@ -5,19 +5,19 @@ use super::{Budget, Executor, Stretch};
 use pleach_core::search::explorer::Explorer;
 use std::time::Instant;
 
-/// Time between two looks at the mail flag: the longest that a thief waits.
+/// Time between two checks of the mail flag: the longest that a thief waits.
 const CHECK_NS: f64 = 4_000.0;
 
 /// An explorer on the calling thread.
 pub struct ThreadExecutor<'p> {
     explorer: Box<dyn Explorer + 'p>,
-    /// Measured nodes per nanosecond, once there was a whole stretch.
+    /// Measured nodes per nanosecond, after the first stretch.
     rate: Option<f64>,
     slow: Slow,
 }
 
 impl<'p> ThreadExecutor<'p> {
-    /// An executor for this explorer; a `slow` of 1 is full speed.
+    /// An executor for this explorer; a `slow` of 1 means full speed.
     #[must_use]
     pub fn new(explorer: Box<dyn Explorer + 'p>, slow: f64) -> Self {
         Self { explorer, rate: None, slow: Slow::by(slow) }
@@ -52,7 +52,7 @@ impl Executor for ThreadExecutor<'_> {
                 break;
             }
             if self.rate.is_none() {
-                // A node may take seconds: the first checks are close together.
+                // A node may take seconds, so the first checks are close together.
                 if start.elapsed().as_nanos() >= u128::from(budget.time_ns) {
                     break;
                 }

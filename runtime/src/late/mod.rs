@@ -1,4 +1,4 @@
-//! What `master-worker:late` needs of a unit: all of it is in this folder.
+//! `master-worker:late` in a unit: this folder has everything that only this policy needs.
 
 pub(crate) mod scratch;
 
@@ -14,10 +14,10 @@ use pleach_core::search::work::Work;
 use pleach_core::steal::late::LateEffects;
 use std::sync::Arc;
 
-/// Checks whether some nodes may be explored twice.
+/// Checks whether the settings allow late giving, under which some nodes are explored twice.
 ///
 /// # Errors
-/// If that would make counts wrong, or cannot be done.
+/// If that would make counts wrong, or is impossible.
 pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), RunError> {
     let why = if problem.goal() == Goal::Count {
         "may explore nodes twice, so it cannot count; choose another --balance"
@@ -31,7 +31,7 @@ pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), Ru
     Err(RunError::Late(why))
 }
 
-/// There are copies only where there is an explorer for them.
+/// The error of a unit that has no explorer for copies.
 const NO_COPIES: RunError = RunError::Late("has no explorer for its copies");
 
 impl<E: Executor, T: Transport> LateEffects for UnitIo<'_, E, T> {

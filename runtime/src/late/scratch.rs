@@ -1,13 +1,13 @@
-//! [`ScratchExplorer`]: an explorer beside the one at work, in which copies are split, compared and trimmed.
+//! [`ScratchExplorer`]: a second explorer, in which copies are split, compared and trimmed.
 
 use pleach_core::search::explorer::Explorer;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::{Malformed, Work};
 
-/// Nodes to explore between two looks at whether to stop.
+/// Nodes to explore between two checks of whether to stop.
 const FUEL: u64 = 1 << 14;
 
-/// An explorer that holds nothing between two calls.
+/// An explorer that is empty between calls.
 pub(crate) struct ScratchExplorer<'a>(pub Box<dyn Explorer + 'a>);
 
 impl ScratchExplorer<'_> {
@@ -18,7 +18,7 @@ impl ScratchExplorer<'_> {
         trimmed.map(|()| rest)
     }
 
-    /// What is counted in the part of `away` that is not in `left`, explored from this score on.
+    /// The counts of the part of `away` that is not in `left`, explored with this score to beat.
     pub fn counted(
         &mut self,
         away: &Work,

@@ -1,4 +1,4 @@
-//! Mail between the threads of a process: one mailbox per peer, with a waker to wake its owner.
+//! Mail between the threads of a process: one mailbox per peer, which can wake its owner.
 
 use super::{PeerMessage, Transport};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
@@ -22,7 +22,7 @@ struct MailboxState {
 pub struct Mailbox {
     slot: Mutex<MailboxState>,
     waker: Condvar,
-    /// Whether `queue` is not empty or the waker was rung; readable without the lock.
+    /// Whether `queue` is not empty or the owner must wake up; readable without the lock.
     waiting: AtomicBool,
 }
 
@@ -56,7 +56,7 @@ impl Mailbox {
         self.waiting.store(false, Ordering::Release);
     }
 
-    /// Sleeps until a message comes, the waker rings, or the time is up.
+    /// Sleeps until a message or a wake-up comes, or the time is up.
     fn sleep(&self, at_most: Option<Duration>) {
         let mut slot = lock(&self.slot);
         let deadline = at_most.map(|time| Instant::now() + time);
@@ -74,20 +74,20 @@ impl Mailbox {
     }
 }
 
-/// The mailboxes of a process. Clones are the same ones.
+/// The mailboxes of a process. Clones share them.
 #[derive(Clone)]
 pub struct Mailboxes {
     boxes: Arc<[Mailbox]>,
 }
 
 impl Mailboxes {
-    /// Mailboxes for this many peers.
+    /// Creates mailboxes for this many peers.
     #[must_use]
     pub fn new(peers: u32) -> Self {
         Self { boxes: (0..peers).map(|_| Mailbox::default()).collect() }
     }
 
-    /// How many there are.
+    /// The number of mailboxes.
     #[must_use]
     pub fn peers(&self) -> u32 {
         self.boxes.len() as u32
@@ -109,7 +109,7 @@ impl Mailboxes {
         self.boxes.iter().for_each(Mailbox::ring);
     }
 
-    /// Messages that were never read.
+    /// Takes the messages that were never read.
     #[must_use]
     pub fn leftovers(&self) -> Vec<PeerMessage> {
         let mut all = VecDeque::new();
@@ -199,7 +199,7 @@ mod loom_tests {
 
     /// After a message is pushed, either the flag is set or the message has been taken.
     #[test]
-    fn the_flag_tells_of_every_letter() {
+    fn the_flag_announces_every_message() {
         loom::model(|| {
             let mailbox = loom::sync::Arc::new(Mailbox::default());
             let sender = {
@@ -217,9 +217,9 @@ mod loom_tests {
         });
     }
 
-    /// A ring wakes a sleeper just as a message does.
+    /// A wake-up without a message wakes a sleeper just as a message does.
     #[test]
-    fn the_bell_wakes() {
+    fn a_ring_wakes() {
         loom::model(|| {
             let mailbox = loom::sync::Arc::new(Mailbox::default());
             let ringer = {

@@ -10,9 +10,9 @@ use std::time::Duration;
 /// A message on its way, with the work that goes with it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeerMessage {
-    /// Who sent it.
+    /// The sender.
     pub from: PeerId,
-    /// What it says.
+    /// The message.
     pub message: Message,
     /// The work that goes with a [`Message::Work`] or a [`Message::Late`], and with no other.
     pub work: Option<Arc<Work>>,
@@ -32,6 +32,6 @@ pub trait Transport: Send {
     /// Whether mail may be waiting; cheap enough to call every microsecond.
     fn waiting(&self) -> bool;
 
-    /// Waits for mail, a ring, or the end of this time.
+    /// Waits for mail, a wake-up, or the end of this time.
     fn wait(&mut self, at_most: Option<Duration>);
 }

@@ -1,4 +1,4 @@
-//! The ABI of MPI 5: handles are small numbers as large as pointers.
+//! The ABI of MPI 5: handles are small numbers of pointer size.
 
 use super::{Dialect, Handles, Pointer};
 use libloading::os::unix::Library;

@@ -1,4 +1,4 @@
-//! The binary interfaces of MPI libraries: constants, and how handles and a status lie in memory.
+//! The binary interfaces of MPI libraries: constants, and the layout of handles and of a status.
 
 mod abi;
 mod mpich;
@@ -11,7 +11,7 @@ pub use open_mpi::OpenMpi;
 use libloading::os::unix::Library;
 use std::ffi::{c_int, c_void};
 
-/// Libraries that speak alike.
+/// A family of libraries with the same binary interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// The ABI that MPI 5 standardizes.
@@ -26,28 +26,28 @@ pub enum Family {
 pub trait Dialect: Send + 'static {
     /// A communicator, datatype, request, message or error handler.
     type Handle: Copy + Send + 'static;
-    /// What a call tells of a message.
+    /// The status of a message that a call returns.
     type Status: Default;
 
     /// A message of any sender.
     const ANY_SOURCE: c_int;
     /// A message with any tag.
     const ANY_TAG: c_int;
-    /// Any thread may call, but one at a time.
+    /// Any thread may call, but only one at a time.
     const THREAD_SERIALIZED: c_int;
 
-    /// The handles needed. Those that are objects of the library are looked up there; an error names
-    /// the object that is missing.
+    /// The handles in use. Those that are objects of the library are looked up in it; an error names the missing
+    /// object.
     fn handles(library: &Library) -> Result<Handles<Self::Handle>, &'static str>;
 
-    /// Who sent a message.
+    /// The sender of a message.
     fn source(status: &Self::Status) -> c_int;
 
-    /// Its tag.
+    /// The tag of a message.
     fn tag(status: &Self::Status) -> c_int;
 }
 
-/// The handles that are known beforehand.
+/// The predefined handles.
 #[derive(Clone, Copy)]
 pub struct Handles<H> {
     /// `MPI_COMM_WORLD`.
@@ -67,6 +67,6 @@ pub struct Handles<H> {
 #[repr(transparent)]
 pub struct Pointer(*mut c_void);
 
-// SAFETY: to this program it is a mere name. The library that follows it was asked for a level of
-// threads that lets any thread call.
+// SAFETY: this program treats it as a mere name. The library, which follows it, was initialized with a
+// thread level that lets any thread call.
 unsafe impl Send for Pointer {}

@@ -1,4 +1,4 @@
-//! Unauthenticated peers in numbers: the run continues, and others can join.
+//! Floods of unauthenticated peers: the run continues, and others can join.
 
 use super::super::outbox::FrameOutbox;
 use super::super::secure::Secure;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The middle of a message's time there and back.
+/// The median round-trip time of a message.
 fn round_trip(table: &mut Table) -> Duration {
     let mut times = Vec::new();
     let start = Instant::now();
@@ -26,7 +26,7 @@ fn round_trip(table: &mut Table) -> Duration {
     times[times.len() / 2]
 }
 
-/// Floods that address with such connections until told to stop.
+/// Floods an address with connections of this kind until `stop` is set.
 fn flood(kind: &str, address: SocketAddr, stop: &AtomicBool, count: &AtomicU64) {
     let secure = Secure::new(&Key::random().unwrap()).unwrap();
     let mut open = Vec::new();
@@ -51,7 +51,7 @@ fn flood(kind: &str, address: SocketAddr, stop: &AtomicBool, count: &AtomicU64) 
         if open.len() == 300 {
             open.clear();
         }
-        // As from afar: the test must not take the cores for itself.
+        // The test must not take all cores itself.
         std::thread::sleep(Duration::from_micros(300));
     }
 }
@@ -77,7 +77,7 @@ fn a_flood_of_unauthenticated_peers_slows_nobody() {
         let (address, halt, counter) = (table.address(), stop.clone(), count.clone());
         let flooder = std::thread::spawn(move || flood(kind, address, &halt, &counter));
         let busy = round_trip(&mut table);
-        // Others still get in.
+        // Others can still join.
         let join = table.joins(table.joining());
         let start = Instant::now();
         table.until_joined(2);
@@ -90,7 +90,7 @@ fn a_flood_of_unauthenticated_peers_slows_nobody() {
         println!(
             "{kind}: {unauthenticated} unauthenticated peers, {calm:?} became {busy:?}, joined in {joined:?}"
         );
-        assert!(unauthenticated > 0, "{kind}: nobody came");
+        assert!(unauthenticated > 0, "{kind}: no peer connected");
     }
     drop(table);
     threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -1,4 +1,4 @@
-//! Messages under load: none waits behind another's, and nobody's waiting fills the memory.
+//! Messages under load: none waits behind another's, and no backlog fills the memory.
 
 use super::super::frame::{Frame, FrameKind};
 use super::table::{LONG, Table, next};
@@ -19,7 +19,7 @@ fn end(star: &mut Star) {
     while next(star) != Arrival::End {}
 }
 
-/// Two exchange 40 MB through the root while a third plays ping-pong with it.
+/// Two sites exchange 40 MB through the root while a third plays ping-pong with it.
 #[test]
 fn short_messages_do_not_wait_behind_long_ones() {
     const MESSAGES: usize = 10;
@@ -70,13 +70,13 @@ fn short_messages_do_not_wait_behind_long_ones() {
     times.sort_unstable();
     let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
     println!("{} round trips under load: p50 {p50:?}, p99 {p99:?}", times.len());
-    // One after the other they would take turns with messages of 4 MB.
+    // Without interleaving, they would take turns with messages of 4 MB.
     assert!(times.len() > 4 * MESSAGES, "{}", times.len());
 }
 
-/// Who does not read is lost once too much waits for it, and the others go on.
+/// A site that does not read is lost once too much waits for it, and the others continue.
 #[test]
-fn a_deaf_site_is_lost() {
+fn a_site_that_does_not_read_is_lost() {
     let limits = Limits { waiting: 20 << 20, ..Limits::default() };
     let mut table = Table::new(3, limits);
     let deaf = table.rogue(1);
@@ -96,7 +96,7 @@ fn a_deaf_site_is_lost() {
     drop(deaf);
 }
 
-/// Who sends more than the root's caller reads is lost too.
+/// A site that sends more than the root's caller reads is lost, too.
 #[test]
 fn a_site_that_floods_the_caller_is_lost() {
     let limits = Limits { waiting: 4 << 20, message: 1 << 20, ..Limits::default() };
@@ -107,7 +107,7 @@ fn a_site_that_floods_the_caller_is_lost() {
         rogue.say(Frame::new(FrameKind::Whole, 0, 0, vec![0; 30_000]));
         assert!(start.elapsed() < LONG);
     }
-    table.noted("it sends more than is read");
+    table.noted("it sends faster than the root reads");
     let mut messages = 0;
     while let Arrival::Message { .. } = table.next() {
         messages += 1;
@@ -115,7 +115,7 @@ fn a_site_that_floods_the_caller_is_lost() {
     assert!(((4 << 20) / 30_100..1000).contains(&messages), "{messages} messages");
 }
 
-/// A site that is silent is lost, and is told so.
+/// A silent site is lost, and is informed of that.
 #[test]
 fn silence_is_noticed() {
     let mut table = Table::new(2, Limits { silence: Duration::from_secs(3), ..Limits::default() });
@@ -130,7 +130,7 @@ fn silence_is_noticed() {
     );
 }
 
-/// A welcome is not bound by the limit of messages, and arrives whole.
+/// A welcome may exceed the message limit, and arrives complete.
 #[test]
 fn a_long_welcome_arrives() {
     let limits = Limits { message: 1000, welcome: 30 << 20, ..Limits::default() };

@@ -40,7 +40,7 @@ fn wrong_frames_end_their_connection_only() {
         (vec![start(long), start(long)], "out of order"),
         (vec![start(long), whole(0, 0, Vec::new())], "out of order"),
         (vec![start(long), part(CHUNK), part(2)], "more bytes than announced"),
-        (vec![start(long), bare(FrameKind::Finish)], "an end in the middle"),
+        (vec![start(long), bare(FrameKind::Finish)], "an end inside a message"),
         (vec![bare(FrameKind::Finish), whole(0, 0, Vec::new())], "after the last one"),
         (vec![bare(FrameKind::Bye)], "out of place"),
         (vec![bare(FrameKind::End)], "out of place"),
@@ -69,14 +69,14 @@ fn before_the_welcome_nothing_but_a_hello_is_taken() {
     let mut raw = table.raw();
     raw.say(whole(0, 0, vec![1]));
     raw.end();
-    table.noted("it did not say hello");
+    table.noted("it did not send a hello");
     let mut raw = table.raw();
     raw.say(Frame::new(FrameKind::Hello, 0, 0, vec![0; HELLO_LIMIT + 1]));
     raw.end();
     table.noted("a frame of a wrong length");
     let mut raw = table.raw();
     raw.say(Frame::new(FrameKind::Hello, 0, 0, vec![0; HELLO_LIMIT]));
-    assert_eq!(raw.end(), "no hello of Pleach");
+    assert_eq!(raw.end(), "not a Pleach hello");
     let mut raw = table.raw();
     for _ in 0..2 {
         raw.say(Frame::new(FrameKind::Hello, 0, 0, hello().write()));
@@ -88,9 +88,9 @@ fn before_the_welcome_nothing_but_a_hello_is_taken() {
     assert!(raw.end().contains("out of place"));
 }
 
-/// A message for the former holder of a place does not reach the next, and a sender is who it is.
+/// A message for the former holder of a place does not reach the next one, and a sender cannot be forged.
 #[test]
-fn a_newcomer_gets_no_messages_of_the_former() {
+fn a_newcomer_gets_no_messages_for_its_predecessor() {
     let mut table = Table::new(3, small());
     let mut sender = table.rogue(2);
     let former = table.rogue(1);
@@ -122,9 +122,9 @@ fn a_newcomer_gets_no_messages_of_the_former() {
     assert_eq!(message, whole(2, 0, vec![2]));
 }
 
-/// A joiner believes the root no more than it must.
+/// Once the root is dead, messages to it go nowhere, and the joiner knows the reason.
 #[test]
-fn a_message_of_the_root_after_its_death_goes_nowhere() {
+fn a_message_to_a_dead_root_goes_nowhere() {
     let mut table = Table::new(2, small());
     let (told, hears) = std::sync::mpsc::channel();
     let threads = table.start_sites(vec![move |mut star: crate::tls::Star| {

@@ -1,4 +1,4 @@
-//! Key files: private, made once, never shown.
+//! Key files: private, created once, never shown.
 
 use crate::tls::{Key, KeyError};
 use std::fs;
@@ -12,7 +12,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 #[test]
-fn a_key_is_made_once_and_private() {
+fn a_key_is_created_once_and_private() {
     let folder = folder("once");
     let path = folder.join("run.key");
     let made = Key::make(&path).unwrap();
@@ -24,7 +24,7 @@ fn a_key_is_made_once_and_private() {
 }
 
 #[test]
-fn what_others_can_read_is_refused() {
+fn files_that_others_can_read_are_refused() {
     let folder = folder("private");
     let path = folder.join("run.key");
     Key::make(&path).unwrap();
@@ -39,7 +39,7 @@ fn what_others_can_read_is_refused() {
 }
 
 #[test]
-fn another_file_is_no_key_and_is_not_shown() {
+fn another_file_is_refused_and_not_shown() {
     let folder = folder("other");
     let path = folder.join("run.key");
     for text in ["", "secret", "pleach-key-1 secret", &"x".repeat(5000), "pleach-key-1 +1"] {
@@ -57,7 +57,7 @@ fn another_file_is_no_key_and_is_not_shown() {
 }
 
 #[test]
-fn of_many_that_make_it_one_wins() {
+fn of_many_concurrent_creators_one_wins() {
     let folder = folder("race");
     for round in 0..50 {
         let path = folder.join(format!("{round}.key"));

@@ -1,5 +1,5 @@
-//! Frames and handshakes that chance has changed: an error each time or a harmless meaning, never a panic,
-//! and no memory for it. `PLEACH_SEEDS` says how many frames, if not the 200,000 of every run.
+//! Randomly changed frames and handshakes: each gives an error or a harmless meaning, never a panic or a large
+//! allocation. `PLEACH_SEEDS` sets the number of frames; the default is 200,000.
 
 use super::super::frame::{CHUNK, Frame, FrameFault, FrameKind, FrameReader};
 use super::super::hello::Hello;
@@ -30,7 +30,7 @@ fn written(frame: &Frame) -> Vec<u8> {
     [&head[..], &frame.body].concat()
 }
 
-/// Something that a site might send, more or less.
+/// A frame similar to those that sites send.
 fn some_frame(random: &mut Rand32) -> Frame {
     use FrameKind::{
         Beat, Bye, End, Finish, Hello, Joined, Lost, Part, Refuse, Start, Welcome, Whole,
@@ -68,7 +68,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Rand32) {
             2 => bytes.truncate(at),
             3 => bytes.insert(at, random.rand_u32() as u8),
             4 => drop(bytes.remove(at)),
-            // The head is where it hurts.
+            // Changes of the head do the most harm.
             _ => bytes[at % 16] = random.rand_range(0..5) as u8,
         }
     }
@@ -173,7 +173,7 @@ fn hellos() {
     assert!(good > all / 10 && good < all);
 }
 
-/// What TLS has to say.
+/// The bytes that TLS has to send.
 fn said(end: &mut Connection) -> Vec<u8> {
     let mut bytes = Vec::new();
     while end.wants_write() {
@@ -182,7 +182,7 @@ fn said(end: &mut Connection) -> Vec<u8> {
     bytes
 }
 
-/// A handshake with one of its flights changed.
+/// Handshakes with one flight changed.
 #[test]
 fn handshakes() {
     let secure = Secure::new(&Key::random().unwrap()).unwrap();
@@ -220,7 +220,7 @@ fn handshakes() {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn frames_survive_a_round_trip() {
     let mut random = Rand32::new(7);
     for _ in 0..1000 {
         let frame = some_frame(&mut random);

@@ -1,4 +1,4 @@
-//! Every way not to get in has its own words.
+//! Every way to fail to join has its own message.
 
 use super::table::{LONG, Table, rest};
 use crate::tls::{JoinError, JoinOptions, Key, Limits};
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-/// Lets this one try while the root looks at its entrance; nobody gets in.
+/// Lets one joiner try while the root checks its entrance; nobody gets in.
 fn refused(table: &mut Table, change: impl FnOnce(&mut JoinOptions)) -> JoinError {
     let mut joining = table.joining();
     change(&mut joining);
@@ -22,7 +22,7 @@ fn refused(table: &mut Table, change: impl FnOnce(&mut JoinOptions)) -> JoinErro
 }
 
 #[test]
-fn the_root_says_no() {
+fn the_root_refuses() {
     let mut table = Table::new(2, Limits::default());
     let error = refused(&mut table, |_| {});
     assert!(matches!(&error, JoinError::Busy { reason, .. } if reason == "full"), "{error}");
@@ -50,7 +50,7 @@ fn the_search_is_over() {
 }
 
 #[test]
-fn nobody_is_there() {
+fn nobody_listens() {
     let mut table = Table::new(2, Limits::default());
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let error = refused(&mut table, |joining| joining.address = closed);
@@ -62,7 +62,7 @@ fn nobody_is_there() {
 }
 
 #[test]
-fn others_listen_there() {
+fn other_programs_listen() {
     let mut table = Table::new(2, Limits::default());
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
@@ -72,7 +72,7 @@ fn others_listen_there() {
     });
     assert!(error.to_string().ends_with("to show its key"), "{error}");
     let web = std::thread::spawn(move || {
-        // The first one is that of the attempt before.
+        // The first one belongs to the previous attempt.
         let connections: Vec<_> = (0..2).map(|_| silent.accept().unwrap().0).collect();
         (&connections[1]).write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         connections

@@ -1,4 +1,4 @@
-//! [`Table`]: a root that lets all in, joiners, and raw connections, for tests.
+//! [`Table`]: a root that admits everybody, joiners, and raw connections, for tests.
 
 use super::super::frame::{Frame, FrameKind, FrameReader};
 use super::super::hello::Hello;
@@ -12,10 +12,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long anything may take on a busy machine.
+/// The longest time for anything on a busy machine.
 pub const LONG: Duration = Duration::from_secs(20);
 
-/// A thread sleeps until its network has something, or a little.
+/// Sleeps until the network has something, or for a short time.
 pub fn rest() {
     std::thread::park_timeout(Duration::from_millis(5));
 }
@@ -25,7 +25,7 @@ fn wake() -> tls::Wake {
     Arc::new(move || me.unpark())
 }
 
-/// A root with what it saw.
+/// A root with its notes.
 pub struct Table {
     pub star: Star,
     pub entrance: TlsEntrance,
@@ -53,7 +53,7 @@ impl Table {
         JoinOptions { address, key, version, bytes: vec![9], limits: self.limits, patience: LONG }
     }
 
-    /// Lets in every caller, at the lowest place that is free of those given.
+    /// Admits every caller, at the lowest free place of those given.
     pub fn serve_entrance(&mut self, free: &mut Vec<Rank>) {
         while let Some(caller) = self.entrance.next() {
             match caller {
@@ -73,7 +73,7 @@ impl Table {
         next(&mut self.star)
     }
 
-    /// Lets this many joiners in, which are threads that begin with these.
+    /// Admits joiners, one for each of these parts, which they run on their own threads.
     pub fn start_sites<F>(&mut self, parts: Vec<F>) -> Vec<std::thread::JoinHandle<()>>
     where
         F: FnOnce(Star) + Send + 'static,
@@ -91,7 +91,7 @@ impl Table {
         threads
     }
 
-    /// Lets somebody in.
+    /// Admits callers until this site has joined.
     pub fn until_joined(&mut self, site: Rank) {
         let (mut free, start) = (vec![site], Instant::now());
         loop {
@@ -105,7 +105,7 @@ impl Table {
         }
     }
 
-    /// Waits for a note with this in it.
+    /// Waits for a note that contains this text.
     pub fn noted(&mut self, part: &str) {
         let start = Instant::now();
         while !self.notes.iter().any(|note| note.contains(part)) {
@@ -116,17 +116,17 @@ impl Table {
         self.notes.clear();
     }
 
-    /// A joiner in a thread of its own: whether it gets in.
+    /// A joiner on its own thread: whether it gets in.
     pub fn joins(&self, joining: JoinOptions) -> std::thread::JoinHandle<Result<(), JoinError>> {
         std::thread::spawn(|| tls::join(joining, wake()).map(|_| ()))
     }
 
-    /// A connection with the key, whose frames the test chooses.
+    /// An authenticated connection whose frames the test chooses.
     pub fn raw(&self) -> Raw {
         Raw::new(self.address(), &self.key)
     }
 
-    /// Such a connection that was let in at this place.
+    /// Such a connection, admitted at this place.
     pub fn rogue(&mut self, site: Rank) -> Raw {
         let mut raw = self.raw();
         raw.say(Frame::new(FrameKind::Hello, 0, 0, hello().write()));
@@ -149,12 +149,12 @@ pub fn next(star: &mut Star) -> Arrival {
         if let Some(arrival) = star.poll().unwrap() {
             return arrival;
         }
-        assert!(start.elapsed() < LONG, "nothing comes");
+        assert!(start.elapsed() < LONG, "nothing arrives");
         rest();
     }
 }
 
-/// The end of a connection in the hands of a test.
+/// A test's end of a connection.
 pub struct Raw {
     wire: Wire,
     outbox: FrameOutbox,
@@ -178,7 +178,7 @@ impl Raw {
         raw
     }
 
-    /// Sends and takes what it can.
+    /// Sends and receives what it can.
     pub fn listen(&mut self) {
         let written = self.wire.write(&mut self.outbox, Instant::now());
         let heard = &mut self.heard;
@@ -200,7 +200,7 @@ impl Raw {
         self.listen();
     }
 
-    /// Listens until the root ends the connection; returns its reason, or nothing.
+    /// Listens until the root ends the connection. Returns its reason, or an empty text.
     pub fn end(&mut self) -> String {
         let start = Instant::now();
         while !self.ended {
@@ -212,7 +212,7 @@ impl Raw {
     }
 }
 
-/// All frames in these bytes, which must be whole.
+/// All frames in these bytes, which must be complete.
 pub fn frames(mut bytes: &[u8]) -> Vec<Frame> {
     let mut reader = FrameReader::default();
     std::iter::from_fn(|| reader.take(&mut bytes).unwrap()).collect()

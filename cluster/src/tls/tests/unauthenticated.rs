@@ -1,4 +1,4 @@
-//! Those who do not have the key: turned away, at little cost.
+//! Peers without the key: turned away at little cost.
 
 use super::table::{LONG, Table, rest};
 use crate::tls::secure::Secure;
@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Reads until the root closes; how many bytes it has said.
+/// Reads until the root closes the connection. Returns the number of bytes that it sent.
 fn closed(socket: &mut TcpStream) -> usize {
     socket.set_read_timeout(Some(LONG)).unwrap();
     let mut said = Vec::new();
@@ -29,12 +29,12 @@ fn plain_text_ends_at_once_and_unanswered() {
 }
 
 #[test]
-fn callers_that_say_nothing_or_too_little_must_go() {
+fn callers_that_send_nothing_or_too_little_are_turned_away() {
     let mut table = Table::new(2, Limits::default());
     let mut silent = TcpStream::connect(table.address()).unwrap();
     let mut slow = TcpStream::connect(table.address()).unwrap();
     let start = Instant::now();
-    // A handshake of a promised 500 bytes, which come one by one.
+    // A handshake announced as 500 bytes, which arrive one by one.
     let bytes = [&[0x16, 3, 1, 1, 0xf4, 1, 0, 1, 0xf0, 3, 3][..], &[7; 400]].concat();
     for byte in bytes {
         if slow.write_all(&[byte]).is_err() {
@@ -61,11 +61,11 @@ fn a_flood_of_bytes_ends_after_a_few() {
             Err(_) => break,
         }
     }
-    // What was not taken lies in buffers of the system.
+    // Bytes that were not read lie in buffers of the system.
     assert!(sent < 64 << 20, "{sent} bytes were taken");
 }
 
-/// Goes through a handshake in this process' memory; whether the joiner and the root believe each other.
+/// Goes through a handshake in memory. Returns whether the joiner accepts the root, and the root the joiner.
 fn believes(joiner: &Key, root: &Key) -> (bool, bool) {
     let mut client: Connection = Secure::new(joiner).unwrap().client().unwrap().into();
     let mut server: Connection = Secure::new(root).unwrap().unguarded().unwrap().into();
@@ -94,7 +94,7 @@ fn both_ends_must_have_the_key() {
     assert_eq!(believes(&other, &key), (false, false));
 }
 
-/// A client that shows the right public key and has another private one, or shows none.
+/// A client that shows the right public key but has another private key, or shows none.
 #[test]
 fn the_public_half_is_not_enough() {
     use rustls::client::AlwaysResolvesClientRawPublicKeys;

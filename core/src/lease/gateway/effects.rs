@@ -1,4 +1,4 @@
-//! [`OuterEffects`]: what a gateway's peer can do: split off what another site is given, and write to other sites.
+//! [`OuterEffects`]: the effects of a gateway's peer: it splits off work for other sites, and writes to them.
 
 use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
@@ -10,7 +10,7 @@ use crate::steal::late::{LateEffects, Split};
 use crate::steal::{Effects, Law, Message, OnTheWay, PeerId, Power};
 use std::sync::Arc;
 
-/// The gateway's peer acts through this.
+/// The effects of the gateway's peer.
 pub(super) struct OuterEffects<'g, D, I> {
     pub state: &'g mut GatewayState<D>,
     pub inside: &'g mut I,
@@ -19,7 +19,7 @@ pub(super) struct OuterEffects<'g, D, I> {
 }
 
 impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
-    /// Takes a share of all work from what waits for its turn, as far as that goes.
+    /// Takes a share of all work from a holding that waits for its turn, as far as that suffices.
     fn split_waiting(&mut self, share: f64, all: f64) -> Option<Arc<Work>> {
         let held = self.state.waiting()?.held();
         let inside = &*self.inside;
@@ -27,7 +27,7 @@ impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
             let last = content.open.pop()?;
             let part = (share * all / last.size.max(1.0)).min(0.5);
             let Some((left, given)) = inside.divide(&last, part) else {
-                // The last piece stays: a holding is given on in part only.
+                // The last piece stays: a holding is never given on as a whole.
                 let whole = content.open.is_empty();
                 return if whole {
                     content.open.push(last);
@@ -58,7 +58,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, I::Error> {
-        // Its lease would not let it go, and it must not be lost on the way.
+        // A site that is leaving gives nothing on, and a piece must not be lost between split and send.
         if self.state.site().leaving() {
             return Ok(None);
         }
@@ -94,7 +94,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
                     Some(lease) => {
                         self.state.gifts.insert(lease, (to, ticket));
                     }
-                    // It is neither with the units nor on its way: the holding has it again.
+                    // The lease refused: put the piece back into the holding.
                     None => {
                         site.change(held, |content| content.open.push(piece));
                     }
@@ -105,7 +105,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
                     }
                 }
             }
-            // The lease protocol sends receipts.
+            // The lease protocol sends its own receipts.
             (Message::Work { .. } | Message::Ack { .. }, ..) => {}
             (Message::Best { .. }, ..) => {
                 if let Some(best) = self.state.site().best() {
@@ -145,7 +145,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
     }
 }
 
-/// Sites never give late: such a policy is refused before.
+/// Sites never give late: such a policy is refused at the start.
 impl<D: Tally, I: Workers<Done = D>> LateEffects for OuterEffects<'_, D, I> {
     fn copy(&mut self) -> Result<Arc<Work>, I::Error> {
         Ok(Arc::default())

@@ -1,4 +1,4 @@
-//! [`Gateway`]: a site's peer and leases, and how each hears what the other does.
+//! [`Gateway`]: a site's peer and leases, and how events pass between them.
 
 use super::effects::OuterEffects;
 use super::message::GatewayMessage;
@@ -12,7 +12,7 @@ use crate::steal::{Event, Interpreter, Message, Peer, SeededChooser, Ticket};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// What joins the units of a site to other sites.
+/// Joins the units of a site to other sites.
 pub struct Gateway<D> {
     peer: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
@@ -20,7 +20,7 @@ pub struct Gateway<D> {
 }
 
 impl<D: Tally> Gateway<D> {
-    /// The gateway of a site, with the peer that stands for it among the sites.
+    /// The gateway of a site, with the peer that represents the site.
     #[must_use]
     pub fn new(
         site: Site<Portion<D>>,
@@ -54,17 +54,17 @@ impl<D: Tally> Gateway<D> {
         self.state.timer.site()
     }
 
-    /// The peer that stands for the site among the sites.
+    /// The peer that represents the site.
     pub(super) fn peer(&self) -> &Peer {
         self.peer.peer()
     }
 
-    /// Whether this is the site that the whole search belongs to.
+    /// Whether this site holds the whole search.
     pub(super) fn is_root(&self) -> bool {
         self.site().holding(None).is_some()
     }
 
-    /// Places for sites.
+    /// The number of places for sites.
     pub(super) fn sites(&self) -> u32 {
         self.peer.peer().peers()
     }
@@ -75,19 +75,19 @@ impl<D: Tally> Gateway<D> {
         self.state.over
     }
 
-    /// Whether the site was told to stop.
+    /// Whether the search was stopped here.
     #[must_use]
     pub fn stopped(&self) -> bool {
         self.state.stopped
     }
 
-    /// What was done here of work that was then dropped: others have done it again.
+    /// Counts of work that was dropped here: other sites did it again.
     #[must_use]
     pub fn wasted(&self) -> &D {
         &self.state.wasted
     }
 
-    /// Tells the gateway's peer what happened.
+    /// Passes an event to the gateway's peer.
     pub(super) fn tell<I: Workers<Done = D>>(
         &mut self,
         event: Event,
@@ -100,7 +100,7 @@ impl<D: Tally> Gateway<D> {
         self.peer.tell(event, piece, now_ns, &mut self.chooser, effects)
     }
 
-    /// Has the lease protocol do something, and carries out what it wants.
+    /// Runs an operation of the lease protocol, and carries out its actions.
     pub(super) fn act<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -161,7 +161,7 @@ impl<D: Tally> Gateway<D> {
         Ok(())
     }
 
-    /// What was given has arrived, or has come back: the peer hears of it once.
+    /// Acknowledges work that has arrived, or come back, to the peer: once.
     fn receipt<I: Workers<Done = D>>(
         &mut self,
         lease: Lease,
@@ -173,7 +173,7 @@ impl<D: Tally> Gateway<D> {
         self.tell(Event::Mail { from, message }, None, now_ns, inside)
     }
 
-    /// Hands all that is open of a holding to the units.
+    /// Hands all open work of a holding to the units.
     pub(super) fn refill<I: Workers<Done = D>>(
         &mut self,
         held: HoldingId,
@@ -193,10 +193,10 @@ impl<D: Tally> Gateway<D> {
         inside.tell(Event::Refilled)
     }
 
-    /// Takes in what another site sent.
+    /// Handles a message from another site.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn hear<I: Workers<Done = D>>(
         &mut self,
         from: SiteId,
@@ -206,7 +206,7 @@ impl<D: Tally> Gateway<D> {
     ) -> Result<(), I::Error> {
         self.state.last_heard_ns = now_ns;
         if self.state.over {
-            // A site that still asks has not heard of the end.
+            // A site that still writes does not know of the end.
             if !matches!(message, GatewayMessage::Peer(Message::Done)) {
                 inside.send(from, GatewayMessage::Peer(Message::Done));
             }
@@ -246,10 +246,10 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)
     }
 
-    /// A unit, or another site, has found a solution.
+    /// Handles a solution that a unit or another site has found.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn found<I: Workers<Done = D>>(
         &mut self,
         solution: &Solution,
@@ -259,7 +259,7 @@ impl<D: Tally> Gateway<D> {
         self.act(now_ns, inside, None, |it, actions| it.site_mut().found(solution, actions))
     }
 
-    /// Wakes the peer if it is time.
+    /// Wakes the peer if it is due.
     pub(super) fn wake<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -277,7 +277,7 @@ impl<D: Tally> Gateway<D> {
         self.state.wake_ns
     }
 
-    /// The sites next to this one in the tree of sites.
+    /// The neighbours of this site in the tree of sites.
     pub(super) fn neighbours(&self) -> Vec<SiteId> {
         self.peer.peer().in_the_tree().collect()
     }

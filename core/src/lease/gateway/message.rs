@@ -1,34 +1,34 @@
-//! [`GatewayMessage`]: what travels between sites.
+//! [`GatewayMessage`]: the messages between gateways.
 
 use super::portion::{Portion, Tally};
 use crate::lease::{Content, LeaseMessage, ProgressReport, Rec};
 use crate::search::tree::Solution;
 use crate::steal::{Message, Ticket};
 
-/// What one site sends another.
+/// A message from one site to another.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GatewayMessage<D> {
-    /// Between their peers: who wants work.
+    /// Between peers: who wants work.
     Peer(Message),
-    /// The answer of a peer that brings work: for the peer a ticket, for the lease protocol a lease.
+    /// A peer's answer with work: a ticket for the peer, a lease for the lease protocol.
     Gift(Ticket, LeaseMessage<Portion<D>>),
     /// About a lease.
     Lease(LeaseMessage<Portion<D>>),
-    /// A solution, with its value.
+    /// A solution with its value.
     Best(Solution),
-    /// To the root: "I need more nodes to explore." The search has a limit.
+    /// To the root, where the search has a node limit: "I need more nodes to explore."
     Draw {
         /// Whether the sender has none left.
         dry: bool,
     },
-    /// From the root: "explore this many more." To it: "I have no work, and this many are left."
+    /// From the root: "Explore this many more." To the root: "I have no work, and this many are left."
     Nodes(u64),
     /// "Stop, and hand over what you have."
     Stop,
 }
 
 impl<D: Tally> GatewayMessage<D> {
-    /// About how many bytes it takes, beside an envelope.
+    /// Its approximate size in bytes, without the envelope.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let plan = |best: &Option<Solution>| best.as_ref().map_or(0, |it| it.plan.len() as u64);
@@ -50,7 +50,7 @@ impl<D: Tally> GatewayMessage<D> {
     }
 }
 
-/// About how many bytes a progress report takes.
+/// The approximate size of a progress report in bytes.
 fn bytes_of<D: Tally>(progress_report: &ProgressReport<Portion<D>>) -> u64 {
     let latest = |rec: &Rec<Portion<D>>| rec.latest.as_ref().map_or(0, |latest| bytes_of(latest));
     let subs = progress_report.subs.values().map(|rec| 24 + rec.given.bytes() + latest(rec));

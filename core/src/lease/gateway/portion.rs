@@ -1,4 +1,4 @@
-//! [`Portion`]: the content of progress reports: what was counted, and pieces of open work.
+//! [`Portion`]: the content of progress reports: counts, and pieces of open work.
 
 use crate::lease::Content;
 use crate::search::tree::Counts;
@@ -6,15 +6,15 @@ use crate::search::work::Work;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What was done, as something that can be added up.
+/// Counts that can be added up.
 pub trait Tally: Clone + Default + Debug {
-    /// Adds what was done elsewhere.
+    /// Adds other counts.
     fn add(&mut self, other: &Self);
 }
 
 impl Tally for Counts {
     fn add(&mut self, other: &Self) {
-        // No search counts that far. What a lying site says must not bring this one down.
+        // No search counts that far, and a faulty site must not bring this one down.
         self.branched = self.branched.saturating_add(other.branched);
         self.bounded = self.bounded.saturating_add(other.bounded);
         self.total = self.total.saturating_add(other.total);
@@ -22,7 +22,7 @@ impl Tally for Counts {
     }
 }
 
-/// What was done of some work, and what of it is open.
+/// The done and the open part of some work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Portion<D> {
     /// What was done.

@@ -1,20 +1,20 @@
 //! [`Quota`]: how many nodes a site may still explore, where the whole search has a limit.
 //!
-//! The root holds all nodes of the limit and hands them out in parts that shrink, so that no site explores
-//! beyond it, and little of it is left unused when the last part is gone. A site without work hands back what
-//! it has left; what a site has left when it dies or leaves is not explored.
+//! The root holds all nodes of the limit and hands them out in shrinking parts, so that no site exceeds it, and
+//! little of it is unused when the last part is gone. A site without work hands back its rest; the rest of a site
+//! that dies or leaves stays unused.
 
-/// A site is granted at least this many nodes, if there are as many.
+/// The smallest grant, if the pool has as many nodes.
 const LEAST: u64 = 4096;
 
 /// A site's side of the limit.
 #[derive(Debug, Default)]
 pub(super) struct Quota {
-    /// What nobody was granted yet. Only the root has any.
+    /// Nodes not granted yet. Only the root has any.
     pub pool: u64,
     /// The last grant.
     pub last: u64,
-    /// When this site asked the root, if no answer has come.
+    /// When this site asked the root, while the answer is outstanding.
     pub asked_ns: Option<u64>,
 }
 

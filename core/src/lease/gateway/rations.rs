@@ -8,13 +8,13 @@ use super::workers::Workers;
 use crate::lease::SiteId;
 
 impl<D: Tally> Gateway<D> {
-    /// The units may explore only what they are allowed by [`Workers::allow`]. `nodes` is the limit of the whole
-    /// search at its root, and 0 elsewhere.
+    /// Limits the units to the nodes granted by [`Workers::allow`]. `nodes` is the limit of the whole search at its
+    /// root, and 0 elsewhere.
     pub fn limit(&mut self, nodes: u64) {
         self.state.quota = Some(Quota { pool: nodes, ..Quota::default() });
     }
 
-    /// Sees that the units may go on, as long as the limit allows.
+    /// Keeps the units supplied with nodes for as long as the limit allows.
     pub(super) fn ration<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -49,7 +49,7 @@ impl<D: Tally> Gateway<D> {
         Ok(())
     }
 
-    /// The root grants a site more nodes, or stops the search: there are none left, and the site has none.
+    /// At the root: grants a site more nodes, or stops the search if neither the pool nor the site has any left.
     pub(super) fn on_draw<I: Workers<Done = D>>(
         &mut self,
         (from, dry): (SiteId, bool),
@@ -66,7 +66,7 @@ impl<D: Tally> Gateway<D> {
         Ok(())
     }
 
-    /// Nodes come from the root, or come back to it.
+    /// Takes nodes granted by the root or, at the root, handed back to it.
     pub(super) fn on_nodes<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
         let root = self.is_root();
         match &mut self.state.quota {
@@ -75,7 +75,7 @@ impl<D: Tally> Gateway<D> {
         }
     }
 
-    /// The units may explore this many more nodes. After a grant of none the site asks when it has none left.
+    /// Lets the units explore this many more nodes. After a grant of 0 the site asks again only when it has none left.
     fn take_grant<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
         if let Some(quota) = &mut self.state.quota {
             (quota.last, quota.asked_ns) = (nodes, None);

@@ -9,15 +9,15 @@ use super::workers::Workers;
 use crate::lease::{Content, Holding, HoldingId, Lease, ProgressReport, SiteId};
 use crate::steal::Event;
 
-/// At most this many holdings wait for what was given on before they are returned.
+/// The most holdings that wait for their leases given on before they are returned.
 const MOST_WAITING: usize = 16;
 
 impl<D: Tally> Gateway<D> {
-    /// Looks at what the units have come to; `cut` is the cut that was asked for, once it is complete. It comes
-    /// first: what it says was so before all else.
+    /// Handles the state of the units. `cut` is the requested cut, once it is complete. It is handled first, because it
+    /// describes an earlier instant.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn turn<I: Workers<Done = D>>(
         &mut self,
         cut: Option<&Portion<D>>,
@@ -37,7 +37,7 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)
     }
 
-    /// The units have done all that they had.
+    /// Handles units that have finished all their work.
     fn is_dry<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -58,7 +58,7 @@ impl<D: Tally> Gateway<D> {
         self.state.cut = None;
     }
 
-    /// Returns what is done, opens what waits, and sees whether the search is over.
+    /// Returns what is done, hands waiting work to the units, and checks whether the search is over.
     pub(super) fn proceed<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -81,8 +81,8 @@ impl<D: Tally> Gateway<D> {
         self.weigh(now_ns, inside)
     }
 
-    /// The holdings to return now. One with leases given on is returned a little later, so that
-    /// one message covers both and nobody needs to adopt them.
+    /// The holdings to return now. A holding with leases given on is returned a little later, so that one message
+    /// covers both and nobody needs to adopt those.
     fn to_return(&self) -> Vec<HoldingId> {
         let site = self.site();
         let mut surplus = site.ready().count().saturating_sub(MOST_WAITING);
@@ -106,7 +106,7 @@ impl<D: Tally> Gateway<D> {
         })
     }
 
-    /// Lets the peer see how much work there is now: it serves those that wait, or asks.
+    /// Lets the peer see the current amount of work, so that it serves waiting thieves or asks for work.
     fn weigh<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
         if self.state.over || self.state.stopped || self.site().leaving() {
             return Ok(());
@@ -120,15 +120,15 @@ impl<D: Tally> Gateway<D> {
             inside.wake_at(self.state.low_at(now_ns));
         }
         self.ration(now_ns, inside)?;
-        // The units are asked for another piece, or are served.
+        // The inner peer asks the units for another piece, or serves them.
         inside.tell(Event::Stepped { nodes: 0, busy_ns: 0 })?;
         if self.state.is_short(inside) { inside.tell(Event::Short) } else { Ok(()) }
     }
 
-    /// Looks at the clock: commits, asks again, suspects, gives up. Returns when to look again.
+    /// Commits, asks again, suspects and gives up where it is time. Returns when to check again.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn check_timers<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -153,8 +153,8 @@ impl<D: Tally> Gateway<D> {
         Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
     }
 
-    /// A site that holds nothing for anybody and hears nothing asks the root: the site that was to give it work, to
-    /// adopt it, or to tell it of the end, may be gone. Returns when to do so.
+    /// Asks the root if this site holds nothing for anybody and hears nothing: the site that should have given it work,
+    /// adopted it, or announced the end may be gone. Returns when to do so next.
     fn ask_root_again<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
         if !self.site().holdings().iter().all(Holding::is_orphan) {
             return u64::MAX;
@@ -167,7 +167,7 @@ impl<D: Tally> Gateway<D> {
         self.state.last_heard_ns.saturating_add(every_ns)
     }
 
-    /// Makes a commit of a holding, or begins one.
+    /// Commits a holding, or begins to.
     fn commit<I: Workers<Done = D>>(
         &mut self,
         held: HoldingId,
@@ -186,7 +186,7 @@ impl<D: Tally> Gateway<D> {
         self.begin_commit(held, part, now_ns, inside)
     }
 
-    /// A cut that was begun is complete: what the units had done, and what they had open.
+    /// Completes a commit with the units' cut: their done and open work.
     fn cut_is_complete<I: Workers<Done = D>>(
         &mut self,
         portion: &Portion<D>,
@@ -215,10 +215,10 @@ impl<D: Tally> Gateway<D> {
         self.act(now_ns, inside, None, |it, actions| it.site().commit(held, part, actions))
     }
 
-    /// Another site is there from now on, where sites come and go.
+    /// Handles a site that has joined, where sites come and go.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn site_joined<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
@@ -229,7 +229,7 @@ impl<D: Tally> Gateway<D> {
         self.tell(Event::Came { peer: site }, None, now_ns, inside)?;
         let root = self.is_root();
         if self.state.stopped && root {
-            // It has not heard of it.
+            // It does not know of the stop yet.
             inside.send(site, GatewayMessage::Stop);
         }
         if site == 0 && !root {
@@ -239,7 +239,7 @@ impl<D: Tally> Gateway<D> {
         self.act(now_ns, inside, None, |it, actions| it.site().ask_all_of(site, actions))
     }
 
-    /// Another process is the root now: what the one before has granted is not of this one's limit.
+    /// Handles a change of the root's process: the previous root's grants do not count towards the new one's limit.
     pub fn root_changed<I: Workers<Done = D>>(&mut self, inside: &mut I) {
         if let Some(quota) = &mut self.state.quota {
             *quota = Quota::default();
@@ -247,10 +247,10 @@ impl<D: Tally> Gateway<D> {
         }
     }
 
-    /// Another site cannot be reached now. What it holds is left to it until its leases expire.
+    /// Handles a site that cannot be reached now. It keeps its work until its leases expire.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn unreachable<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
@@ -263,11 +263,11 @@ impl<D: Tally> Gateway<D> {
         self.tell(Event::Lost { peer: site }, None, now_ns, inside)
     }
 
-    /// The link to another site is down: it may be dead, or come back. What it holds is left to it for a lease,
+    /// Handles a link that is down: the other site may be dead, or come back. It keeps its work for a lease period,
     /// unless there is nothing else to do here.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn away<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
@@ -277,17 +277,17 @@ impl<D: Tally> Gateway<D> {
         self.state.away.entry(site).or_insert(now_ns);
         self.unreachable(site, now_ns, inside)?;
         if self.state.stopped {
-            // There is no time to wait for it.
+            // A stopped search does not wait for it.
             self.take_back_from_the_away(0, now_ns, inside)?;
         }
         self.proceed(now_ns, inside)?;
         if inside.is_idle() { self.is_short_of_the_away(now_ns, inside) } else { Ok(()) }
     }
 
-    /// Work could not even be sent: nobody is at the place that it was given to.
+    /// Takes back work that could not be sent because its place is empty.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn undelivered<I: Workers<Done = D>>(
         &mut self,
         lease: Lease,
@@ -298,7 +298,7 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)
     }
 
-    /// A site that has nothing to do takes back what those hold that have been away for a moment.
+    /// Takes back the work of sites that have been away for a moment, if there is nothing else to do here.
     fn is_short_of_the_away<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -317,7 +317,7 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)
     }
 
-    /// Takes back what those hold that have been away for this long; also what comes with it.
+    /// Takes back the work of sites that have been away for this long, including leases that come with it.
     fn take_back_from_the_away<I: Workers<Done = D>>(
         &mut self,
         wait_ns: u64,
@@ -334,10 +334,10 @@ impl<D: Tally> Gateway<D> {
         }
     }
 
-    /// Another site is gone for good, as far as the network can tell.
+    /// Handles a site that the network reports as gone for good.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn lost<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
@@ -350,10 +350,10 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)
     }
 
-    /// Leaves in order: hands back all that the site holds.
+    /// Leaves in an orderly way: hands back all that the site holds.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn leave<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -364,8 +364,8 @@ impl<D: Tally> Gateway<D> {
         self.proceed(now_ns, inside)
     }
 
-    /// Learns what the units have found. It must reach other sites no later than anything that the units
-    /// have done, which they may have pruned by it.
+    /// Learns the best solution of the units. It must reach other sites no later than the units' counts, because they
+    /// may have pruned by it.
     fn learn<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
         match inside.best() {
             Some(best) => self.found(&best, now_ns, inside),
@@ -373,7 +373,7 @@ impl<D: Tally> Gateway<D> {
         }
     }
 
-    /// Takes what the units have, and gives them nothing more.
+    /// Takes the units' work, and gives them no more.
     fn take_in<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -387,10 +387,10 @@ impl<D: Tally> Gateway<D> {
         Ok(())
     }
 
-    /// Stops the whole search in order: every site hands back what it holds, until the root has all.
+    /// Stops the whole search in an orderly way: every site hands back what it holds, until the root has all of it.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn stop<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -404,22 +404,22 @@ impl<D: Tally> Gateway<D> {
         }
         self.state.timer.site_mut().leave();
         self.take_in(now_ns, inside)?;
-        // There is no time to wait for those that are away.
+        // A stopped search does not wait for sites that are away.
         self.take_back_from_the_away(0, now_ns, inside)?;
         self.proceed(now_ns, inside)
     }
 
-    /// Whether a stopped search has come together at the root: the whole is there, in counts and open work.
+    /// Whether the root of a stopped search has gathered all counts and all open work.
     #[must_use]
     pub fn is_gathered(&self) -> bool {
         let whole = self.site().holding(None);
         self.state.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
     }
 
-    /// Ends a search that was stopped, at the root: sites that ask from now on are told so.
+    /// At the root: ends a stopped search. Sites that ask later are informed.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn close<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
@@ -428,10 +428,10 @@ impl<D: Tally> Gateway<D> {
         self.tell(Event::AllIdle, None, now_ns, inside)
     }
 
-    /// A root that resumes from its file tells those who may still hold what it lists.
+    /// At a root that resumes from its file: adopts the leases that the file lists.
     ///
     /// # Errors
-    /// The first thing inside that fails.
+    /// The first failure inside the site.
     pub fn resume<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,

@@ -1,4 +1,4 @@
-//! [`GatewayPacket`]: what travels between sites as bytes, and what no site can have sent.
+//! [`GatewayPacket`]: messages between gateways as bytes, and the checks that refuse what no site can have sent.
 
 use super::message::GatewayMessage;
 use super::portion::Portion;
@@ -8,17 +8,17 @@ use crate::search::work::{Malformed, Pack, Reader};
 use crate::steal::{Message, Ticket};
 use crate::wire::{ContentKind, Unreadable, can_grow, open, pack_message, seal, unpack_message};
 
-/// What one site sends another, with its name below.
+/// A message between sites, with its sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatewayPacket {
-    /// Who sent it.
+    /// The sender.
     pub from: SiteId,
-    /// What it says.
+    /// The message.
     pub message: GatewayMessage<Counts>,
 }
 
 impl GatewayPacket {
-    /// The packet as bytes for another process that takes part in the same search.
+    /// The packet as bytes for another process in the same search.
     #[must_use]
     pub fn to_bytes(&self, fingerprint: u64) -> Vec<u8> {
         seal(ContentKind::GatewayMessage, fingerprint, self)
@@ -27,7 +27,7 @@ impl GatewayPacket {
     /// Reads a packet of a search that has this many sites.
     ///
     /// # Errors
-    /// If the bytes are no packet of this search, or name sites that there are not.
+    /// If the bytes are no packet of this search, or name sites that do not exist.
     pub fn from_bytes(bytes: &[u8], fingerprint: u64, sites: u32) -> Result<Self, Unreadable> {
         let (print, packet): (u64, Self) = open(ContentKind::GatewayMessage, bytes)?;
         if print != fingerprint {
@@ -36,7 +36,7 @@ impl GatewayPacket {
         if packet.names_only(sites) { Ok(packet) } else { Err(Malformed::Range.into()) }
     }
 
-    /// Whether all sites that it names are among the first this many.
+    /// Whether all sites that it names have numbers below this.
     fn names_only(&self, sites: u32) -> bool {
         let messages = match &self.message {
             GatewayMessage::Peer(Message::Pass { thief, .. }) if *thief >= sites => return false,
@@ -69,7 +69,7 @@ impl GatewayPacket {
         }
     }
 
-    /// Whether the sender can give this: the giver of work names it, and all of it is open.
+    /// Whether the sender can give this work: it carries the giver's name, and all of it is open.
     fn gives(&self, message: &LeaseMessage<Portion<Counts>>) -> bool {
         let LeaseMessage::Work { lease, content, .. } = message else { return false };
         lease.site == self.from && !content.open.is_empty() && content.done == Counts::default()

@@ -1,4 +1,4 @@
-//! [`Workers`]: what a gateway needs from the site around it.
+//! [`Workers`]: the interface of a gateway to its own site.
 
 use super::message::GatewayMessage;
 use crate::lease::gateway::Portion;
@@ -7,20 +7,20 @@ use crate::search::tree::Solution;
 use crate::search::work::Work;
 use crate::steal::Event;
 
-/// A site, as its gateway sees it.
+/// A site as its gateway sees it.
 pub trait Workers {
-    /// What is counted.
+    /// The counts.
     type Done;
     /// Why the run cannot continue.
     type Error;
 
-    /// How many units there are, without the gateway.
+    /// The number of units, without the gateway.
     fn units(&self) -> u32;
 
-    /// Open nodes of the gateway's own: the spare piece.
+    /// Open nodes of the gateway itself: the spare piece.
     fn spare(&self) -> f64;
 
-    /// About how many open nodes the units have.
+    /// The approximate number of open nodes of the units.
     fn in_hand(&self) -> f64;
 
     /// Whether some unit has nothing to do.
@@ -29,16 +29,16 @@ pub trait Workers {
     /// Whether no unit has anything to do, and nothing is on its way between them.
     fn is_idle(&self) -> bool;
 
-    /// Nodes explored since the last call, and the time that this took all units together.
+    /// Nodes explored since the last call, and the time that all units together spent on them.
     fn spent(&mut self) -> (u64, u64);
 
-    /// How many nodes the units may still explore, where the search has a limit.
+    /// The nodes that the units may still explore, where the search has a limit.
     fn allowed(&self) -> u64;
 
     /// Lets the units explore this many more nodes.
     fn allow(&mut self, nodes: u64);
 
-    /// Lets the units explore nothing until they are allowed to.
+    /// Forbids the units to explore until they are allowed more nodes.
     fn forbid(&mut self);
 
     /// Adds work to the spare piece.
@@ -47,59 +47,59 @@ pub trait Workers {
     /// If it cannot be read.
     fn put(&mut self, work: &Work) -> Result<(), Self::Error>;
 
-    /// Tells the gateway's peer inside of an event: [`Event::Refilled`], [`Event::Stepped`] or [`Event::Short`].
+    /// Passes an event to the gateway's inner peer: [`Event::Refilled`], [`Event::Stepped`] or [`Event::Short`].
     ///
     /// # Errors
-    /// If what it does about it fails.
+    /// If an action of the peer fails.
     fn tell(&mut self, event: Event) -> Result<(), Self::Error>;
 
     /// Splits a share off the spare piece: all of it, if the share is 1 or it cannot be divided.
     fn split(&mut self, share: f64) -> Option<Work>;
 
-    /// Divides a piece that the units have not seen: what is left of it, and a share; `None` if it cannot be
-    /// divided.
+    /// Divides a piece that the units have not seen into the rest and a share; `None` if it cannot be divided.
     fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
 
-    /// Begins a cut of all units: [`super::Gateway::turn`] is told once it is complete.
+    /// Begins a cut of all units: [`super::Gateway::turn`] receives it once it is complete.
     ///
     /// # Errors
     /// If it cannot begin.
     fn begin_cut(&mut self) -> Result<(), Self::Error>;
 
-    /// The best solution that a unit has found, or was told of.
+    /// The best solution known to the units.
     fn best(&self) -> Option<Solution>;
 
-    /// What the units have done since this, [`Workers::empty`] or the beginning. They are idle.
+    /// The counts of the units, which are idle, since the last call of this or of [`Workers::empty`], or since the
+    /// start.
     ///
     /// # Errors
-    /// If that is less than nothing.
+    /// If the counts have decreased.
     fn settle(&mut self) -> Result<Self::Done, Self::Error>;
 
-    /// Stops the units where they are, and takes from them what they have done and what is open.
+    /// Stops the units where they are, and takes their done and open work.
     ///
     /// # Errors
     /// If the work cannot be written down.
     fn empty(&mut self) -> Result<Portion<Self::Done>, Self::Error>;
 
-    /// Units are to look only for better solutions than this one.
+    /// Has the units look only for better solutions than this one.
     ///
     /// # Errors
-    /// If what the gateway's peer does about it fails.
+    /// If an action of the gateway's peer fails.
     fn beat(&mut self, best: &Solution) -> Result<(), Self::Error>;
 
-    /// Another site was silent for a lease, and what it held is taken back.
+    /// Reports that another site was silent for a lease period, and that its work is taken back.
     fn lapsed(&mut self, site: SiteId);
 
-    /// Sends to another site.
+    /// Sends a message to another site.
     fn send(&mut self, to: SiteId, message: GatewayMessage<Self::Done>);
 
-    /// Calls [`super::Gateway::check_timers`] at a time, unless it is called before.
+    /// Schedules a call of [`super::Gateway::check_timers`], unless it is called earlier.
     fn wake_at(&mut self, at_ns: u64);
 
-    /// The root's progress report: for its file.
+    /// Saves the root's progress report in its file.
     ///
     /// # Errors
-    /// If it cannot be kept.
+    /// If it cannot be saved.
     fn save(
         &mut self,
         whole: &ProgressReport<Portion<Self::Done>>,

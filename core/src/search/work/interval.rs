@@ -25,7 +25,7 @@ pub struct Interval {
 /// The largest number of things to permute.
 pub const MOST_PLACES: usize = u16::MAX as usize / 2;
 
-/// Giving fewer leaves than this is exact; giving more may be off by half a percent.
+/// Splits that give fewer leaves than this are exact; larger ones may be off by half a percent.
 const EXACT: f64 = 200.0;
 
 /// Whole numbers below this are exact in floating point.
@@ -110,8 +110,7 @@ pub fn point(n: usize, leaves: u128) -> Point {
     digits
 }
 
-/// How many of `length` leaves a share amounts to: at least one and never all, `None` of fewer than
-/// two.
+/// How many of `length` leaves a share amounts to: at least one and never all; `None` if there are fewer than two.
 #[must_use]
 pub fn portion(n: usize, length: &[u16], share: f64) -> Option<Point> {
     let whole = leaves(n, length);
@@ -182,7 +181,7 @@ impl Interval {
     pub fn give(&mut self, n: usize, leaves: &[u16]) -> Option<Self> {
         let exact = minus(n, &self.end, leaves);
         let round = rounded(n, &exact, leaves);
-        // When little is kept, rounding could give everything away.
+        // If little is kept, rounding could give everything away.
         let kept = |at: &Point| part(n, &minus(n, at, &self.begin));
         let at =
             if round > self.begin && kept(&round) > 0.9 * kept(&exact) { round } else { exact };
@@ -206,7 +205,7 @@ impl Interval {
         adjacent
     }
 
-    /// What remains without `other`: the leaves before it and those after it.
+    /// The rest of the interval without `other`: the leaves before it and those after it.
     pub fn without(&self, other: &Self) -> impl Iterator<Item = Self> + use<> {
         let before = (self.begin.clone(), self.end.clone().min(other.begin.clone()));
         let behind = (self.begin.clone().max(other.end.clone()), self.end.clone());

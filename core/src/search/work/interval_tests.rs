@@ -65,7 +65,7 @@ fn points_count_as_numbers_do() {
 
 /// Subtracting intervals agrees with subtracting sets of leaf numbers.
 #[test]
-fn without_is_what_numbers_say() {
+fn without_agrees_with_sets_of_numbers() {
     let n = 4;
     let all = factorial(n);
     let rng = &mut Rand64::new(3);
@@ -219,7 +219,7 @@ fn an_interval_of_twenty_is_packed_small() {
 }
 
 #[test]
-fn what_is_not_canonical_is_refused() {
+fn noncanonical_intervals_are_refused() {
     let n = 5;
     let list = |parts: &[(u128, u128, i64)]| -> Vec<u8> {
         let one = |&(a, b, bound)| Intervals::one(n, between(n, a, b, bound)).to_work().bytes;
@@ -257,7 +257,7 @@ fn what_is_not_canonical_is_refused() {
 }
 
 #[test]
-fn a_portion_is_never_none_nor_all() {
+fn a_portion_is_never_empty_or_everything() {
     for n in [3, 20, 30, 200] {
         let all = vec![n as u16];
         for share in [0.0, 1e-300, 0.3, 1.0, 9.0, f64::NAN, f64::INFINITY] {

@@ -45,7 +45,7 @@ impl Intervals {
         Ok(all)
     }
 
-    /// The intervals.
+    /// The intervals in order.
     #[must_use]
     pub fn parts(&self) -> &[Interval] {
         &self.parts
@@ -60,7 +60,7 @@ impl Intervals {
     /// Adds other intervals.
     ///
     /// # Errors
-    /// If they overlap with those here, which then stay as they were.
+    /// If they overlap with those here, which then stay unchanged.
     pub fn append(&mut self, mut others: Self) -> Result<(), Malformed> {
         let mut all = self.parts.clone();
         all.append(&mut others.parts);
@@ -105,7 +105,7 @@ impl Intervals {
         Some(Self { n, parts: given })
     }
 
-    /// The leaves that are here and not in `others`.
+    /// The leaves that are here but not in `others`.
     #[must_use]
     pub fn without(&self, others: &Self) -> Self {
         let mut left = Self::none(self.n);

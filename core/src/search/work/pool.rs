@@ -2,7 +2,7 @@
 
 use super::{Malformed, Pack, Reader, Work, portions};
 
-/// An open node and what the engine knows about it.
+/// An open node with what the engine knows about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry<N> {
     /// The best score the subtree can still reach, lower is better; `i64::MIN` if there is no
@@ -72,7 +72,7 @@ impl<N> Pool<N> {
         if self.stack.is_empty() {
             *self = other;
         } else {
-            // Only what is as deep as the newcomers can be out of order.
+            // Only nodes at least as deep as the newcomers can be out of order.
             let least = other.stack.first().map_or(u32::MAX, |first| first.depth);
             let from = self.stack.partition_point(|entry| entry.depth <= least);
             self.stack.append(&mut other.stack);

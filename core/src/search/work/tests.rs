@@ -86,7 +86,7 @@ fn a_length_beyond_the_bytes_allocates_nothing() {
 }
 
 #[test]
-fn portions_are_never_none_nor_all() {
+fn portions_are_never_empty_or_everything() {
     for (share, n, wanted) in [
         (0.5, 0, 0),
         (0.5, 1, 0),

@@ -5,7 +5,7 @@ use super::{Asking, Context, Next, random};
 use crate::steal::policy::Policy;
 use crate::steal::{Chooser, PeerId, Victim};
 
-/// Where peers come and go, one that waits asks again after this many of the longest rests.
+/// Where peers come and go, a waiting peer asks again after this many of the longest rests.
 const AGAIN: u64 = 200;
 
 impl Asking {
@@ -18,7 +18,7 @@ impl Asking {
         }
     }
 
-    /// Whether the peer has never had work and waits for its share of the whole.
+    /// Whether the peer has never had work and waits for its share of the whole work.
     pub fn at_start(&self, policy: &Policy) -> bool {
         policy.victim == Victim::Woven && !self.served && !self.rested
     }
@@ -26,7 +26,7 @@ impl Asking {
     /// Waits only at the parent, from which work spreads down the tree.
     fn start(&mut self, context: &Context<'_>) -> Next {
         match self.wait_at(context.place.parent().into_iter()) {
-            // Work that does not come soon may never come.
+            // Work that does not arrive soon may never arrive.
             Next::Nothing => Next::Rest(context.policy.rests.longest_ns),
             wait => wait,
         }
@@ -40,7 +40,7 @@ impl Asking {
             random(context, chooser)
         } else {
             match self.wait_at(context.neighbours()) {
-                // A request that waits may be lost with the peer that had it, which comes back.
+                // A waiting request may be lost with the peer that had it, even if that peer comes back.
                 Next::Nothing if context.others.is_some() => {
                     Next::Rest(context.policy.rests.longest_ns.saturating_mul(AGAIN))
                 }
@@ -51,7 +51,7 @@ impl Asking {
 }
 
 impl Context<'_> {
-    /// The neighbours of this peer in a hypercube of all peers that are there, in order.
+    /// The neighbours of this peer in a hypercube of all present peers, in order.
     fn neighbours(&self) -> impl Iterator<Item = PeerId> {
         let all = self.others.map_or(self.peers, |others| others.len() as u32 + 1);
         let earlier = |others: &[PeerId]| others.partition_point(|&peer| peer < self.me) as u32;

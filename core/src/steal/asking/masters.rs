@@ -1,4 +1,4 @@
-//! Rules in which work comes from one direction only: a master, a broker, or parents in the tree.
+//! Rules under which work comes from one direction only: a master, a broker, or parents in the tree.
 
 use super::{Asking, Context, Next};
 

@@ -20,7 +20,7 @@ pub(super) enum Next {
     Wait(PeerId),
     /// Rest for this many nanoseconds.
     Rest(u64),
-    /// Just wait.
+    /// Wait for an event.
     Nothing,
 }
 
@@ -33,20 +33,20 @@ pub(super) struct Asking {
     waiting: Vec<PeerId>,
     /// Children that had nothing.
     empty: Vec<PeerId>,
-    /// Peers that were gone when they were asked. No answer will come from there.
+    /// Peers that were gone when they were asked, and will not answer.
     lost: Vec<PeerId>,
     /// Refusals in a row.
     refusals: u32,
     /// Rests in a row.
     rests: u32,
     resting: bool,
-    /// Whether it has rested since it had work.
+    /// Whether the peer has rested since it last had work.
     rested: bool,
     /// The last offset asked in the ring.
     turn: u32,
     /// Whether the peer has ever had work; kept only where it matters.
     served: bool,
-    /// Whether the parent believes that there is no work here, and so must be told of new work.
+    /// Whether the parent believes that there is no work here, and so must be notified of new work.
     parent_thinks_empty: bool,
 }
 
@@ -57,12 +57,12 @@ pub(super) struct Context<'a> {
     pub policy: &'a Policy,
     pub place: &'a TreePlace,
     pub thieves: &'a Thieves,
-    /// The other peers that are there, in order; `None` if all are.
+    /// The other peers that are present, in order; `None` if all are.
     pub others: Option<&'a [PeerId]>,
 }
 
 impl Context<'_> {
-    /// Whether a peer is there.
+    /// Whether a peer is present.
     fn has(&self, peer: PeerId) -> bool {
         self.others.is_none_or(|others| others.binary_search(&peer).is_ok())
     }
@@ -79,7 +79,7 @@ impl Asking {
         self.waiting.contains(&peer)
     }
 
-    /// Records work from a peer; returns the peers to tell that there is work here.
+    /// Records work from a peer. Returns the peers to notify that there is work here.
     pub fn on_work(&mut self, from: PeerId, place: &TreePlace, policy: &Policy) -> Vec<PeerId> {
         if self.asked == Some(from) {
             self.asked = None;
@@ -122,7 +122,7 @@ impl Asking {
         }
     }
 
-    /// Records that a peer that had nothing now has work.
+    /// Records that a peer that had no work now has some.
     pub fn on_unpark(&mut self, from: PeerId) {
         self.empty.retain(|&peer| peer != from);
     }
@@ -133,18 +133,18 @@ impl Asking {
         self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
-    /// The rest is over.
+    /// Ends a rest.
     pub fn on_woke(&mut self) {
         self.resting = false;
     }
 
-    /// What to do next; called until the answer is to wait.
+    /// What to do next. Called until the answer is to rest or wait.
     pub fn next(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
         if context.peers < 2 || self.resting {
             return Next::Nothing;
         }
         let next = match context.policy.victim {
-            // It may wait in vain for what would come by the rule, and work can be anywhere.
+            // The work that the rule would bring may never come, and work can be anywhere.
             _ if !self.lost.is_empty() => self.at_random(context, chooser),
             Victim::Woven => self.woven(context, chooser),
             Victim::Random => self.at_random(context, chooser),
@@ -180,7 +180,7 @@ impl Asking {
     }
 }
 
-/// Asks any other peer that is there, or rests if there is none.
+/// Asks any other present peer, or rests if there is none.
 fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
     match context.others {
         None => {
@@ -198,7 +198,7 @@ mod tests {
     use crate::steal::{Action, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser};
 
     #[test]
-    fn only_peers_that_are_there_are_asked() {
+    fn only_present_peers_are_asked() {
         let places = 9;
         for preset in PRESETS {
             let more = if preset.0 == "weighted" { ":weights=1/2" } else { "" };
@@ -228,14 +228,14 @@ mod tests {
                 let masters = ["static", "dynamic", "guided", "master-worker"];
                 let alone = there.is_empty() || me == 0 && masters.contains(&preset.0);
                 let down = me == 0 && preset.0 == "hierarchical-master-worker";
-                assert!(asked > 0 || alone || down, "{} asks nobody of {there:?}", preset.0);
+                assert!(asked > 0 || alone || down, "{} asks none of {there:?}", preset.0);
             }
         }
     }
 
-    /// A request repeated to a peer where one waits must not take its place: it would be refused.
+    /// A request repeated to a peer must not replace a waiting one with one that can be refused.
     #[test]
-    fn a_request_that_waits_is_repeated_as_one_that_waits() {
+    fn a_waiting_request_is_repeated_as_a_waiting_one() {
         let policy = Policy::parse("lifelines").unwrap();
         let mut chooser = SeededChooser::new(1, 1);
         let mut peer = Peer::new(1, &PeerTree::new(4, policy.tree, 0), policy);
@@ -266,7 +266,7 @@ mod tests {
         Message::Ask { power: Power(0), units: 0, waits: waits_at.contains(&to) }
     }
 
-    /// A peer that rests does so no longer once one at which it waited is lost.
+    /// A peer stops resting once a peer at which it waited is lost.
     #[test]
     fn a_loss_ends_a_rest() {
         let policy = &Policy::parse("lifelines").unwrap();

@@ -4,8 +4,8 @@ use super::{Asking, Context, Next};
 use crate::steal::{Chooser, PeerId};
 
 impl Asking {
-    /// Waits at the bridge. Meanwhile it asks its children in random order, except those that have
-    /// asked or have nothing, and then waits at the parent.
+    /// Waits at the bridge. Meanwhile asks the children in random order, except those that have asked or have nothing,
+    /// and then waits at the parent.
     pub(super) fn overlay(
         &mut self,
         context: &Context<'_>,

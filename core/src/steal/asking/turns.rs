@@ -25,7 +25,7 @@ impl Asking {
             return None;
         }
         let rest_ns = policy.rests.first_ns.saturating_mul(1 << self.rests.min(32));
-        // Rests at their longest need not be counted.
+        // The count need not grow once rests are at their longest.
         self.rests += u32::from(rest_ns < policy.rests.longest_ns);
         Some(Next::Rest(rest_ns.min(policy.rests.longest_ns)))
     }

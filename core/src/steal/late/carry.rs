@@ -1,4 +1,4 @@
-//! Carries out what a peer wants done with copies: the part of the interpreter that only late giving needs.
+//! Carries out a peer's changes to copies: the part of the interpreter that only late giving needs.
 
 use super::effects::LateEffects;
 use super::messages::{Change, Recall};
@@ -8,7 +8,7 @@ use crate::steal::message::Message;
 use crate::steal::peer::Peer;
 use crate::steal::ticket::{Fraction, PeerId, Ticket};
 
-/// What an interpreter holds: its peer, the pieces that it answers for, and the work that came with a message.
+/// The parts of an interpreter: its peer, the pieces that it answers for, and the work that came with a message.
 type HostParts<'a, P> = (&'a mut Peer, &'a mut Ledger<P>, &'a mut Option<P>);
 
 /// Carries out one change. Returns whether the size of the peer's own work changed.
@@ -36,7 +36,7 @@ pub(in super::super) fn carry_out<P: Clone, V: LateEffects<Piece = P>>(
     Ok(false)
 }
 
-/// Splits a copy, gives the part and tells the owner.
+/// Splits a copy, gives the part, and notifies the owner.
 fn give<P: Clone, V: LateEffects<Piece = P>>(
     (peer, ledger): (&mut Peer, &mut Ledger<P>),
     (to, ticket): (PeerId, Ticket),
@@ -62,7 +62,7 @@ fn give<P: Clone, V: LateEffects<Piece = P>>(
     Ok(true)
 }
 
-/// Reduces a copy to what is still left of it.
+/// Reduces a copy to what its owner has left.
 fn hold<P: Clone, V: LateEffects<Piece = P>>(
     (peer, ledger, incoming): HostParts<'_, P>,
     ticket: Ticket,
@@ -77,7 +77,7 @@ fn hold<P: Clone, V: LateEffects<Piece = P>>(
     Ok(())
 }
 
-/// Changes a copy, and tells the peer its size.
+/// Changes a copy, and reports its size to the peer.
 fn keep<P: Clone, V: LateEffects<Piece = P>>(
     (peer, ledger): (&mut Peer, &mut Ledger<P>),
     ticket: Ticket,

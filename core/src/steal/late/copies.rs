@@ -1,8 +1,8 @@
-//! [`Copies`]: what the master knows of the copies that it keeps.
+//! [`Copies`]: the master's record of the copies that it keeps.
 
 use super::super::ticket::{PeerId, Ticket};
 
-/// A piece that is out, of which the master keeps a copy.
+/// A piece given out, of which the master keeps a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyOut {
     pub ticket: Ticket,
@@ -18,14 +18,14 @@ impl CopyOut {
     }
 }
 
-/// All pieces that are out.
+/// All pieces given out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Copies {
     out: Vec<CopyOut>,
 }
 
 impl Copies {
-    /// Adds a piece that goes out.
+    /// Adds a piece that is given out.
     pub fn add(&mut self, ticket: Ticket, owner: PeerId) {
         self.out.push(CopyOut { ticket, owner, size: 0 });
     }
@@ -57,7 +57,7 @@ impl Copies {
         self.out.iter().any(|out| out.ticket == ticket && out.owner == owner)
     }
 
-    /// Whether no piece is out.
+    /// Whether no piece is given out.
     pub fn is_empty(&self) -> bool {
         self.out.is_empty()
     }

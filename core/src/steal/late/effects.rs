@@ -1,19 +1,19 @@
-//! [`LateEffects`]: what a driver must be able to do with copies.
+//! [`LateEffects`]: the operations on copies that late giving needs.
 
 use crate::steal::effects;
 
-/// What is left of a copy, and what was split off, if it can be split.
+/// The rest of a copy, and the part that was split off if it can be split.
 pub type Split<P> = (P, Option<P>);
 
-/// What a driver must be able to do with copies.
+/// The operations on copies that late giving needs.
 pub trait LateEffects: effects::Effects {
-    /// A copy of the own work.
+    /// A copy of the peer's own work.
     ///
     /// # Errors
-    /// If the work cannot be written down.
+    /// If the work cannot be encoded.
     fn copy(&mut self) -> Result<Self::Piece, Self::Error>;
 
-    /// Splits a copy: what is left of it, and what was split off, if it can be split.
+    /// Splits a copy into the rest and the part that was split off, if it can be split.
     ///
     /// # Errors
     /// If the copy cannot be read.
@@ -23,7 +23,7 @@ pub trait LateEffects: effects::Effects {
         share: f64,
     ) -> Result<Split<Self::Piece>, Self::Error>;
 
-    /// What is both in a copy and in what its owner says is left.
+    /// The work that is both in a copy and in what its owner reports as left.
     ///
     /// # Errors
     /// If either cannot be read.
@@ -33,8 +33,8 @@ pub trait LateEffects: effects::Effects {
         left: &Self::Piece,
     ) -> Result<Self::Piece, Self::Error>;
 
-    /// Drops from the own work what was given to another peer, and counts what of it was explored
-    /// already.
+    /// Drops from the peer's own work what was given to another peer, and counts the part of it that was already
+    /// explored.
     ///
     /// # Errors
     /// If the piece cannot be read.

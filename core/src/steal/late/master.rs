@@ -11,22 +11,22 @@ use super::super::ticket::{PeerId, Ticket};
 use super::copies::CopyOut;
 use super::messages::{Change, Recall};
 
-/// Workers of a master that each report in every period. If there are more, they report less often, so
-/// that the master has time for other things.
+/// The most workers of a master that each report in every period. If there are more, they report less often, so that
+/// the master has time for other things.
 const CROWD: u64 = 16;
 
 impl Peer {
-    /// Whether this is the master who keeps copies.
+    /// Whether this is the master, which keeps copies.
     pub(in super::super) fn keeps_copies(&self) -> bool {
         self.me == 0 && self.policy.victim == Victim::Late
     }
 
-    /// Notes the size of a copy, right after it changed.
+    /// Notes the size of a copy that has just changed.
     pub(in super::super) fn note_copy(&mut self, ticket: Ticket, size: f64) {
         self.copies.on_size(ticket, size);
     }
 
-    /// A worker asks, so it has done all it had.
+    /// Handles a request of a worker, which shows that it has finished its work.
     pub(in super::super) fn on_late_ask(
         &mut self,
         thief: Thief,
@@ -41,7 +41,7 @@ impl Peer {
         self.lend(size, actions);
     }
 
-    /// A message between master and owner.
+    /// Handles a message between master and owner.
     pub(in super::super) fn on_recall(
         &mut self,
         from: PeerId,
@@ -87,7 +87,7 @@ impl Peer {
         self.copies.add(ticket, thief.peer);
     }
 
-    /// The master has no work of its own left: it takes from the largest copy that can be split.
+    /// Gives the master, once its own work is done, a part of the largest copy that can be split.
     pub(in super::super) fn lend_to_itself(&mut self, actions: &mut Vec<Action>) -> bool {
         let Some(out) = self.copies.largest() else { return false };
         let thief = Thief { peer: self.me, power: self.power(), units: 0, waits: true };
@@ -111,7 +111,7 @@ impl Peer {
         actions.push(Action::Late(Change::Give { to, ticket, of, owner, share }));
     }
 
-    /// A copy could not be split after all: the thief waits on.
+    /// Handles a copy that could not be split after all: the thief keeps waiting.
     pub(in super::super) fn take_copy_back(&mut self, to: PeerId, ticket: Ticket) {
         self.unacknowledged -= self.recall();
         if to != self.me {
@@ -122,12 +122,12 @@ impl Peer {
         }
     }
 
-    /// Receipts to expect for the message to the former owner of a piece.
+    /// The number of receipts to expect for the message to the former owner of a piece.
     fn recall(&self) -> u64 {
         u64::from(!self.is(Mutant::TrimsInSilence))
     }
 
-    /// A worker reports now and then what is left of its piece.
+    /// Reports periodically, at a worker, what is left of its piece.
     pub(in super::super) fn report_what_is_left(
         &mut self,
         now_ns: u64,

@@ -1,8 +1,8 @@
-//! `master-worker:late`, the master and workers of paper C (Vu et al., CLUSTER 2012), for comparison: all
-//! that only this policy needs is in this folder.
+//! `master-worker:late`, the master and workers of paper C (Vu et al., CLUSTER 2012), for comparison: this folder has
+//! everything that only this policy needs.
 //!
-//! Peer 0 keeps a copy of every piece that is out, and gives from the largest copy at once. The owner
-//! of that copy hears of it later, so some nodes are explored twice.
+//! Peer 0 keeps a copy of every piece that it gave out, and gives from the largest copy at once. The owner of that
+//! copy is notified later, so some nodes are explored twice.
 
 pub(super) mod carry;
 pub(super) mod copies;

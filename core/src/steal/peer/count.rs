@@ -1,8 +1,7 @@
-//! `end=counter`: a shared counter of the units that are not idle, and of the messages on their way that
-//! matter.
+//! `end=counter`: a shared counter of the units that are not idle, and of the messages in flight that matter.
 //!
-//! A piece on its way needs no count of its own: its giver is not idle until the receipt comes, and the
-//! receiver joins before it sends the receipt.
+//! A piece on its way is not counted itself: its giver is not idle until the receipt arrives, and the receiver joins
+//! before it sends the receipt.
 
 use super::super::message::Action;
 use super::super::mutant::Mutant;
@@ -10,7 +9,7 @@ use super::super::policy::End;
 use super::Peer;
 
 impl Peer {
-    /// Changes the counter, if that is how the end is found.
+    /// Changes the counter, if it detects the end.
     pub(super) fn count(&self, change: Action, actions: &mut Vec<Action>) {
         if self.policy.end == Some(End::Counter) {
             actions.push(change);
@@ -24,7 +23,7 @@ impl Peer {
         }
     }
 
-    /// Leaves the counter once nothing that the peer gave is on its way. Questions need no answer.
+    /// Leaves the counter once no piece that the peer gave is on its way. Requests may stay unanswered.
     pub(super) fn leave(&mut self, actions: &mut Vec<Action>) {
         let acknowledged = self.unacknowledged == 0 || self.is(Mutant::LeavesEarly);
         if acknowledged && self.copies.is_empty() && !self.left {

@@ -1,4 +1,4 @@
-//! What a peer does about each message.
+//! How a peer handles each message.
 
 use super::super::broker::log2_load;
 use super::super::message::{Action, Message};
@@ -19,7 +19,7 @@ impl Peer {
         match message {
             Message::Ask { power, units, waits } => {
                 let thief = Thief { peer: from, power, units, waits };
-                // Whatever the thief reported last is out of date: a broker must not ask it to give.
+                // The thief's last report is out of date: a broker must not ask it to give.
                 self.broker.on_empty(from);
                 if self.keeps_copies() {
                     self.on_late_ask(thief, size, actions);
@@ -68,7 +68,7 @@ impl Peer {
         }
     }
 
-    /// A broker passes a thief on.
+    /// Handles a thief that the broker passed on.
     fn on_pass(&mut self, broker: PeerId, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
         let served = size >= 2.0;
         if served {
@@ -80,7 +80,7 @@ impl Peer {
         send(broker, Message::Passed { served, load }, actions);
     }
 
-    /// Work has come.
+    /// Handles work that has arrived.
     fn on_work(
         &mut self,
         from: PeerId,
@@ -97,7 +97,7 @@ impl Peer {
         if self.policy.is_late() {
             self.piece = Some(ticket);
         } else {
-            // A broker that does not hear of this work would not pass thieves here.
+            // Report it soon: a broker that does not know of this work would pass no thieves here.
             self.tell_at_ns = 0;
         }
         self.work.received += 1;
@@ -116,7 +116,7 @@ impl Peer {
         self.serve_waiting(size, actions);
     }
 
-    /// The receiver has a piece.
+    /// Handles the acknowledgement of a piece.
     fn on_ack(&mut self, ticket: Ticket, epoch: u64, actions: &mut Vec<Action>) {
         // A piece taken after the receiver's cut must still be in the giver's: it would be in neither.
         if !self.is(Mutant::ReleasesBeforeCut) {

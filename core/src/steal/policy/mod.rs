@@ -1,4 +1,4 @@
-//! [`Policy`]: the choices that make up a way of balancing.
+//! [`Policy`]: the choices that make up a balancing policy.
 
 mod parse;
 mod presets;
@@ -38,12 +38,12 @@ pub enum Victim {
         /// Whether inner peers also wait at the next inner peer on their level.
         siblings: bool,
     },
-    /// Peer 0, which gives from copies of pieces that are out: see [`late`](super::late).
+    /// Peer 0, which gives from copies of the pieces that it gave out: see [`late`](super::late).
     Late,
 }
 
 impl Victim {
-    /// Whether all peers are alike, so that any of them may have the whole work at first.
+    /// Whether all peers have the same role, so that any of them may have the whole work at first.
     fn is_without_center(self) -> bool {
         matches!(self, Victim::Random | Victim::Ring | Victim::Lifelines | Victim::Overlay { .. })
     }
@@ -54,12 +54,12 @@ impl Victim {
 pub enum End {
     /// By waves over the tree of peers, which gather the numbers of pieces sent and received.
     Waves,
-    /// By such waves, which begin once all children of the root wait for work from it.
+    /// By waves that begin only once all children of the root wait for work from it.
     Requests,
     /// By a counter that all units of a process share: units that are not idle, and messages on their
     /// way that matter.
     Counter,
-    /// By leases, which know when nothing is held any more: between sites.
+    /// By leases, between sites: the search is over when no work is held any more.
     Leases,
 }
 
@@ -74,41 +74,39 @@ pub struct Rests {
     pub longest_ns: u64,
 }
 
-/// A way of balancing.
+/// A balancing policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Which peers to ask.
     pub victim: Victim,
     /// How much to give.
     pub share: Share,
-    /// Nodes to give at a time, from the root's level down; the last number holds for all levels below.
+    /// Nodes to give at a time, from the root's level down; the last number applies to all levels below.
     pub grains: Arc<[u32]>,
-    /// The power of each peer, given by hand; the last one holds for all peers after it. Powers are
-    /// measured if there are none.
+    /// The power of each peer, set by hand; the last one applies to all peers after it. If empty, powers are measured.
     pub weights: Arc<[u32]>,
-    /// Whether the weights are to be measured first, by a search on each peer alone.
+    /// Whether to measure the weights first, by a search on each peer alone.
     pub profile: bool,
     /// Whether power is measured over the whole time since the start, not in windows.
     pub whole_power: bool,
     /// The tree of peers.
     pub tree: TreeShape,
-    /// The depth to which peer 0 explores before it gives; only where it alone gives.
+    /// The depth to which peer 0 explores before it gives, if only peer 0 gives.
     pub cutoff: Option<u32>,
-    /// Whether peer 0 only gives for as long as it can; only where it alone gives.
+    /// Whether peer 0 only gives, for as long as it can, if only peer 0 gives.
     pub coordinator: bool,
-    /// The depths to which parents in the tree explore, from the root's level down; the last one holds for all levels
-    /// below. They leave what is deeper to their children. None for no limit.
+    /// The depths to which parents in the tree explore, from the root's level down; the last one applies to all levels
+    /// below. They leave deeper nodes to their children. Empty for no limit.
     pub depths: Arc<[u32]>,
     /// How often to ask.
     pub rests: Rests,
     /// Time between two reports of a worker about its load.
     pub report_ns: u64,
-    /// How the end is detected; `None` leaves that to the run: a counter inside one process, waves
-    /// elsewhere.
+    /// How the end is detected; `None` leaves that to the run: a counter inside one process, waves elsewhere.
     pub end: Option<End>,
 }
 
-/// All peers of a run have the same policy, so it never tells two of their states apart.
+/// All peers of a run have the same policy, so hashing it would not distinguish their states.
 impl Hash for Policy {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
@@ -140,7 +138,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The power of a peer that was given by hand.
+    /// The power of a peer, if set by hand.
     pub(super) fn weight(&self, peer: PeerId) -> Option<Power> {
         let weight = self.weights.get(peer as usize).or(self.weights.last());
         weight.map(|&weight| Power(weight.into()))
@@ -157,7 +155,7 @@ impl Policy {
         self.victim == Victim::Late
     }
 
-    /// Whether some peers explore down to a depth only, which takes work held as open nodes.
+    /// Whether some peers explore only down to a depth, which requires work held as open nodes.
     #[must_use]
     pub fn has_depths(&self) -> bool {
         self.cutoff.is_some() || !self.depths.is_empty()

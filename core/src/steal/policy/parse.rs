@@ -14,7 +14,7 @@ impl Policy {
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
     ///
     /// # Errors
-    /// If the text is not a policy: what is wrong, and what was expected.
+    /// If the text is not a policy: says what is wrong, and what was expected.
     pub fn parse(words: &str) -> Result<Self, String> {
         let (name, keys) = words.split_once(':').unwrap_or((words, ""));
         let preset = PRESETS.iter().find(|(preset, ..)| *preset == name);
@@ -36,7 +36,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// Like [`Policy::parse`], where nothing can be measured beforehand: with default weights for `weighted`.
+    /// Like [`Policy::parse`], with default weights for `weighted` where nothing can be measured beforehand.
     ///
     /// # Errors
     /// Like [`Policy::parse`], and if there are no weights where some are needed.
@@ -106,7 +106,7 @@ impl Policy {
 
 const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
 
-/// Parses one of some words.
+/// Parses one of several words.
 fn one_of<T: Copy, const N: usize>(value: &str, words: [(&str, T); N]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == value);
     let names = || words.map(|(word, _)| word).join(" or ");

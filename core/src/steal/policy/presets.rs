@@ -1,4 +1,4 @@
-//! [`PRESETS`]: ways of balancing by name.
+//! [`PRESETS`]: balancing policies by name.
 
 use super::super::share::Share;
 use super::Victim;

@@ -10,12 +10,12 @@ use oorandom::Rand64;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The sites that the packets know.
+/// The number of sites in the packets.
 pub const SITES: u32 = 4;
 
 type PartIds = ProgressReport<Portion<Counts>>;
 
-/// A number of any length.
+/// A random number of any length.
 fn number(rng: &mut Rand64) -> u64 {
     rng.rand_u64() >> rng.rand_range(0..64)
 }
@@ -40,7 +40,7 @@ pub fn portion(rng: &mut Rand64) -> Portion<Counts> {
     Portion { done, open }
 }
 
-/// A progress report, with names that were never used before.
+/// A progress report with fresh names.
 pub fn progress_report(rng: &mut Rand64, names: &mut u64, depth: u32) -> PartIds {
     let mut subs = BTreeMap::new();
     let most = if depth == 0 { 0 } else { 3 };
@@ -52,7 +52,7 @@ pub fn progress_report(rng: &mut Rand64, names: &mut u64, depth: u32) -> PartIds
     ProgressReport { content: portion(rng), subs }
 }
 
-/// What was given on.
+/// A lease given on.
 pub fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<Counts>> {
     let (holder, acked) = (place(rng), rng.rand_range(0..2) == 0);
     let latest = rng.rand_range(0..4) > 0;
@@ -72,7 +72,7 @@ pub fn tower(levels: usize) -> PartIds {
     part
 }
 
-/// All that a site can say about a lease that it holds.
+/// All messages that a site can send about a lease that it holds.
 pub fn messages_about(
     lease: Lease,
     rng: &mut Rand64,
@@ -94,7 +94,7 @@ pub fn messages_about(
     ]
 }
 
-/// New work, with its name.
+/// New work with its name.
 pub fn work_of(site: SiteId, rng: &mut Rand64, names: &mut u64) -> LeaseMessage<Portion<Counts>> {
     *names += 1;
     let content = Portion::open((0..1 + rng.rand_range(0..2)).map(|_| piece(rng)).collect());

@@ -1,4 +1,4 @@
-//! Packets are read as they were written, and what no site can have sent is refused.
+//! Packets survive a round trip, and what no site can have sent is refused.
 
 use super::samples::{SITES, packets, piece, progress_report, tower};
 use super::*;
@@ -14,7 +14,7 @@ type Part = ProgressReport<Portion<Counts>>;
 
 const RANGE: Unreadable = Unreadable::Content(Malformed::Range);
 
-/// Seals a packet and reads it.
+/// Seals a packet and reads it back.
 fn sent(from: SiteId, message: GatewayMessage<Counts>) -> Result<GatewayPacket, Unreadable> {
     GatewayPacket::from_bytes(&GatewayPacket { from, message }.to_bytes(9), 9, SITES)
 }
@@ -57,7 +57,7 @@ fn every_packet_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_no_site_can_have_sent_is_refused() {
+fn impossible_packets_are_refused() {
     let rng = &mut Rand64::new(6);
     let refused = |from, message: GatewayMessage<Counts>| {
         let shown = format!("{message:?}");
@@ -70,7 +70,7 @@ fn what_no_site_can_have_sent_is_refused() {
     refused(0, committed(lease(1), good()));
     refused(0, committed(lease(7), listing([(lease(1), Part::default()), (lease(2), good())])));
     refused(0, committed(lease(7), listing([(lease(2), good())])));
-    // Sites that there are not.
+    // Sites that do not exist.
     let far =
         |site| listing([(lease(2), listing([(Lease { site, ..lease(1) }, Part::default())]))]);
     assert!(sent(0, committed(lease(7), far(SITES - 1))).is_ok());
@@ -81,7 +81,7 @@ fn what_no_site_can_have_sent_is_refused() {
     held_far.subs.get_mut(&lease(2)).unwrap().holder = SITES;
     refused(0, committed(lease(7), held_far));
     refused(0, GatewayMessage::Peer(Message::Pass { thief: SITES, power: Power(1) }));
-    // Counts with which no search can go on.
+    // Counts from which no search can continue.
     for (branched, bounded, total) in
         [(u64::MAX / 2 + 1, 0, 0), (0, u64::MAX, 0), (0, 0, u128::MAX / 2 + 1)]
     {
@@ -89,7 +89,7 @@ fn what_no_site_can_have_sent_is_refused() {
         part.content.done = Counts { branched, bounded, total, depth: 1 };
         refused(0, committed(lease(7), listing([(lease(5), part)])));
     }
-    // Gifts under names of others, gifts that are none, and work that is done.
+    // Gifts under other sites' names, gifts without work, and work that is done.
     let work = |site, open, done| {
         let content = Portion { done, open };
         LeaseMessage::Work { lease: Lease { site, ..lease(7) }, content, best: None }
@@ -103,7 +103,7 @@ fn what_no_site_can_have_sent_is_refused() {
     refused(2, GatewayMessage::Gift(ticket(2), LeaseMessage::Ack { lease: lease(7) }));
     refused(2, GatewayMessage::Gift(ticket(2), work(2, Vec::new(), none)));
     refused(2, GatewayMessage::Gift(ticket(2), work(2, open, Counts { bounded: 1, ..none })));
-    // What leases say and not the peers, and what no peer of a site says.
+    // Peer messages that only the lease protocol may carry, and messages that no site's peer sends.
     let ticket = ticket(0);
     for message in [
         Message::Work { ticket, epoch: 0 },
@@ -116,7 +116,7 @@ fn what_no_site_can_have_sent_is_refused() {
     }
 }
 
-/// However deep leases nest, and whatever is done with them, the stack is large enough.
+/// However deep leases nest, and whatever is done with them, the stack suffices.
 #[test]
 fn leases_nest_up_to_a_limit() {
     let part = tower(MOST_LEVELS);
