@@ -196,7 +196,7 @@ mod terminal {
         let (code, [_, on, after]) = Terminal::new(&words).end();
         assert_eq!(code, Some(0), "{after}");
         assert!(!on.contains("count queens"), "{on}");
-        assert!(after.starts_with("pleach: resuming the search that "), "{after}");
+        assert!(after.starts_with("pleach: resuming the search in "), "{after}");
         let report: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
         assert_eq!(
             (&report["count"], &report["settings"]["dashboard"]),

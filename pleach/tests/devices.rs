@@ -275,7 +275,7 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
         ("--devices emulated --threads 2", "--threads has no effect without cpu among --devices"),
-        ("--devices cpu:explorers=2", "cpu takes no choices"),
+        ("--devices cpu:explorers=2", "cpu takes no options"),
         ("--devices emulated --slow cpu0=2", "with a unit (emulated0) and a factor"),
     ] {
         refused(&format!("solve queens 8 {words}"), said);

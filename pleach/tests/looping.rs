@@ -207,7 +207,7 @@ fn bad_input_is_one_line() {
     refused("loop lattice --size 100x64x64", "divisible by 16");
     refused("loop lattice --size 64x64", "--size: expected three numbers");
     refused("loop lattice --frames 3", "--frames: expected --out with a picture");
-    refused("loop lattice --frames 3 --steps 2 --out x.png", "at most as many as --steps, 2");
+    refused("loop lattice --frames 3 --steps 2 --out x.png", "at most the number of --steps, 2");
     refused("loop lattice --frames 0 --out x.png", "--frames 0: expected");
     refused("loop lattice --speed 3", "an inflow of 3");
     refused("loop lattice --reynolds 0", "--reynolds 0: expected a number above 0");
@@ -216,7 +216,7 @@ fn bad_input_is_one_line() {
     refused("loop lattice --size 1048576x1048576x32768", "too large");
     refused(
         "loop lattice --size 32x16x16 --reynolds 1e9 --speed 0.3 --steps 9000",
-        "the flow has burst",
+        "the flow became unstable",
     );
     let huge = file("huge.mtx", "%%MatrixMarket matrix coordinate real general\n4294967295 1 0\n");
     refused(&format!("loop spmm {huge}"), "at most 268435456 rows");

@@ -79,7 +79,7 @@ fn a_search_is_shown_over_time_with_its_schedule() {
     // A trace of another run is not shown, and no input of its own.
     let trace = json!({ "pleach": "0", "seconds": 99.0, "units": [], "convergence": [] });
     written(&folder, "t.json", &trace);
-    assert!(page(&folder, &["run.json", "t.json"]).contains("t.json is of another run"));
+    assert!(page(&folder, &["run.json", "t.json"]).contains("t.json belongs to another run"));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_schedule_whose_instance_is_away_is_said_to_be() {
     for (instance, said) in [
         ("no-such-file.txt", "The schedule cannot be drawn: no-such-file.txt"),
         ("-", "its instance came from standard input"),
-        ("/dev/null", "/dev/null is no file"),
+        ("/dev/null", "/dev/null is not a file"),
         ("ta001", "its solution: "),
     ] {
         value["instance"] = instance.into();
@@ -226,7 +226,7 @@ fn what_is_no_run_is_refused_and_nothing_is_written() {
         ("/units/1/busy_s", json!([]), "units[1].busy_s = a list: expected a number"),
         ("/units/0/name", json!(7), "units[0].name = 7: expected a string"),
         ("/nodes/branched", json!("1e9"), "nodes.branched = \"1e9\": expected a whole number"),
-        ("/count", json!(-4), "count = -4: expected a whole number, no less than 0"),
+        ("/count", json!(-4), "count = -4: expected a whole number, at least 0"),
         ("/settings", json!(1), "settings = 1: expected an object"),
         ("/balance/preset", json!(1), "balance.preset = 1: expected a string"),
     ];

@@ -26,7 +26,7 @@ fn repeating_the_start_command_resumes_the_search() {
     let first = pleach(&format!("{words} --node-limit 20000000"));
     assert_eq!((first.status.code(), stderr(&first).as_str()), (Some(3), ""));
     let again = pleach(&format!("{words} --threads 1 --json"));
-    assert_eq!(stderr(&again), format!("pleach: resuming the search that {file} holds\n"));
+    assert_eq!(stderr(&again), format!("pleach: resuming the search in {file}\n"));
     let report: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(report["nodes"]["branched"], 2_415_779);
     assert_eq!(report["nodes"]["bounded"], 45_246_962, "no node is explored twice");
@@ -64,7 +64,7 @@ fn a_checkpoint_of_another_search_is_kept() {
     stopped(&words);
     let before = fs::read(&path).unwrap();
     fs::write(&items, "1 10\n5 5\n").unwrap();
-    refused(&format!("{words} --checkpoint {file}"), "of an input file that has changed");
+    refused(&format!("{words} --checkpoint {file}"), "whose input file has changed since");
     assert_eq!(fs::read(&path).unwrap(), before);
     refused(&format!("resume {file}"), "has changed since it was saved");
     fs::remove_file(&items).unwrap();
@@ -201,7 +201,7 @@ fn a_users_own_command_uses_its_own_name() {
     assert!(stderr(&refused).starts_with("walks: expected a number of steps"), "{refused:?}");
     // Repeating the command resumes it; another one is refused.
     let again = example("walks", &["25", "--node-limit", "10000", "--checkpoint", file]);
-    assert_eq!(stderr(&again), format!("walks: resuming the search that {file} holds\n"));
+    assert_eq!(stderr(&again), format!("walks: resuming the search in {file}\n"));
     let other = example("walks", &["24", "--node-limit", "10000", "--checkpoint", file]);
     assert_eq!(other.status.code(), Some(2));
     assert!(stderr(&other).contains("holds another search: '25'"), "{other:?}");

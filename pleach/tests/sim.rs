@@ -141,7 +141,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T99'", "unknown tree 'T99'"),
         (
             "peers = 3\nbalance = 'master-worker:late'\n[load]\nproblem = 'uts'\ninstance = 'T1'",
-            "expected another preset for what counts",
+            "expected another preset for counting",
         ),
         (
             "peers = 3\nbalance = 'master-worker:late'\n[load]\nproblem = 'flowshop'\ninstance = 'ta001'",
@@ -209,7 +209,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
 #[test]
 fn bad_words_give_one_line() {
     for (words, said) in [
-        ("sim", "a scenario's file is required"),
+        ("sim", "a scenario file is required"),
         ("sim /no/such/file.toml", "/no/such/file.toml: "),
         ("sim uts T1", "expected --peers N"),
         ("sim oak 3 --peers 2", "expected interval, flowshop, atsp, queens, uts or knapsack"),

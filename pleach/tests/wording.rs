@@ -109,7 +109,7 @@ fn a_square_instance_says_how_it_was_read() {
         note.contains("read as 3 jobs × 3 machines") && note.contains("--jobs-first"),
         "{note}"
     );
-    assert!(said(&format!("{words} --jobs-first")).contains("a line for each job"));
+    assert!(said(&format!("{words} --jobs-first")).contains("one line per job"));
     assert_eq!(said(&format!("{words} --quiet")), "");
     let report = json(&words);
     assert_eq!(report["settings"]["jobs"], 3);

@@ -198,7 +198,7 @@ fn a_tree_of_ones_own_is_not_searched_for_other_words() {
     party.root().kill();
     std::fs::remove_file(party.file()).unwrap();
     party.start_root(&["5", "100"]);
-    party.joiners[0].says("the root has begun another search: join it again", 1);
+    party.joiners[0].says("the root has started another search: join again", 1);
     assert_eq!(party.joiners[0].end(), Some(1));
     assert_eq!(party.end()["count"], 32);
 }
