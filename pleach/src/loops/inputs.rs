@@ -23,7 +23,7 @@ impl Order<'_> {
         if self.follows() { self.given.files.borrow().contains_key(word) } else { by_name(word) }
     }
 
-    /// A file that may be large, and compressed by gzip.
+    /// A file that may be large, and compressed with gzip.
     pub fn bytes(&self, word: &str) -> io::Result<Vec<u8>> {
         if self.follows() {
             let files = self.given.files.borrow();
