@@ -15,7 +15,7 @@ fn without_a_terminal_a_warning_says_so() {
     refused("sim uts T1 --dashboard", "--dashboard does not apply to 'sim");
 }
 
-/// Commands on a terminal, which util-linux's `script` makes.
+/// Commands on a terminal, provided by `script` from util-linux.
 #[cfg(target_os = "linux")]
 mod terminal {
     use super::*;
@@ -67,7 +67,7 @@ mod terminal {
             String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
         }
 
-        /// Waits until it has shown this.
+        /// Waits until it shows this.
         fn wait_for(&self, what: &str) {
             let since = Instant::now();
             while !self.text().contains(what) {
@@ -78,7 +78,7 @@ mod terminal {
 
         fn press_ctrl_c(&mut self) {
             let keys = self.script.stdin.as_mut().unwrap();
-            // It may have ended by itself.
+            // It may have ended on its own.
             let _ = keys.write_all(b"\x03").and_then(|()| keys.flush());
         }
 

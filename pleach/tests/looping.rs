@@ -37,7 +37,7 @@ fn results_do_not_depend_on_who_computes_them() {
             assert!((is / expected - 1.0).abs() < 1e-4, "{words} {flags}: {is} for {expected}");
         }
     }
-    // A flow is the same bit by bit, however it is cut.
+    // A flow is bit for bit the same, however it is cut.
     let flow = "lattice --size 32x16x40 --steps 37";
     let expected = checksum(&format!("{flow} --threads 1"));
     for flags in
@@ -106,7 +106,7 @@ fn every_loop_prints_the_same_keys() {
     );
 }
 
-/// A product as a file is what SciPy and others read; read again it is the same matrix.
+/// A product is written as a file that SciPy and others can read; reading it back gives the same matrix.
 #[test]
 fn results_go_to_files() {
     let folder = folder("looping");
@@ -142,7 +142,7 @@ fn results_go_to_files() {
     let moving = fs::read(&several).unwrap();
     let at = moving.windows(4).position(|word| word == b"acTL").unwrap();
     assert_eq!(moving[at + 4..at + 8], 5u32.to_be_bytes());
-    // Steps that begin again show everything once more.
+    // If the steps start over, everything is shown again.
     let (anew, failing) = (file("anew.png"), "--devices cpu,emulated:fail=4");
     let words = "loop lattice --size 32x16x16 --steps 5 --frames 5";
     assert!(pleach(&format!("{words} {failing} --out {anew}")).status.success());
