@@ -1,4 +1,4 @@
-//! `--devices` from outside: the emulated device beside threads and alone, and what is refused.
+//! `--devices` from outside: the emulated device with threads and alone, and what is refused.
 
 use crate::outside::{folder, json, pleach, refused};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The folder of the driver, made once; nothing where there is no compiler.
+/// The folder of the driver, made once; `None` if there is no compiler.
 pub fn driver() -> Option<&'static Path> {
     static MADE: OnceLock<Option<PathBuf>> = OnceLock::new();
     MADE.get_or_init(make).as_deref()

@@ -68,7 +68,7 @@ impl<'a> Console<'a> {
         self.mute.get()
     }
 
-    /// Prints a result; a reader that closed the pipe is no failure.
+    /// Prints a result; a reader that closed the pipe is not a failure.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         if self.mute.get() {
             return Ok(());

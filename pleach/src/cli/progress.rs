@@ -12,7 +12,7 @@ use pleach_runtime::{ProgressSnapshot, SaveNow, SitesSnapshot};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 
-/// A line on standard error, hidden if that is no terminal or `--quiet` is given.
+/// A line on standard error, hidden if that is not a terminal or `--quiet` is given.
 pub fn line(quiet: bool) -> ProgressBar {
     let shown = !quiet && std::io::stderr().is_terminal();
     let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };

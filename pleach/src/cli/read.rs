@@ -1,5 +1,5 @@
-//! [`text`] and [`rows`]: what the files hold that the command line of one's own command names, here and in the
-//! processes that join it.
+//! [`text`] and [`rows`]: read the files that the command line of a user's own command names, here and in processes
+//! that join it.
 
 use super::join;
 use super::own_line::words;

@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let since = Instant::now();
     while !is_so() {
-        assert!(since.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(since.elapsed() < PATIENCE, "gave up waiting for {what}");
         sleep(Duration::from_millis(5));
     }
 }

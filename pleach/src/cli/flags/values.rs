@@ -34,7 +34,7 @@ pub type Texts = RefCell<BTreeMap<String, String>>;
 /// The files of loops, by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// What is written beside a saved search.
+/// What is saved with a search.
 #[derive(Clone, Debug, Default)]
 pub struct Saving {
     /// The words, the flags and the fingerprints of the input files.
