@@ -59,7 +59,7 @@ fn a_search_is_shown_over_time_with_its_schedule() {
     );
     let html = page(&folder, &["run.json"]);
     for said in [
-        "Each unit: the darker, the busier",
+        "Each unit over time: the darker, the busier",
         "Best value and bound over time",
         "Shares of units",
         "20 jobs on 5 machines",
