@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The long run of moving work: 200 kills, 10 million mutated inputs, and the cost of saving and
+# The long run for saving and moving work: 200 kills, 10 million mutated inputs, and the cost of saving and of
 # intervals.
 set -euo pipefail
 cd "$(dirname "$0")/.."

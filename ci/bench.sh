@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The figures of docs/measured.md: bare explorers, then with the engine around them. Asserts
-# nothing.
+# Measures for docs/measured.md: bare explorers, then explorers inside the engine. Makes no
+# assertions.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

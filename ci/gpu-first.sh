@@ -6,9 +6,9 @@
 #
 # DEVICE is gpu0, or emulated to rehearse the script itself with small cases. The script ends within
 # --seconds, whatever fails; every command ends within --limit. FOLDER (target/gpu) then holds
-# rows.jsonl, a line per result, written as it comes; report.md, what works, what does not, and what was
-# not reached; and the logs of the tools. Exit code 0 if all that ran was right, 1 if not, 2 if it
-# could not begin.
+# rows.jsonl, a line per result, written as results arrive; report.md, what works, what does not, and what was
+# not reached; and the logs of the tools. Exit code 0 if everything that ran was right, 1 if not, 2 if the script
+# could not start.
 set -euo pipefail
 if ! command -v python3 >/dev/null; then
     echo "python3 not found; only this script needs it" >&2

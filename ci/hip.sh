@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles all kernels with HIP's run-time compiler, for AMD GPUs whose waves have 32 lanes; none is needed. Exits with
-# 77 if the compiler cannot be had.
+# Compiles all kernels with HIP's run-time compiler, for AMD GPUs whose waves have 32 lanes; needs no GPU. Exits with
+# 77 if the compiler cannot be obtained.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -38,7 +38,7 @@ signal() {
     local name=$1 after=$2; shift 2
     [[ "$name $after $*" == *${ONLY:-}* ]] || return 0
     local from code
-    # A shell has its background commands ignore interrupts, and so would they.
+    # A shell makes its background commands ignore interrupts, and these would inherit that.
     env --default-signal=INT "$pleach" "$@" > "$at/out" 2> "$at/err" &
     local process=$!
     sleep "$after"

@@ -16,7 +16,7 @@ rays) packages="numpy vtk" ;;
     ;;
 esac
 python3 -m venv "$place/venv"
-# Word by word: package names.
+# Unquoted on purpose: package names.
 # shellcheck disable=SC2086
 "$place/venv/bin/pip" install -q --disable-pip-version-check $packages
 cargo build --release

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs what every network must obey, and whole searches, under four MPI launchers: Debian's Open MPI, Debian's
+# Runs the conformance suite of networks, and whole searches, under four MPI launchers: Debian's Open MPI, Debian's
 # MPICH, PyPI's MPICH with the MPI 5 ABI, and PyPI's Open MPI 5, whose jobs survive the death of a process. Installs
 # what is missing if it may; exits with 77 if one stays missing.
 #
@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Nothing was tested, which is not a failure of what would have been.
+# Nothing was tested, so nothing failed.
 cannot() {
     echo "mpi: NOT TESTED: $1" >&2
     exit 77
@@ -28,7 +28,7 @@ fi
 mkdir -p "${CARGO_TARGET_DIR:-target}"
 venvs=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 
-# fetch FOLDER PACKAGE VERSION: installs a package of PyPI in a folder of its own.
+# fetch FOLDER PACKAGE VERSION: installs a PyPI package in its own folder.
 fetch() {
     local venv=$venvs/$1
     if ! "$venv/bin/pip" show "$2" 2>/dev/null | grep -q "^Version: $3$"; then
@@ -53,7 +53,7 @@ add mpi-abi "$venvs/mpi/bin/mpiexec"
 add ulfm "$venvs/open-mpi-5/bin/mpiexec"
 PLEACH_MPI="${launchers[*]}" cargo test -p pleach-cluster --test sites -- "$@"
 
-# Searches by several processes: the same results as by one, printed once.
+# Searches by several processes: the same results as by one process, printed once.
 cargo build --release -p pleach --bins --examples
 pleach=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/pleach
 examples=$(dirname "$pleach")/examples
@@ -61,13 +61,13 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# await COUNT PATTERN: waits until this many processes have such a command line.
+# await COUNT PATTERN: waits until this many processes have a matching command line.
 await() {
     for _ in {1..200}; do
         [ "$(pgrep -fc "$2")" -ge "$1" ] && break
         sleep 0.1
     done
-    # Long enough for all to be past the start of the library.
+    # Long enough for the library to start in all processes.
     sleep 3
 }
 
@@ -94,7 +94,7 @@ for launcher in "${launchers[@]}"; do
         "$pleach" solve flowshop ta030 --best optimum --bound one --json --threads 1
     expect 0 '"branched":824953,"bounded":4130070' "$mpiexec" "${more[@]}" -n 2 \
         "$pleach" count uts T1 --balance lifelines --json
-    # Loops: the checksum is that of one process.
+    # Loops: the checksum equals that of one process.
     sum=$("$pleach" loop rays sphere:4000 --method march --json | grep -o '"checksum":[0-9.]*')
     expect 0 "$sum" "$mpiexec" "${more[@]}" -n 3 \
         "$pleach" loop rays sphere:4000 --method march --json --threads 1 --slow cpu0=30
@@ -114,7 +114,7 @@ for launcher in "${launchers[@]}"; do
     code=0
     wait "$job" || code=$?
     if [ "$name" = ulfm ]; then
-        # The others have done the work of the dead.
+        # The others have done the work of the dead rank.
         if [ "$code" != 0 ] || ! grep -qF "4,674,889 nodes" "$work/killed"; then
             echo "mpi: $name: a job that lost a rank: exit code $code, expected 0 and 4,674,889 nodes" >&2
             cat "$work/killed" >&2

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Measures how well paced processes on this machine share a search, over TLS and over MPI, beside what the
-# simulator says of the same: ci/paced.sh [PROCESSES...], 16 and 64 if none are given.
+# Measures how well paced processes on this machine share a search, over TLS and over MPI, and compares with
+# the simulator: ci/paced.sh [PROCESSES...], 16 and 64 if none are given.
 #
-# Efficiency is the nodes over those that all units could have explored while their process was there. Over MPI it
-# needs an mpiexec: MPIEXEC names it.
+# Efficiency is the number of nodes divided by the number that all units could have explored while their process was
+# there. MPI needs an mpiexec, which MPIEXEC names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release -q -p pleach
@@ -22,7 +22,7 @@ print(f'{report["nodes"]["bounded"] / (pace * there):.4f} ({report["seconds"]:.1
 PY
 }
 
-# What the simulator says of a search by this many sites, whose nodes take this long.
+# The simulated efficiency of a search by this many sites, whose nodes take this long.
 simulated() {
     cat >"$work/paced.toml" <<TOML
 title = "paced"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The checks that are too long for every change: the largest rooms, five million random walks of leases and ten
-# million damaged messages, as many damaged frames of TLS, 200,000 random clusters, half of them of sites that
+# The checks that take too long for every change: the largest models, five million random walks of leases and ten
+# million damaged messages, as many damaged TLS frames, 200,000 random clusters, half of them of sites that
 # come and go, two hundred searches by real processes that are killed, stopped, cut off and restarted, and many random runs on threads.
 set -euo pipefail
 cd "$(dirname "$0")/.."

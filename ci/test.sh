@@ -7,7 +7,7 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets -- -D warnings
-# The library without what the command needs, and with each part of it.
+# The library without the features of the command, and with each of them.
 for features in "" cluster gpu loops lab; do
     step cargo clippy -p pleach --no-default-features --features "$features" -- -D warnings
 done
@@ -16,9 +16,9 @@ step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 # Unit, integration and doc tests, and examples; the test profile is the release profile with
 # assertions and overflow checks.
 step cargo test --workspace
-# The parts that threads share, in every interleaving.
+# The data structures that threads share, in every interleaving.
 step env RUSTFLAGS="--cfg loom" cargo test -p pleach-runtime -p pleach-loops --release --lib --target-dir target/loom
-# The kernels once more, with every memory access checked, where the compiler supports that.
+# The kernels again, with every memory access checked, if the compiler supports that.
 if [ -e "$(cc -print-file-name=libasan.so)" ]; then
     step ci/asan.sh
 fi

@@ -1,4 +1,4 @@
-//! Each better solution as soon as it is known: the shortest tour through twelve towns.
+//! Receives each better solution as soon as it is known: the shortest tour through twelve towns.
 
 use pleach::{Children, Goal, Solver, Tree};
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ impl Tour {
 }
 
 impl Tree for Tour {
-    type Node = (Vec<usize>, i64); // the towns visited so far, and the way through them
+    type Node = (Vec<usize>, i64); // the towns visited so far, and the length of the path
     const GOAL: Goal = Goal::Minimise;
 
     fn root(&self) -> Self::Node {

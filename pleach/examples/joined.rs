@@ -6,7 +6,7 @@ use pleach::{Children, Goal, Processes, SharedReport, Solver, Tree};
 struct Covers(u32);
 
 impl Tree for Covers {
-    type Node = (u32, bool, bool); // columns that are covered, and whether either square of the next one is
+    type Node = (u32, bool, bool); // columns covered, and whether each square of the next column is
     const GOAL: Goal = Goal::Count;
 
     fn root(&self) -> Self::Node {

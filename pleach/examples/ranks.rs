@@ -1,6 +1,6 @@
 //! A loop that all processes of a launcher share: `mpiexec -n 4 target/release/examples/ranks`.
 
-/// Steps of Collatz's sequence until it comes to 1.
+/// The steps of the Collatz sequence until it reaches 1.
 fn steps(mut number: u64) -> u32 {
     let mut steps = 0;
     while number > 1 {

@@ -1,4 +1,4 @@
-//! Words of two letters, whose every prefix takes a while: to try limits, and clusters whose nodes are slow.
+//! Words over two letters, each prefix of which takes a while: to try limits, and clusters with slow nodes.
 //! `… --example slow -- 6 1000`: words of 6 letters, a second for each node.
 use pleach::{Children, Goal, Tree};
 use std::time::Duration;

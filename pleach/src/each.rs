@@ -6,7 +6,8 @@ use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot};
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 
-/// Runs a loop of `n` units on all cores, in ranges that get smaller towards the end, so that all end together.
+/// Runs a loop of `n` units on all cores, in ranges that shrink towards the end, so that all threads finish together.
+/// If the system gives no more threads.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,7 +65,7 @@ type Watch<'a> = Box<dyn FnMut(&LoopSnapshot) -> ControlFlow<()> + 'a>;
 /// ```
 pub struct Each<'a> {
     pub(crate) n: usize,
-    /// The cost of all units before each, and of all; empty if all cost the same.
+    /// The total cost of the units before each unit, and of all; empty if all cost the same.
     cost_before: Vec<f64>,
     pub(crate) settings: LoopSettings,
     pub(crate) watch: Watch<'a>,
@@ -78,7 +79,7 @@ impl<'a> Each<'a> {
         Self { n, cost_before: Vec::new(), settings: LoopSettings::default(), watch }
     }
 
-    /// The number of threads; all cores if this is not called.
+    /// The number of threads; by default all cores.
     #[must_use]
     pub fn threads(mut self, threads: u32) -> Self {
         self.settings.threads = threads.max(1);
@@ -92,7 +93,7 @@ impl<'a> Each<'a> {
         self
     }
 
-    /// About what each unit costs, in any measure. Costs that are negative or not finite count as 0.
+    /// The approximate cost of each unit, in any measure. Negative or non-finite costs count as 0.
     #[must_use]
     pub fn cost(mut self, cost: impl Fn(usize) -> f64) -> Self {
         let mut sum = 0.0;
@@ -105,7 +106,7 @@ impl<'a> Each<'a> {
         self
     }
 
-    /// Called about ten times a second; stops the loop by breaking. Ranges that have begun come to their end.
+    /// Called about ten times a second; breaking stops the loop. Ranges that have begun are completed.
     #[must_use]
     pub fn on_progress(mut self, watch: impl FnMut(&LoopSnapshot) -> ControlFlow<()> + 'a) -> Self {
         self.watch = Box::new(watch);
@@ -121,7 +122,7 @@ impl<'a> Each<'a> {
         Ok(report)
     }
 
-    /// Computes a value for each unit. None if the loop was stopped.
+    /// Computes a value for each unit. `None` if the loop was stopped.
     ///
     /// # Errors
     /// If the system gives no more threads.

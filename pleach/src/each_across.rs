@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 impl Processes {
-    /// Begins a loop in all of them.
+    /// Begins a loop in all processes.
     fn begin_loop(&self, about: &str) -> Result<(), RunError> {
         let Some(cluster) = self.cluster() else { return Ok(()) };
         cluster.can_begin_loops()?;
@@ -28,7 +28,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Reports to the others that this process cannot continue the loop that it has begun.
+    /// Informs the others that this process cannot continue the loop that it has begun.
     fn fail_loop(&self, why: &RunError) {
         let known = matches!(why, RunError::Site { .. } | RunError::Lost(_));
         if let Some(cluster) = self.cluster().filter(|_| !known) {
@@ -36,7 +36,7 @@ impl Processes {
         }
     }
 
-    /// Ends it, once all know.
+    /// Ends the loop once all processes know.
     fn end_loop(&self) -> Result<(), RunError> {
         match self.cluster().filter(|cluster| cluster.is_root()) {
             Some(cluster) => cluster.end_loops_together(),
@@ -46,8 +46,8 @@ impl Processes {
 }
 
 impl Each<'_> {
-    /// Computes a value for each unit, on all processes that share the loop; each of them gets all values. All of them
-    /// call this, with the same number of units. None if the loop was stopped.
+    /// Computes a value for each unit, on all processes that share the loop; each process gets all values. All of them
+    /// must call this with the same number of units. `None` if the loop was stopped.
     ///
     /// # Errors
     /// If the network fails, or another process runs another loop.

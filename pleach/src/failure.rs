@@ -8,15 +8,15 @@ use pleach_runtime::RunError;
 pub enum Failure {
     /// Bad usage or bad input: what is wrong, where, and what was expected.
     Usage(String),
-    /// The machine failed: no thread to be had, a disk that is full.
+    /// The machine failed: no more threads, or a full disk.
     Machine(String),
     /// The program or the problem's own code is wrong.
     Inside(String),
-    /// The process that leads the search cannot be reached any more.
+    /// The process that leads the search can no longer be reached.
     Lost(String),
     /// The process that leads the search has failed.
     Ended(String),
-    /// The process that leads has begun another search.
+    /// The leading process has started another search.
     Replaced,
 }
 
@@ -26,7 +26,7 @@ pub fn usage<T>(why: impl Into<String>) -> Result<T, Failure> {
 }
 
 impl Failure {
-    /// The failure that a campaign's error is for a command.
+    /// Converts a campaign's error into a command's failure.
     pub fn of(why: Error) -> Self {
         match why {
             Error::Input(why) => Failure::Usage(why),
@@ -53,7 +53,7 @@ impl Failure {
         }
     }
 
-    /// The same, with the instance that bad input belongs to.
+    /// The same failure; bad input names the instance.
     pub fn about(self, instance: &str) -> Self {
         match self {
             Failure::Usage(why) if !why.starts_with("--") && !why.starts_with("cannot resume") => {

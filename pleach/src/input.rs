@@ -4,9 +4,9 @@ use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// The most bytes of a text: a device may have no end.
+/// The most bytes of a text, since a device may be endless.
 const MOST_BYTES: u64 = 1 << 28;
-/// The same of a matrix or a mesh.
+/// The same for a matrix or a mesh.
 const MOST_LARGE: u64 = 1 << 34;
 
 /// The text of a file. A byte-order mark at its start, which some editors write, is skipped.
@@ -14,7 +14,7 @@ pub(crate) fn text_of(path: &str) -> io::Result<String> {
     text(File::open(path)?)
 }
 
-/// A file that may be large, and compressed by gzip.
+/// A file that may be large, and compressed with gzip.
 pub(crate) fn bytes_of_large(path: &str) -> io::Result<Vec<u8>> {
     let mut file = BufReader::new(File::open(path)?);
     if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
@@ -29,7 +29,7 @@ pub(crate) fn text_of_stdin() -> io::Result<String> {
     text(io::stdin())
 }
 
-/// All that there is to read, unless it is more than this many bytes.
+/// Reads to the end, up to this many bytes.
 fn limited(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most + 1).read_to_end(&mut bytes)?;

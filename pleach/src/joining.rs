@@ -1,4 +1,4 @@
-//! Processes that join each other over TLS: how the first one listens, and how others reach it.
+//! Processes that join over TLS: how the first one listens, and how others reach it.
 
 use crate::campaign::Cancel;
 use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The build of this library, which all processes of a search must have: its version and a hash of its sources.
+/// The build of this library, which must be the same in all processes of a search: version and hash of the sources.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("PLEACH_SOURCES"));
 
 /// The longest message between two processes.
@@ -18,23 +18,23 @@ pub(crate) const MESSAGE: usize = 1 << 29;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Times for processes that live and die together: nobody is ever taken for dead.
+/// Times for processes that live and die together: none is ever presumed dead.
 pub(crate) const LASTING: Terms =
     Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
 
-/// Times for processes that come, go and die.
+/// Times for processes that join, leave and die.
 pub(crate) const CHANGING: Terms =
     Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
 
 /// How long a process waits between two attempts to reach the root.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// What links between processes carry: at a stop, a site hands over all that it has in one message.
+/// The limits of links between processes: at a stop, a site hands over all its work in one message.
 fn limits() -> Limits {
     Limits { message: MESSAGE, waiting: 2 * MESSAGE, ..Limits::default() }
 }
 
-/// Opens an address to processes with the same key. Returns where they reach this one.
+/// Opens an address to processes with the same key. Returns the address at which they reach this one.
 pub(crate) fn listen(
     address: String,
     key: Key,
@@ -51,8 +51,8 @@ pub(crate) fn listen(
     Ok((Cluster::new(Box::new(star), entrance, waker, CHANGING), at))
 }
 
-/// Joins the process that listens at an address, and comes back to it when the link is lost. Tries for as long as
-/// `patience` lasts, which has no end if it is `None`, and until it is cancelled.
+/// Joins the process that listens at an address, and reconnects if the link is lost. Keeps trying until `patience`
+/// runs out (never if `None`) or until it is cancelled.
 pub(crate) fn join(
     at: String,
     key: Key,
@@ -69,11 +69,11 @@ pub(crate) fn join(
     Cluster::joined(entered, again, waker, terms)
 }
 
-/// What it takes to join a root.
+/// What is needed to join a root.
 struct Joiner {
     at: String,
     key: Key,
-    /// By which the root knows this process again.
+    /// A number by which the root recognises this process.
     token: u64,
     patience: Option<Duration>,
     waker: Arc<Waker>,
@@ -81,7 +81,7 @@ struct Joiner {
 }
 
 impl Joiner {
-    /// Joins, at a place that this process had before if it is free. Tries again for as long as patience lasts.
+    /// Joins, at this process's earlier place if that is free. Tries again until patience runs out.
     fn enter(&self, place: Option<u32>) -> Result<Admission, String> {
         let start = Instant::now();
         loop {

@@ -33,7 +33,7 @@
 //! # Ok::<(), pleach::RunError>(())
 //! ```
 #![forbid(unsafe_code)]
-// Some of what all problems have only the command line uses.
+// The command line alone uses some items that all problems have.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 mod campaign;

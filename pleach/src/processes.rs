@@ -1,4 +1,4 @@
-//! [`Processes`]: those that share searches and loops.
+//! [`Processes`]: the processes that share searches and loops.
 
 use crate::campaign::Cancel;
 use crate::joining::{self, LASTING, MESSAGE};
@@ -12,16 +12,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How many processes may be there at once, where they join.
+/// The most processes at once, if they join.
 const PLACES: u32 = 64;
 
-/// How long a process that joins tries to reach the first one, when that does not answer.
+/// How long a joining process tries to reach the first one if that does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Processes that share searches ([`Solver::run_across`](crate::Solver::run_across)) and loops
-/// ([`Each::map_across`](crate::Each::map_across)): those that `mpiexec` or `srun` has started, or those that join.
+/// ([`Each::map_across`](crate::Each::map_across)): started by `mpiexec` or `srun`, or joining over the network.
 ///
-/// All of them run the same program, and do the same searches and loops, one after the other:
+/// All of them run the same program, and make the same searches and loops in the same order:
 ///
 /// ```
 /// let processes = pleach::Processes::launched()?;
@@ -37,45 +37,45 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// A closure must not begin another loop on the same processes: that is an error.
 ///
-/// When it is dropped, it waits for the others, unless it has joined them: then it leaves. Nothing of a launcher can be used
-/// afterwards.
+/// When dropped, it waits for the other processes, or leaves them if this process has joined. Afterwards, the launcher's
+/// MPI library can no longer be used.
 #[derive(Debug)]
 pub struct Processes {
     cluster: Option<Arc<Cluster>>,
     address: Option<SocketAddr>,
-    /// Whether this process has joined others, and need not wait for their end.
+    /// Whether this process has joined others, so that it need not wait for their end.
     joined: bool,
-    /// Whether the first process has said that nothing follows.
+    /// Whether the first process has announced that nothing follows.
     over: AtomicBool,
 }
 
 impl Processes {
-    /// The processes that were started together with this one; only this one without a launcher.
+    /// The processes that a launcher started together; without a launcher, only this one.
     ///
     /// # Errors
-    /// If there is a launcher, but no MPI library that goes with it.
+    /// If there is a launcher, but its MPI library cannot be opened.
     pub fn launched() -> Result<Self, RunError> {
         let network = mpi::open(&Choice::Auto, MESSAGE)?;
         let cluster = |network| Cluster::new(network, None, Arc::default(), LASTING);
         Ok(Self::of(network.map(cluster), None, false))
     }
 
-    /// Listens on `HOST:PORT`, where others with the same key may join at any time. The key is a file, created if missing.
-    /// Port 0 lets the system choose one.
+    /// Listens on `HOST:PORT`, where others with the same key may join at any time. The key file is created if missing.
+    /// With port 0, the system chooses a port.
     ///
     /// # Errors
-    /// If the key cannot be read or created, or nobody can listen at this address.
+    /// If the key cannot be read or created, or the address cannot be opened.
     pub fn listen(address: impl Into<String>, key: impl AsRef<Path>) -> Result<Self, RunError> {
         let key = Key::make(key.as_ref()).map_err(|why| RunError::Net(Box::new(why)))?;
         let (cluster, at) = joining::listen(address.into(), key, PLACES)?;
         Ok(Self::of(Some(cluster), Some(at), false))
     }
 
-    /// Joins the process that listens at this address, and all others that have joined it. If the connection is lost, it is
-    /// retried for a minute, even if that process restarts.
+    /// Joins the process that listens at this address, and all others that have joined it. If the connection is lost, this
+    /// process tries to reconnect for a minute, even if the other one restarts.
     ///
     /// # Errors
-    /// If the key cannot be read, or the address is not reached within a minute, or refuses this process.
+    /// If the key cannot be read, the address cannot be reached within a minute, or this process is refused.
     pub fn join(address: impl Into<String>, key: impl AsRef<Path>) -> Result<Self, RunError> {
         let key = Key::read(key.as_ref()).map_err(|why| RunError::Net(Box::new(why)))?;
         let cluster = joining::join(address.into(), key, Some(PATIENCE), Cancel::default())?;
@@ -86,24 +86,24 @@ impl Processes {
         Self { cluster: cluster.map(Arc::new), address, joined, over: AtomicBool::new(false) }
     }
 
-    /// Where others join, if this process listens.
+    /// The address at which others join, if this process listens.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
-    /// Whether this is the first of them, which should speak for all.
+    /// Whether this is the first process, which should print for all.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.cluster.as_ref().is_none_or(|cluster| cluster.is_root())
     }
 
-    /// All of them, if there are several.
+    /// The cluster of processes, if there are several.
     pub(crate) fn cluster(&self) -> Option<&Arc<Cluster>> {
         self.cluster.as_ref()
     }
 
-    /// Notes that the first process has said that nothing follows.
+    /// Records that the first process has announced that nothing follows.
     pub(crate) fn note_end(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
@@ -119,7 +119,7 @@ impl Drop for Processes {
                 #[cfg(feature = "loops")]
                 if !cluster.is_root() {
                     use pleach_loops::looping::ShareLoops;
-                    // Nobody waits for a process that ends before the others.
+                    // The others do not wait for a process that ends earlier.
                     cluster.leave_loops();
                 }
                 cluster.end();

@@ -12,20 +12,20 @@ use std::time::{Duration, Instant};
 /// How long a process that leaves waits for the first one to notice.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What a process has of a search that several share.
+/// The result of a shared search in one process.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SharedReport {
     /// The first process: the result of the whole search.
     Whole(Report),
-    /// Another one: what it did for the search. It proves nothing by itself.
+    /// Another process: its part in the search, which proves nothing on its own.
     Part(Outcome),
-    /// Another one: there was no search left to take part in.
+    /// Another process, for which no search was left.
     Over,
 }
 
 impl<P: Problem> Solver<'_, P> {
-    /// Searches together with other processes. The first one leads: its limits and its checkpoint file are those of the
+    /// Searches together with other processes. The first one leads: its limits and its checkpoint file apply to the
     /// search. Each of the others waits for a search and takes part in it with its own threads and devices; it leaves
     /// when `on_progress` breaks.
     ///
@@ -55,7 +55,7 @@ impl<P: Problem> Solver<'_, P> {
     /// ```
     ///
     /// # Errors
-    /// As [`Solver::run`]; also if the network fails, or the first process searches something else.
+    /// As for [`Solver::run`]; also if the network fails, or the first process searches something else.
     pub fn run_across(mut self, processes: &Processes) -> Result<SharedReport, RunError> {
         let Some(cluster) = processes.cluster() else { return self.run().map(SharedReport::Whole) };
         self.settings.processes = Some(Arc::clone(cluster) as _);
@@ -69,7 +69,7 @@ impl<P: Problem> Solver<'_, P> {
                 return Ok(SharedReport::Over);
             }
             match self.run_part() {
-                // The first process has restarted, and searches again.
+                // The first process has restarted and searches again.
                 Err(RunError::Replaced) => {}
                 outcome => break outcome?,
             }
@@ -81,7 +81,7 @@ impl<P: Problem> Solver<'_, P> {
     }
 }
 
-/// Until the first process has noticed that this one leaves, what is on its way there must not be lost.
+/// Waits until the first process has noticed that this one leaves, so that messages on their way there are not lost.
 fn say_farewell(cluster: &Cluster) -> Result<(), RunError> {
     let start = Instant::now();
     cluster.next_order(|| start.elapsed() < FAREWELL).map(|_| ())

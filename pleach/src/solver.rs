@@ -69,7 +69,7 @@ impl<T: Tree> Solver<'_, Plain<T>> {
 }
 
 impl<'a, P: Problem> Solver<'a, P> {
-    /// A search of a problem that brings explorers of its own.
+    /// A search of a problem with its own explorers.
     #[must_use]
     pub fn of(problem: P) -> Self {
         Self {
@@ -87,38 +87,38 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// The number of threads, at most 1024; all cores if this is not called.
+    /// The number of threads, at most 1024; by default all cores.
     #[must_use]
     pub fn threads(mut self, threads: u32) -> Self {
         self.settings.threads = threads.max(1);
         self
     }
 
-    /// Only solutions better than this value. If there is none, the search ends with
-    /// [`Status::NoBetter`](crate::Status::NoBetter), no solution, and this value as its bound: nothing is known of
-    /// solutions as good as that. To have one as well, begin with it: `start` in [`Settings`].
+    /// Searches only for solutions better than this value. If there is none, the search ends with
+    /// [`Status::NoBetter`](crate::Status::NoBetter), no solution, and this value as its bound. It then knows nothing about
+    /// solutions of this value; to get one, start the search with it: `start` in [`Settings`].
     #[must_use]
     pub fn best(mut self, value: i64) -> Self {
         self.settings.best = Some(value);
         self
     }
 
-    /// Stop after this time, with what is known then.
+    /// Stops after this time, with the result so far.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
         self
     }
 
-    /// Stop after about this many nodes, with what is known then.
+    /// Stops after about this many nodes, with the result so far.
     #[must_use]
     pub fn node_limit(mut self, nodes: u64) -> Self {
         self.settings.node_limit = Some(nodes);
         self
     }
 
-    /// Stop once the open work takes more memory than this, with what is known then; four fifths of what is free if
-    /// this is not called.
+    /// Stops once open work takes more memory than this, with the result so far; by default four fifths of free
+    /// memory.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.settings.memory = Some(bytes);
@@ -127,9 +127,9 @@ impl<'a, P: Problem> Solver<'a, P> {
 
     /// Saves the search to a file now and then, when it is stopped, and at its end.
     ///
-    /// The file is always a whole one, whenever the process ends, and [`Solver::resume`] continues from
-    /// it. A file that holds another search, or one that is not over, is never overwritten:
-    /// [`Solver::run`] then ends with an error, and so it does if another run saves to the file.
+    /// The file is always complete, whenever the process ends, and [`Solver::resume`] continues from
+    /// it. A file that holds another search, or an unfinished one, is never overwritten:
+    /// [`Solver::run`] then returns an error, and also if another run saves to the file.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
         self.settings.save = Some(Save { path: path.into(), every });
@@ -140,13 +140,13 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// taken from the file.
     ///
     /// # Errors
-    /// If the file cannot be read. Whether it belongs to this problem is seen when the search begins.
+    /// If the file cannot be read. Whether it belongs to this problem is checked when the search begins.
     pub fn resume(mut self, path: impl AsRef<Path>) -> Result<Self, RunError> {
         self.settings.resume = Some(load(path.as_ref())?);
         Ok(self)
     }
 
-    /// Called about ten times a second; stops the search by breaking.
+    /// Called about ten times a second; breaking stops the search.
     #[must_use]
     pub fn on_progress(
         mut self,
@@ -156,17 +156,17 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Called with the value and the solution whenever there is a better one, beginning with the one that the search starts
-    /// from, by the thread that called [`Solver::run`]. If several come within a tenth of a second, only the best is
-    /// reported. Of processes that search together, the first one receives them.
+    /// Called with the value and the solution whenever there is a better one, beginning with the starting solution, by the
+    /// thread that called [`Solver::run`]. If several are found within a tenth of a second, only the best is
+    /// reported. Among processes that search together, only the first one receives them.
     #[must_use]
     pub fn on_solution(mut self, found: impl FnMut(i64, &[i64]) + 'a) -> Self {
         self.on_solution = Some(Box::new(found));
         self
     }
 
-    /// Devices that search beside the threads, as the command's `--devices` has them: `gpu`, `gpu0`, `emulated`, each with
-    /// options after colons. Alone, a device searches with `threads: 0` in [`Settings`].
+    /// Devices that search alongside the threads, as in the command's `--devices`: `gpu`, `gpu0`, `emulated`, each with
+    /// options after colons. To search on devices alone, set `threads: 0` in [`Settings`].
     ///
     /// # Errors
     /// If there is no such kind of device or option.
@@ -202,7 +202,7 @@ impl<'a, P: Problem> Solver<'a, P> {
         Ok(report)
     }
 
-    /// Takes part in the search of another process, whose checkpoint file is its own affair.
+    /// Takes part in the search of another process, which handles the checkpoint file.
     #[cfg(feature = "cluster")]
     pub(crate) fn run_part(&mut self) -> Result<pleach_runtime::Outcome, RunError> {
         pleach_runtime::run(&self.problem, &self.settings, &mut *self.watch)
@@ -247,13 +247,13 @@ pub(crate) fn search(
         }
         watch(snapshot)
     })?;
-    // A saved search had a value to beat, or a solution whose value is one.
+    // A saved search had a value to beat, or a solution, whose value is one.
     let saved = settings.resume.as_ref().map(|saved| saved.best);
     let saved = saved.filter(|&best| best < i64::MAX).map(|best| goal.value(best));
     Ok(Report { moments, ..Report::new(outcome, settings.best.or(saved)) })
 }
 
-/// The values with which a search begins.
+/// The values that a search begins with.
 fn first(problem: &dyn Problem, settings: &Settings) -> Moment {
     let goal = problem.goal();
     let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);

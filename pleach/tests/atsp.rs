@@ -4,7 +4,7 @@ use crate::outside::{folder, json, pleach, refused};
 use std::fs;
 
 #[test]
-fn named_files_are_proven_by_every_way() {
+fn named_files_are_proven_with_every_bound() {
     for (name, optimum) in [("br17", 39), ("ftv33", 1286), ("ry48p.atsp", 14422), ("p43", 5620)] {
         let answer = json(&format!("solve atsp {name}"));
         assert_eq!(answer["status"], "optimal", "{name}");
@@ -83,7 +83,7 @@ fn a_search_is_stopped_and_resumed() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn contradictory_options_are_refused() {
     for (words, said) in [
         ("ftv34", "expected a file, a name such as ftv33, or CLASS:CITIES:SEED"),
         ("crane:9", "expected CLASS:CITIES:SEED"),

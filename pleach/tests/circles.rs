@@ -1,4 +1,4 @@
-//! No circles between the files of a crate: each can be read with those below it in mind, and no others.
+//! No dependency cycles between the files of a crate: to read one, only those below it matter.
 
 use crate::house::{ORDER, root};
 use crate::imports::{Graph, Modules};

@@ -1,4 +1,4 @@
-//! The command as a user meets it: results, JSON, limits, and one clear line for bad input.
+//! The command as a user sees it: results, JSON, limits, and one clear line for bad input.
 
 use crate::outside::{example, folder, json, pleach, refused};
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn counts_are_exact_on_every_code_path() {
 }
 
 #[test]
-fn json_has_always_the_same_keys() {
+fn json_always_has_the_same_keys() {
     let keys = [
         "pleach",
         "problem",
@@ -67,7 +67,7 @@ fn json_has_always_the_same_keys() {
 }
 
 #[test]
-fn limits_stop_with_what_is_known() {
+fn limits_stop_with_the_result_so_far() {
     for words in ["count uts T1XXL --time-limit 1s", "count queens 20 --node-limit 1000000"] {
         let output = pleach(&format!("{words} --json"));
         assert_eq!(output.status.code(), Some(3), "{words}");
@@ -143,10 +143,10 @@ fn several_instances_are_searched_in_turn() {
     let output = pleach("count queens 4 20 --node-limit 100 --threads 1");
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(3), "{text}");
-    assert!(text.contains("1 of 2 instances searched to the end in"), "{text}");
+    assert!(text.contains("1 of 2 instances completed in"), "{text}");
 }
 
-/// The second one has no kernel: it is said, and the others are searched.
+/// The second instance has no kernel: this is reported, and the others are searched.
 #[test]
 fn one_instance_that_fails_does_not_end_the_list() {
     let output = pleach("count queens 6 32 8 --devices emulated --json");
@@ -200,7 +200,7 @@ fn trace_and_solution_are_written() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn ctrl_c_stops_with_what_is_known() {
+fn ctrl_c_stops_with_the_result_so_far() {
     let running = crate::stopping::Running::new("count uts T1WL --json");
     running.send(crate::stopping::INT);
     let report: Value = serde_json::from_str(&running.stopped()).unwrap();
@@ -237,7 +237,7 @@ fn the_walks_example_counts_as_published() {
 }
 
 #[test]
-fn repeated_runs_have_a_mean_and_ends() {
+fn repeated_runs_have_a_mean_and_a_range() {
     let told = json("count queens 9 --repeat 3");
     let repeats = &told["repeats"];
     assert_eq!((told["count"].as_u64(), repeats["runs"].as_u64()), (Some(352), Some(3)));
@@ -251,7 +251,7 @@ fn repeated_runs_have_a_mean_and_ends() {
     refused("count queens 9 --repeat 0", "--repeat 0: expected a whole number");
 }
 
-/// What all units together did, compared with what each did alone while it explored.
+/// The rate of all units together, compared with the rate of each while it explored.
 #[test]
 fn searches_have_an_efficiency() {
     let efficiency = json("count uts T1 --threads 2")["efficiency"].as_f64().unwrap();

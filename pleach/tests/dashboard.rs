@@ -15,7 +15,7 @@ fn without_a_terminal_a_warning_says_so() {
     refused("sim uts T1 --dashboard", "--dashboard does not apply to 'sim");
 }
 
-/// Commands on a terminal, which util-linux's `script` makes.
+/// Commands on a terminal, provided by `script` from util-linux.
 #[cfg(target_os = "linux")]
 mod terminal {
     use super::*;
@@ -67,7 +67,7 @@ mod terminal {
             String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned()
         }
 
-        /// Waits until it has shown this.
+        /// Waits until it shows this.
         fn wait_for(&self, what: &str) {
             let since = Instant::now();
             while !self.text().contains(what) {
@@ -82,7 +82,7 @@ mod terminal {
 
         fn press(&mut self, key: &[u8]) {
             let keys = self.script.stdin.as_mut().unwrap();
-            // It may have ended by itself.
+            // It may have ended on its own.
             let _ = keys.write_all(key).and_then(|()| keys.flush());
         }
 
@@ -223,7 +223,7 @@ mod terminal {
         let (code, [_, on, after]) = Terminal::new(&words).end();
         assert_eq!(code, Some(0), "{after}");
         assert!(!on.contains("count queens"), "{on}");
-        assert!(after.starts_with("pleach: resuming the search that "), "{after}");
+        assert!(after.starts_with("pleach: resuming the search in "), "{after}");
         let report: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
         assert_eq!(
             (&report["count"], &report["settings"]["dashboard"]),

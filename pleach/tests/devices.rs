@@ -1,4 +1,4 @@
-//! `--devices` from outside: the emulated device beside threads and alone, and what is refused.
+//! `--devices` from outside: the emulated device with threads and alone, and what is refused.
 
 use crate::outside::{folder, json, pleach, refused};
 
@@ -49,7 +49,7 @@ fn a_device_finds_the_tour() {
     }
 }
 
-/// The units are those of the command that resumes, not of the one that began.
+/// The units are those of the resuming command, not of the original one.
 #[test]
 fn a_search_is_saved_and_resumed_on_other_units() {
     let file = folder("devices").join("run.pleach");
@@ -77,7 +77,7 @@ fn optima_are_counted_beside_a_device() {
     assert_eq!(answer["objective"], wanted["objective"]);
 }
 
-/// Late giving drops from a device what others have done since.
+/// With late giving, a device drops work that others have done since.
 #[test]
 fn intervals_are_given_late_beside_a_device() {
     let words = "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval";
@@ -100,7 +100,7 @@ fn what_a_device_did_is_traced() {
         !active.is_empty()
             && active.iter().all(|part| (0.0..=1.0).contains(&part.as_f64().unwrap()))
     );
-    // What it did in each step of time adds up to that step.
+    // Its phases in each time step add up to that step.
     let part = |phase: &str, at: usize| unit[phase][at].as_f64().unwrap();
     for at in 0..active.len() {
         let all: f64 =
@@ -163,7 +163,7 @@ fn a_coordinator_explores_the_top_only() {
 }
 
 #[test]
-fn masters_leave_what_is_deep_to_those_below() {
+fn masters_leave_deep_nodes_to_those_below() {
     for depths in ["1", "2/4", "3/5/6", "9"] {
         let balance = format!("hierarchical-master-worker:degree=2,depth={depths}");
         for units in ["--threads 6", "--threads 3 --devices cpu,emulated"] {
@@ -181,7 +181,7 @@ fn masters_leave_what_is_deep_to_those_below() {
 }
 
 #[test]
-fn weights_are_measured_where_none_are_given() {
+fn weights_are_measured_if_none_are_given() {
     let words =
         "count queens 10 --threads 2 --slow cpu1=8 --devices cpu,emulated --balance weighted";
     let answer = json(words);
@@ -217,7 +217,7 @@ fn a_slowed_device_is_slower() {
         assert!(phases["explore_s"].as_f64().unwrap() > 0.0, "{answer}");
         answer["units"][0]["busy_s"].as_f64().unwrap()
     };
-    // A machine that is busy with other things makes the one run slow as well.
+    // Other load on the machine may slow down the first run as well.
     let ratios = [0; 3].map(|_| rate("--slow emulated0=6") / rate(""));
     assert!(ratios.iter().any(|&ratio| ratio > 3.0), "{ratios:?}");
 }
@@ -278,7 +278,7 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("--devices cuda", "'cuda': expected cpu, gpu, gpu0 and so on, or emulated"),
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
         ("--devices emulated --threads 2", "--threads has no effect without cpu among --devices"),
-        ("--devices cpu:explorers=2", "cpu takes no choices"),
+        ("--devices cpu:explorers=2", "cpu takes no options"),
         ("--devices emulated --slow cpu0=2", "with a unit (emulated0) and a factor"),
     ] {
         refused(&format!("solve queens 8 {words}"), said);

@@ -1,11 +1,11 @@
-//! GPUs that bound what the host branches, by the stand-in driver: copies and kernels happen late, in random order.
+//! GPUs that bound what the host branches, with a stand-in driver whose copies and kernels run late, in random order.
 
 use crate::gpu::{answer, pleach};
 use serde_json::Value;
 
 const DRIVER: &str = "kernel=flowshop_bounds";
 
-/// What a search from the optimum says.
+/// The report of a search from the optimum.
 fn search(bound: &str, devices: &str, driver: &str) -> Option<(Value, String)> {
     let command = format!("solve flowshop VFR10_10_2 --best optimum --bound {bound}");
     let output = pleach(&format!("{command} --devices {devices} --json --quiet"), driver)?;
@@ -13,7 +13,7 @@ fn search(bound: &str, devices: &str, driver: &str) -> Option<(Value, String)> {
 }
 
 #[test]
-fn trees_are_those_of_the_cpu_however_many_batches_are_under_way() {
+fn trees_are_those_of_the_cpu_however_many_batches_are_in_flight() {
     for bound in ["one", "one-tight", "two"] {
         let Some((wanted, _)) = search(bound, "cpu", DRIVER) else { return };
         let gpu = "gpu:mode=evaluate";
@@ -41,9 +41,9 @@ fn a_gpu_that_fails_loses_nothing() {
     }
 }
 
-/// The host waits for a second; then it has the CPU go on, and leaves the GPU alone.
+/// The host waits for a second; then the CPU continues, and the GPU is left alone.
 #[test]
-fn a_kernel_that_hangs_holds_nobody_up() {
+fn a_hanging_kernel_does_not_stop_the_search() {
     let Some((wanted, _)) = search("two", "cpu", DRIVER) else { return };
     for (devices, hang) in [("gpu:rmax=1:wait=1", 2), ("gpu:rmax=3:pool=2:wait=1", 9)] {
         let (answer, said) = search("two", devices, &format!("{DRIVER},hang={hang}")).unwrap();
@@ -67,7 +67,7 @@ fn a_gpu_that_cannot_bound_is_left_out() {
         };
         let Some((code, said)) = run("gpu:mode=evaluate") else { return };
         assert!(code == Some(2) && said.contains(reason), "{command}, {driver}: {said}");
-        // Beside the CPU this may show only when all is done.
+        // With the CPU taking part, this may show only at the end.
         let (code, said) = run("cpu,gpu:mode=evaluate").unwrap();
         let known = said.contains(reason) || said.is_empty() && driver != DRIVER;
         assert!(code == Some(0) && known, "{command}, {driver}: {said}");

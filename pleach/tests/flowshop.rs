@@ -1,4 +1,4 @@
-//! `solve flowshop` and `check flowshop` as a user meets them.
+//! `solve flowshop` and `check flowshop` as a user sees them.
 
 use crate::outside::{folder, json, pleach, refused};
 use std::fs;
@@ -48,7 +48,7 @@ fn trees_from_the_optimum_are_those_published() {
 }
 
 #[test]
-fn a_value_that_nothing_beats_is_told_as_such() {
+fn a_value_that_nothing_beats_is_reported_as_such() {
     for best in [1200, 1278] {
         let report = json(&format!("solve flowshop ta001 --best {best}"));
         assert_eq!(report["status"], "no-better");
@@ -120,7 +120,7 @@ fn all_optimal_schedules_are_counted_on_request() {
 }
 
 #[test]
-fn solutions_are_written_drawn_checked_and_taken_up() {
+fn solutions_are_written_drawn_checked_and_started_from() {
     let solution = folder("flowshop").join("solution.txt");
     let picture = folder("flowshop").join("out.svg");
     let (solution, picture) = (solution.to_str().unwrap(), picture.to_str().unwrap());
@@ -141,7 +141,7 @@ fn solutions_are_written_drawn_checked_and_taken_up() {
 }
 
 #[test]
-fn degenerate_instances_have_their_answer() {
+fn degenerate_instances_are_solved() {
     for (name, text, value) in [
         ("one-job.txt", "1 4\n1\n2\n3\n4\n", 10),
         ("one-machine.txt", "4 1\n1 2 3 4\n", 10),

@@ -1,4 +1,4 @@
-//! What drives GPUs, with a driver that has the emulated device for one, and a stand-in for its compiler.
+//! The GPU code, with a driver whose GPU is the emulated device, and a stand-in for its compiler.
 
 use crate::outside::folder;
 use crate::stand_in::stand_in;
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// Runs the command with a driver that is like this.
+/// Runs the command with a driver of this kind.
 pub fn pleach(words: &str, driver_is: &str) -> Option<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     stand_in(&mut command, true, &folder("some-kernels"))?;
     Some(command.env("PLEACH_DRIVER", driver_is).args(words.split_whitespace()).output().unwrap())
 }
 
-/// Counts queens on a device, with a compiler that is like this or absent, which keeps what it makes there.
+/// Counts queens on a device, with a compiler of this kind or none; compiled code is cached in a folder.
 fn compiling(device: &str, compiler_is: &str, kept: &Path) -> Option<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     stand_in(&mut command, compiler_is != "absent", kept)?;
@@ -85,7 +85,7 @@ fn counts_on_gpus_are_those_of_the_cpu() {
     }
 }
 
-/// However their kernels are launched, and whichever launch fails.
+/// Whatever way their kernels are launched, and whichever launch fails.
 #[test]
 fn loops_on_gpus_have_the_results_of_the_cpu() {
     for (words, kernel) in [
@@ -126,7 +126,7 @@ fn loops_on_gpus_have_the_results_of_the_cpu() {
 }
 
 #[test]
-fn gpus_take_part_without_being_asked() {
+fn gpus_take_part_by_default() {
     let run = |words: &str, like: &str| {
         pleach(&format!("{words} --json --quiet"), like).map(|output| {
             assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -152,7 +152,7 @@ fn gpus_take_part_without_being_asked() {
 }
 
 #[test]
-fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
+fn a_fault_of_a_gpu_is_reported_and_the_run_continues() {
     for (like, said) in [
         ("kernel=queens,gpus=0", "gpu0 not used: the CUDA driver sees no GPU"),
         ("kernel=queens,stub=1", "has a stub in place of the CUDA driver"),
@@ -188,9 +188,9 @@ fn what_is_wrong_with_a_gpu_is_said_and_the_run_goes_on() {
     }
 }
 
-/// What takes long is done while the CPU searches already, and never once the search is over.
+/// Slow steps run while the CPU is already searching, and never once the search is over.
 #[test]
-fn a_gpu_is_opened_beside_the_search() {
+fn a_gpu_is_opened_during_the_search() {
     let words = "count queens 18 --devices cpu,gpu --threads 1 --time-limit 4s";
     let Some(output) = pleach(words, "kernel=none") else { return };
     let warned = String::from_utf8_lossy(&output.stderr);
@@ -213,7 +213,7 @@ fn a_gpu_is_opened_beside_the_search() {
 }
 
 #[test]
-fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
+fn kernels_are_cached_and_compiled_again_if_the_cache_is_broken() {
     let place = folder("kernels");
     let count = |compiler_is: &str, wanted: &str| {
         let output = compiling("gpu", compiler_is, &place)?;
@@ -242,15 +242,15 @@ fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
         count("", "compiled").unwrap();
         assert_eq!(std::fs::read(file).unwrap(), good);
     }
-    // What is kept is used: a compiler that fails by now is not asked.
+    // The cache is used: a compiler that would now fail is not called.
     count("broken", "cached").unwrap();
-    // Without it there is still what was compiled for any instance, which is not kept.
+    // Without the cache there is still the committed form, which is not cached.
     for compiler_is in ["broken", "another", "absent"] {
         std::fs::remove_file(file).unwrap_or_default();
         count(compiler_is, "committed").unwrap();
         assert!(!file.exists());
     }
-    // What a compiler makes that is newer than the driver is taken all the same.
+    // Code from a compiler newer than the driver is accepted all the same.
     let output = compiling("gpu", "newer", &place).unwrap();
     let [kernel, log] = form(&output);
     assert_eq!(kernel, "lowered");
@@ -260,8 +260,8 @@ fn kernels_are_kept_and_made_anew_where_what_is_kept_is_broken() {
 }
 
 #[test]
-fn code_is_used_again_by_the_next_instance() {
-    // Nothing can be kept where a file is in the way.
+fn code_is_reused_by_the_next_instance() {
+    // Nothing can be cached if a file is in the way.
     let place = folder("again");
     std::fs::write(place.join("pleach"), "in the way").unwrap();
     for (words, forms) in [
@@ -308,7 +308,7 @@ fn a_form_can_be_forced() {
     }
 }
 
-/// A kernel that does not end: everything that would wait for it does not return either.
+/// A kernel that does not end: no call that waits for it returns.
 #[test]
 fn a_device_that_hangs_is_given_up() {
     for launch in [1, 2, 9] {

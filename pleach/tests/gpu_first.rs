@@ -5,10 +5,10 @@ use crate::stand_in::stand_in;
 use std::path::Path;
 use std::process::Command;
 
-/// Seconds for a rehearsal that a busy machine must not cut short.
+/// Seconds for a rehearsal, enough even on a busy machine.
 const AMPLE: u64 = 3600;
 
-/// What becomes of a rehearsal with this many seconds in all, and for each command: exit code and report.
+/// Rehearses the script with this many seconds in all, and for each command: exit code and report.
 fn rehearse(
     device: &str,
     driver_is: &str,
@@ -20,11 +20,11 @@ fn rehearse(
         [device, driver_is, stages].concat().chars().filter(char::is_ascii_alphanumeric).collect();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/gpu-first.sh");
     let place = folder("rehearsal").join(&name);
-    // A run that was killed may have left half a line there.
+    // A killed run may have left half a line there.
     let _ = std::fs::remove_dir_all(&place);
     let mut command = Command::new("bash");
     stand_in(&mut command, !driver_is.contains("nvrtc=0"), &folder("rehearsal-kernels"))?;
-    // Where there is no Python there is no script either.
+    // Without Python the script cannot run.
     Command::new("python3").arg("--version").output().ok().filter(|said| said.status.success())?;
     command.arg(script).arg(device).arg(&place);
     command.args(["--small", "--limit", limit, "--stages", stages]);
@@ -79,8 +79,8 @@ fn a_machine_that_cannot_be_used_is_reported() {
 }
 
 #[test]
-fn a_kernel_that_fails_is_reported_and_others_go_on() {
-    // All but six of the runs are of other kernels.
+fn a_kernel_that_fails_is_reported_and_others_continue() {
+    // All except six of the runs are of other kernels.
     named("wrong=3,faulty=queens", "gpu0", &["**wrong** `count queens 8", "- smoke: 38"]);
     named("abort=3,faulty=uts", "gpu0", &["**crashed** `count uts", "signal 6", "- smoke: 38"]);
     named("fail=3,faulty=queens", "gpu0", &["unspecified launch failure", "- smoke: 38"]);

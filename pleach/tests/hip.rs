@@ -1,4 +1,4 @@
-//! What drives GPUs of AMD's, with stand-ins for HIP's libraries.
+//! The code for AMD's GPUs, with stand-ins for HIP's libraries.
 
 use crate::gpu::answer;
 use crate::outside::folder;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the command with the libraries of a folder, a driver and a compiler that are like this.
+/// Runs the command with the libraries of a folder, and a driver and a compiler of these kinds.
 fn run(
     words: &str,
     place: &str,
@@ -25,10 +25,10 @@ fn pleach(words: &str, driver_is: &str) -> Option<Output> {
     run(words, "hip", driver_is, "", &folder("hip-kernels"))
 }
 
-/// A search on a GPU alone that is not to be, for this reason.
+/// A search on a GPU alone that fails, for this reason.
 fn refused(device: &str, place: &str, driver_is: &str, compiler_is: &str, why: &str) -> Option<()> {
     let words = format!("count queens 8 --devices {device}");
-    // Nothing can be kept where a file is in the way.
+    // Nothing can be cached if a file is in the way.
     let kept = folder("hip-unkept");
     std::fs::write(kept.join("pleach"), "in the way").unwrap();
     let output = run(&words, place, driver_is, compiler_is, &kept)?;
@@ -109,7 +109,7 @@ fn launches_are_as_the_kernels_expect_them() {
 }
 
 #[test]
-fn what_is_wrong_with_an_amd_gpu_is_said() {
+fn a_fault_of_an_amd_gpu_is_reported() {
     let waves = "its waves have 64 lanes, expected 32";
     let code = "compiled: HIP error 6, compiler error; refused";
     for (device, place, driver_is, compiler_is, why) in [
@@ -170,7 +170,7 @@ fn an_amd_gpu_that_fails_or_hangs_loses_nothing() {
 }
 
 #[test]
-fn compiled_kernels_are_kept() {
+fn compiled_kernels_are_cached() {
     let place = folder("hip-kept");
     let _ = std::fs::remove_dir_all(place.join("pleach"));
     let words = "count queens 8 --devices gpu --json";
@@ -217,7 +217,7 @@ fn kernels_on_an_amd_gpu_can_be_checked() {
     assert_eq!((&all["wrong"], &all["failed"]), (&0.into(), &0.into()), "{all}");
 }
 
-/// The library itself, where it is installed, has all functions that are called.
+/// The real library, if installed, has all functions that are called.
 #[test]
 fn hip_itself_can_be_opened() {
     let place = "/usr/lib/x86_64-linux-gnu";

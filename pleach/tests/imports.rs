@@ -160,7 +160,7 @@ impl Modules {
                 let path: Names = import.path.iter().chain(rest).cloned().collect();
                 return self.home(&at, &path);
             } else {
-                // What a macro defines is no word of the module.
+                // A name that a macro defines is not a name of the module.
                 return (inside && !opens).then_some(&module.file);
             }
         }

@@ -109,7 +109,7 @@ fn a_search_is_watched_and_cancelled() {
     }));
     let counted = queens::count(18, search).unwrap();
     assert_eq!((counted.status, looks > 0), (Status::Stopped, true));
-    // What is cancelled before it begins stops at its first look.
+    // A search cancelled before it begins stops at its first check.
     let instance = flowshop::named("ta056").unwrap();
     let search = threads(1);
     search.cancel.cancel();
@@ -316,7 +316,7 @@ fn the_examples_of_the_library_run() {
     assert!(alone.starts_with("join 127.0.0.1:") && alone.ends_with("86293865 ways\n"), "{alone}");
 }
 
-/// An error says what lies behind it.
+/// An error has its cause as its source.
 #[test]
 fn errors_have_sources() {
     use std::error::Error as _;

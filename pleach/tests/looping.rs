@@ -37,7 +37,7 @@ fn results_do_not_depend_on_who_computes_them() {
             assert!((is / expected - 1.0).abs() < 1e-4, "{words} {flags}: {is} for {expected}");
         }
     }
-    // A flow is the same bit by bit, however it is cut.
+    // A flow is bit for bit the same, however it is cut.
     let flow = "lattice --size 32x16x40 --steps 37";
     let expected = checksum(&format!("{flow} --threads 1"));
     for flags in
@@ -106,7 +106,7 @@ fn every_loop_prints_the_same_keys() {
     );
 }
 
-/// A product as a file is what SciPy and others read; read again it is the same matrix.
+/// A product is written as a file that SciPy and others can read; reading it back gives the same matrix.
 #[test]
 fn results_go_to_files() {
     let folder = folder("looping");
@@ -142,7 +142,7 @@ fn results_go_to_files() {
     let moving = fs::read(&several).unwrap();
     let at = moving.windows(4).position(|word| word == b"acTL").unwrap();
     assert_eq!(moving[at + 4..at + 8], 5u32.to_be_bytes());
-    // Steps that begin again show everything once more.
+    // If the steps start over, everything is shown again.
     let (anew, failing) = (file("anew.png"), "--devices cpu,emulated:fail=4");
     let words = "loop lattice --size 32x16x16 --steps 5 --frames 5";
     assert!(pleach(&format!("{words} {failing} --out {anew}")).status.success());
@@ -207,7 +207,7 @@ fn bad_input_is_one_line() {
     refused("loop lattice --size 100x64x64", "divisible by 16");
     refused("loop lattice --size 64x64", "--size: expected three numbers");
     refused("loop lattice --frames 3", "--frames: expected --out with a picture");
-    refused("loop lattice --frames 3 --steps 2 --out x.png", "at most as many as --steps, 2");
+    refused("loop lattice --frames 3 --steps 2 --out x.png", "at most the number of --steps, 2");
     refused("loop lattice --frames 0 --out x.png", "--frames 0: expected");
     refused("loop lattice --speed 3", "an inflow of 3");
     refused("loop lattice --reynolds 0", "--reynolds 0: expected a number above 0");
@@ -216,7 +216,7 @@ fn bad_input_is_one_line() {
     refused("loop lattice --size 1048576x1048576x32768", "too large");
     refused(
         "loop lattice --size 32x16x16 --reynolds 1e9 --speed 0.3 --steps 9000",
-        "the flow has burst",
+        "the flow became unstable",
     );
     let huge = file("huge.mtx", "%%MatrixMarket matrix coordinate real general\n4294967295 1 0\n");
     refused(&format!("loop spmm {huge}"), "at most 268435456 rows");

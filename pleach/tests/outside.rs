@@ -18,7 +18,7 @@ pub fn json(words: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// A folder of its own for a test's files.
+/// A separate folder for a test's files.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();

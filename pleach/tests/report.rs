@@ -1,4 +1,4 @@
-//! `pleach report`: one page about runs, and one clear line about files that are none.
+//! `pleach report`: one page about runs, and one clear line about files that hold none.
 
 use crate::outside::{folder, pleach, refused};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn page(folder: &Path, files: &[&str]) -> String {
     html
 }
 
-/// A run of two units, as `--json` tells of it.
+/// A run of two units, as printed by `--json`.
 fn told() -> Value {
     let unit = |name: &str| json!({ "name": name, "branched": 5, "busy_s": 1.0, "idle_s": 0.5 });
     json!({
@@ -42,7 +42,7 @@ fn told() -> Value {
     })
 }
 
-/// Writes a run to a file of its own.
+/// Writes a run to its own file.
 fn written(folder: &Path, name: &str, value: &Value) -> PathBuf {
     let path = folder.join(name);
     fs::write(&path, value.to_string()).unwrap();
@@ -59,7 +59,7 @@ fn a_search_is_shown_over_time_with_its_schedule() {
     );
     let html = page(&folder, &["run.json"]);
     for said in [
-        "Each unit: the darker, the busier",
+        "Each unit over time: the darker, the busier",
         "Best value and bound over time",
         "Shares of units",
         "20 jobs on 5 machines",
@@ -76,10 +76,10 @@ fn a_search_is_shown_over_time_with_its_schedule() {
     fs::remove_file(folder.join("t.json")).unwrap();
     assert!(page(&folder, &["run.json"]).contains("The trace t.json is not there"));
     assert!(page(&folder, &["elsewhere/run.json"]).contains("the darker, the busier"));
-    // A trace of another run is not shown, and no input of its own.
+    // A trace of another run is not shown, and does not count as an input.
     let trace = json!({ "pleach": "0", "seconds": 99.0, "units": [], "convergence": [] });
     written(&folder, "t.json", &trace);
-    assert!(page(&folder, &["run.json", "t.json"]).contains("t.json is of another run"));
+    assert!(page(&folder, &["run.json", "t.json"]).contains("t.json belongs to another run"));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn loops_simulations_and_repeats_have_their_parts() {
 
 /// Several objects stand in one file, and one comes from standard input.
 #[test]
-fn files_hold_several_runs_and_a_page_is_replaced_whole() {
+fn files_hold_several_runs_and_a_page_is_replaced_completely() {
     let folder = folder("report-several");
     keep(&folder, "count queens 8 6", "lines.json");
     fs::write(folder.join("page.html"), "x".repeat(1 << 20)).unwrap();
@@ -147,9 +147,9 @@ fn names_are_text_whatever_they_hold() {
     assert!(html.contains("&lt;script&gt;alert(&#39;1&#39;)") && !html.contains('\u{1b}'));
 }
 
-/// What cannot be found is said on the page, and is no failure.
+/// The page says what cannot be found; this is not a failure.
 #[test]
-fn a_schedule_whose_instance_is_away_is_said_to_be() {
+fn a_schedule_without_its_instance_is_explained() {
     let folder = folder("report-away");
     let mut value = told();
     value["problem"] = "flowshop".into();
@@ -157,7 +157,7 @@ fn a_schedule_whose_instance_is_away_is_said_to_be() {
     for (instance, said) in [
         ("no-such-file.txt", "The schedule cannot be drawn: no-such-file.txt"),
         ("-", "its instance came from standard input"),
-        ("/dev/null", "/dev/null is no file"),
+        ("/dev/null", "/dev/null is not a file"),
         ("ta001", "its solution: "),
     ] {
         value["instance"] = instance.into();
@@ -198,7 +198,7 @@ fn thousands_of_units_and_extreme_numbers_are_drawn() {
 }
 
 #[test]
-fn what_is_no_run_is_refused_and_nothing_is_written() {
+fn files_without_runs_are_refused_and_nothing_is_written() {
     let folder = folder("report-refused");
     let page = folder.join("page.html");
     let _ = fs::remove_file(&page);
@@ -226,7 +226,7 @@ fn what_is_no_run_is_refused_and_nothing_is_written() {
         ("/units/1/busy_s", json!([]), "units[1].busy_s = a list: expected a number"),
         ("/units/0/name", json!(7), "units[0].name = 7: expected a string"),
         ("/nodes/branched", json!("1e9"), "nodes.branched = \"1e9\": expected a whole number"),
-        ("/count", json!(-4), "count = -4: expected a whole number, no less than 0"),
+        ("/count", json!(-4), "count = -4: expected a whole number, at least 0"),
         ("/settings", json!(1), "settings = 1: expected an object"),
         ("/balance/preset", json!(1), "balance.preset = 1: expected a string"),
     ];

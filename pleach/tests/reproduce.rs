@@ -1,4 +1,4 @@
-//! `pleach reproduce` from outside: what it runs, what it keeps, and what it says.
+//! `pleach reproduce` from outside: what it runs, what it keeps, and what it prints.
 
 use crate::outside::{folder, json, pleach, refused};
 use std::fs;
@@ -11,9 +11,9 @@ fn figures_are_listed() {
     }
 }
 
-/// A figure that was run is not run again: a row that was lost is, and the page is the same.
+/// Finished runs are not repeated, except for a lost row, and the page is the same.
 #[test]
-fn runs_go_on_where_they_stopped() {
+fn runs_continue_where_they_stopped() {
     let out = folder("reproduce");
     let _ = fs::remove_dir_all(&out);
     let words = format!("reproduce A-fig6 --quick --out {}", out.display());

@@ -167,7 +167,7 @@ fn a_checkpoint_named_like_the_instance_is_resumed() {
     is_exact(&report, SEARCHES[2]);
 }
 
-/// Counts that would overflow, and bytes that are no work, are refused although the seal fits.
+/// Counts that would overflow, and bytes that are not work, are refused even with a valid checksum.
 #[test]
 fn made_up_checkpoints_are_refused() {
     use pleach_core::wire::checkpoint::Checkpoint;

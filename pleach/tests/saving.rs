@@ -1,4 +1,4 @@
-//! Nothing a user does loses data: checkpoints are resumed or kept, and no input is overwritten.
+//! No user action loses data: checkpoints are resumed or kept, and no input is overwritten.
 
 use crate::cluster::party::until;
 use crate::outside::{example, folder, json, pleach, refused};
@@ -26,7 +26,7 @@ fn repeating_the_start_command_resumes_the_search() {
     let first = pleach(&format!("{words} --node-limit 20000000"));
     assert_eq!((first.status.code(), stderr(&first).as_str()), (Some(3), ""));
     let again = pleach(&format!("{words} --threads 1 --json"));
-    assert_eq!(stderr(&again), format!("pleach: resuming the search that {file} holds\n"));
+    assert_eq!(stderr(&again), format!("pleach: resuming the search in {file}\n"));
     let report: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(report["nodes"]["branched"], 2_415_779);
     assert_eq!(report["nodes"]["bounded"], 45_246_962, "no node is explored twice");
@@ -64,7 +64,7 @@ fn a_checkpoint_of_another_search_is_kept() {
     stopped(&words);
     let before = fs::read(&path).unwrap();
     fs::write(&items, "1 10\n5 5\n").unwrap();
-    refused(&format!("{words} --checkpoint {file}"), "of an input file that has changed");
+    refused(&format!("{words} --checkpoint {file}"), "whose input file has changed since");
     assert_eq!(fs::read(&path).unwrap(), before);
     refused(&format!("resume {file}"), "has changed since it was saved");
     fs::remove_file(&items).unwrap();
@@ -82,16 +82,16 @@ fn two_runs_do_not_save_to_one_file() {
     for words in [format!("resume {file}"), format!("count uts T1WL --quiet --checkpoint {file}")] {
         refused(&words, "another run is using this checkpoint");
     }
-    // Looking at it is allowed.
+    // Inspecting it is allowed.
     assert!(pleach(&format!("resume {file} --show")).status.success());
     first.kill().unwrap();
     first.wait().unwrap();
-    // The lock dies with its process.
+    // The lock ends with its process.
     let resumed = pleach(&format!("resume {file} --node-limit 1000"));
     assert_eq!(resumed.status.code(), Some(3), "{}", stderr(&resumed));
 }
 
-/// A process that is killed after it has kept the file before, and before it has replaced it, leaves two names of
+/// A process that is killed after it has kept the previous file, and before it has replaced it, leaves two names for
 /// one file.
 #[test]
 fn a_run_killed_while_it_saved_is_resumed() {
@@ -201,7 +201,7 @@ fn a_users_own_command_uses_its_own_name() {
     assert!(stderr(&refused).starts_with("walks: expected a number of steps"), "{refused:?}");
     // Repeating the command resumes it; another one is refused.
     let again = example("walks", &["25", "--node-limit", "10000", "--checkpoint", file]);
-    assert_eq!(stderr(&again), format!("walks: resuming the search that {file} holds\n"));
+    assert_eq!(stderr(&again), format!("walks: resuming the search in {file}\n"));
     let other = example("walks", &["24", "--node-limit", "10000", "--checkpoint", file]);
     assert_eq!(other.status.code(), Some(2));
     assert!(stderr(&other).contains("holds another search: '25'"), "{other:?}");
@@ -253,10 +253,10 @@ fn files_beside_a_checkpoint_are_only_ours() {
     assert!(!Path::new(&at("run.lock")).exists() && !Path::new(&at("run.part")).exists());
 }
 
-/// A circle of links used to overflow the stack.
+/// A cycle of links used to overflow the stack.
 #[cfg(unix)]
 #[test]
-fn a_circle_of_links_is_refused() {
+fn a_cycle_of_links_is_refused() {
     let folder = folder("circle");
     let (one, other) = (folder.join("one"), folder.join("other"));
     for link in [&one, &other] {
@@ -268,9 +268,9 @@ fn a_circle_of_links_is_refused() {
     refused(&format!("count queens 8 --checkpoint {} --trace {one}", saved.display()), "--trace");
 }
 
-/// A saved search used to write its solution to whatever had the same name where it was resumed.
+/// A resumed search used to write its solution to any file of that name in the current folder.
 #[test]
-fn outputs_stay_where_they_were_asked_for() {
+fn outputs_keep_their_original_paths() {
     let (here, there) = (folder("outputs/here"), folder("outputs/there"));
     let saved = here.join("saved");
     for file in [&saved, &here.join("sol.txt"), &there.join("sol.txt")] {
@@ -290,9 +290,9 @@ fn outputs_stay_where_they_were_asked_for() {
     assert_ne!(fs::read_to_string(here.join("sol.txt")).unwrap(), "old");
 }
 
-/// Without a solution, files for it used to be emptied or to keep what they held without a word.
+/// Without a solution, its files used to be emptied, or to be kept without a note.
 #[test]
-fn files_for_a_solution_that_there_is_not_stay_as_they_were() {
+fn without_a_solution_its_files_stay_as_they_were() {
     let folder = folder("nothing");
     let (old, new) = (folder.join("old.txt"), folder.join("new.svg"));
     fs::write(&old, "old").unwrap();
@@ -309,9 +309,9 @@ fn files_for_a_solution_that_there_is_not_stay_as_they_were() {
     assert!(!new.exists());
 }
 
-/// A file with the name of a built-in instance used to be passed over without a word.
+/// A file with the name of a built-in instance used to be ignored without a note.
 #[test]
-fn a_file_goes_before_a_built_in_name() {
+fn a_file_takes_precedence_over_a_built_in_name() {
     let folder = folder("names");
     fs::write(folder.join("ta001"), "3 2\n1 2 3\n4 5 6\n").unwrap();
     let run = |words: &str| {
@@ -328,10 +328,10 @@ fn a_file_goes_before_a_built_in_name() {
     assert!(String::from_utf8_lossy(&built_in.stdout).contains("1359"), "{built_in:?}");
 }
 
-/// Devices that have no end used to be read until memory ran out.
+/// Endless devices used to be read until memory ran out.
 #[cfg(unix)]
 #[test]
-fn devices_are_no_files_to_read_or_to_save_in() {
+fn devices_are_not_read_as_files_or_saved_to() {
     refused("count queens 8 --checkpoint /dev/full", "not an ordinary file");
     refused("resume /dev/zero", "not an ordinary file");
     refused("solve flowshop /dev/zero", "longer than");

@@ -1,4 +1,4 @@
-//! `pleach sim` as a user meets it: figures, sweeps, pictures, scenarios, and one line for bad input.
+//! `pleach sim` as a user sees it: figures, sweeps, pictures, scenarios, and one line for bad input.
 
 use crate::outside::{folder, json, pleach, refused};
 use serde_json::Value;
@@ -26,7 +26,7 @@ fn a_problem_is_simulated_on_many_peers() {
     assert_eq!(mean(&rows[1], "nodes"), 4_130_070.0);
     for words in [
         "sim queens 10 --peers 5",
-        // Each unit of a flowshop without a named bound learns which bound pays: its nodes vary.
+        // Each unit of a flowshop without a named bound learns which bound pays off, so node counts vary.
         "sim flowshop ta030 --peers 200 --best optimum --seed 0",
         "sim flowshop ta001 --peers 5 --best neh --bound one --branching min-branch --seed 0",
         "sim knapsack ../data/knapsack/correlated-60.txt --peers 5 --seed 0 --best 3000",
@@ -103,7 +103,7 @@ fn kinds_of_peers_are_counted_and_named() {
     let rows = report["rows"].as_array().unwrap();
     assert_eq!(rows[1]["cell"], serde_json::json!({ "slow": "20" }));
     assert_eq!((&rows[0]["power"], &rows[1]["power"]), (&100.0.into(), &120.0.into()));
-    // What is known beforehand is what each kind is, unless it is said otherwise.
+    // The known power of each kind is its speed, unless given.
     let run = |balance: &str, weights: [&str; 2]| {
         let [slow, fast] = weights;
         let text = text.replace("speed = 50", &format!("speed = 50\n{fast}"));
@@ -141,7 +141,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T99'", "unknown tree 'T99'"),
         (
             "peers = 3\nbalance = 'master-worker:late'\n[load]\nproblem = 'uts'\ninstance = 'T1'",
-            "expected another preset for what counts",
+            "expected another preset for counting",
         ),
         (
             "peers = 3\nbalance = 'master-worker:late'\n[load]\nproblem = 'flowshop'\ninstance = 'ta001'",
@@ -209,7 +209,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
 #[test]
 fn bad_words_give_one_line() {
     for (words, said) in [
-        ("sim", "a scenario's file is required"),
+        ("sim", "a scenario file is required"),
         ("sim /no/such/file.toml", "/no/such/file.toml: "),
         ("sim uts T1", "expected --peers N"),
         ("sim oak 3 --peers 2", "expected interval, flowshop, atsp, queens, uts or knapsack"),
@@ -238,7 +238,7 @@ fn the_scenarios_are_sound() {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{} opens with a comment", path.display());
-        // An unknown preset is the first thing that is refused after all else was read.
+        // An unknown preset is refused only after everything else was read.
         let output = pleach(&format!("sim {} --svg /no/such/folder/x", path.display()));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(stderr.contains("--svg /no/such/folder/x"), "{}: {stderr}", path.display());

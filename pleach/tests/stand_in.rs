@@ -1,11 +1,11 @@
-//! Stand-ins for NVIDIA's and AMD's libraries: drivers whose GPUs are the emulated device, and compilers that are none.
+//! Stand-ins for NVIDIA's and AMD's libraries: drivers whose GPUs are the emulated device, and fake compilers.
 
 use crate::outside::folder;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The folder of the driver, made once; nothing where there is no compiler.
+/// The folder of the driver, made once; `None` if there is no compiler.
 pub fn driver() -> Option<&'static Path> {
     static MADE: OnceLock<Option<PathBuf>> = OnceLock::new();
     MADE.get_or_init(make).as_deref()
@@ -75,7 +75,7 @@ fn make() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Has a command find NVIDIA's driver, and the compiler where it should, but no other of the machine.
+/// Lets a command find the stand-in for NVIDIA's driver, and its compiler if wanted, but none of the machine's own.
 ///
 /// What is compiled is kept in this folder.
 pub fn stand_in(command: &mut Command, compiles: bool, kept: &Path) -> Option<()> {
@@ -89,7 +89,7 @@ pub fn stand_in(command: &mut Command, compiles: bool, kept: &Path) -> Option<()
     Some(())
 }
 
-/// Has a command find AMD's libraries in this folder of stand-ins, and no other of the machine.
+/// Lets a command find the stand-ins for AMD's libraries in this folder, but none of the machine's own.
 ///
 /// What is compiled is kept in the last folder.
 pub fn stand_in_hip(command: &mut Command, place: &str, kept: &Path) -> Option<()> {

@@ -1,4 +1,4 @@
-//! Limits and signals: every phase of a command ends in order, and what is worth keeping is kept.
+//! Limits and signals: every phase of a command ends in order, and saves what is worth saving.
 #![cfg(target_os = "linux")]
 
 use crate::outside::{example, folder, json, pleach, refused};
@@ -14,7 +14,7 @@ pub const INT: u32 = 2;
 const USR1: u32 = 10;
 const TERM: u32 = 15;
 
-/// A command under way, which ends with the test.
+/// A running command, which ends with the test.
 pub struct Running(Option<Child>);
 
 impl Running {
@@ -38,7 +38,7 @@ impl Running {
         self.0.as_ref().unwrap().id()
     }
 
-    /// A set of signals, as the system has it.
+    /// A set of signals, as the system reports it.
     fn signals(&self, set: &str) -> Vec<u32> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let mask = status.lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(':'));
@@ -72,14 +72,14 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
-            // It may have ended by itself.
+            // It may have ended on its own.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// A pipe that nobody writes to: what reads it never ends.
+/// A pipe that nobody writes to, so that reading it never ends.
 fn silent_pipe(name: &str) -> PathBuf {
     let path = folder("stopping").join(name);
     let _ = fs::remove_file(&path);
@@ -87,7 +87,7 @@ fn silent_pipe(name: &str) -> PathBuf {
     path
 }
 
-/// A command that was reading used to end without a result, and only at a signal.
+/// A command that was reading used to end only at a signal, and without a result.
 #[test]
 fn reading_ends_at_a_limit_or_a_signal_with_a_result() {
     let pipe = silent_pipe("read");
@@ -112,7 +112,7 @@ fn reading_ends_at_a_limit_or_a_signal_with_a_result() {
     }
 }
 
-/// A stop while the start was prepared used to wait for its end, and to say "solved without search".
+/// A stop during the preparation used to wait for its end, and then to report "solved without search".
 #[test]
 fn a_stop_during_the_preparation_gives_a_true_result() {
     let folder = folder("stopping");
@@ -134,7 +134,7 @@ fn a_stop_during_the_preparation_gives_a_true_result() {
         assert!(jobs.into_iter().eq(1..=1500), "{more}: all jobs are there");
         assert!(report["lower_bound"].as_i64() <= report["objective"].as_i64(), "{more}");
     }
-    // Nothing is claimed of a tour that there was no time to look for.
+    // Nothing is claimed about a tour that there was no time to look for.
     let output = pleach("solve atsp rtilt:300:1 --bound arborescence --time-limit 1ms --json");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &report["status"]), (Some(3), &"stopped".into()));
@@ -142,7 +142,7 @@ fn a_stop_during_the_preparation_gives_a_true_result() {
 
 /// `nohup pleach …` used to end with its terminal.
 #[test]
-fn a_signal_that_was_ignored_stays_so() {
+fn an_ignored_signal_stays_ignored() {
     let running = Running::shell("trap '' HUP; exec $PLEACH count uts T1XXL --quiet");
     while !running.signals("SigCgt").contains(&TERM) {
         std::thread::yield_now();
@@ -152,7 +152,7 @@ fn a_signal_that_was_ignored_stays_so() {
     running.stopped();
 }
 
-/// The signal used to end the process, and to lose what came since the last save.
+/// The signal used to end the process, and to lose everything since the last save.
 #[test]
 fn a_request_saves_the_search_which_continues() {
     let path = folder("stopping").join("saved.pleach");
@@ -172,7 +172,7 @@ fn a_request_saves_the_search_which_continues() {
     }
     running.send(TERM);
     assert!(running.stopped().contains("to resume"));
-    // Without a checkpoint it only says how far it is.
+    // Without a checkpoint it only reports its progress.
     let mut running = Running::new("count uts T1XXL --quiet");
     running.send(USR1);
     let said = running.says("nodes");
@@ -181,7 +181,7 @@ fn a_request_saves_the_search_which_continues() {
     running.stopped();
 }
 
-/// The limit used to count fuel, of which nodes without children use more than they are counted.
+/// The limit used to count fuel, of which nodes without children use more than they add to the count.
 #[test]
 fn a_node_limit_counts_what_is_reported() {
     let near = |nodes: &Value, limit: i64| {
@@ -202,9 +202,9 @@ fn a_node_limit_counts_what_is_reported() {
     }
 }
 
-/// A disk that is full used to leave a file cut short where a good one was.
+/// A full disk used to leave a truncated file in place of a good one.
 #[test]
-fn a_file_that_cannot_be_written_whole_stays_as_it_was() {
+fn a_file_that_cannot_be_written_completely_stays_as_it_was() {
     let folder = folder("stopping/full");
     for old in fs::read_dir(&folder).unwrap() {
         fs::remove_file(old.unwrap().path()).unwrap();
@@ -267,9 +267,9 @@ fn metrics_are_written_as_prometheus_reads_them() {
     );
 }
 
-/// A tree without end used to end the process when memory did.
+/// An infinite tree used to end the process when memory ran out.
 #[test]
-fn a_search_ends_in_order_where_memory_does() {
+fn a_search_ends_in_order_when_memory_runs_out() {
     let path = folder("stopping").join("endless.pleach");
     let _ = fs::remove_file(&path);
     let file = path.display();
@@ -284,7 +284,7 @@ fn a_search_ends_in_order_where_memory_does() {
     }
     let again = pleach(&format!("resume {file} --quiet --node-limit 1000"));
     assert_eq!(again.status.code(), Some(3), "the checkpoint is whole: {again:?}");
-    // A limit on the process is seen as well.
+    // A limit on the process counts as well.
     let script = format!("ulimit -v 1000000; exec $PLEACH {endless}");
     let output = Running::shell(&script).end();
     assert_eq!(output.status.code(), Some(3), "{output:?}");
@@ -296,7 +296,7 @@ fn a_search_ends_in_order_where_memory_does() {
     assert_eq!(report.outcome.stop, Some(pleach::Stop::Memory));
 }
 
-/// A result used to go nowhere, with exit code 0, where standard output was closed.
+/// With standard output closed, a result used to be lost with exit code 0.
 #[test]
 fn a_result_that_cannot_be_printed_is_a_failure() {
     let plan = folder("stopping").join("unprinted.txt");
@@ -311,7 +311,7 @@ fn a_result_that_cannot_be_printed_is_a_failure() {
     assert!(elsewhere.status.success(), "{elsewhere:?}");
 }
 
-/// A tree that grows without end.
+/// An infinite tree.
 struct Endless;
 
 impl pleach::Tree for Endless {
@@ -327,7 +327,7 @@ impl pleach::Tree for Endless {
     }
 }
 
-/// A start whose score was stated with the wrong sign used to be believed.
+/// A starting solution whose score had the wrong sign used to be trusted.
 #[test]
 fn a_start_solution_is_checked() {
     use pleach::{Goal, Plain, Problem, Settings, Solution, Solver, knapsack::Knapsack};
@@ -346,7 +346,7 @@ fn a_start_solution_is_checked() {
     assert!(why.contains("3 times, expected 2 for each job"), "{why}");
 }
 
-/// A file of another program used to be read as one's own, and blamed on a flag.
+/// A file of another program used to be read as this program's own, and the error blamed a flag.
 #[test]
 fn a_checkpoint_knows_its_program() {
     let path = folder("stopping").join("walks.pleach");
@@ -357,8 +357,8 @@ fn a_checkpoint_knows_its_program() {
     let other = example("knapsack", &["resume", file]);
     assert_eq!(other.status.code(), Some(2), "{other:?}");
     let said = String::from_utf8_lossy(&other.stderr).into_owned();
-    assert!(said.contains("the search in it is one of 'walks'"), "{said}");
-    refused(&format!("resume {file}"), "the search in it is one of 'walks'");
+    assert!(said.contains("it holds a search of 'walks'"), "{said}");
+    refused(&format!("resume {file}"), "it holds a search of 'walks'");
     let again = example("walks", &["16", "17"]);
     assert_eq!(again.status.code(), Some(2), "{again:?}");
     let file = folder("stopping").join("paced.pleach");

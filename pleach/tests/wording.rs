@@ -9,7 +9,7 @@ fn text(words: &str) -> String {
     String::from_utf8(pleach(words).stdout).unwrap()
 }
 
-/// The words of a command line, quotes minded.
+/// The words of a command line, respecting quotes.
 fn split(line: &str) -> Vec<String> {
     let quoted = line.split('"').enumerate();
     let words = quoted.flat_map(|(i, part)| match i % 2 {
@@ -19,7 +19,7 @@ fn split(line: &str) -> Vec<String> {
     words.collect()
 }
 
-/// Every example of the overview and of each task's help ends well, within a short time.
+/// Every example of the overview and of each task's help succeeds within a short time.
 #[test]
 fn the_examples_of_help_work() {
     let folder = folder("examples");
@@ -109,7 +109,7 @@ fn a_square_instance_says_how_it_was_read() {
         note.contains("read as 3 jobs × 3 machines") && note.contains("--jobs-first"),
         "{note}"
     );
-    assert!(said(&format!("{words} --jobs-first")).contains("a line for each job"));
+    assert!(said(&format!("{words} --jobs-first")).contains("one line per job"));
     assert_eq!(said(&format!("{words} --quiet")), "");
     let report = json(&words);
     assert_eq!(report["settings"]["jobs"], 3);
@@ -167,7 +167,7 @@ fn picture(words: &str, name: &str) -> String {
 }
 
 #[test]
-fn a_trace_is_drawn_also_where_there_is_little_to_draw() {
+fn a_trace_is_drawn_even_if_there_is_little_to_draw() {
     // The first solution is the best one, and the bound proves it at once.
     let svg = picture("solve flowshop ta001", "one-value.svg");
     assert!(svg.contains(">best<") && svg.contains(">bound<") && svg.contains(">1278<"), "{svg}");
@@ -201,7 +201,7 @@ fn tours_and_knapsacks_are_simulated() {
     );
 }
 
-/// A full disk is no bug, and its file is named.
+/// A full disk is not a bug; the message names the file.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_that_cannot_be_written_is_named() {

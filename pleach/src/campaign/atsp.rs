@@ -1,4 +1,4 @@
-//! The campaign for the asymmetric travelling salesman: a tour of least length, with proof.
+//! The campaign for the asymmetric travelling salesman problem: the shortest tour, with proof.
 
 use super::started::{Ready, StartedSearch};
 use super::{Best, Error, Inspection, Search};
@@ -19,32 +19,32 @@ use serde_json::json;
 /// How to solve an instance.
 #[derive(Default)]
 pub struct Options<'a> {
-    /// Where the search starts from.
+    /// The value that the search starts from.
     pub best: Best,
-    /// A tour to start from: cities in their order, from 0.
+    /// A tour to start from: cities in order, numbered from 0.
     pub start: Option<Vec<u16>>,
-    /// How nodes are bounded; chosen automatically if not given.
+    /// The bound of nodes; chosen automatically if not given.
     pub bound: Option<Bound>,
     /// Units, limits, checkpoint, progress.
     pub search: Search<'a>,
 }
 
-/// What was found and proven.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// How it ended.
     pub status: Status,
-    /// The best tour found: cities in their order, from 0.
+    /// The best tour found: cities in order, numbered from 0.
     pub tour: Option<Vec<u16>>,
     /// Its length.
     pub length: Option<i64>,
-    /// What no tour can beat, as far as is proven.
+    /// The proven lower bound on all lengths.
     pub bound: Option<i64>,
     /// The distance between length and bound, relative to the length.
     pub gap: Option<f64>,
     /// Nodes of the search.
     pub nodes: Counts,
-    /// The bound that was computed.
+    /// The bound that was used.
     pub chosen: Bound,
     /// Everything else.
     pub report: Report,
@@ -62,7 +62,7 @@ pub struct Answer {
 /// ```
 ///
 /// # Errors
-/// If options do not fit together, the machine fails, or the checkpoint does not fit.
+/// If options contradict each other, the machine fails, or the checkpoint does not match.
 pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Error> {
     let (mut begun, atsp, mut ready) = prepare(instance, &mut options, false)?;
     let report = begun.run(&atsp, &mut ready)?;
@@ -103,7 +103,7 @@ fn prepare<'s, 'a>(
     let begun = StartedSearch::new(search, asked, looking)?;
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     let bound = saved.or(*bound).unwrap_or(Bound::Auto);
-    // The checkpoint has what the search began with.
+    // The checkpoint has the starting solution.
     let given = start.take().filter(|_| begun.resumed().is_none());
     let started = (given.as_deref(), begun.seed());
     let atsp = Atsp::unless_stopped(
@@ -118,7 +118,7 @@ fn prepare<'s, 'a>(
     Ok((begun, atsp, ready))
 }
 
-/// Refuses choices that do not go together.
+/// Refuses options that contradict each other.
 pub(crate) fn fits(best: Best, bound: Bound, nodes: Nodes) -> Result<(), String> {
     if best == Best::Neh {
         return Err("--best neh is for flowshop; expected none, optimum, search or a number".into());

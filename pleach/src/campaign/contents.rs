@@ -1,4 +1,4 @@
-//! [`Contents`]: what a saved search holds, without running it.
+//! [`Contents`]: the contents of a saved search, without running it.
 
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal};
@@ -6,24 +6,24 @@ use pleach_core::search::work::{Malformed, Nodes};
 use pleach_core::wire::checkpoint::Checkpoint;
 use serde_json::Value;
 
-/// What a saved search holds.
+/// The contents of a saved search.
 #[derive(Clone, Debug)]
 pub(crate) struct Contents {
-    /// What the search is for.
+    /// The goal of the search.
     pub goal: Goal,
-    /// An estimate of the part of the tree that is done.
+    /// The estimated fraction of the tree that is done.
     pub done: Option<f64>,
-    /// Open nodes or intervals, and which of the two.
+    /// The number of open nodes or intervals, and which of the two.
     pub open: f64,
     pub held: Nodes,
     /// Pieces of work in the file.
     pub pieces: usize,
-    /// The value of the best solution, and what none can beat.
+    /// The value of the best solution, and the bound that no solution can beat.
     pub best: Option<i64>,
     pub bound: Option<i64>,
-    /// What was counted.
+    /// The count so far.
     pub counts: Counts,
-    /// How long the search took so far.
+    /// The time of the search so far.
     pub seconds: f64,
 }
 
@@ -41,9 +41,9 @@ impl Contents {
         let goal = problem.goal();
         let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
         let open = explorer.open_nodes();
-        // Nodes from a device do not tell which part of the tree they are.
+        // Nodes from a device do not record which part of the tree they are.
         let share = explorer.open_share().filter(|&share| share > 0.0 || open == 0.0);
-        // What was known before the search may have taken long to find.
+        // The preparation may have taken long.
         let least = state["least"].as_i64().unwrap_or(i64::MIN).max(problem.least_score());
         let bound = explorer.least_bound().unwrap_or(i64::MAX).max(least).min(checkpoint.best);
         let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);

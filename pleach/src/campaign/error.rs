@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Options that do not fit the problem: which, and what was expected.
+    /// Options that do not suit the problem: which, and what was expected.
     #[error("{0}")]
     Input(String),
     /// A checkpoint that cannot be resumed.

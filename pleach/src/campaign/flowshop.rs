@@ -1,4 +1,4 @@
-//! The campaign for the permutation flowshop: a schedule of least makespan, with proof.
+//! The campaign for the permutation flowshop: a schedule of minimum makespan, with proof.
 
 use super::saved::{finished, over};
 use super::started::{Ready, SHORTEST, StartedSearch};
@@ -24,13 +24,13 @@ use std::time::Duration;
 /// How to solve an instance.
 #[derive(Default)]
 pub struct Options<'a> {
-    /// Where the search starts from.
+    /// The value that the search starts from.
     pub best: Best,
-    /// A schedule to start from: jobs in their order, from 0.
+    /// A schedule to start from: jobs in order, numbered from 0.
     pub start: Option<Vec<u16>>,
-    /// How children are bounded; chosen automatically if not given.
+    /// The bound of children; chosen automatically if not given.
     pub bound: Option<Bound>,
-    /// Which end of the schedule is extended; chosen automatically if not given.
+    /// The end of the schedule to extend; chosen automatically if not given.
     pub branching: Option<Branching>,
     /// Whether to count all optimal schedules, in a second search.
     pub all: bool,
@@ -38,26 +38,26 @@ pub struct Options<'a> {
     pub search: Search<'a>,
 }
 
-/// What was found and proven.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// How it ended.
     pub status: Status,
-    /// The best schedule found: jobs in their order, from 0.
+    /// The best schedule found: jobs in order, numbered from 0.
     pub schedule: Option<Vec<u16>>,
     /// Its makespan.
     pub makespan: Option<i64>,
-    /// What no schedule can beat, as far as is proven.
+    /// The proven lower bound on all makespans.
     pub bound: Option<i64>,
     /// The distance between makespan and bound, relative to the makespan.
     pub gap: Option<f64>,
-    /// How many optimal schedules there are, if that was asked for and is known.
+    /// The number of optimal schedules, if it was requested and is known.
     pub optima: Option<u128>,
     /// Nodes of the search.
     pub nodes: Counts,
-    /// The bound that was computed, and the branching.
+    /// The bound and the branching that were used.
     pub chosen: (Bound, Branching),
-    /// The makespan that branching compared with, if there was one.
+    /// The reference makespan of the branching, if there was one.
     pub reference: Option<i64>,
     /// Everything else.
     pub report: Report,
@@ -77,7 +77,7 @@ pub struct Answer {
 /// ```
 ///
 /// # Errors
-/// If options do not fit together, the machine fails, or the checkpoint does not fit.
+/// If options contradict each other, the machine fails, or the checkpoint does not match.
 pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Error> {
     let all = options.all;
     let Prepared { mut begun, flowshop, mut ready, second } =
@@ -120,7 +120,7 @@ struct Prepared<'s, 'a> {
     begun: StartedSearch<'s, 'a>,
     flowshop: Flowshop,
     ready: Ready,
-    /// The search for all optimal schedules, where the checkpoint holds that one.
+    /// The search for all optimal schedules, if the checkpoint holds that one.
     second: Option<Arc<Content>>,
 }
 
@@ -163,7 +163,7 @@ fn choose(flowshop: &Flowshop, named: Option<Bound>, best: Best, settings: &Sett
     // on none of eighteen instances was `auto` proven faster there by more than milliseconds.
     let given = matches!(best, Best::Reach(_) | Best::Value(_));
     let bound = named.unwrap_or(if given { Bound::One } else { Bound::Auto });
-    // The ranks of children must not depend on what `auto` has seen.
+    // The ranks of children must not depend on what `auto` has learned.
     let ranked = flowshop.nodes == Nodes::Interval;
     let devices = || {
         let mut bounded = flowshop.clone();
@@ -173,7 +173,7 @@ fn choose(flowshop: &Flowshop, named: Option<Bound>, best: Best, settings: &Sett
     if bound == Bound::Auto && (ranked || devices()) { Bound::One } else { bound }
 }
 
-/// A search that starts: its value to beat and its first schedule.
+/// A new search: its value to beat and its first schedule.
 fn begin(
     flowshop: &mut Flowshop,
     begun: &StartedSearch<'_, '_>,
@@ -216,7 +216,7 @@ fn better(instance: &Instance, one: Option<Vec<u16>>, other: Vec<u16>) -> Vec<u1
     one.filter(|one| instance.makespan(one) < instance.makespan(&other)).unwrap_or(other)
 }
 
-/// A search that is resumed: as it began, from where it was saved.
+/// A resumed search: with its original settings, from where it was saved.
 fn go_on(
     flowshop: &mut Flowshop,
     content: &Arc<Content>,
@@ -251,14 +251,14 @@ fn counting(flowshop: &Flowshop, value: Option<i64>) -> Flowshop {
     all
 }
 
-/// The first search, to be saved beside the second one, without what came before it.
+/// The first search without its preparation, to save beside the second one.
 fn finished_before(report: &Report, state: &Value) -> Value {
     let mut outcome = report.outcome.clone();
     outcome.seconds -= state["setup_s"].as_f64().unwrap_or(0.0);
     finished(&outcome)
 }
 
-/// Searches again, for all schedules as good as the best.
+/// Searches again for all schedules as good as the best.
 fn count_optima(
     begun: &mut StartedSearch<'_, '_>,
     flowshop: &Flowshop,
@@ -274,7 +274,7 @@ fn count_optima(
     };
     let Some(value) = value else { return Ok(()) };
     let first = &report.outcome;
-    // Preparation has been taken off the limit already.
+    // The time of preparation has already been deducted from the limit.
     let spent_s = first.seconds - first.setup_seconds - first.earlier_seconds;
     let spent = Duration::from_secs_f64(spent_s.max(0.0));
     let earlier = settings.resume.as_ref().and_then(|before| before.counted().ok());
@@ -288,7 +288,7 @@ fn count_optima(
         save: begun.saved.save(),
         about: begun.about(&state),
         resume: second,
-        // No device counts schedules.
+        // Devices cannot count schedules.
         devices: None,
         threads: settings.threads.max(1),
         ..settings

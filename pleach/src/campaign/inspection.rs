@@ -1,12 +1,12 @@
-//! [`Inspection`]: what comes of looking at a search that has begun.
+//! [`Inspection`]: the result of inspecting a search that has begun.
 
 use super::Contents;
 use crate::report::Report;
 
-/// What comes of looking at a search that has begun.
+/// The result of inspecting a search that has begun.
 pub(crate) enum Inspection {
-    /// What its checkpoint holds.
+    /// The contents of its checkpoint.
     Contents(Contents),
-    /// Another process has begun it: what this one did for it.
+    /// For a search that another process leads: the part of this process in it.
     Part(Box<Report>),
 }

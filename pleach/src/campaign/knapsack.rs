@@ -6,16 +6,16 @@ use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::Counts;
 pub use pleach_problems::knapsack::Knapsack;
 
-/// What was found and proven.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// How it ended.
     pub status: Status,
-    /// The items to take, from 1 in the order of the input.
+    /// The items to take, numbered from 1 in the order of the input.
     pub items: Option<Vec<i64>>,
     /// Their value.
     pub value: Option<i64>,
-    /// What no choice of items can exceed, as far as is proven.
+    /// The proven upper bound on the value of any choice of items.
     pub bound: Option<i64>,
     /// The distance between value and bound, relative to the value.
     pub gap: Option<f64>,
@@ -25,7 +25,7 @@ pub struct Answer {
     pub report: Report,
 }
 
-/// Fills a knapsack; with `best`, only with items worth more than that.
+/// Fills a knapsack; with `best`, accepts only items worth more than that in total.
 ///
 /// ```
 /// let knapsack = pleach::knapsack::Knapsack::new(10, &[[6, 4], [5, 3], [8, 6]])?;
@@ -35,7 +35,7 @@ pub struct Answer {
 /// ```
 ///
 /// # Errors
-/// If the machine fails, or the checkpoint does not fit.
+/// If the machine fails, or the checkpoint does not match.
 pub fn solve(
     knapsack: &Knapsack,
     best: Option<i64>,

@@ -43,26 +43,26 @@ use std::time::Duration;
 /// }));
 /// ```
 pub struct Search<'a> {
-    /// Units, limits, balance and seed. The time limit includes what is done before the search: start
-    /// heuristics and bounds. The campaign itself sets `best`, `start`, `improve`, `save` and `resume`.
+    /// Units, limits, balance and seed. The time limit includes the preparation: start heuristics and bounds. The
+    /// campaign itself sets `best`, `start`, `improve`, `save` and `resume`.
     pub settings: Settings,
     /// Which instructions to use; the result is the same with all of them.
     pub simd: Level,
-    /// How open work is held, where a problem has the choice.
+    /// The representation of open work, if a problem has a choice.
     pub nodes: Nodes,
-    /// Where to save the search. If the file holds this very search, it is resumed.
+    /// Where to save the search. If the file already holds this search, it is resumed.
     pub checkpoint: Option<Checkpoint>,
-    /// Called about ten times a second; breaking stops the search with what is known so far.
+    /// Called about ten times a second; breaking stops the search with the result so far.
     pub progress: Option<Watch<'a>>,
-    /// Called when the checkpoint file turns out to hold this search, which is then resumed.
+    /// Called if the checkpoint file holds this search, which is then resumed.
     pub resumed: Option<Box<dyn FnMut() + 'a>>,
-    /// Stops the search, and what comes before it, from any thread.
+    /// Stops the search and its preparation, from any thread.
     pub cancel: Cancel,
-    /// Called once there is something to lose: a solution, or nodes that were explored.
+    /// Called once there is something to lose: a solution, or explored nodes.
     pub begins: Option<Box<dyn FnOnce() + 'a>>,
 }
 
-/// Looks at a search now and then, and may stop it.
+/// Watches a search, and may stop it.
 pub type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
 
 impl Default for Search<'_> {
@@ -87,7 +87,7 @@ pub struct Checkpoint {
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
-    /// The file of the search to resume, whatever that search was asked for.
+    /// The file of the search to resume, whatever its options.
     pub(crate) from: Option<PathBuf>,
 }
 
@@ -98,7 +98,7 @@ impl Checkpoint {
         Self { path: path.into(), every: Self::EVERY, from: None }
     }
 
-    /// Time between two saves if nobody says otherwise.
+    /// The default time between two saves.
     pub const EVERY: Duration = Duration::from_secs(30);
 }
 
@@ -107,7 +107,7 @@ impl Checkpoint {
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Stops the search with what is known so far.
+    /// Stops the search with the result so far.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

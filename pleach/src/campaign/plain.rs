@@ -1,4 +1,4 @@
-//! Campaigns of problems that need no preparation: one search, from a value to beat or from none.
+//! Campaigns of problems that need no preparation: one search, with or without a value to beat.
 
 use super::started::{Ready, StartedSearch};
 use super::{Error, Inspection, Search};

@@ -1,4 +1,4 @@
-//! Campaigns for n queens: all ways to place them counted, or the first way found.
+//! Campaigns for n queens: count all solutions, or find one.
 
 use super::{Error, Search, plain};
 use crate::report::{Report, Status};
@@ -6,12 +6,12 @@ use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::Counts;
 pub use pleach_problems::queens::{Queens, first::FirstQueens};
 
-/// What was counted.
+/// The result of a count.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// How it ended: counted or stopped.
     pub status: Status,
-    /// Ways to place the queens found so far: all of them unless the search was stopped.
+    /// The number of ways to place the queens found so far: all of them unless the search was stopped.
     pub ways: u128,
     /// Nodes of the search.
     pub nodes: Counts,
@@ -35,12 +35,12 @@ pub fn count(n: u32, mut search: Search<'_>) -> Result<Counted, Error> {
     Ok(Counted { status, ways, nodes, report })
 }
 
-/// The first way found.
+/// The result of a search for one solution.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// How it ended: found, infeasible or stopped.
     pub status: Status,
-    /// The column of each row's queen, from 1.
+    /// The column of the queen in each row, numbered from 1.
     pub columns: Option<Vec<i64>>,
     /// Nodes of the search.
     pub nodes: Counts,

@@ -1,4 +1,4 @@
-//! [`Saved`]: the checkpoint file of a campaign, what it holds, and what is written into it.
+//! [`Saved`]: the checkpoint file of a campaign: what it holds, and what is written to it.
 
 use super::{Checkpoint, Error};
 use pleach_core::search::tree::{Counts, Solution};
@@ -14,16 +14,16 @@ use std::sync::Arc;
 pub(super) struct Saved {
     file: Option<Checkpoint>,
     _lock: Option<Lock>,
-    /// The search that the file holds, to be resumed.
+    /// The search in the file, to resume.
     pub content: Option<Arc<Content>>,
-    /// What the campaign wrote beside it.
+    /// What the campaign saved with it.
     pub state: Value,
-    /// What the campaign was asked for: another search has other words here.
+    /// The request that defines the search; another search has a different one.
     asked: Value,
 }
 
 impl Saved {
-    /// Opens the file for a campaign that is asked for this; only to be read if `reading`.
+    /// Opens the file for a campaign with this request; read-only if `reading`.
     pub fn open(file: Option<Checkpoint>, asked: Value, reading: bool) -> Result<Self, Error> {
         let Some(file) = file else { return Ok(Self { asked, ..Self::default() }) };
         let save = Save { path: file.path.clone(), every: file.every };
@@ -51,7 +51,7 @@ impl Saved {
         Ok(Self { file: Some(file), ..saved })
     }
 
-    /// A search that another process has begun and told of, with none of its work.
+    /// A search that another process leads and has announced, without any of its work.
     pub fn told(about: &str) -> Self {
         let about: Value = serde_json::from_str(about).unwrap_or_default();
         let state = about["state"].clone();
@@ -64,7 +64,7 @@ impl Saved {
         }
     }
 
-    /// Where the search comes from.
+    /// The path that the search comes from.
     pub fn path(&self) -> &Path {
         let Some(file) = &self.file else { return Path::new("") };
         file.from.as_deref().unwrap_or(&file.path)
@@ -76,7 +76,7 @@ impl Saved {
         Some(Save { path: file.path.clone(), every: file.every })
     }
 
-    /// What is written beside a search, or told to those that join it: where it comes from, and the state to
+    /// What is saved with a search, or sent to joiners: its origin, and the state to
     /// continue from.
     pub fn about(&self, origin: &str, state: &Value) -> String {
         let mut about: Value = serde_json::from_str(origin).unwrap_or_default();
@@ -91,23 +91,23 @@ impl Saved {
     }
 }
 
-/// What was written beside a search.
+/// What was saved with a search.
 fn about(content: &Content) -> Value {
     serde_json::from_str(&content.about).unwrap_or_default()
 }
 
-/// Whether there is a file that is not empty.
+/// Whether a non-empty file exists.
 fn holds_something(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|about| about.len() > 0)
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths lead to the same file.
 fn same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| path.canonicalize().ok();
     one == other || place(one).is_some_and(|there| Some(there) == place(other))
 }
 
-/// A file that holds another search, and which.
+/// The error for a file that holds another search.
 fn another(about: &Value) -> io::Error {
     let why = match described(about) {
         Some(search) => format!("holds another search: {search}"),
@@ -117,7 +117,7 @@ fn another(about: &Value) -> io::Error {
     io::Error::new(io::ErrorKind::AlreadyExists, why)
 }
 
-/// The command line that a checkpoint comes from, if a command wrote it.
+/// The command line of a checkpoint, if a command wrote it.
 pub(crate) fn described(about: &Value) -> Option<String> {
     let words = |key: &str| -> Option<Vec<&str>> {
         about[key].as_array()?.iter().map(Value::as_str).collect()
@@ -126,7 +126,7 @@ pub(crate) fn described(about: &Value) -> Option<String> {
     (!all.is_empty()).then(|| format!("'{}'", all.join(" ")))
 }
 
-/// A search that is over, to be saved beside the one that follows it.
+/// A finished search, to save with the one that follows it.
 pub(super) fn finished(outcome: &Outcome) -> Value {
     let Outcome { counts, solution, lower_bound, seconds, .. } = outcome;
     json!({
@@ -140,7 +140,7 @@ pub(super) fn finished(outcome: &Outcome) -> Value {
     })
 }
 
-/// The search that [`finished`] wrote down: nothing is left to do.
+/// The search that [`finished`] recorded, with nothing left to do.
 pub(super) fn over(state: &Value, fingerprint: u64) -> Option<Content> {
     let number = |key: &str| state[key].as_u64();
     let plan = state["solution"].as_array();

@@ -1,4 +1,4 @@
-//! [`StartedSearch`]: a campaign under way: its clock, its checkpoint file and its searches.
+//! [`StartedSearch`]: a running campaign: its clock, its checkpoint file and its searches.
 
 use super::saved::Saved;
 use super::{Contents, Error, Inspection, Search};
@@ -17,24 +17,24 @@ pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 /// How long heuristics look for a solution of the published value.
 const REACH: Duration = Duration::from_secs(1);
 
-/// A campaign under way.
+/// A running campaign.
 pub(super) struct StartedSearch<'s, 'a> {
     started: Instant,
     search: &'s mut Search<'a>,
     pub saved: Saved,
-    /// Whether the checkpoint is only to be looked at.
+    /// Whether the checkpoint is only inspected.
     pub looking: bool,
 }
 
 /// A search that is ready to run.
 pub(super) struct Ready {
     pub settings: Settings,
-    /// What is to be saved beside the search.
+    /// What is saved with the search.
     pub state: Value,
 }
 
 impl<'s, 'a> StartedSearch<'s, 'a> {
-    /// Starts the clock and opens the checkpoint file; `asked` tells this search from others.
+    /// Starts the clock and opens the checkpoint file; `asked` distinguishes this search from others.
     pub fn new(search: &'s mut Search<'a>, asked: Value, looking: bool) -> Result<Self, Error> {
         let started = Instant::now();
         let follows = looking && search.settings.processes.is_some();
@@ -46,7 +46,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         Ok(Self { started, search, saved, looking })
     }
 
-    /// The settings as they were given.
+    /// The original settings.
     pub fn settings(&self) -> &Settings {
         &self.search.settings
     }
@@ -58,17 +58,17 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         settings.threads = settings.threads.max(1);
     }
 
-    /// The search that is resumed, if one is.
+    /// The search to resume, if any.
     pub fn resumed(&self) -> Option<&Arc<Content>> {
         self.saved.content.as_ref()
     }
 
-    /// The seed of the search, also if it began in an earlier run.
+    /// The seed of the search, even if it began in an earlier run.
     pub fn seed(&self) -> u64 {
         self.saved.state["seed"].as_u64().unwrap_or(self.search.settings.seed)
     }
 
-    /// Whether there is time to prepare the search better.
+    /// Whether there is time left to prepare the search better.
     pub fn go_on(&self) -> bool {
         let until = self.search.settings.time_limit.map(|limit| self.started + limit);
         !self.looking
@@ -76,23 +76,23 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             && until.is_none_or(|until| Instant::now() < until)
     }
 
-    /// Whether the search is going to be run: then it must be prepared, however little time is left.
+    /// Whether the search will be run; it must then be prepared, however little time is left.
     pub fn is_wanted(&self) -> bool {
         self.looking || self.has_begun() || self.go_on()
     }
 
-    /// Whether the search began before, or others wait for it.
+    /// Whether the search began earlier, or other processes wait for it.
     fn has_begun(&self) -> bool {
         self.resumed().is_some() || self.settings().processes.is_some()
     }
 
-    /// Whether heuristics may go on looking for the published value, as a function to call.
+    /// A function that returns whether heuristics may continue to look for the published value.
     pub fn reaching(&self) -> impl Fn() -> bool {
         let until = Instant::now() + REACH;
         move || Instant::now() < until && self.go_on()
     }
 
-    /// Runs the first search; what came before it counts as set-up.
+    /// Runs the first search; the time before it counts as set-up.
     pub fn run(&mut self, problem: &impl Problem, ready: &mut Ready) -> Result<Report, Error> {
         let prepared = self.started.elapsed();
         if !self.is_wanted() {
@@ -115,11 +115,11 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         Ok(report)
     }
 
-    /// What is known of a search for which there was only time to prepare it.
+    /// The report of a search that had only time for preparation.
     fn unsearched(&self, problem: &impl Problem, settings: &Settings) -> Report {
         let why = if self.search.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
         let mut outcome = Report::unbegun(why, self.started.elapsed().as_secs_f64()).outcome;
-        // Only what is known without further ado.
+        // Only what is known already.
         problem.set_stop_requested(true);
         outcome.goal = problem.goal();
         outcome.solution = settings.start.clone();
@@ -131,7 +131,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         Report::new(outcome, settings.best)
     }
 
-    /// What the search in this state is, for those that resume or join it.
+    /// A description of the search in this state, for processes that resume or join it.
     pub fn about(&self, state: &Value) -> String {
         self.saved.about(&self.search.settings.about, state)
     }
@@ -153,7 +153,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             tell();
         }
         let mut watch = |snapshot: &pleach_runtime::ProgressSnapshot| {
-            // Explorers of a large instance take a while to make.
+            // Explorers of a large instance take a while to build.
             if let Some(begins) =
                 begins.take_if(|_| snapshot.counts.bounded > 0 || snapshot.best.is_some())
             {
@@ -173,14 +173,14 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         })
     }
 
-    /// Reads the checkpoint of this problem, or takes part in the search that another process has begun.
+    /// Reads the checkpoint of this problem, or takes part in the search that another process leads.
     pub fn inspect(&mut self, problem: &dyn Problem) -> Result<Inspection, Error> {
         if self.settings().processes.is_some() {
             let settings = self.settings().clone();
             return Ok(Inspection::Part(Box::new(self.search(problem, &settings)?)));
         }
         let Some(content) = self.resumed() else {
-            return Err(Error::Input("there is no saved search to look at".into()));
+            return Err(Error::Input("there is no saved search to inspect".into()));
         };
         if !problem.has_fingerprint(content.fingerprint) {
             return Err(self.saved.foreign(content));

@@ -1,4 +1,4 @@
-//! The campaign for Unbalanced Tree Search: the nodes of a tree counted.
+//! The campaign for Unbalanced Tree Search: counts the nodes of a tree.
 
 use super::{Error, Search, plain};
 use crate::report::{Report, Status};
@@ -6,20 +6,20 @@ use pleach_core::search::tree::Counts;
 pub use pleach_problems::uts::Uts;
 pub use pleach_problems::uts::parameters::{NAMED, Parameters};
 
-/// What was counted.
+/// The result of a count.
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// How it ended: counted or stopped.
     pub status: Status,
-    /// Nodes of the tree found so far: all of them unless the search was stopped.
+    /// The number of nodes found so far: all of them unless the search was stopped.
     pub nodes: u128,
-    /// The depth of the tree so far, and nodes by kind.
+    /// The depth so far, and nodes by kind.
     pub counts: Counts,
     /// Everything else.
     pub report: Report,
 }
 
-/// Counts the nodes of a tree. A tree that may have no end needs a limit.
+/// Counts the nodes of a tree. A tree that may be infinite needs a limit.
 ///
 /// ```
 /// let tree = pleach::uts::Parameters::parse("type=binomial,b0=20,q=0.19,m=5")?;
@@ -29,8 +29,8 @@ pub struct Counted {
 /// ```
 ///
 /// # Errors
-/// If the tree may have no end and there is no limit, the machine fails, or the checkpoint does not
-/// fit.
+/// If the tree may be infinite and there is no limit, the machine fails, or the checkpoint does not
+/// match.
 pub fn count(tree: &Parameters, mut search: Search<'_>) -> Result<Counted, Error> {
     may_end(tree, &search).map_err(Error::Input)?;
     let report = plain::run(&Uts::new(tree.clone(), search.simd), None, &mut search)?;
@@ -38,7 +38,7 @@ pub fn count(tree: &Parameters, mut search: Search<'_>) -> Result<Counted, Error
     Ok(Counted { status, nodes, counts, report })
 }
 
-/// Refuses a tree that may grow forever with nothing to stop it.
+/// Refuses a tree that may be infinite if there is no limit.
 pub(crate) fn may_end(tree: &Parameters, search: &Search<'_>) -> Result<(), String> {
     let settings = &search.settings;
     let limited =
@@ -51,7 +51,7 @@ pub(crate) fn may_end(tree: &Parameters, search: &Search<'_>) -> Result<(), Stri
     }
 }
 
-/// Why a tree may have no end, unless it is one of those known to end.
+/// Why a tree may be infinite, unless it is known to be finite.
 pub(crate) fn endless(tree: &Parameters) -> Option<String> {
     let known = NAMED.iter().any(|(_, named, _)| named == tree);
     tree.endless().filter(|_| !known)

@@ -1,4 +1,4 @@
-//! `pleach devices --check`: tests every kernel on a device against the counts of the CPU.
+//! `pleach devices --check`: tests every kernel on a device against the CPU's counts.
 
 use super::console::{Console, DONE, FAILED};
 use super::flags::{CHECK, FlagValues, TIME_LIMIT};
@@ -23,14 +23,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Numbers of explorers to check, where none is given; `None` is all that fit.
+/// The numbers of explorers to check, unless one is given; `None` means all that fit.
 const EXPLORERS: [Option<u32>; 3] = [Some(1), Some(33), None];
-/// Numbers of batches under way to check, where the host branches.
+/// The numbers of batches in flight to check, where the host branches.
 const RMAX: [u32; 2] = [1, 3];
-/// How long a check may take.
+/// The most time that a check may take.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Found {
     branched: u64,
@@ -55,17 +55,17 @@ impl Found {
     }
 }
 
-/// A search on the device that did not come to its end, and why.
+/// Why a search on the device did not finish.
 enum Broken {
-    /// It cannot be right.
+    /// Its result is wrong.
     Wrong(String),
-    /// The device has failed, and this process may not be able to use it any more.
+    /// The device failed, and this process may no longer be able to use it.
     Lost(String),
-    /// The time for all checks is over.
+    /// The time for all checks is up.
     Late,
 }
 
-/// Checks the kernels of a device, or those of the problems that are named. Prints a line per check.
+/// Checks the kernels of a device: all, or those of the named problems. Prints a line per check.
 pub fn check(
     registry: &[Entry],
     console: &Console<'_>,
@@ -101,13 +101,13 @@ pub fn check(
                 }
             }
         };
-        // Each kernel has an equal part of the time, and what those before it have left.
+        // Each kernel gets an equal part of the time, plus what earlier kernels left over.
         let part = (at + 1) as f64 / entries.len() as f64;
         let until = limit.map(|limit| begun + limit.mul_f64(part));
         let lost = of_entry(entry, (&spec, small), (level, until), &mut tell)?;
         let others: Vec<&str> = entries[at + 1..].iter().map(|entry| entry.name).collect();
         if lost && !others.is_empty() {
-            // Where a kernel has failed, the driver may refuse everything to this process.
+            // After a kernel has failed, the driver may refuse this process everything.
             let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
             let rows = in_new_process(&others, given, left).unwrap_or_else(|why| {
                 let why = why.words();
@@ -136,11 +136,11 @@ pub fn check(
         console
             .print(&format!("{}: {ok} right, {wrong} wrong, {failed} failed{late}", spec.kind))?;
     }
-    // Where nothing was checked, nothing is right.
+    // If nothing was checked, the check has failed.
     Ok(if wrong + failed == 0 && ok > 0 { DONE } else { FAILED })
 }
 
-/// Whether there is such a device at all.
+/// Whether the device exists.
 fn usable(spec: &Spec) -> Result<(), String> {
     match spec.kind {
         DeviceKind::Emulated => emulates(),
@@ -179,7 +179,7 @@ fn of_entry(
     Ok(false)
 }
 
-/// All ways in which to check a device, with the choices in words.
+/// All ways to check a device, with their options in words.
 fn ways(spec: &Spec, probe: &Probe, target: &Check) -> Vec<(Spec, String)> {
     let mut all = Vec::new();
     let asked = |mode| spec.mode.is_none_or(|asked| asked == mode);
@@ -187,7 +187,7 @@ fn ways(spec: &Spec, probe: &Probe, target: &Check) -> Vec<(Spec, String)> {
         let layout = on.layout();
         let mode = Some(Mode::Explore);
         for explorers in spec.explorers.map_or(EXPLORERS.to_vec(), |number| vec![Some(number)]) {
-            // One explorer alone would take long.
+            // One explorer alone would take too long.
             if probe.large && explorers == Some(1) && spec.explorers.is_none() {
                 continue;
             }
@@ -277,7 +277,7 @@ fn words(row: &Value) -> String {
     }
 }
 
-/// The counts to be reached; `None` if there was no time for them.
+/// The expected counts; `None` if there was no time for them.
 fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<Found>, Failure> {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     let settings =
@@ -318,7 +318,7 @@ fn on_device(
                     Some(Ok(value)) if value == problem.goal().value(best) => {}
                     other => {
                         let why =
-                            format!("it claims a solution of {best}, but the check: {other:?}");
+                            format!("it claims a solution of {best}, but the check says {other:?}");
                         return Err(Broken::Wrong(why));
                     }
                 }
@@ -341,7 +341,7 @@ fn on_device(
     (built, searched())
 }
 
-/// The checks of other problems by a new process, which prints nothing but these.
+/// Checks the other problems in a new process, which prints only these checks.
 fn in_new_process(
     problems: &[&str],
     given: &FlagValues,

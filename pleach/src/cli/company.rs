@@ -1,4 +1,4 @@
-//! The processes that a search has: those that a launcher started, or those that join.
+//! The processes of a search: those that a launcher started, or those that join.
 
 use super::console::Console;
 use super::flags::{DEFAULT_PLACES, FlagValues, KEY, LISTEN, MPI, PLACES};
@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Mutes all processes of a job but the first.
+/// Mutes all processes of a job except the first.
 pub fn only_one_speaks(console: &Console<'_>) {
     console.mute(mpi::rank().is_some_and(|rank| rank > 0));
 }
@@ -30,7 +30,7 @@ pub fn with(
         return lead(line);
     }
     let company = company(console, &line.given).inspect_err(|why| {
-        // It may be wrong here only.
+        // The error may be in this process only.
         console.mute(console.is_mute() && !matches!(why, Failure::Machine(_)));
     });
     let Some(cluster) = company? else { return lead(line) };
@@ -40,7 +40,7 @@ pub fn with(
     line.given.cluster = Some(Arc::clone(&cluster));
     let ended = lead(line);
     let in_order = matches!(ended, Ok(_) | Err(Failure::Usage(_)));
-    // The result comes first: a network may be slow to end.
+    // The result comes first, since a network may be slow to close.
     let code = console.finish(|| ended);
     if in_order {
         cluster.end();
@@ -71,7 +71,7 @@ fn company(console: &Console<'_>, given: &FlagValues) -> Result<Option<Arc<Clust
         }
         (None, Some(address)) => listen(console, given, address).map(Some),
         (Some(mut network), Some(_)) => {
-            let why = "--listen cannot be combined with a launcher: its processes end together";
+            let why = "--listen cannot be combined with a launcher, whose processes end together";
             let code = console.finish(|| usage(why));
             network.abort(code.into());
             usage(why)
@@ -79,7 +79,7 @@ fn company(console: &Console<'_>, given: &FlagValues) -> Result<Option<Arc<Clust
     }
 }
 
-/// Opens a search for processes that join it.
+/// Opens a search to joining processes.
 fn listen(
     console: &Console<'_>,
     given: &FlagValues,
@@ -98,7 +98,7 @@ fn listen(
     Ok(Arc::new(cluster))
 }
 
-/// An address by which other machines reach this one.
+/// An address at which other machines can reach this one.
 fn reachable(address: SocketAddr) -> String {
     if address.ip().is_unspecified() {
         format!("{}:{}", pleach_runtime::host(), address.port())

@@ -1,4 +1,4 @@
-//! A search from the command line: files kept apart, progress shown, result printed and written.
+//! Runs a search for the command line: checks its files, shows progress, prints and writes the result.
 
 use super::console::{Console, DONE, STOPPED};
 use super::dashboard::Dashboard;
@@ -25,27 +25,27 @@ use std::time::{Duration, Instant};
 pub struct Job<'a, 'o> {
     /// Where to print.
     pub console: &'a Console<'o>,
-    /// The problem's name, and what names the instance.
+    /// The problem's name, and the words for the instance.
     pub name: &'a str,
     pub instance: &'a str,
-    /// The words to be saved.
+    /// The words to save.
     pub words: &'a [String],
-    /// Those of them that are files which the problem reads.
+    /// Those words that name files for the problem to read.
     pub inputs: Vec<String>,
     /// The flags.
     pub given: &'a mut FlagValues,
-    /// The time that it took to read the instance.
+    /// The time it took to read the instance.
     pub spent: Duration,
 }
 
-/// An instance being read: the time limit includes it, and nothing is lost if it is stopped.
+/// The phase in which an instance is read: it counts towards the time limit, and nothing is lost by a stop.
 pub struct Reading {
     began: Instant,
     _phase: NothingToLose,
 }
 
 impl Reading {
-    /// Of what is to be searched.
+    /// For an instance to search.
     pub fn of(
         console: &Console<'_>,
         search: (&str, &str),
@@ -56,7 +56,7 @@ impl Reading {
         Ok(Self { began, _phase: prepares(console, search, given, limit) })
     }
 
-    /// Of a solution that is to be checked.
+    /// For a solution to check.
     pub fn to_check(
         console: &Console<'_>,
         (name, instance): (&str, &str),
@@ -81,13 +81,13 @@ impl Reading {
         Self { began: Instant::now(), _phase: phase }
     }
 
-    /// It is read: the time that it took.
+    /// Ends the phase; returns the time it took.
     pub fn over(self) -> Duration {
         self.began.elapsed()
     }
 }
 
-/// While this lives, what `what` names may be stopped with nothing but a result that says so.
+/// A phase in which a stop of `what` prints only that it was stopped.
 pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> NothingToLose {
     let text = if console.is_mute() {
         String::new()
@@ -99,7 +99,7 @@ pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> Noth
     NothingToLose::until(None, move |_| (text, STOPPED))
 }
 
-/// While this lives, a search that is being prepared may be stopped with no result but that.
+/// A phase in which a stop of a search being prepared prints only that it was stopped.
 fn prepares(
     console: &Console<'_>,
     (name, instance): (&str, &str),
@@ -122,7 +122,7 @@ fn prepares(
 }
 
 impl Job<'_, '_> {
-    /// Carries it out, as often as there are starts; what is printed and written is the result of the last one.
+    /// Runs the search once for each start; prints and writes the result of the last run.
     pub fn conduct(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
         let Job { console, name, instance, words, inputs, given, mut spent } = self;
         if given.on("show") {
@@ -163,11 +163,11 @@ impl Job<'_, '_> {
             search.progress = Some(Box::new(|snapshot| progress.show(snapshot)));
             if let Some(path) = known.as_ref().filter(|_| !given.on("quiet")) {
                 search.resumed = Some(Box::new(move || {
-                    console.note(&format!("resuming the search that {path} holds"));
+                    console.note(&format!("resuming the search in {path}"));
                 }));
             }
             let Ended::Done(done) = start(search, Mode::Run)? else {
-                return Err(Failure::Inside("a search was only looked at".into()));
+                return Err(Failure::Inside("a search was inspected instead of run".into()));
             };
             drop(progress);
             answered = requests.asked();
@@ -190,7 +190,7 @@ fn ran() -> Failure {
     Failure::Inside("inspecting a saved search ran it".into())
 }
 
-/// Writes down how the search is saved; gives the file that seems to hold it already.
+/// Records how the search is saved; returns the file that seems to hold it already.
 fn save(
     program: &str,
     words: &[String],
@@ -212,7 +212,7 @@ fn save(
     Ok(holds(Path::new(&path), &given.saving.origin)?.then_some(path))
 }
 
-/// The files that were asked for.
+/// The requested output files.
 struct Files {
     trace: Option<Output>,
     solution: Option<Output>,
@@ -246,7 +246,7 @@ fn deliver(
         }
         text
     };
-    // The result comes first: a file that cannot be written must not lose it.
+    // The result comes first, so that a file that cannot be written does not lose it.
     let printed = console.print(&text);
     if let Some(file) = files.trace {
         let picture = || draw::over_time::draw(&format!("{name} {instance}"), &report);
@@ -261,7 +261,7 @@ fn deliver(
             (Some(file), None) => {
                 let name = file.leave();
                 if !given.on("quiet") && !given.on("json") {
-                    console.note(&format!("there is no solution: {name} is not written"));
+                    console.note(&format!("there is no solution, so {name} is not written"));
                 }
             }
             (None, _) => {}
@@ -275,7 +275,7 @@ fn deliver(
         let most =
             given.word("memory").map_or("by default".into(), |size| format!("--memory {size}"));
         console.note(&format!(
-            "open work takes more memory than a search may have ({most}); the tree may have no end"
+            "open work exceeds the memory limit ({most}); the tree may be infinite"
         ));
     }
     Ok(STOPPED)

@@ -22,9 +22,9 @@ pub struct Console<'a> {
     pub own: bool,
     out: RefCell<&'a mut dyn Write>,
     err: RefCell<&'a mut dyn Write>,
-    /// Whether another process says all that is to be said.
+    /// Whether another process does all the printing.
     mute: Cell<bool>,
-    /// Where notes are written down, too.
+    /// Where notes are logged as well.
     log: RefCell<Option<Log>>,
 }
 
@@ -46,12 +46,12 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Says nothing more, or something again.
+    /// Mutes or unmutes the console.
     pub fn mute(&self, mute: bool) {
         self.mute.set(mute);
     }
 
-    /// Writes notes down from now on, if there is a log.
+    /// Logs notes from now on, if there is a log.
     pub fn keep_log(&self, log: Option<Log>) {
         self.log.replace(log);
     }
@@ -63,19 +63,19 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Whether it says nothing.
+    /// Whether it is muted.
     pub fn is_mute(&self) -> bool {
         self.mute.get()
     }
 
-    /// Prints a result; a reader that closed the pipe is no failure.
+    /// Prints a result; a reader that closed the pipe is not a failure.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
         if self.mute.get() {
             return Ok(());
         }
         if output_was_closed() {
             return Err(Failure::Machine(
-                "standard output is closed: the result is not printed".into(),
+                "standard output is closed, so the result is not printed".into(),
             ));
         }
         match writeln!(self.out.borrow_mut(), "{text}") {
@@ -86,7 +86,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Prints a line beside the result, with the program's name.
+    /// Prints a note apart from the result, with the program's name.
     pub fn note(&self, line: &str) {
         if self.mute.get() {
             return;
@@ -95,12 +95,12 @@ impl<'a> Console<'a> {
         let text = format!("{}: {line}", self.program);
         // A dashboard shows it first.
         if !screen::note(&text) {
-            // There is no other place to report that this failed.
+            // There is nowhere else to report that this failed.
             let _ = writeln!(self.err.borrow_mut(), "{text}");
         }
     }
 
-    /// Carries a command out, prints what went wrong, and turns it into an exit code.
+    /// Carries out a command, prints its error if it fails, and returns the exit code.
     pub fn finish(&self, act: impl FnOnce() -> Result<u8, Failure>) -> u8 {
         let panicked = |_| Err(Failure::Inside("it panicked, as printed above".into()));
         let result = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked);

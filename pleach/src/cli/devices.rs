@@ -1,4 +1,4 @@
-//! `pleach devices`: what this machine offers, with measured rates.
+//! `pleach devices`: the CPU and the devices of this machine, with measured rates.
 
 use super::console::{Console, DONE};
 use super::flags::FlagValues;
@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 /// How long each rate is measured.
 const MEASURED: Duration = Duration::from_millis(200);
-/// How often to see whether that time is over.
+/// How often to check whether that time is up.
 const PROGRESS_EVERY: Duration = Duration::from_millis(20);
 
-/// A GPU, and its rates or why it has none.
+/// A GPU, and its rates or why they could not be measured.
 struct Device {
     seen: DetectedGpu,
     rates: Vec<(&'static str, Result<f64, String>)>,
@@ -61,10 +61,10 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
     console.print(&text).map(|()| DONE)
 }
 
-/// A rate on some units, in nodes a second.
+/// The rate of some units, in nodes a second.
 fn measured(rate: &Rate, level: Level, settings: Settings) -> Result<f64, Failure> {
     let problem: Box<dyn Problem> = (rate.problem)(level).map_err(Failure::Inside)?;
-    // The clock starts when the units do: after the context of a GPU and the compilation of its kernel.
+    // The clock starts with the units: after a GPU's context is created and its kernel compiled.
     let mut started = None;
     let settings = Settings { progress_every: PROGRESS_EVERY, ..settings };
     let report = solver::search(&*problem, &settings, &mut |_| match *started

@@ -1,4 +1,4 @@
-//! The files that a command writes: whole or not at all, and never an input or another output.
+//! Output files: written completely or not at all, and never over an input or another output.
 
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
@@ -15,15 +15,15 @@ pub struct Output {
 
 /// Where an output is written.
 enum Target {
-    /// Beside a file, whose place it takes once it is whole.
+    /// To a new file beside the target, which it replaces once it is complete.
     Part(Part),
-    /// To a device, a pipe, or a file in a folder where no other may be made.
+    /// Directly to a device, a pipe, or a file in a folder where no other file can be created.
     Direct(File),
 }
 
 impl Output {
-    /// Prepares the file that a flag names, if it is given; what the file holds stays until another one is whole. A
-    /// path that cannot be written costs no search.
+    /// Prepares the file that a flag names, if it is given; an existing file stays until the new one is complete. A
+    /// path that cannot be written is an error before the search.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -42,7 +42,7 @@ impl Output {
         }
     }
 
-    /// There is nothing to write: the file stays as it was. Returns its name.
+    /// Gives up the output, since there is nothing to write: the file stays as it was. Returns its name.
     pub fn leave(self) -> String {
         self.name()
     }
@@ -65,7 +65,7 @@ impl Output {
         self.write_bytes(format!("{text}\n").as_bytes())
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes.
     ///
     /// # Errors
     /// If they cannot be written; a file that is there stays as it was.
@@ -76,15 +76,17 @@ impl Output {
     }
 }
 
-/// Refuses the name by which other commands mean standard output.
+/// Refuses `-`, by which other commands mean standard output.
 fn not_a_dash(flag: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
-        return usage(format!("--{flag} -: expected a file; standard output has the result"));
+        return usage(format!(
+            "--{flag} -: expected a file, since the result goes to standard output"
+        ));
     }
     Ok(())
 }
 
-/// Writes a file whole, or not at all; a link to one stays a link. What is no ordinary file is written as it is.
+/// Writes a file completely or not at all; a link stays a link. Anything but a regular file is written directly.
 ///
 /// # Errors
 /// If it cannot be written; a file that is there stays as it was.
@@ -110,7 +112,7 @@ impl Target {
                 File::options().write(true).open(path).map(Target::Direct)
             }
             part => {
-                // A file that may not be written is not replaced, either.
+                // A file without write permission is not replaced either.
                 if path.exists() {
                     File::options().write(true).open(path)?;
                 }
@@ -132,22 +134,22 @@ impl Target {
     }
 }
 
-/// The parts that there are, by their paths.
+/// The paths of all `.part` files.
 static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all parts, since the process ends early.
+/// Removes all `.part` files, since the process ends early.
 pub fn remove_parts() {
     for part in parts().drain(..) {
-        // One that stays does no harm.
+        // A file that remains does no harm.
         let _ = std::fs::remove_file(part);
     }
 }
 
-/// A file that is written beside another one, whose place it takes once it is whole; removed if it is not.
+/// A file that is written beside its target and replaces it once complete; otherwise it is removed.
 struct Part {
     place: PathBuf,
     part_path: PathBuf,
@@ -159,7 +161,7 @@ impl Part {
         let mut parts = parts();
         for number in 0.. {
             let mut part_path = place.clone().into_os_string();
-            // Another process may be at it as well.
+            // Another process may be writing the same file.
             part_path.push(format!(".{}-{number}.part", std::process::id()));
             let part_path = PathBuf::from(part_path);
             match File::options().write(true).create_new(true).open(&part_path) {
@@ -176,15 +178,15 @@ impl Part {
         Err(ErrorKind::AlreadyExists.into())
     }
 
-    /// Writes all of it, and puts it in its place.
+    /// Writes all bytes, and replaces the target.
     fn fill(mut self, bytes: &[u8]) -> io::Result<()> {
         for chunk in bytes.chunks(CHUNK) {
             self.file.write_all(chunk)?;
-            // A process cannot end while the system takes to the disk what it was given.
+            // A process cannot end while the system is writing its data to disk.
             self.file.sync_data()?;
         }
         if let Ok(about) = std::fs::metadata(&self.place) {
-            // Where the system has no such permissions, those of new files do.
+            // If the system has no such permissions, those of new files will do.
             let _ = self.file.set_permissions(about.permissions());
         }
         self.file.sync_all()?;
@@ -197,19 +199,19 @@ impl Drop for Part {
         let mut parts = parts();
         if let Some(at) = parts.iter().position(|part| *part == self.part_path) {
             parts.swap_remove(at);
-            // There is none once it is in its place.
+            // The file is gone once it has replaced the target.
             let _ = std::fs::remove_file(&self.part_path);
         }
     }
 }
 
-/// Bytes that are written at once.
+/// The most bytes written in one call.
 const CHUNK: usize = 1 << 23;
 
-/// The most parts of one name.
+/// The most `.part` files of one name.
 const MOST_PARTS: u32 = 1000;
 
-/// Whether an ordinary file is the one that standard output goes to.
+/// Whether standard output goes to this regular file.
 #[cfg(unix)]
 fn is_standard_output(path: &Path) -> bool {
     use std::os::fd::AsFd;
@@ -225,7 +227,7 @@ fn is_standard_output(_: &Path) -> bool {
     false
 }
 
-/// Flags that name a file to be written.
+/// Flags that name an output file.
 const WRITTEN: [&str; 7] = ["checkpoint", "solution", "gantt", "trace", "metrics", "svg", "out"];
 
 /// Refuses an output that is the same file as another output or as an input.
@@ -233,7 +235,7 @@ const WRITTEN: [&str; 7] = ["checkpoint", "solution", "gantt", "trace", "metrics
 /// # Errors
 /// One line: which two.
 pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> {
-    // A page may go to standard output.
+    // `report` may write its page to standard output.
     for flag in WRITTEN.into_iter().filter(|flag| *flag != "out") {
         given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
     }
@@ -247,7 +249,7 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
     let written = WRITTEN
         .iter()
         .filter_map(|&flag| Some((format!("--{flag}"), given.path(flag)?, same as Clash)));
-    // A checkpoint has files beside it. They are known by their names: a process that is killed while it saves leaves
+    // A checkpoint has files beside it, which are compared by name: a process that is killed while it saves leaves
     // FILE.old as a second name of FILE.
     let beside = given.path("checkpoint").into_iter().flat_map(|path| {
         ["lock", "part", "old"].map(|ending| {
@@ -272,7 +274,7 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Whether two paths lead to one ordinary file, or will once it is written.
+/// Whether two paths lead to the same regular file, or will once it is written.
 fn same(one: &Path, other: &Path) -> bool {
     match (std::fs::metadata(one), std::fs::metadata(other)) {
         // Nothing is lost in /dev/null or on a terminal.
@@ -297,19 +299,19 @@ fn identical(_: &Metadata, _: &Metadata) -> bool {
     false
 }
 
-/// Where a path leads, links followed as far as there are files.
+/// Follows the links of a path as far as files exist.
 fn place(path: &Path) -> PathBuf {
     follow(path, MOST_LINKS)
 }
 
-/// The most links that one path may go through: systems stop at 40, too.
+/// The most links in one path; systems stop at 40 as well.
 const MOST_LINKS: u32 = 40;
 
 fn follow(path: &Path, links: u32) -> PathBuf {
     if let Ok(place) = path.canonicalize() {
         return place;
     }
-    // A link to a file that is not there yet.
+    // A link to a file that does not exist yet.
     if let Some(to) = std::fs::read_link(path).ok().filter(|_| links > 0) {
         return follow(&path.parent().unwrap_or(Path::new("")).join(to), links - 1);
     }

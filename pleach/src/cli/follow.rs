@@ -1,4 +1,4 @@
-//! A process that takes part in the searches of another one: it reads none of its words and files itself.
+//! A process that takes part in the searches of a root, which sends it the words and files.
 
 use super::console::{Console, DONE, FAILED};
 use super::dashboard::Dashboard;
@@ -27,7 +27,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// Flags that shape a search although they are not frozen.
 const SHAPING: [&str; 2] = ["balance", "seed"];
 
-/// Flags of each process for itself.
+/// Flags that each process sets for itself.
 const OWN: [&str; 10] =
     ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard", "log", "metrics"];
 
@@ -36,7 +36,7 @@ const OWN: [&str; 10] =
 pub enum Known<'a> {
     /// The problems of the command.
     Registry(&'a [Entry]),
-    /// A problem of the user's own.
+    /// A user's own problem.
     Own(&'a dyn Fn(Search<'_>, Mode) -> Result<Ended, Failure>),
 }
 
@@ -47,7 +47,7 @@ pub fn follow(
     cluster: &Arc<Cluster>,
     line: &Line,
 ) -> Result<u8, Failure> {
-    // The root stops in order; processes needed for that must not end before.
+    // The root stops in order; processes that it needs for that must not end earlier.
     let _ = interrupts();
     let cancel = Cancel::default();
     let done = Cell::default();
@@ -57,7 +57,7 @@ pub fn follow(
             cluster.end();
             Ok(DONE)
         }
-        // The root says why.
+        // The root reports why.
         Err(Failure::Ended(_)) => Ok(FAILED),
         Err(why) => {
             console.mute(false);
@@ -68,7 +68,7 @@ pub fn follow(
     }
 }
 
-/// How a process came to take no further part.
+/// Why a process stopped taking part.
 pub enum JoinEnd {
     /// There is nothing more to search.
     Dismissed,
@@ -84,7 +84,7 @@ pub struct Follower<'a, 'o> {
     /// Whether its own command line is the root's.
     pub same: bool,
     pub cancel: Cancel,
-    /// The searches that it has taken part in, and what it has counted in them.
+    /// The number of searches that it took part in, and what it counted in them.
     pub done: Cell<(u64, Counts)>,
 }
 
@@ -95,13 +95,13 @@ impl Follower<'_, '_> {
         }
     }
 
-    /// A dashboard, if this process was asked for one. Of those that share a command line, the root has it.
+    /// A dashboard, if this process was asked for one. Among processes that share a command line, the root shows it.
     fn board(&self, words: &[&str]) -> Option<Dashboard> {
         let asked = self.own.on("dashboard") && !self.same;
         Dashboard::open(self.console, asked, words, &self.cancel)
     }
 
-    /// Takes part in all searches that there are, beginning with one that it has heard of.
+    /// Takes part in all searches, beginning with the one that it was informed of.
     pub fn all(
         &self,
         cluster: &Arc<Cluster>,
@@ -127,11 +127,11 @@ impl Follower<'_, '_> {
                 }
                 continue;
             }
-            // A tree of one's own was made from the first order.
+            // A user's own tree was built from the first order.
             if let (Known::Own(_), Some(begun)) = (self.known, &begun)
                 && !begun.has_instance_of(&OrderText::read(&order.about)?)
             {
-                let why = "the root has begun another search: join it again";
+                let why = "the root has started another search: join again";
                 return Err(Failure::Machine(why.into()));
             }
             let report = match self.one(cluster, &order) {
@@ -140,7 +140,7 @@ impl Follower<'_, '_> {
             };
             if report.outcome.stop == Some(Stop::Asked) {
                 let start = Instant::now();
-                // Until the root has noticed, what is on its way there must not be lost.
+                // Until the root has noticed, messages on their way to it must not be lost.
                 cluster.next_order(|| start.elapsed() < FAREWELL)?;
                 return Ok(JoinEnd::Left);
             }
@@ -169,7 +169,7 @@ impl Follower<'_, '_> {
             }
         };
         let hidden = given.on("quiet") || self.console.is_mute();
-        // What a command of the user's own is told begins with no verb.
+        // The words for a user's own command begin with no verb.
         let verbs = usize::from(matches!(self.known, Known::Registry(_)));
         let words: Vec<&str> = line.words.iter().skip(verbs).map(String::as_str).collect();
         let mut board = self.board(&words);
@@ -193,8 +193,8 @@ impl Follower<'_, '_> {
     }
 }
 
-/// What the root has told of a search, and its command line with this process's own units. Where the processes
-/// have the same command line, the units are in it.
+/// What the root sent about a search, and its command line with this process's own units. If the processes share a
+/// command line, it includes the units.
 pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, Line), Failure> {
     let mut told = OrderText::read(&order.about)?;
     told.retain(|name| {
@@ -202,7 +202,7 @@ pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, L
         about.into_iter().find(|about| about.name == name).is_some_and(|about| {
             let shapes = about.lasts == Lasts::Frozen || SHAPING.contains(&about.name);
             let shared = same && OWN.contains(&about.name);
-            // The start is with the root.
+            // The root has the starting solution.
             (shapes || shared) && about.name != "start"
         })
     });
@@ -213,7 +213,7 @@ pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, L
     parse_again(&words, flags).map(|line| (all, line))
 }
 
-/// The texts that the root has sent.
+/// The texts that the root sent.
 fn texts(told: &Value) -> BTreeMap<String, String> {
     let all = told.as_object().into_iter().flatten();
     all.filter_map(|(word, text)| Some((word.clone(), text.as_str()?.to_string()))).collect()

@@ -1,4 +1,4 @@
-//! Help: an overview, the problems of a command, and the flags that apply to what the words name.
+//! Help: the overview, the problems of a command, and the flags that apply to a command and problem.
 
 use super::flags::{About, Use, Verb, applying, argument};
 use crate::failure::{Failure, usage};
@@ -9,23 +9,23 @@ use std::fmt::Write;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 finished and proven, 1 internal error or machine failure,
-2 bad usage or bad input, 3 stopped by a limit or by Ctrl-C with what is known so far.";
+2 bad usage or bad input, 3 stopped by a limit or Ctrl-C (prints the result so far).";
 
 /// The commands, in the order in which help shows them.
 const COMMANDS: [(&str, &str); 10] = [
-    ("solve PROBLEM INSTANCE", "find a solution, and prove that it is the best"),
+    ("solve PROBLEM INSTANCE", "find the best solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("loop NAME WORDS", "run a loop of independent work"),
     ("check PROBLEM INSTANCE FILE", "compute the value of the solution in FILE"),
-    ("sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster of many peers"),
+    ("sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster"),
     ("resume FILE", "continue a search that --checkpoint saved"),
-    ("join HOST:PORT", "take part in a search that --listen opened on another machine"),
-    ("devices", "show what this machine offers, with measured rates"),
+    ("join HOST:PORT", "join a search that another process opened with --listen"),
+    ("devices", "list the devices of this machine, with measured rates"),
     ("reproduce FIGURE...", "run the papers' experiments, and check which results are reproduced"),
-    ("report FILE...", "one page about runs, made of what they printed with --json"),
+    ("report FILE...", "write one HTML page about runs from their --json output"),
 ];
 
-/// Examples that belong to no problem.
+/// Examples that do not belong to a problem.
 const EXAMPLES: [&str; 7] = [
     "resume run.pleach",
     "sim uts T1 --peers 100",
@@ -75,26 +75,26 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         }
         (Verb::Reproduce, _) => {
             let about = "Run the experiments of the papers again, and report which of their results are reproduced here. \
-                         Without FIGURE, list what there is. An interrupted run continues where it stopped.";
+                         Without FIGURE, list the figures. An interrupted run continues where it stopped.";
             let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
             flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")
         }
         (Verb::Report, _) => {
-            let about = "Write one page, which needs no network, about runs that have ended: what came out, activity over \
+            let about = "Write one self-contained HTML page about finished runs: results, activity over \
                          time, shares of units, speed-ups, schedules. FILE holds what solve, count, loop or sim printed \
-                         with --json, once or several times; - is standard input. Activity needs the file of --trace.";
+                         with --json, once or several times; - is standard input. Activity needs the file that --trace wrote.";
             let usage = "pleach report FILE... [-o report.html] [FLAGS]";
             let after = "Examples:\n  pleach solve flowshop ta021 --json --trace trace.json > run.json\n  \
                          pleach report run.json -o report.html";
             flags(about, usage, &applying(verb, &super::reporting::FLAGS), after)
         }
         (Verb::Join, _) => {
-            let about = "Take part in a search that --listen opened on another machine. What it searches \
-                         comes from there. Ctrl-C leaves in order.";
+            let about = "Join a search that another process opened with --listen. The instance and the settings \
+                         of the search come from that process. Ctrl-C leaves the search and hands back all open work.";
             flags(about, "pleach join HOST:PORT [FLAGS]", &applying(verb, &[]), "")
         }
         _ => flags(
-            "Show what this machine offers, with measured rates, or check the kernels of a device.",
+            "List the devices of this machine, with measured rates, or check the kernels of a device.",
             "pleach devices [FLAGS], or pleach devices [PROBLEM …] --check DEVICE [FLAGS]",
             &applying(verb, &[]),
             "",
@@ -107,7 +107,7 @@ fn first(words: &'static str) -> &'static str {
     words.split(' ').next().unwrap_or_default()
 }
 
-/// There is no help for a word.
+/// The error for a word without help.
 fn unknown(word: &str, known: &[&str]) -> Result<String, Failure> {
     usage(format!("no help for '{word}': expected one of {}", known.join(", ")))
 }
@@ -139,7 +139,7 @@ fn overview(registry: &[Entry]) -> String {
     let first = registry.iter().find_map(|entry| Some((entry, entry.tasks.first()?)));
     if let Some((entry, task)) = first {
         let words = format!("pleach {} {} --help", task.verb.word(), entry.name);
-        let _ = write!(text, "\n'{words}' shows the flags that apply there.\n\n");
+        let _ = write!(text, "\n'{words}' shows the flags of that command.\n\n");
     }
     text + EXIT_CODES
 }
@@ -155,8 +155,7 @@ fn problems(registry: &[Entry], verb: Verb) -> String {
         let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
         let _ = writeln!(text, "  {:10} INSTANCE: {}", "", entry.instance);
     }
-    let _ =
-        write!(text, "\n'pleach {word} PROBLEM --help' shows the flags that apply to a problem.");
+    let _ = write!(text, "\n'pleach {word} PROBLEM --help' shows the flags for a problem.");
     text
 }
 
@@ -177,14 +176,14 @@ fn of_problem(entry: &Entry, verb: Verb) -> String {
     flags(&about, &usage, &applying(verb, task.flags), &after)
 }
 
-/// The loops that there are.
+/// All loops.
 fn all_loops() -> String {
     let mut text = "Usage: pleach loop NAME WORDS [FLAGS]\n\nLoops:\n".to_string();
     for entry in &LOOPS {
         let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
         let _ = writeln!(text, "  {:10} WORDS: {}", "", entry.words);
     }
-    text + "\n'pleach loop NAME --help' shows the flags that apply to a loop."
+    text + "\n'pleach loop NAME --help' shows the flags of a loop."
 }
 
 /// The flags of a loop.
@@ -198,7 +197,7 @@ fn of_loop(entry: &loops::Entry) -> String {
     flags(&about, &usage, &applying(Verb::Loop, entry.flags), &examples)
 }
 
-/// The flags of simulations, with those of a problem's load.
+/// The flags of simulations, including those of a problem.
 fn of_sim(registry: &[Entry], entry: Option<&Entry>) -> String {
     let named: &[Use] = entry.and_then(|entry| entry.simulation).map_or(&[], |sim| sim.flags);
     let names: Vec<&str> = registry
@@ -207,7 +206,7 @@ fn of_sim(registry: &[Entry], entry: Option<&Entry>) -> String {
         .map(|entry| entry.name)
         .collect();
     let about = format!(
-        "Simulate a run on a cluster of many peers, from a scenario file (TOML) or a problem ({}, or \
+        "Simulate a run on a cluster, from a scenario file (TOML) or a problem ({}, or \
          interval, whose INSTANCE is an amount of work such as 5s).",
         names.join(", ")
     );
@@ -239,7 +238,7 @@ fn flags(about: &str, usage: &str, flags: &[About], after: &str) -> String {
     command.render_help().to_string().trim_end().to_string()
 }
 
-/// A help text for the terminal of this process, if there is one that is narrower.
+/// A help text, wrapped to the width of this process's terminal, if it has one.
 pub fn fitted(text: &str) -> String {
     let out = console::Term::stdout();
     let columns = out.is_term().then(|| out.size_checked()).flatten().map(|(_, columns)| columns);
@@ -248,7 +247,7 @@ pub fn fitted(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A line in as many lines as it needs; those that follow begin below its last column. Commands stay whole.
+/// Wraps a line; continuation lines start below its last column. Commands are never broken.
 fn wrapped(line: &str, columns: usize) -> String {
     let is_command = line.trim_start().starts_with("pleach ");
     if line.chars().count() <= columns || is_command {
@@ -281,7 +280,7 @@ mod tests {
 
     #[test]
     fn lines_fit_the_terminal() {
-        let line = "  join HOST:PORT    take part in a search that another machine has opened";
+        let line = "  join HOST:PORT    join a search that another process opened with --listen";
         let long = wrapped(line, 48);
         assert!(long.lines().all(|line| line.len() <= 48), "{long}");
         assert!(long.lines().skip(1).all(|line| line.starts_with(&" ".repeat(20))), "{long}");

@@ -1,4 +1,4 @@
-//! `join HOST:PORT`: takes part in a search that another machine has opened.
+//! `join HOST:PORT`: takes part in a search that another process has opened.
 
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A search that this process has joined, and the first order that it has heard.
+/// A search that this process has joined, and the first order that it received.
 type Joined = (Arc<Cluster>, Order);
 
 /// Joins a search, and takes part in it until its end.
@@ -46,7 +46,7 @@ fn take_part(
     let follower = Follower { known, console, own, same: false, cancel, done };
     follower.note(&format!("joined as site {}", cluster.me()));
     let parted = match follower.all(cluster, first) {
-        // A process that is to leave need not find the root again.
+        // A process that is leaving need not reconnect to the root.
         Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => JoinEnd::Left,
         parted => parted?,
     };
@@ -71,13 +71,13 @@ fn take_part(
     Ok(code)
 }
 
-/// What is said to a process that comes too late.
+/// The message for a process that comes too late.
 const OVER: &str = "the search is over";
 
-/// A problem of the user's own needs the words of the search before it can be made.
+/// A user's own problem needs the words of the search before it can be built.
 static OWN: OnceLock<Joined> = OnceLock::new();
 
-/// The text of an input file, as the root of the search that was joined early has read it.
+/// The text of an input file, as read by the root of a search that was joined early.
 pub fn text_of_root(word: &str) -> Option<String> {
     let (_, order) = OWN.get()?;
     let told = OrderText::read(&order.about).ok()?;
@@ -94,7 +94,7 @@ pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
             let why = if cancel.is_cancelled() { "left before the search began" } else { OVER };
             return Err(Failure::Machine(why.into()));
         };
-        // Nobody else has set it.
+        // Nothing else sets it.
         let _ = OWN.set((cluster, order));
     }
     let Some((_, order)) = OWN.get() else { return Err(Failure::Machine(OVER.into())) };

@@ -1,10 +1,10 @@
-//! [`Keys`]: the keys of a table in a TOML file, read one by one, with errors that name file and key.
+//! [`Keys`]: reads the keys of a TOML table one by one, with errors that name file and key.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
-/// Peers at most.
+/// The most peers.
 pub const MOST_PEERS: i64 = 10_000_000;
 /// Units of time, in nanoseconds.
 pub const US: f64 = 1e3;
@@ -19,12 +19,12 @@ pub struct Keys<'t> {
     /// The table's path in the file, with a dot at the end.
     path: String,
     table: &'t Table,
-    /// The keys asked for so far; all others are unknown.
+    /// The keys read so far; all others are unknown.
     known: RefCell<Vec<&'static str>>,
 }
 
 impl<'t> Keys<'t> {
-    /// The whole of a file.
+    /// The top-level table of a file.
     pub fn new(file: &'t str, table: &'t Table) -> Self {
         Self { file, path: String::new(), table, known: RefCell::default() }
     }
@@ -159,7 +159,7 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// An inner table as it stands, if the key is there.
+    /// An inner table as plain TOML, if present.
     pub fn raw_table(&self, key: &'static str) -> Result<Option<&'t Table>, String> {
         match self.get(key) {
             None => Ok(None),
@@ -173,7 +173,7 @@ impl<'t> Keys<'t> {
         self.get(key).is_some_and(Value::is_str)
     }
 
-    /// Another table that stands for the one at a key.
+    /// Another table in place of the one at a key.
     pub fn of<'o>(&self, key: &str, table: &'o Table) -> Keys<'o>
     where
         't: 'o,
@@ -181,7 +181,7 @@ impl<'t> Keys<'t> {
         self.inside(key.to_string(), table)
     }
 
-    /// An inner table, if the key is there.
+    /// An inner table, if present.
     pub fn table(&self, key: &'static str) -> Result<Option<Keys<'t>>, String> {
         match self.get(key) {
             None => Ok(None),
@@ -212,7 +212,7 @@ impl<'t> Keys<'t> {
         Keys { file: self.file, path, table, known: RefCell::default() }
     }
 
-    /// Refuses keys that no call asked for.
+    /// Refuses keys that no call has read.
     pub fn finish(&self) -> Result<(), String> {
         let known = self.known.borrow();
         match self.table.keys().find(|key| !known.contains(&key.as_str())) {

@@ -1,4 +1,4 @@
-//! From the arguments of a process to words and flags.
+//! Parses the arguments of a process into words and flags.
 
 use super::flags::{FLAGS, FlagValues, WORD, argument};
 use crate::failure::{Failure, usage};
@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 use std::ffi::OsString;
 
-/// A command line: words before flags, flags.
+/// A command line: words, then flags.
 pub struct Line {
     /// The words.
     pub words: Vec<String>,
@@ -14,7 +14,7 @@ pub struct Line {
     pub given: FlagValues,
 }
 
-/// Parses arguments; the program's name is not among them.
+/// Parses arguments, without the program's name.
 ///
 /// # Errors
 /// One line: what is wrong with them.
@@ -53,7 +53,7 @@ pub fn no_more(words: &[String], most: usize) -> Result<(), Failure> {
     }
 }
 
-/// Whether an argument begins like a flag but is a word: no flag has a blank in its name.
+/// Whether an argument begins like a flag but is a word, since no flag has a blank in its name.
 fn is_word(arg: &str) -> bool {
     arg.starts_with('-') && arg.split('=').next().is_some_and(|name| name.contains(' '))
 }
@@ -71,7 +71,7 @@ fn command() -> Command {
         .mut_arg("out", |out| out.short('o'))
 }
 
-/// The message of a parse error, whose lines end at an empty one.
+/// The message of a parse error in one line; the message ends at its first empty line.
 fn one_line(why: &clap::Error) -> String {
     if why.kind() == ErrorKind::InvalidUtf8 {
         return "an argument is not valid UTF-8".into();

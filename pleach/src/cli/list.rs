@@ -1,4 +1,4 @@
-//! [`search_all`]: several instances, one after the other, in one process.
+//! [`search_all`]: several instances in turn, in one process.
 
 use super::conduct::{Job, Reading};
 use super::console::{Console, DONE, STOPPED};
@@ -8,16 +8,16 @@ use crate::failure::{Failure, usage};
 use crate::registry::{Entry, Request, Start};
 use std::time::Instant;
 
-/// Flags about one search only.
+/// Flags for a single search.
 const OF_ONE: [&str; 7] = ["checkpoint", "trace", "solution", "gantt", "start", "show", "listen"];
 
 /// How an instance is read.
 type Read = fn(&Request<'_>) -> Result<Start<'static>, Failure>;
 
-/// Flags about one run only.
+/// Flags for a single run.
 const OF_ONE_RUN: [&str; 3] = ["checkpoint", "trace", "show"];
 
-/// A search as often as `--repeat` says.
+/// Repeats a search as often as `--repeat` says.
 pub fn repeated<'p>(
     given: &FlagValues,
     start: impl Fn() -> Result<Start<'p>, Failure>,
@@ -25,7 +25,9 @@ pub fn repeated<'p>(
     let times = given.get(&REPEAT).map_err(Failure::Usage)?.unwrap_or(1);
     if times > 1 {
         if let Some(flag) = OF_ONE_RUN.into_iter().find(|flag| given.has(flag)) {
-            return usage(format!("--{flag} is for a single run: it does not go with --repeat"));
+            return usage(format!(
+                "--{flag} is for a single run and cannot be combined with --repeat"
+            ));
         }
         if given.cluster.is_some() {
             return usage("--repeat is for a single process");
@@ -49,7 +51,9 @@ pub fn search_all(
         return usage(format!("several processes search one instance, not {}", words.len()));
     }
     if given.word("best").is_some_and(|word| word.parse::<i64>().is_ok()) {
-        return usage("--best V takes one instance: a value of one says nothing about another");
+        return usage(
+            "--best V takes one instance, since a value of one means nothing for another",
+        );
     }
     let note = |text: &str| console.note(text);
     let mut starts = Vec::new();
@@ -65,10 +69,10 @@ pub fn search_all(
         let inputs = (entry.is_file)(instance).then(|| instance.clone()).into_iter().collect();
         let given = &mut *given;
         let job = Job { console, name: entry.name, instance, words, inputs, given, spent };
-        // What goes wrong with one says nothing about the others.
+        // An instance that fails does not stop the others.
         let came = console.finish(|| job.conduct(start));
         ended += usize::from(came == DONE);
-        // A failure weighs more than bad input, and that more than a stop.
+        // A failure counts for more than bad input, and bad input for more than a stop.
         code = if code == DONE {
             came
         } else if came == DONE {
@@ -85,8 +89,7 @@ pub fn search_all(
     }
     if !given.on("json") {
         let (all, seconds) = (words.len(), begun.elapsed().as_secs_f64());
-        console
-            .print(&format!("{ended} of {all} instances searched to the end in {seconds:.2} s"))?;
+        console.print(&format!("{ended} of {all} instances completed in {seconds:.2} s"))?;
     }
     Ok(if code == DONE && ended < words.len() { STOPPED } else { code })
 }

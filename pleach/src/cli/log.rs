@@ -1,4 +1,4 @@
-//! `--log`: a file to which a command appends what happens, a line each with its time.
+//! `--log`: a file to which a command appends events, one line each with its time.
 
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
@@ -27,17 +27,17 @@ impl Log {
     /// Appends a line.
     pub fn line(&mut self, text: &str) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        // A log that cannot be written must not end what it is about.
+        // A log that cannot be written must not end the run.
         let _ = self.0.write_all(format!("{} {text}\n", time(now)).as_bytes());
     }
 }
 
-/// The sites that were seen, and how they ended.
+/// The sites seen so far, and how they ended.
 #[derive(Default)]
 pub struct Seen(BTreeMap<String, Option<SiteEnd>>);
 
 impl Seen {
-    /// What is new of these sites, as lines.
+    /// News about these sites, as lines.
     pub fn news(&mut self, sites: &[SiteSnapshot]) -> Vec<String> {
         let mut lines = Vec::new();
         // The root is this process.

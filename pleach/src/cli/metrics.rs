@@ -31,7 +31,7 @@ impl Metrics {
         }
     }
 
-    /// Writes the state of a run if it is time to. Returns why that failed, the first time.
+    /// Writes the state of a run when it is due. Returns an error only the first time that it fails.
     pub fn show(&mut self, snapshot: &ProgressSnapshot) -> Option<String> {
         if self.written.is_some_and(|written| written.elapsed() < EVERY) {
             return None;
@@ -54,9 +54,9 @@ fn text(snapshot: &ProgressSnapshot) -> String {
         );
     };
     let gauge = "gauge";
-    add("seconds", gauge, "Seconds of search, with those before a resume.", snapshot.seconds);
+    add("seconds", gauge, "Seconds of search, including those before a resume.", snapshot.seconds);
     let nodes = snapshot.counts.bounded as f64;
-    add("nodes_total", "counter", "Nodes bounded, with those before a resume.", nodes);
+    add("nodes_total", "counter", "Nodes bounded, including those before a resume.", nodes);
     if let Some(best) = snapshot.best {
         add("best", gauge, "Value of the best solution.", best as f64);
     }

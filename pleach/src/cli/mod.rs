@@ -73,7 +73,7 @@ pub(crate) fn run(
         let searches = ["solve", "count", "resume", "loop"];
         let shared = line.words.first().is_some_and(|word| searches.contains(&&**word));
         if console.is_mute() && (!shared || helps || shows_version) {
-            // Of all processes of a job, the first one does what they do not share.
+            // Only the first process of a job does what they do not share.
             return Ok(DONE);
         }
         if shows_version {
@@ -133,7 +133,7 @@ fn search(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, F
     }
 }
 
-/// Carries out what words and flags say.
+/// Carries out a command.
 fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Failure> {
     let verb = match line.words.first().map(String::as_str) {
         Some("solve") => Verb::Solve,

@@ -1,4 +1,4 @@
-//! [`OrderText`]: what the root tells a process to do, as words and flags of a command line.
+//! [`OrderText`]: the root's order to a process, as words and flags of a command line.
 
 use crate::failure::{Failure, usage};
 use serde_json::Value;
@@ -6,13 +6,13 @@ use serde_json::Value;
 /// The name of the command for the problems of this library.
 pub const PLEACH: &str = "pleach";
 
-/// What the root tells a process to do.
+/// An order from the root.
 pub struct OrderText {
     /// The words of its command line, without flags.
     pub words: Vec<String>,
     /// The flags, each with its value.
     pub flags: Vec<String>,
-    /// All that it says.
+    /// The whole order.
     pub all: Value,
 }
 
@@ -20,7 +20,7 @@ impl OrderText {
     /// Reads it.
     ///
     /// # Errors
-    /// If it is unclear.
+    /// If it is malformed.
     pub fn read(about: &[u8]) -> Result<Self, Failure> {
         let all: Value = serde_json::from_slice(about).map_err(|_| unclear())?;
         let strings = |name: &str| -> Option<Vec<String>> {
@@ -30,7 +30,7 @@ impl OrderText {
         Ok(Self { words, flags, all })
     }
 
-    /// Checks that the program that has begun the search is a user's own, or that it is `pleach`.
+    /// Checks that the program that started the search is this one: a user's own, or `pleach`.
     ///
     /// # Errors
     /// Which program to join with.
@@ -43,28 +43,28 @@ impl OrderText {
         }
     }
 
-    /// Whether the instance is the same: the words, and what the files among them hold.
+    /// Whether the instance is the same: the words, and the content of the files that they name.
     pub fn has_instance_of(&self, other: &Self) -> bool {
         ["words", "files", "texts"].into_iter().all(|key| self.all[key] == other.all[key])
     }
 
-    /// Keeps the flags that are to count, by name.
+    /// Keeps only the named flags.
     pub fn retain(&mut self, counts: impl Fn(&str) -> bool) {
         self.flags.retain(|flag| counts(name_of(flag)));
     }
 
-    /// Adds those of this process's own flags that it may set itself.
+    /// Adds this process's own flags, if it may set them.
     pub fn add(&mut self, own: Vec<String>, may: &[&str]) {
         self.flags.extend(own.into_iter().filter(|flag| may.contains(&name_of(flag))));
     }
 }
 
-/// The name of a flag that has its value.
+/// The name of a flag that is written with its value.
 pub fn name_of(flag: &str) -> &str {
     flag.trim_start_matches("--").split('=').next().unwrap_or_default()
 }
 
-/// The root has ordered what this version does not know.
+/// The error for an order that this version does not know.
 pub fn unclear() -> Failure {
-    Failure::Inside("the root has ordered something unknown".into())
+    Failure::Inside("the root sent an unknown order".into())
 }

@@ -1,4 +1,4 @@
-//! [`main()`]: a whole command for a user's own problem.
+//! [`main()`]: a complete command for a user's own problem.
 
 use super::conduct::Job;
 use super::console::{Console, DONE};
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// A whole command for a problem of your own: the standard flags, progress, JSON and exit codes.
+/// A complete command for your own problem: the standard flags, progress, JSON and exit codes.
 ///
 /// Takes a tree, or the result of reading one. The words before the flags come from [`words`](super::words).
 #[must_use]
@@ -72,7 +72,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
     end(code)
 }
 
-/// The flags that apply to a goal beside the general ones.
+/// The flags for a goal, in addition to the general ones.
 fn named(goal: Goal) -> &'static [Use] {
     const ALL: &[Use] = &[Use::plain("solution"), Use::plain("best")];
     match goal {
@@ -82,7 +82,7 @@ fn named(goal: Goal) -> &'static [Use] {
     }
 }
 
-/// Words that name files, except the checkpoint: a size may have the same name.
+/// The words that name files. A word that is also the checkpoint's name may be a size, so it is left out.
 fn inputs(files: Vec<String>, checkpoint: Option<&str>) -> Vec<String> {
     files.into_iter().filter(|word| Some(word.as_str()) != checkpoint).collect()
 }

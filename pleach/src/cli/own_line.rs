@@ -6,10 +6,10 @@ use super::{company, join, resume};
 use crate::failure::{Failure, usage};
 use std::path::Path;
 
-/// The words on the command line that are no flags: files and sizes of a problem of your own.
+/// The words on the command line that are not flags: files and sizes for your own problem.
 ///
-/// With `resume FILE` they are those of the saved search. Ends the process with a message if the
-/// command line cannot be read.
+/// With `resume FILE`, they come from the saved search. Ends the process with a message if the
+/// command line is invalid.
 #[must_use]
 pub fn words() -> Vec<String> {
     match own() {
@@ -31,7 +31,7 @@ pub(super) fn program() -> String {
     name.unwrap_or_else(|| "pleach".into())
 }
 
-/// The command line of the user's own command; that of the saved search if it is resumed.
+/// The command line of the user's own command, or of the saved search that it resumes.
 pub(super) fn own() -> Result<Line, Failure> {
     let line = line::parse(std::env::args_os().skip(1))?;
     match &line.words[..] {

@@ -12,7 +12,7 @@ use pleach_runtime::{ProgressSnapshot, SaveNow, SitesSnapshot};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 
-/// A line on standard error, hidden if that is no terminal or `--quiet` is given.
+/// A line on standard error, hidden if that is not a terminal or `--quiet` is given.
 pub fn line(quiet: bool) -> ProgressBar {
     let shown = !quiet && std::io::stderr().is_terminal();
     let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -21,7 +21,7 @@ pub fn line(quiet: bool) -> ProgressBar {
     ProgressBar::with_draw_target(None, target).with_style(style)
 }
 
-/// Where looks at a run are shown.
+/// Where progress snapshots are shown.
 pub enum Shown<'b> {
     /// On a line, which may be hidden.
     Line(ProgressBar),
@@ -44,7 +44,7 @@ impl Drop for Shown<'_> {
     }
 }
 
-/// Says how far a search is.
+/// Reports the progress of a search.
 pub struct Progress<'c, 'o, 'b> {
     console: &'c Console<'o>,
     shown: Shown<'b>,
@@ -52,16 +52,16 @@ pub struct Progress<'c, 'o, 'b> {
     before: (u64, f64),
     /// The sites that were seen.
     sites: Seen,
-    /// Requests to save, those that were answered, and where to.
+    /// Requests to save, how many were answered, and the file.
     requests: SaveNow,
     answered: u64,
     saved: Option<&'c str>,
-    /// Where the state is written, too.
+    /// Where the state is written as metrics.
     pub metrics: Option<Metrics>,
 }
 
 impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
-    /// Says nothing yet.
+    /// A reporter that has shown nothing yet.
     pub fn new(console: &'c Console<'o>, shown: Shown<'b>) -> Self {
         let requests = SaveNow::default();
         let sites = Seen::default();
@@ -69,8 +69,8 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
         Self { console, shown, before, sites, requests, answered: 0, saved, metrics }
     }
 
-    /// Whenever the user requests a save beyond those that were answered, it also says how far the search is, and what
-    /// it is `saved` to.
+    /// Whenever the user requests another save, it also reports the progress of the search, and the file that it is
+    /// `saved` to.
     pub fn answering(self, (requests, answered): (SaveNow, u64), saved: Option<&'c str>) -> Self {
         Self { requests, answered, saved, ..self }
     }
@@ -117,7 +117,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
     }
 }
 
-/// As many whole parts of a line as there is room for.
+/// As many whole parts of a line as fit.
 fn fitted(line: &str, columns: usize) -> String {
     let mut out = String::new();
     for part in line.split("  ") {
@@ -131,7 +131,7 @@ fn fitted(line: &str, columns: usize) -> String {
     out
 }
 
-/// A snapshot of the run in one line, what matters most first: the end may be left out.
+/// A snapshot of the run in one line, the most important part first, since the end may be cut off.
 fn words(snapshot: &ProgressSnapshot, rate: f64) -> String {
     let mut text = format!("{:.1} s", snapshot.seconds);
     if let Some(best) = snapshot.best {

@@ -1,5 +1,5 @@
-//! [`text`] and [`rows`]: what the files hold that the command line of one's own command names, here and in the
-//! processes that join it.
+//! [`text`] and [`rows`]: read the files that the command line of a user's own command names, here and in processes
+//! that join it.
 
 use super::join;
 use super::own_line::words;
@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 thread_local! {
-    /// The texts that were read, by the words that name their files: processes that join have no files.
+    /// The texts that were read, by the names of their files, for processes that join without files.
     static READ: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The text of a file that the command line names.
 ///
-/// In a process that has joined a search, it is the text that the root has read: the file need not be there.
+/// In a process that has joined a search, this is the text that the root read; the file need not exist there.
 ///
 /// # Errors
 /// One line: which file, and why it cannot be read.
@@ -34,7 +34,7 @@ pub(super) fn texts() -> BTreeMap<String, String> {
 
 /// The rows of the file that the first word on the command line names, `N` whole numbers each.
 ///
-/// Numbers go from 0 to `most`. The first number of the first row is the number of rows that follow, at
+/// Numbers range from 0 to `most`. The first number of the first row is the number of rows that follow, at
 /// most `most_rows`.
 ///
 /// # Errors

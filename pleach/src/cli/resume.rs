@@ -1,4 +1,4 @@
-//! Saved searches: what their files say about them, and the command line to resume them with.
+//! Saved searches: what their files say about them, and the command line that resumes them.
 
 use super::flags::{FlagValues, Lasts, Saving};
 use super::line::{Line, parse_again};
@@ -9,8 +9,8 @@ use pleach_runtime::load;
 use serde_json::{Map, Value, json};
 use std::path::{Path, absolute};
 
-/// What a checkpoint says about itself: the program, the command line, and where its input files are, with their
-/// prints.
+/// What a checkpoint says about itself: the program, the command line, and its input files with their paths and
+/// fingerprints.
 pub fn origin(program: &str, words: &[String], inputs: &[String], given: &FlagValues) -> Value {
     let input = |word: &String| {
         let place = absolute(word).ok()?.to_string_lossy().into_owned();
@@ -23,7 +23,7 @@ pub fn origin(program: &str, words: &[String], inputs: &[String], given: &FlagVa
     )
 }
 
-/// The same for other processes too, which have no files: with the texts that were read.
+/// The same with the texts that were read, for other processes, which have no files.
 fn told(mut origin: Value, given: &FlagValues) -> Value {
     if given.cluster.is_some() {
         origin["texts"] = json!(*given.texts.borrow());
@@ -31,14 +31,14 @@ fn told(mut origin: Value, given: &FlagValues) -> Value {
     origin
 }
 
-/// The same for a search that is resumed: its words stay as they were, flags may be new.
+/// The same for a resumed search: its words stay as they were, flags may be new.
 pub fn origin_again(given: &FlagValues) -> Value {
     let mut origin = given.saving.origin.clone();
     origin["flags"] = json!(lasting(given));
     told(origin, given)
 }
 
-/// The flags that a checkpoint remembers. Outputs stay where they were asked for, wherever the search is
+/// The flags that a checkpoint remembers. Outputs keep their original paths, wherever the search is
 /// resumed.
 fn lasting(given: &FlagValues) -> Vec<String> {
     let mut flags = given.lasting(&[Lasts::Frozen, Lasts::Kept]);
@@ -53,13 +53,13 @@ fn lasting(given: &FlagValues) -> Vec<String> {
     flags
 }
 
-/// The print of a file's content, if there is such a file.
+/// The fingerprint of a file's content, if the file exists.
 fn print_of(path: &Path) -> Option<u64> {
     let bytes = path.is_file().then(|| std::fs::read(path).ok())??;
     Some(fingerprint("file", &bytes))
 }
 
-/// The print of an input file as a checkpoint has it. Early ones have nothing else.
+/// The fingerprint of an input file in a checkpoint. Early checkpoints have nothing else.
 fn saved_print(file: &Value) -> Option<u64> {
     file["print"].as_u64().or_else(|| file.as_u64())
 }
@@ -69,17 +69,17 @@ fn strings(list: &Value) -> Option<Vec<String>> {
     list.as_array()?.iter().map(|word| Some(word.as_str()?.to_string())).collect()
 }
 
-/// Whether a checkpoint file holds the search that starts again, which is then resumed.
+/// Whether a checkpoint file holds the search that is being started; that search is then resumed.
 ///
 /// # Errors
-/// If the file holds another search, or something that is no search.
+/// If the file holds another search, or is not a checkpoint.
 pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     let shown = path.display();
     let Ok(about) = std::fs::metadata(path) else { return Ok(false) };
     let mark = pleach_core::wire::ContentKind::Checkpoint.mark();
-    // A device may have no end, so only files are read.
+    // A device may be endless, so only regular files are read.
     let begins = || std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(&mark));
-    // What is no checkpoint is refused where the search begins.
+    // A file that is not a checkpoint is refused when the search begins.
     if about.len() == 0 || !about.is_file() || !begins() {
         return Ok(false);
     }
@@ -94,14 +94,14 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     }
     let held = described(&about).map_or(String::new(), |search| format!(": {search}"));
     let changed =
-        if about["words"] == origin["words"] { ", of an input file that has changed" } else { "" };
+        if about["words"] == origin["words"] { ", whose input file has changed since" } else { "" };
     usage(format!(
         "--checkpoint {shown} holds another search{held}{changed}; resume that one, remove the file, or \
          choose another"
     ))
 }
 
-/// The command line of a saved search, with the flags of this one beside it.
+/// The command line of a saved search, combined with the flags of this one.
 ///
 /// # Errors
 /// One line: why the search cannot be resumed.
@@ -109,7 +109,7 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
     let before = format!("{file}.old");
     let content = load(Path::new(file)).or_else(|why| {
         let hint = match load(Path::new(&before)) {
-            Ok(_) => format!("; the save before it is in {before}"),
+            Ok(_) => format!("; the previous save is in {before}"),
             Err(_) => String::new(),
         };
         usage(format!("cannot resume {why}{hint}"))
@@ -119,9 +119,9 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
     else {
         return usage(format!("cannot resume {file}: it was not saved by this command"));
     };
-    // Early files do not say it.
+    // Early files do not record the program.
     if let Some(other) = about["program"].as_str().filter(|&other| other != program) {
-        return usage(format!("cannot resume {file}: the search in it is one of '{other}'"));
+        return usage(format!("cannot resume {file}: it holds a search of '{other}'"));
     }
     let ours = own || matches!(words.first().map(String::as_str), Some("solve" | "count"));
     if !ours {
@@ -132,7 +132,7 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
     }
     let words = words.into_iter().map(|word| found(file, word, &about["files"]));
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
-    // With other units, flags about the earlier ones are out of date.
+    // With other units, flags about the earlier ones no longer apply.
     let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
     if now.has("devices") || now.has("threads") || now.has("slow") {
         let stale = if now.has("devices") { "threads" } else { "slow" };
@@ -149,7 +149,7 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
     Ok(line)
 }
 
-/// A word of a saved command line; an input file that is not here is looked up where it was.
+/// A word of a saved command line; an input file that is not found here is looked up at its original path.
 fn found(file: &str, word: String, files: &Value) -> Result<String, Failure> {
     let Some(input) = files.get(&word) else { return Ok(word) };
     let print = saved_print(input);

@@ -1,4 +1,4 @@
-//! What a saved search holds, printed without running it.
+//! Prints what a saved search holds, without running it.
 
 use super::console::{Console, DONE};
 use super::flags::FlagValues;
@@ -82,7 +82,7 @@ fn words(contents: &Contents, title: &str) -> Vec<String> {
     lines
 }
 
-/// A path as a shell takes it.
+/// A path quoted for a shell.
 pub fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+:,@%".contains(c);
     if path.chars().all(plain) { path.into() } else { format!("'{}'", path.replace('\'', "'\\''")) }

@@ -1,4 +1,4 @@
-//! Signals and time limits, answered in every phase of a command.
+//! Signals and time limits, handled in every phase of a command.
 
 use super::dashboard::screen;
 use super::files::remove_parts;
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 /// Two interrupts within this time count as one.
 const ONE_WORD: Duration = Duration::from_millis(200);
 
-/// How long a phase with nothing to lose may take to end by itself once it should stop.
+/// How long a phase with nothing to lose may take to end once it should stop.
 const GRACE: Duration = Duration::from_millis(120);
 
 /// The exit code of a second interrupt.
 const INTERRUPTED: u8 = 130;
 
-/// What this process knows of signals.
+/// The signals that this process has received, and its current phase.
 static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
 
 #[derive(Default)]
@@ -34,9 +34,9 @@ struct Shared {
 struct State {
     /// When the first signal to stop came.
     asked: Option<Instant>,
-    /// The phase under way, if nothing is lost by ending it.
+    /// The current phase, if nothing is lost by ending it.
     phase: Option<Phase>,
-    /// Phases so far.
+    /// The number of phases so far.
     phases: u64,
 }
 
@@ -46,10 +46,10 @@ struct Phase {
     last_words: LastWords,
 }
 
-/// What to print when the process ends in a phase, and with which code.
+/// What to print if the process ends in a phase, and with which exit code.
 type LastWords = Box<dyn FnOnce(Stop) -> (String, u8) + Send>;
 
-/// Catches signals from now on: the first one that asks to stop stops the search, the second ends the process at once.
+/// Catches signals from now on: the first request to stop stops the search, the second ends the process at once.
 pub fn listen() {
     let _ = shared();
 }
@@ -71,13 +71,13 @@ pub fn leave_screen_when_stopped() {
     signals::catch_stops();
 }
 
-/// While this lives, nothing is lost if the process ends: a signal, or the end of the time, ends it with these last
-/// words unless the phase soon ends by itself.
+/// A phase in which nothing is lost if the process ends: on a signal or at the time limit, the process prints these
+/// last words and ends, unless the phase soon ends on its own.
 #[must_use]
 pub struct NothingToLose(u64);
 
 impl NothingToLose {
-    /// From now on. Where signals are not caught, as in tests of the command within a process, nothing happens.
+    /// Begins a phase. Has no effect if signals are not caught, as in tests that run the command in-process.
     pub fn until(
         until: Option<Instant>,
         last_words: impl FnOnce(Stop) -> (String, u8) + Send + 'static,
@@ -94,7 +94,7 @@ impl NothingToLose {
 impl Drop for NothingToLose {
     fn drop(&mut self) {
         if let Some(shared) = SHARED.get() {
-            // Waits for last words that are being said.
+            // Waits for last words that are being printed.
             let mut state = shared.lock();
             if state.phases == self.0 {
                 state.phase = None;
@@ -107,7 +107,7 @@ fn shared() -> &'static Arc<Shared> {
     SHARED.get_or_init(|| {
         let shared = Arc::new(Shared::default());
         let watched = Arc::clone(&shared);
-        // Without this thread, phases end by themselves.
+        // Without this thread, phases only end on their own.
         let _ = Builder::new().name("pleach-limits".into()).spawn(move || watched.supervise());
         signals::catch(&shared);
         shared
@@ -119,20 +119,20 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes a signal on that asks to stop.
+    /// Handles a signal that asks to stop.
     fn ask(&self) {
         let mut state = self.lock();
         let before = *state.asked.get_or_insert_with(Instant::now);
         self.cancel.cancel();
         self.changed.notify_all();
         drop(state);
-        // A signal to a group of processes may arrive twice.
+        // A signal to a process group may arrive twice.
         if before.elapsed() > ONE_WORD {
             end(INTERRUPTED);
         }
     }
 
-    /// Ends phases that do not end by themselves.
+    /// Ends phases that do not end on their own.
     fn supervise(&self) {
         let mut state = self.lock();
         loop {
@@ -144,7 +144,7 @@ impl Shared {
                 let (text, code) = (phase.last_words)(why);
                 screen::close();
                 if !text.is_empty() {
-                    // There is no other place to report that this failed.
+                    // There is nowhere else to report that this failed.
                     let _ = writeln!(std::io::stdout(), "{text}");
                 }
                 end(code);
@@ -161,7 +161,7 @@ impl Shared {
 }
 
 impl State {
-    /// When the phase under way has to end, and why.
+    /// When the current phase has to end, and why.
     fn due(&self) -> Option<(Instant, Stop)> {
         let phase = self.phase.as_ref()?;
         let asked = self.asked.map(|at| (at, Stop::Asked));
@@ -171,7 +171,7 @@ impl State {
     }
 }
 
-/// Ends the process at once, with the terminal as it was, and without files that are not whole.
+/// Ends the process at once; restores the terminal and removes incomplete files.
 fn end(code: u8) -> ! {
     screen::close();
     remove_parts();
@@ -191,8 +191,8 @@ mod signals {
     /// Adds a signal to those that are caught, and those that were ignored at the start.
     static CAUGHT: OnceLock<(Handle, Vec<i32>)> = OnceLock::new();
 
-    /// Catches signals that ask to stop. One that is ignored stays so: `nohup` starts commands that outlive their
-    /// terminal in this way. Where no signal can be caught, each does as the system has it.
+    /// Catches signals that ask to stop. A signal that is ignored stays ignored, so that commands started with `nohup`
+    /// outlive their terminal. If no signal can be caught, the system's defaults apply.
     pub fn catch(shared: &Arc<Shared>) {
         let Ok(mut signals) = Signals::new::<[i32; 0], i32>([]) else { return };
         let (handle, shared) = (signals.handle(), Arc::clone(shared));
@@ -215,7 +215,7 @@ mod signals {
         let all = [SIGUSR1, SIGHUP, SIGINT, SIGTERM];
         let ignored = ignored();
         for signal in all.into_iter().filter(|signal| !ignored.contains(signal)) {
-            // An MPI library may be told of deaths by this one: it is caught once that is open.
+            // An MPI library may learn of deaths by this signal, so it is caught once the library is open.
             if signal != SIGUSR1 || pleach_cluster::mpi::rank().is_none() {
                 let _ = handle.add_signal(signal);
             }
@@ -241,7 +241,7 @@ mod signals {
         }
     }
 
-    /// The signals that this process was started to ignore, where the system tells.
+    /// The signals that this process was started to ignore, if the system reports them.
     fn ignored() -> Vec<i32> {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -255,15 +255,15 @@ mod signals {
     use super::Shared;
     use std::sync::Arc;
 
-    /// Catches Ctrl-C; where it cannot be caught, it ends the process.
+    /// Catches Ctrl-C; if that fails, Ctrl-C ends the process.
     pub fn catch(shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
         let _ = ctrlc::set_handler(move || shared.ask());
     }
 
-    /// There are none here.
+    /// There are no such requests on this system.
     pub fn catch_requests() {}
 
-    /// There are none here.
+    /// There are no such requests on this system.
     pub fn catch_stops() {}
 }

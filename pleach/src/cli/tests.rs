@@ -1,4 +1,4 @@
-//! The command with a registry of a toy problem: one entry is all that a problem takes.
+//! The command with a toy problem: a problem needs only its entry in the registry.
 
 use super::console::Console;
 use super::flags::{FlagValues, Use, Verb, value_to_beat};

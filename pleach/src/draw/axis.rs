@@ -1,4 +1,4 @@
-//! [`Scale`]: numbers along a side of a picture, with their marks.
+//! [`Scale`]: numbers along a side of a picture, with tick marks.
 
 use super::svg::{Anchor, Svg};
 
@@ -10,13 +10,13 @@ pub struct Scale {
     pub high: f64,
     /// Whether equal steps stand for equal factors.
     pub logarithmic: bool,
-    /// Where its ends are in the picture.
+    /// The positions of its ends in the picture.
     pub from: f64,
     /// See `from`.
     pub to: f64,
 }
 
-/// Marks aimed at.
+/// The desired number of marks.
 const MARKS: f64 = 6.0;
 
 impl Scale {
@@ -25,7 +25,7 @@ impl Scale {
         Self { low, high, logarithmic: false, from, to }
     }
 
-    /// Where a number is in the picture.
+    /// The position of a number in the picture.
     pub fn at(&self, value: f64) -> f64 {
         let turn = |value: f64| if self.logarithmic { value.ln() } else { value };
         let part = (turn(value) - turn(self.low)) / (turn(self.high) - turn(self.low));
@@ -37,7 +37,7 @@ impl Scale {
         self.marks_every(round_step((self.high - self.low) / MARKS))
     }
 
-    /// Round whole numbers for about six marks: values that are whole have nothing in between.
+    /// Round whole numbers for about six marks, for values that are whole.
     pub fn whole_marks(&self) -> Vec<f64> {
         self.marks_every(round_step((self.high - self.low) / MARKS).max(1.0).round())
     }
@@ -51,14 +51,14 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2, 2.5 and 5 times a power of ten that is no less than a number.
+/// The least of 1, 2, 2.5 and 5 times a power of ten that is at least a number.
 pub fn round_step(rough: f64) -> f64 {
     let decade = 10f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|n| n * decade);
     steps.into_iter().find(|&step| step >= rough).unwrap_or(rough)
 }
 
-/// The number beside a mark, without digits that come from rounding alone.
+/// The label of a mark, without digits that are only rounding errors.
 pub fn mark_text(mark: f64) -> String {
     if mark.abs() >= 1e6 { short(mark) } else { ((mark * 1e6).round() / 1e6).to_string() }
 }
@@ -69,7 +69,7 @@ fn short(mark: f64) -> String {
     format!("{}{letter}", (mark / scale * 1e6).round() / 1e6)
 }
 
-/// Level lines at the marks of a vertical scale, with the numbers to their left.
+/// Horizontal lines at the marks of a vertical scale, with labels to their left.
 pub fn levels(svg: &mut Svg, y: &Scale, marks: &[f64], (left, right): (f64, f64)) {
     for &mark in marks {
         let at = y.at(mark);

@@ -1,4 +1,4 @@
-//! [`Chart`]: values of several series over numbers or names, as lines or as bars, with published values beside them.
+//! [`Chart`]: values of several series over numbers or names, as lines or bars, with published values beside them.
 
 use super::axis::{Scale, corner, levels};
 use super::svg::{Anchor, Svg, escaped};
@@ -10,12 +10,12 @@ const LEFT: f64 = 78.0;
 const TOP: f64 = 56.0;
 const RIGHT: f64 = 230.0;
 const BOTTOM: f64 = 64.0;
-/// Colours that remain distinct without telling red from green.
+/// Colours that are distinct even without telling red from green.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999"];
-/// More points than these on a line are not marked one by one.
+/// The most points on a line that are marked individually.
 const MOST_MARKED: usize = 60;
-/// The part of a group's width that its bars take.
+/// The fraction of a group's width that its bars take.
 const FILLED: f64 = 0.8;
 
 /// What to draw.
@@ -23,14 +23,14 @@ pub struct Chart {
     pub title: String,
     /// A smaller line below the title.
     pub below: String,
-    /// What the axes show, and what tells the series apart.
+    /// The names of the axes and of what distinguishes the series.
     pub x_name: String,
     pub y_name: String,
     pub series_name: String,
     /// The values on the horizontal axis.
     pub places: Vec<String>,
     pub series: Vec<Series>,
-    /// Whether values are parts of a whole.
+    /// Whether values are fractions of a whole.
     pub parts: bool,
     /// Whether to draw bars instead of lines.
     pub bars: bool,
@@ -50,7 +50,7 @@ pub struct Series {
 struct Scales {
     x: Scale,
     y: Scale,
-    /// Where each place is on the horizontal scale.
+    /// The position of each place on the horizontal scale.
     at: Vec<f64>,
 }
 
@@ -74,7 +74,7 @@ impl Chart {
         svg.finish()
     }
 
-    /// The places as numbers, if all are; bars stand in groups of equal width.
+    /// The places as numbers, if all are numbers; bars form groups of equal width instead.
     fn numbers(&self) -> Option<Vec<f64>> {
         let number = |place: &String| place.parse().ok().filter(|number: &f64| number.is_finite());
         let all = || self.places.iter().map(number).collect();
@@ -113,7 +113,7 @@ impl Chart {
         let (low, high) = ends(&values);
         let part = self.parts && high <= 1.02;
         match (part, low.min(0.0)) {
-            // Parts that are all large are shown enlarged; bars show how large they are.
+            // If all fractions are large, lines zoom in on them; bars always start at 0.
             (true, _) if low > 0.5 && !self.bars => {
                 (((low * 20.0).floor() / 20.0).min(0.95), 1.004)
             }
@@ -129,7 +129,7 @@ impl Chart {
         for (value, &place) in self.places.iter().zip(at) {
             let at = x.at(place);
             let room = 7.0 * value.len() as f64 + 6.0;
-            // Values that would run into each other are left out; where there are many, their marks too.
+            // Labels that would overlap are left out, and so are their marks if there are many.
             let named = at - last >= room;
             if named || self.places.len() <= MOST_MARKED {
                 svg.line((at, y.from), (at, y.from + 5.0), "#333");
@@ -151,7 +151,7 @@ impl Chart {
 
     fn line(&self, svg: &mut Svg, series: &Series, colour: &str, dash: &str, scales: &Scales) {
         let Scales { x, y, at } = scales;
-        // Names have no order: nothing lies between them.
+        // Names have no order, so there is nothing between them.
         let dash = if self.numbers().is_some() { dash } else { "0 1" };
         let path: Vec<String> = series
             .points
@@ -235,7 +235,7 @@ impl Chart {
     }
 }
 
-/// Every other line is dashed, so that one that lies on another does not hide it.
+/// Every other line is dashed, so that lines on top of each other stay visible.
 fn dash(i: usize) -> &'static str {
     ["none", "7 5"][i % 2]
 }
@@ -258,7 +258,7 @@ fn diamond(svg: &mut Svg, (right, down): (f64, f64), colour: &str) {
     ));
 }
 
-/// The least and the greatest of some values, apart from each other.
+/// The least and the greatest of some values, always distinct.
 fn ends(values: &[f64]) -> (f64, f64) {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let (low, high) = (finite().fold(f64::MAX, f64::min), finite().fold(f64::MIN, f64::max));

@@ -1,11 +1,11 @@
-//! A schedule as a Gantt chart: a row a machine, time from left to right, a longest path outlined.
+//! A schedule as a Gantt chart: a row per machine, time from left to right, a longest path outlined.
 
 use super::axis::round_step;
 use super::svg::{Anchor, Svg};
 use pleach_problems::flowshop::instance::Instance;
 use std::collections::HashSet;
 
-/// Width for each job, within limits: a chart of few jobs fits a page, and one of many still has room
+/// The width per job, within limits: a chart of few jobs fits on a page, and one of many jobs still has room
 /// for most numbers.
 const A_JOB: f64 = 32.0;
 const WIDTHS: (f64, f64) = (1600.0, 20_000.0);
@@ -48,8 +48,8 @@ pub fn draw(name: &str, instance: &Instance, order: &[u16]) -> String {
     svg.finish()
 }
 
-/// The operations of a longest path, by place in the order and machine: each begins when another of
-/// them ends.
+/// The operations of a longest path, by position and machine: each begins when the previous one
+/// ends.
 fn critical(instance: &Instance, order: &[u16], ends: &[Vec<u32>]) -> HashSet<(usize, usize)> {
     let mut path = HashSet::new();
     let (mut place, mut machine) = (order.len() - 1, instance.machines() - 1);
@@ -84,7 +84,7 @@ fn bar(svg: &mut Svg, (x, y): (f64, f64), width: f64, job: u16, outlined: bool) 
     }
 }
 
-/// A light colour for a job; jobs with neighbouring numbers get hues that lie far apart.
+/// A light colour for a job; jobs with consecutive numbers get very different hues.
 fn colour(job: u16) -> String {
     let hue = (f64::from(job) * 137.508) % 360.0;
     let channel = |turn: f64| {

@@ -1,4 +1,4 @@
-//! Lanes over time: how busy each unit was, and when each process was there.
+//! Lanes over time: how busy each unit was, and when each process was present.
 
 use super::axis::{Scale, mark_text};
 use super::svg::{Anchor, Svg, escaped};
@@ -12,17 +12,17 @@ const BOTTOM: f64 = 48.0;
 /// A lane, and the gap below it.
 const LANE: f64 = 16.0;
 const GAP: f64 = 5.0;
-/// Pieces of a lane at most: more would not be seen.
+/// The most pieces of a lane; more would not be visible.
 const PIECES: usize = 360;
-/// Shades of a lane: paths of one shade are one element.
+/// The number of shades; all paths of one shade form one element.
 const SHADES: usize = 8;
-/// Characters of a name.
+/// The most characters of a name.
 const NAME: usize = 18;
 
 /// A lane.
 pub struct Lane<'a> {
     pub name: &'a str,
-    /// When its first step begins, and how long each step is.
+    /// The start of its first step, and the length of each step.
     pub from_s: f64,
     pub step_s: f64,
     /// How busy it was in each step, from 0 to 1.
@@ -57,7 +57,7 @@ pub fn draw(title: &str, lanes: &[Lane<'_>], seconds: f64) -> String {
     svg.finish()
 }
 
-/// How busy a lane was in equal pieces of the time.
+/// How busy a lane was in equal intervals of time.
 fn pieces(lane: &Lane<'_>, end_s: f64) -> Vec<f64> {
     let width = end_s / PIECES as f64;
     let mut pieces = vec![0.0; PIECES];
@@ -113,7 +113,7 @@ mod tests {
     fn a_lane_is_as_dark_as_it_was_busy() {
         let lane = Lane { name: "<cpu0>", from_s: 1.0, step_s: 1.0, parts: vec![1.0, 0.5, 0.0] };
         let pieces = pieces(&lane, 4.0);
-        // Parts of pieces are added up.
+        // Partial overlaps are added up.
         for (at, part) in [(0, 0.0), (PIECES / 4 + 1, 1.0), (PIECES - 1, 0.0)] {
             assert!((pieces[at] - part).abs() < 1e-9, "{at}: {}", pieces[at]);
         }

@@ -1,4 +1,4 @@
-//! A search over time as a picture: its best value and its bound, or how fast a count went on, and what devices did.
+//! A picture of a search over time: its best value and its bound, or the rate of a count, and the activity of devices.
 
 use super::axis::{Scale, corner, levels, mark_text};
 use super::phases;
@@ -16,7 +16,7 @@ const TOP: f64 = 40.0;
 const RIGHT: f64 = 110.0;
 const BOTTOM: f64 = 56.0;
 
-/// Draws a search; `title` stands above it.
+/// Draws a search under a `title`.
 pub fn draw(title: &str, report: &Report) -> String {
     let outcome = &report.outcome;
     let frame = Frame::new(title, outcome.seconds, phases::height(report));
@@ -38,7 +38,7 @@ pub fn draw(title: &str, report: &Report) -> String {
     svg.finish()
 }
 
-/// Draws the best value and the bound alone.
+/// Draws only the best value and the bound.
 pub fn draw_values(title: &str, moments: &[Moment], seconds: f64) -> String {
     let Frame { mut svg, x, bottom } = Frame::new(title, seconds, 0.0);
     values(&mut svg, moments, &x, bottom);
@@ -46,7 +46,7 @@ pub fn draw_values(title: &str, moments: &[Moment], seconds: f64) -> String {
     svg.finish()
 }
 
-/// Draws something that is known step by step, from a time on: when each step ends, and its value.
+/// Draws a step function from a start time: the end of each step, and its value.
 pub fn draw_steps(
     title: &str,
     what: (&str, &[(f64, f64)]),
@@ -58,7 +58,7 @@ pub fn draw_steps(
     svg.finish()
 }
 
-/// A picture with its axis of time.
+/// A picture with its time axis.
 struct Frame {
     svg: Svg,
     x: Scale,
@@ -86,20 +86,20 @@ fn values(svg: &mut Svg, moments: &[Moment], x: &Scale, bottom: f64) {
     let (low, high) =
         known.fold((i64::MAX, i64::MIN), |(low, high), value| (low.min(value), high.max(value)));
     let (low, high) = if low > high { (0, 1) } else { (low, high) };
-    // A line in the middle of the picture where all values are one.
+    // If all values are equal, their line is in the middle of the picture.
     let margin = (0.05 * (high as f64 - low as f64)).max(if low == high { 2.0 } else { 0.5 });
-    // Numbers so large that the next one is far away need more.
+    // Very large numbers, whose neighbours are far apart, need more.
     let margin = margin.max(1e-9 * (high as f64).abs().max((low as f64).abs()));
     let y = Scale::linear((low as f64 - margin, high as f64 + margin), (bottom, TOP));
     levels(svg, &y, &y.whole_marks(), (LEFT, x.to));
     let best = moments.iter().map(|moment| (moment.seconds, moment.best));
     let bound = moments.iter().map(|moment| (moment.seconds, moment.bound));
-    // The end of both may be one point: the name of the one is above, of the other below.
+    // Both may end at the same point, so one name is above it and the other below.
     steps(svg, ("best", "#d55e00", -6.0), best, (x, &y));
     steps(svg, ("bound", "#0072b2", 14.0), bound, (x, &y));
 }
 
-/// A line that goes level from change to change, with its name at the end.
+/// A step line, level between changes, with its name at the end.
 fn steps(
     svg: &mut Svg,
     (name, colour, below): (&str, &str, f64),
@@ -126,11 +126,11 @@ fn steps(
     svg.text(place, Anchor::Start, &format!("fill=\"{colour}\""), name);
 }
 
-/// Steps of a whole picture at most.
+/// The most steps of a picture.
 const STEPS: f64 = 2048.0;
 
-/// What units did together, step by step, as a rate: when each step ends, and what was done a second. Each unit has
-/// steps of its own length, which begin after the set-up. Returns at most this many steps.
+/// The combined rate of all units, step by step: the end of each step, and the amount done a second. Each unit has
+/// its own step length, and its steps begin after the set-up. Returns at most this many steps.
 pub fn summed(
     units: &[(f64, Vec<f64>)],
     (setup_s, end_s): (f64, f64),

@@ -1,8 +1,8 @@
-//! Pages that need no network: one HTML file with its style inside, and tables.
+//! Self-contained pages: one HTML file with its style inside, and tables.
 
 use super::svg::escaped;
 
-/// Light or dark, as the reader's system is. Pictures keep their white ground.
+/// Light or dark, following the reader's system. Pictures keep their white background.
 const STYLE: &str = ":root{color-scheme:light dark;--ink:#222;--paper:#fff;--quiet:#666;--line:#ddd;--box:#f5f5f5}\
 @media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#17191c;--quiet:#9a9a9a;--line:#3a3d42;--box:#22252a}a{color:#8ab4f8}}\
 body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:var(--ink);background:var(--paper)}\
@@ -31,7 +31,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
     table_of(&rows.iter().map(escaped).collect::<Vec<Vec<String>>>())
 }
 
-/// A table of cells that are HTML already; the first row is its head. Columns of words begin at the left.
+/// A table of cells that are already HTML; the first row is its head. Columns of words are aligned left.
 pub fn table_of(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let is_number = |cell: &String| {

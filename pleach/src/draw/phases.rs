@@ -1,4 +1,4 @@
-//! What devices did over time: a strip each, with the part of their explorers that had work.
+//! The activity of devices over time: a strip for each, with the fraction of its explorers that had work.
 
 use super::axis::Scale;
 use super::svg::{Anchor, Svg};
@@ -7,11 +7,11 @@ use crate::report::trace::{PHASES, phases};
 use pleach_runtime::activity::{Activity, Column};
 use std::fmt::Write;
 
-/// The height of a strip, of what is above it, and of the margin below the last one.
+/// The heights of a strip, of the space above it, and of the margin below the last one.
 const STRIP: f64 = 64.0;
 const ABOVE: f64 = 30.0;
 const BELOW: f64 = 14.0;
-/// Strips at most: more would not fit on a page.
+/// The most strips; more would not fit on a page.
 const MOST: usize = 8;
 /// The colours of the phases, and of the line of active explorers.
 const COLOURS: [&str; 4] = ["#9ecae1", "#fdae6b", "#c994c7", "#eeeeee"];
@@ -23,7 +23,7 @@ fn devices(report: &Report) -> impl Iterator<Item = (&str, &Activity)> {
     units.filter_map(|unit| Some((&*unit.name, unit.activity.as_ref()?))).take(MOST)
 }
 
-/// The room that the strips of a search take.
+/// The height of all strips of a search.
 pub fn height(report: &Report) -> f64 {
     let strips = devices(report).count() as f64;
     strips * (STRIP + ABOVE) + if strips > 0.0 { BELOW } else { 0.0 }
@@ -60,7 +60,7 @@ fn strip(svg: &mut Svg, report: &Report, activity: &Activity, x: &Scale, top: f6
     let when = |step: usize| {
         x.at((step as f64 * activity.step_ns as f64 * 1e-9 + setup_s).clamp(0.0, end_s))
     };
-    // What comes last lies at the bottom of the pile; each phase covers those after it from above.
+    // Phases are stacked: the last one is at the bottom, and each one is drawn over those after it.
     let steps: Vec<[f64; 4]> = phases(activity).collect();
     for (phase, colour) in COLOURS.iter().enumerate().rev() {
         let mut path = format!("M{:.1},{:.1}", when(0), y.at(0.0));

@@ -1,4 +1,4 @@
-//! What each of several units had of a run: bars of its time, and its share of what was done.
+//! The share of each unit in a run: bars of its time, and of its share of the work.
 
 use super::lanes::cut;
 use super::svg::{Anchor, Svg, escaped};
@@ -9,19 +9,19 @@ const LEFT: f64 = 130.0;
 const TOP: f64 = 52.0;
 const BAR: f64 = 16.0;
 const GAP: f64 = 5.0;
-/// The bars of time, and the bars of shares, with room for a number after each.
+/// The widths of the bars of time and of shares, with room for a number after each.
 const TIME: f64 = 330.0;
 const SHARE: f64 = 230.0;
 const BETWEEN: f64 = 80.0;
-/// Characters of a name.
+/// The most characters of a name.
 const NAME: usize = 18;
 
-/// What a unit had.
+/// The part of a unit.
 pub struct Had<'a> {
     pub name: &'a str,
     pub busy_s: f64,
     pub idle_s: f64,
-    /// Its part of all that was done, if that is known.
+    /// Its share of the work, if known.
     pub share: Option<f64>,
 }
 

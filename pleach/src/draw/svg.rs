@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 /// A picture under construction.
 pub struct Svg(String);
 
-/// Where a text stands relative to its point.
+/// The alignment of a text relative to its point.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
@@ -60,7 +60,7 @@ impl Svg {
 /// A text that is safe inside an element or an attribute.
 pub fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    // Other control characters have no place in XML.
+    // XML does not allow other control characters.
     let plain = |c: char| if c.is_control() && !c.is_whitespace() { '\u{fffd}' } else { c };
     text.replace('"', "&quot;").replace('\'', "&#39;").chars().map(plain).collect()
 }

@@ -1,4 +1,4 @@
-//! The entry of sparse × dense.
+//! The entry of the sparse × dense product.
 
 use super::entry::{Entry, Found, Job, Order};
 use super::matrix::{is_file, matrix};
@@ -15,7 +15,7 @@ use serde_json::json;
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "csrmm",
-    about: "a sparse matrix times a dense one",
+    about: "a sparse matrix times a dense matrix",
     words: "a matrix: a Matrix Market file, or a family such as fem:40000",
     takes: (1, 1),
     is_file,
@@ -33,7 +33,7 @@ pub const ENTRY: Entry = Entry {
     prepare,
 };
 
-/// The numbers of the dense matrix: small and whole, so that a reader can check a product.
+/// The entries of the dense matrix: small whole numbers, so that a reader can check a product.
 fn number(row: usize, column: usize) -> f64 {
     ((row * 7 + column * 3) % 11) as f64 - 5.0
 }

@@ -1,4 +1,4 @@
-//! [`Entry`]: a loop as the command knows it, and what a command line asks of it.
+//! [`Entry`]: a loop as the command knows it; [`Order`]: what a command line asks of it.
 
 use super::runner::Runner;
 use crate::cli::flags::{FlagValues, Use};
@@ -7,25 +7,25 @@ use serde_json::Value;
 
 /// A loop.
 pub struct Entry {
-    /// Its word on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a phrase.
+    /// A short description.
     pub about: &'static str,
-    /// What its words are.
+    /// What its words mean.
     pub words: &'static str,
-    /// How many words it takes, at least and at most.
+    /// The least and the most words that it takes.
     pub takes: (usize, usize),
     /// Whether a word is a file.
     pub is_file: fn(&str) -> bool,
     /// Whether several processes can share it.
     pub shared: bool,
-    /// The flags that it has beside the general ones.
+    /// Its flags, in addition to the general ones.
     pub flags: &'static [Use],
     /// Whole command lines to show as examples, without the program's name.
     pub examples: &'static [&'static str],
-    /// How the name of a result ends.
+    /// The file name endings of its results.
     pub writes: &'static [&'static str],
-    /// Reads what the words say.
+    /// Reads the words and prepares a job.
     pub prepare: fn(&Order<'_>) -> Result<Box<dyn Job>, Failure>,
 }
 
@@ -42,22 +42,22 @@ pub trait Job {
     /// Runs it; a new run replaces the result of the one before.
     fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure>;
 
-    /// What came of the last run.
+    /// The result of the last run.
     fn found(&self) -> Found;
 
     /// The result as a file.
     fn file(&self, order: &Order<'_>) -> Result<Vec<u8>, Failure>;
 }
 
-/// What came of a run.
+/// The result of a run.
 pub struct Found {
-    /// Units.
+    /// The number of units.
     pub units: u64,
-    /// A number that tells results apart.
+    /// A checksum that tells results apart.
     pub checksum: f64,
-    /// Operations of the kind that is usually counted, and what they are called: their rate is shown.
+    /// The number of operations and their name, for the rate that is shown.
     pub work: (f64, &'static str),
-    /// More about the result, for JSON.
+    /// Further entries for JSON.
     pub more: Vec<(&'static str, Value)>,
     /// The result in a phrase.
     pub phrase: String,

@@ -1,4 +1,4 @@
-//! The input files of a loop: read here, or sent by the process that leads.
+//! The input files of a loop: read here, or sent by the leading process.
 
 use super::entry::Order;
 use crate::cli::flags::Files;
@@ -9,29 +9,32 @@ use pleach_core::wire::fingerprint;
 use pleach_runtime::RunError;
 use std::io;
 
-/// The most bytes of all files that travel to another process.
+/// The most bytes of files that may be sent to another process.
 const MOST: usize = 1 << 29;
 
 impl Order<'_> {
-    /// Whether this process follows another one, which has the files.
+    /// Whether this process follows another one, which has read the files.
     fn follows(&self) -> bool {
         self.given.cluster.as_ref().is_some_and(|cluster| !cluster.is_root())
     }
 
-    /// Whether a word is a file, given what it is where no file has that name.
+    /// Whether a word means a file: in a process that follows, whether the root has sent it.
     pub fn is_file(&self, word: &str, by_name: fn(&str) -> bool) -> bool {
         if self.follows() { self.given.files.borrow().contains_key(word) } else { by_name(word) }
     }
 
-    /// A file that may be large, and compressed by gzip.
+    /// A file that may be large, and compressed with gzip.
     pub fn bytes(&self, word: &str) -> io::Result<Vec<u8>> {
         if self.follows() {
             let files = self.given.files.borrow();
-            return files.get(word).cloned().ok_or_else(|| io::Error::other("it was not sent"));
+            return files
+                .get(word)
+                .cloned()
+                .ok_or_else(|| io::Error::other("the root did not send it"));
         }
         let bytes = bytes_of_large(word)?;
         if self.given.cluster.is_some() {
-            // Others will ask for it.
+            // Other processes will ask for it.
             self.given.files.borrow_mut().insert(word.into(), bytes.clone());
         }
         Ok(bytes)
@@ -46,16 +49,16 @@ impl Order<'_> {
     }
 }
 
-/// The files as other processes are sent them, and a print of them.
+/// The files as they are sent to other processes, and their fingerprint.
 ///
 /// # Errors
-/// If they are too large to be sent.
+/// If they are too large to send.
 pub fn packed(files: &Files) -> Result<(Vec<u8>, u64), Failure> {
     let all: usize = files.values().map(Vec::len).sum();
     if all > MOST {
         let names: Vec<&str> = files.keys().map(String::as_str).collect();
         return usage(format!(
-            "{}: {all} bytes are too many to send to other processes, expected at most {MOST}",
+            "{}: {all} bytes are too much to send to other processes, expected at most {MOST}",
             names.join(", ")
         ));
     }
@@ -70,7 +73,7 @@ pub fn packed(files: &Files) -> Result<(Vec<u8>, u64), Failure> {
     Ok((bytes, print))
 }
 
-/// Reads what the process that leads has sent.
+/// Reads what the leading process has sent.
 ///
 /// # Errors
 /// If it is damaged.

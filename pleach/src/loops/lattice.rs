@@ -1,4 +1,4 @@
-//! The entry of flows by the lattice Boltzmann method.
+//! The entry of the flow by the lattice Boltzmann method.
 
 use super::entry::{Entry, Found, Job, Order};
 use super::runner::Runner;
@@ -19,15 +19,15 @@ use std::sync::Arc;
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "lattice",
-    about: "a flow around an obstacle, by the lattice Boltzmann method (D3Q19)",
-    words: "no words: the box and the obstacle come by flags",
+    about: "the flow around an obstacle, by the lattice Boltzmann method (D3Q19)",
+    words: "no words; flags set the box and the obstacle",
     takes: (0, 0),
     is_file: |_| false,
     shared: false,
     flags: &[
         Use::with(
             "size",
-            "cells of the box along x, y and z; the first number is divisible by 16",
+            "cells of the box along x, y and z; the first number must be divisible by 16",
             "128x64x64",
         ),
         Use::plain("steps"),
@@ -87,7 +87,7 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
         }
         if frames > steps {
             return usage(format!(
-                "--frames {frames}: expected at most as many as --steps, {steps}"
+                "--frames {frames}: expected at most the number of --steps, {steps}"
             ));
         }
     }
@@ -106,7 +106,7 @@ struct Flowing {
     steps: Steps,
     count: usize,
     speed: f64,
-    /// How many pictures are wanted.
+    /// The number of pictures.
     frames: usize,
     slabs: Vec<Slab>,
     pictures: Pictures,
@@ -142,7 +142,7 @@ impl Job for Flowing {
         self.pictures.clear();
         let Self { steps, count, speed, frames, pictures, .. } = self;
         let show = &mut |done: usize, slabs: &[&Slab]| {
-            // Steps that begin again show all of them once more.
+            // If the steps start over, all pictures are drawn again.
             pictures.retain(|&(before, _)| before < done);
             pictures.push((done, draw(&steps.0, slabs, 1.5 * *speed)));
         };
@@ -156,7 +156,7 @@ impl Job for Flowing {
             return Ok(());
         }
         usage(format!(
-            "the flow has burst within {} steps: give a lower --reynolds or --speed, or a larger --size",
+            "the flow became unstable within {} steps: choose a lower --reynolds or --speed, or a larger --size",
             self.count
         ))
     }
@@ -167,7 +167,7 @@ impl Job for Flowing {
         let checksum = self.slabs.iter().fold(0u64, |sum, slab| sum.wrapping_add(slab.checksum()));
         Found {
             units: z as u64,
-            // As many digits as a number keeps exactly.
+            // As many digits as a number holds exactly.
             checksum: (checksum >> 12) as f64,
             work: (flow.cells() as f64 * self.count as f64, "cells"),
             more: vec![

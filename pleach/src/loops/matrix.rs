@@ -1,4 +1,4 @@
-//! Matrices that command lines name: files, or families.
+//! Matrices named on the command line: files or families.
 
 use super::entry::Order;
 use crate::cli::flags::SEED;
@@ -7,7 +7,7 @@ use pleach_loops::sparse::generate::{EXPECTED, is_family, named};
 use pleach_loops::sparse::market;
 use pleach_loops::sparse::matrix::Csr;
 
-/// The matrix that a word stands for.
+/// The matrix that a word names.
 ///
 /// # Errors
 /// One line: what is wrong with it.

@@ -1,4 +1,4 @@
-//! The loops that the command knows: one entry each, with all that the command asks of it.
+//! The loops that the command knows, one entry each.
 
 mod csrmm;
 mod entry;

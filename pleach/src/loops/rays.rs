@@ -20,13 +20,13 @@ use serde_json::json;
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "rays",
-    about: "a picture of the values inside a mesh of tetrahedra",
+    about: "a picture of the values inside a mesh (volume rendering)",
     words: "a mesh: a VTK file (.vtk or .vtu), sphere:TETRAHEDRA, cube:CUBES, bluntfin:AxBxC or random:POINTS",
     takes: (1, 1),
     is_file,
     shared: true,
     flags: &[
-        Use::with("size", "pixels of the picture", "512x512"),
+        Use::with("size", "size of the picture in pixels", "512x512"),
         Use::plain("values"),
         Use::plain("view"),
         Use::plain("zoom"),
@@ -71,7 +71,7 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     Ok(Box::new(Drawing { scene, view, method, level, picture, drawn: Drawn::default() }))
 }
 
-/// The mesh that a word stands for, with the values of an array of its file.
+/// The mesh that a word names, with the values of one array of its file.
 fn mesh(order: &Order<'_>, word: &str) -> Result<Mesh, Failure> {
     if !order.is_file(word, is_file)
         && let Some(mesh) = Mesh::named(word)
@@ -98,7 +98,7 @@ struct Drawing {
     drawn: Drawn,
 }
 
-/// What is known of a picture.
+/// Statistics about a picture.
 #[derive(Default)]
 struct Drawn {
     units: u64,

@@ -1,4 +1,4 @@
-//! [`Runner`]: runs the loops of a job one after the other, shows progress, and adds up what each unit did.
+//! [`Runner`]: runs the loops of a job in turn, shows progress, and adds up what each unit did.
 
 use crate::campaign::Cancel;
 use crate::cli::flags::{CHUNKS, FlagValues};
@@ -21,7 +21,7 @@ pub struct Runner<'a> {
     began: Instant,
 }
 
-/// The settings that flags make.
+/// The settings that the flags specify.
 pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
     let all = given.settings().map_err(Failure::Usage)?;
     let sizes = given.get(&CHUNKS).map_err(Failure::Usage)?.unwrap_or_default();
@@ -36,7 +36,7 @@ pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
 }
 
 impl<'a> Runner<'a> {
-    /// A runner that has run nothing.
+    /// A runner before its first loop.
     pub fn new(settings: &'a LoopSettings, shown: Shown<'a>, cancel: &'a Cancel) -> Self {
         Self {
             settings,
@@ -47,7 +47,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs a loop. The hands are those of all units, in their order; none if the loop was stopped, or one before it.
+    /// Runs a loop. Returns the hands of all units, in order; `None` if this loop or an earlier one was stopped.
     pub fn run<L: Loop>(&mut self, work: &L) -> Result<Option<Vec<L::Hand>>, Failure> {
         if !self.report.complete {
             return Ok(None);
@@ -59,7 +59,7 @@ impl<'a> Runner<'a> {
         Ok(self.report.complete.then_some(outcome.hands))
     }
 
-    /// Does steps, from the beginning. The slabs are none if they were stopped.
+    /// Makes steps from the beginning. Returns the slabs; `None` if the steps were stopped.
     pub fn steps<'s, W: Stepping>(
         &mut self,
         work: &W,
@@ -76,7 +76,7 @@ impl<'a> Runner<'a> {
         Ok(self.report.complete.then_some(done.slabs))
     }
 
-    /// Adds a loop to what was done so far. Shares are of time where loops differ.
+    /// Adds a loop to the report. Where loops differ, their shares are weighted by time.
     fn add(&mut self, more: LoopReport) {
         let since = (self.began.elapsed().as_secs_f64() - more.seconds).max(0.0);
         let all = &mut self.report;
@@ -84,14 +84,14 @@ impl<'a> Runner<'a> {
         let weight = if all.seconds > 0.0 { more.seconds / seconds } else { 1.0 };
         all.parts.iter_mut().for_each(|part| part.share *= 1.0 - weight);
         for part in more.parts {
-            // Not all loops need have kernels for all devices.
+            // A device may lack a kernel for some of the loops.
             let at = all.parts.iter().position(|known| known.name == part.name);
             let at = at.unwrap_or_else(|| {
                 all.parts.push(Part { name: part.name.clone(), ..Part::default() });
                 all.parts.len() - 1
             });
             let known = &mut all.parts[at];
-            // Another process may have told any number.
+            // Another process may report any number.
             known.units = known.units.saturating_add(part.units);
             known.ranges = known.ranges.saturating_add(part.ranges);
             known.share += weight * part.share;
@@ -116,7 +116,7 @@ impl<'a> Runner<'a> {
         all.warnings.extend(new);
     }
 
-    /// What was done. Time between loops counts as idle.
+    /// The report of all loops. Time between loops counts as idle.
     pub fn finish(mut self) -> LoopReport {
         self.report.seconds = self.began.elapsed().as_secs_f64();
         self.report.parts.sort_by_key(|part| site_of(&part.name));
@@ -128,14 +128,14 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The number of the process that a name begins with.
+/// The number of the site that a unit's name begins with.
 fn site_of(name: &str) -> u32 {
     let number = name.strip_prefix("site").unwrap_or_default();
     let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
     number[..end].parse().unwrap_or(0)
 }
 
-/// Shows how far a loop that begins is. Breaks once it is to stop.
+/// Shows the progress of a loop, and breaks once the loop is cancelled.
 fn watch<'a>(
     shown: &'a mut Shown<'_>,
     cancel: &'a Cancel,

@@ -1,4 +1,4 @@
-//! The entry of sparse × sparse.
+//! The entry of the sparse × sparse product.
 
 use super::entry::{Entry, Found, Job, Order};
 use super::matrix::{is_file, matrix};
@@ -15,8 +15,8 @@ use serde_json::json;
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "spmm",
-    about: "a sparse matrix times a sparse one, row by row",
-    words: "one matrix, which is squared, or two: Matrix Market files, or families such as fem:40000",
+    about: "a sparse matrix times a sparse matrix",
+    words: "one matrix (which is squared) or two: Matrix Market files, or families such as fem:40000",
     takes: (1, 2),
     is_file,
     shared: true,
@@ -55,12 +55,12 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
 /// The factors and their product.
 struct Product<T> {
     a: Checked<T>,
-    /// If it is another one.
+    /// `None` if the first factor is squared.
     b: Option<Checked<T>>,
     lengths: Vec<usize>,
     result: Csr<T>,
     level: Level,
-    /// Whether its columns may come in any order.
+    /// Whether the columns within a row may be in any order.
     unsorted: bool,
     units: usize,
     operations: f64,

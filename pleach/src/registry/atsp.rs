@@ -1,4 +1,4 @@
-//! The entry of the asymmetric travelling salesman.
+//! The entry of the asymmetric travelling salesman problem.
 
 use super::entry::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
@@ -17,14 +17,14 @@ use serde_json::json;
 
 const BOUNDS: &str = "lower bound of a node: auto, partial (least arcs), assignment, arborescence \
                       (Held–Karp on 1-arborescences)";
-const BESTS: &str = "value that a tour must beat: none, search (local search, which goes on beside the \
+const BESTS: &str = "value that a tour must beat: none, search (local search, which continues alongside the \
                      search), optimum (as published), or a whole number";
 
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "atsp",
-    about: "asymmetric travelling salesman: a tour of least length",
-    instance: "a name of TSPLIB (ftv33), CLASS:CITIES:SEED, a file, or - for standard input",
+    about: "asymmetric travelling salesman: the shortest tour",
+    instance: "a TSPLIB name (ftv33), CLASS:CITIES:SEED, a file, or - for standard input",
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
     tasks: &[
         Task {
@@ -67,14 +67,14 @@ pub const ENTRY: Entry = Entry {
             exact: true,
             large: false,
         },
-        // Two cities in each lane, and no path of more than a tenth of a tour.
+        // Two cities in each lane, and no path longer than a tenth of a tour.
         Probe {
             instance: WIDE,
             make_check: |level| probe(WIDE, 10, 0, (Nodes::Pool, level)),
             exact: true,
             large: false,
         },
-        // Finds a tour; how many nodes that takes depends on who looks where.
+        // Finds a tour; the number of nodes depends on the order of the search.
         Probe {
             instance: FOUND,
             make_check: |level| probe(FOUND, 1, 1, (Nodes::Pool, level)),
@@ -101,8 +101,8 @@ const WIDE: &str = "ftv33";
 const FOUND: &str = "crane:8:1";
 const LARGE: &str = "crane:15:1";
 
-/// An instance, to be searched by the cost of paths for a tour that beats the initial one: its length divided by
-/// `part`, and `more`.
+/// An instance, searched with bound `partial` for a tour shorter than the length of the initial one divided by
+/// `part`, plus `more`.
 fn probe(name: &'static str, part: i64, more: i64, how: (Nodes, Level)) -> Result<Check, String> {
     let instance = campaign::named(name).ok_or("no such instance")??;
     let problem = Atsp::new(instance, Bound::Partial, how, (None, 1), &|| true)?;
@@ -145,7 +145,7 @@ fn optimum(word: &str) -> Result<i64, Failure> {
     value.map_or_else(|| usage(format!("--best optimum: no optimum is published for {word}")), Ok)
 }
 
-/// The instance of a name, or else of a file.
+/// The instance with this name, or else from this file.
 fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
     let name = request.name();
     let named = campaign::named(request.instance);

@@ -1,4 +1,4 @@
-//! [`Entry`]: a problem as the command knows it, and what a command line asks of it.
+//! [`Entry`]: a problem as the command knows it; [`Request`]: what a command line asks of it.
 
 use super::simulated_load::{Load, SimulatedLoad};
 use crate::campaign::{Best, Inspection, Search};
@@ -13,23 +13,23 @@ use serde_json::Value;
 /// A problem.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// Its word on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it is, in a phrase.
+    /// A short description.
     pub about: &'static str,
     /// What names an instance.
     pub instance: &'static str,
-    /// Whether an instance is read from a file, going by its word.
+    /// Whether a word for an instance means a file.
     pub is_file: fn(&str) -> bool,
     /// What can be done with it.
     pub tasks: &'static [Task],
-    /// How a solution is drawn, if there are pictures of it.
+    /// Draws a solution, if the problem has pictures.
     pub draws: Option<Draw>,
-    /// How it is simulated, if it can be.
+    /// How it is simulated, if it can be simulated.
     pub simulation: Option<Simulation>,
     /// What `devices` measures.
     pub rates: &'static [Rate],
-    /// What `devices --check` tests the kernel with, if it has one.
+    /// The instances with which `devices --check` tests its kernels.
     pub probes: &'static [Probe],
 }
 
@@ -38,20 +38,20 @@ pub struct Entry {
 pub struct Task {
     /// The command.
     pub verb: Verb,
-    /// The flags that it has beside the general ones.
+    /// Its flags, in addition to the general ones.
     pub flags: &'static [Use],
     /// Whole command lines to show as examples, without the program's name.
     pub examples: &'static [&'static str],
-    /// How it is done.
+    /// The code for it.
     pub act: Act,
 }
 
 /// How a task is done.
 #[derive(Clone, Copy)]
 pub enum Act {
-    /// Reads what the words say; what comes back searches.
+    /// Reads the instance, and returns a function that searches.
     Search(fn(&Request<'_>) -> Result<Start<'static>, Failure>),
-    /// Computes the value of the solution in a file: in a phrase, and as a number.
+    /// Computes the value of the solution in a file.
     Check(fn(&Request<'_>, &str) -> Checked),
 }
 
@@ -67,30 +67,30 @@ pub struct Request<'a> {
     pub instance: &'a str,
     /// The flags.
     pub given: &'a FlagValues,
-    /// Whether a saved search is resumed: what it began with is in its checkpoint.
+    /// Whether a saved search is resumed; its checkpoint then has the starting solution.
     pub resumed: bool,
-    /// Whether another process has begun the search.
+    /// Whether another process has started the search.
     pub follows: bool,
-    /// Prints a line beside the result.
+    /// Prints a note, apart from the result.
     pub note: &'a dyn Fn(&str),
 }
 
-/// A search that has been read and can be run, or looked at where it was saved.
+/// A search that is ready to run, or to be inspected if it was saved.
 pub type Start<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p>;
 
-/// Whether to search, or to look at a search that has begun: at what its checkpoint holds, or, where another
-/// process has begun it, to take part in it.
+/// Whether to run a search, or to inspect one that has begun: to read its checkpoint, or, if another process
+/// leads it, to take part in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Run,
     Inspect,
 }
 
-/// What comes of a search.
+/// The outcome of a search.
 pub enum Ended {
     /// A report.
     Done(Box<Done>),
-    /// What comes of looking at a search that has begun.
+    /// The inspection of a search that has begun.
     Inspection(Box<Inspection>),
 }
 
@@ -98,14 +98,14 @@ pub enum Ended {
 pub struct Done {
     /// What it found and proved.
     pub report: Report,
-    /// What `settings` is to say beyond the flags.
+    /// Entries of `settings` beyond the flags.
     pub settings: Vec<(&'static str, Value)>,
-    /// The solution as a picture, where the problem has one.
+    /// The solution as a picture, if the problem has pictures.
     pub picture: Option<String>,
 }
 
 impl Ended {
-    /// A report with nothing beside it.
+    /// A report alone.
     pub fn plain(report: Report) -> Self {
         Ended::Done(Box::new(Done { report, settings: Vec::new(), picture: None }))
     }
@@ -129,7 +129,7 @@ pub struct Rate {
     pub name: &'static str,
     /// The problem.
     pub problem: fn(Level) -> Result<Box<dyn Problem>, String>,
-    /// Whether devices are measured with it, too.
+    /// Whether devices are measured with it as well.
     pub on_devices: bool,
 }
 
@@ -153,7 +153,7 @@ pub struct Check {
 }
 
 impl Entry {
-    /// What a command does with this problem.
+    /// The task that a command performs on this problem.
     pub fn task(&self, verb: Verb) -> Option<&Task> {
         self.tasks.iter().find(|task| task.verb == verb)
     }
@@ -164,7 +164,7 @@ pub fn entry<'r>(registry: &'r [Entry], name: &str) -> Option<&'r Entry> {
     registry.iter().find(|entry| entry.name == name)
 }
 
-/// The names of those problems that pass a test, as a list in words.
+/// The names of the problems that pass a test, as a phrase.
 pub fn names(registry: &[Entry], passes: impl Fn(&Entry) -> bool) -> String {
     let names: Vec<&str> =
         registry.iter().filter(|entry| passes(entry)).map(|entry| entry.name).collect();
@@ -179,7 +179,7 @@ impl Request<'_> {
     /// The text of the instance's file, or of standard input.
     ///
     /// # Errors
-    /// If it cannot be read; `expected` says what else the word could have been.
+    /// If it cannot be read; `expected` says what the word may be.
     pub fn text(&self, expected: &str) -> Result<String, Failure> {
         let word = self.instance;
         let texts = &self.given.texts;
@@ -190,7 +190,7 @@ impl Request<'_> {
             text_of(word).or_else(|why| usage(format!("{word}: {why}; expected {expected}")))?
         } else if self.given.has("checkpoint") {
             return usage(
-                "--checkpoint cannot be combined with '-': resuming reads the instance again; \
+                "--checkpoint cannot be combined with '-', because resuming reads the instance again; \
                  put it into a file",
             );
         } else {
@@ -200,10 +200,10 @@ impl Request<'_> {
         Ok(text)
     }
 
-    /// Whether the instance, which has the name of a built-in one, is a file here: then the file is meant.
+    /// Whether an instance with the name of a built-in one is a file here: the file then takes precedence.
     pub fn hides_a_name(&self) -> bool {
         if self.follows {
-            // The process that began the search has read the file, if that is what was meant.
+            // The process that started the search has read the file, if there is one.
             return self.given.texts.borrow().contains_key(self.instance);
         }
         let hides = is_here(self.instance);
@@ -227,7 +227,7 @@ pub(super) fn is_here(word: &str) -> bool {
     std::path::Path::new(word).is_file()
 }
 
-/// The value to beat of a problem with heuristics; `optimum` is what is published of the instance.
+/// The value to beat for a problem with heuristics; `optimum` returns the published optimum of the instance.
 ///
 /// # Errors
 /// One line: what is wrong with `--best`.
@@ -249,7 +249,7 @@ pub(super) fn best(
     })
 }
 
-/// A choice that a flag names.
+/// The value of a flag with named choices; `None` for `auto`.
 ///
 /// # Errors
 /// One line: which flag, which value, and what was expected.

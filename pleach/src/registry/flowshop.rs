@@ -27,7 +27,7 @@ const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic),
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "flowshop",
-    about: "permutation flowshop: a schedule of least makespan",
+    about: "permutation flowshop: a schedule of minimum makespan",
     instance: "a name (ta001 to ta120, VFR10_5_1 to VFR60_20_10), a file, or - for standard input",
     is_file: |word| word != "-" && (campaign::named(word).is_none() || is_here(word)),
     tasks: &[
@@ -81,7 +81,7 @@ pub const ENTRY: Entry = Entry {
             exact: true,
             large: false,
         },
-        // The other bound, explored and evaluated.
+        // The other bound, in explore and evaluate mode.
         Probe {
             instance: "VFR10_10_2 --bound two",
             make_check: |level| probe("VFR10_10_2", 0, Bound::Two, level),
@@ -109,7 +109,7 @@ pub const ENTRY: Entry = Entry {
             exact: true,
             large: false,
         },
-        // Finds a schedule; how many nodes that takes depends on who looks where.
+        // Finds a schedule; the number of nodes depends on the order of the search.
         Probe {
             instance: FOUND,
             make_check: |level| probe(FOUND, 1, Bound::One, level),
@@ -134,7 +134,7 @@ pub const ENTRY: Entry = Entry {
 const PROVEN: &str = "VFR10_5_5";
 const FOUND: &str = "VFR10_5_6";
 
-/// An instance, to be searched for a schedule that beats its optimum plus a number.
+/// An instance, searched for a schedule that beats its optimum plus `more`.
 fn searched(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Flowshop, String> {
     let known = campaign::named(name).zip(campaign::best_known(name));
     let (instance, (optimum, _)) = known.ok_or("no such instance")?;
@@ -197,7 +197,8 @@ fn check(request: &Request<'_>, path: &str) -> Checked {
 /// A schedule as a Gantt chart, and its makespan.
 fn picture(request: &Request<'_>, plan: &[i64]) -> Result<(String, i64), Failure> {
     let instance = instance(request)?;
-    let order = instance.order(plan).or_else(|why| usage(format!("its solution: {why}")))?;
+    let order =
+        instance.order(plan).or_else(|why| usage(format!("the solution of this run: {why}")))?;
     let name = request.name();
     Ok((gantt::draw(name, &instance, &order), instance.makespan(&order).into()))
 }
@@ -213,7 +214,7 @@ fn optimum(word: &str) -> Result<i64, Failure> {
     }
 }
 
-/// The instance of a name, or else of a file.
+/// The instance with this name, or else from this file.
 fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
     let named = campaign::named(request.instance);
     if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
@@ -227,10 +228,10 @@ fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
     let (jobs, machines) = (instance.jobs(), instance.machines());
     let silent = request.given.on("quiet") || request.given.on("json");
     if jobs == machines && jobs > 1 && !silent {
-        let (row, other) = if jobs_first { ("job", "without") } else { ("machine", "with") };
+        let (row, other) = if jobs_first { ("job", "omit") } else { ("machine", "give") };
         (request.note)(&format!(
-            "{name}: read as {jobs} jobs × {machines} machines, a line for each {row}; {other} \
-             --jobs-first it is read the other way round"
+            "{name}: read as {jobs} jobs × {machines} machines, one line per {row}; {other} \
+             --jobs-first to read it the other way round"
         ));
     }
     Ok(instance)
@@ -262,7 +263,7 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
     };
     problem.reference = start;
     problem.nodes = load.nodes;
-    // `auto` learns while it runs: nodes depend on who explores what.
+    // `auto` adapts while it runs, so node counts depend on which unit explores what.
     let varies = problem.bound == Bound::Auto;
     let simulated = SimulatedLoad::new(load, problem, start, record).map_err(Failure::Usage)?;
     Ok(if varies { simulated.varying() } else { simulated })

@@ -17,7 +17,7 @@ const BEST: Use =
 pub const ENTRY: Entry = Entry {
     name: "knapsack",
     about: "0/1 knapsack: the most valuable items that fit",
-    instance: "a file: items and capacity, then value and weight of each item; or - for standard input",
+    instance: "a file (number of items, capacity, then value and weight of each item), or - for standard input",
     is_file: |word| word != "-",
     tasks: &[Task {
         verb: Verb::Solve,

@@ -1,4 +1,4 @@
-//! The problems that the command knows: one entry each, with all that the command asks of it.
+//! The problems that the command knows, one entry each.
 //!
 //! Nothing outside this folder tells one problem from another. A new problem is a file here that
 //! makes an [`Entry`], and its name in [`ENTRIES`].

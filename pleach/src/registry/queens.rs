@@ -1,4 +1,4 @@
-//! The entry of n queens: counted, or a first way found.
+//! The entry of n queens: count all solutions, or find one.
 
 use super::entry::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
 use super::simulated_load::{Load, SimulatedLoad, record};
@@ -13,7 +13,7 @@ use pleach_problems::simd::Level;
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "queens",
-    about: "n queens on a board, none attacking another: count all ways, or find one",
+    about: "n queens on a board, none attacking another: count all solutions, or find one",
     instance: "the board size",
     is_file: |_| false,
     tasks: &[

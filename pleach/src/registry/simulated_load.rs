@@ -1,4 +1,4 @@
-//! What a problem gives to the simulator: [`Load`], as a scenario describes it, and [`SimulatedLoad`].
+//! What a problem provides to the simulator: [`Load`], as a scenario describes it, and [`SimulatedLoad`].
 
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Goal, Tree};
@@ -15,15 +15,15 @@ pub struct Load {
     pub best: Option<String>,
     pub bound: Option<String>,
     pub branching: Option<String>,
-    /// Nodes within which one explorer may search alone, to compare with.
+    /// The most nodes that one explorer may search alone, for comparison.
     pub alone: u64,
-    /// How work is held, where that can be chosen.
+    /// The representation of work, if the problem has a choice.
     pub nodes: Nodes,
     /// Whether to search a record of the tree instead of the tree itself.
     pub recorded: bool,
 }
 
-/// What a simulation works on, untouched.
+/// The load of a simulation, before the run.
 pub enum SimulatedLoad {
     /// Numbered units.
     Spans(Spans),
@@ -35,13 +35,13 @@ pub enum SimulatedLoad {
 /// The most nodes of a recorded tree: a few gigabytes.
 const MOST_RECORDED: u32 = 100_000_000;
 
-/// A tree's record as a problem.
+/// A recording of a tree, as a problem.
 pub fn record<T: Tree + 'static>(tree: &T, best: i64) -> Option<Box<dyn Problem>> {
     Recorded::of(tree, best, MOST_RECORDED).map(|all| Box::new(Plain(all)) as Box<dyn Problem>)
 }
 
 impl SimulatedLoad {
-    /// The problem or its record, as the load wants it, from a score to beat.
+    /// The problem or its recording, as the load asks, with a score to beat.
     ///
     /// # Errors
     /// If its tree cannot be recorded.
@@ -55,7 +55,7 @@ impl SimulatedLoad {
         let problem: Box<dyn Problem> = if load.recorded {
             record(&problem, start).ok_or_else(|| {
                 format!(
-                    "load.recorded = true: the tree of this {name} cannot be recorded; expected one of \
+                    "load.recorded = true: the tree of this {name} cannot be recorded; expected \
                      at most {MOST_RECORDED} inner nodes"
                 )
             })?
@@ -71,7 +71,7 @@ impl SimulatedLoad {
         })
     }
 
-    /// A problem that has neither bounds nor branchings to choose from.
+    /// A problem without a choice of bounds or branchings.
     ///
     /// # Errors
     /// If the load names one, or a value to beat for a problem that has no values.
@@ -99,7 +99,7 @@ impl SimulatedLoad {
         Self::new(load, problem, start, record)
     }
 
-    /// Marks the number of nodes as depending on how work is shared.
+    /// Marks the node count as dependent on how work is shared.
     #[must_use]
     pub fn varying(mut self) -> Self {
         if let SimulatedLoad::Problem { varies, .. } = &mut self {
@@ -108,20 +108,20 @@ impl SimulatedLoad {
         self
     }
 
-    /// Whether some nodes may be explored twice; if not, what is expected instead.
+    /// Whether some nodes may be explored twice; the error says what is expected instead.
     pub fn may_be_late(&self) -> Result<(), &'static str> {
         match self {
             SimulatedLoad::Problem { problem, .. } if problem.goal() == Goal::Count => {
-                Err("another preset for what counts: with this one some nodes are explored twice")
+                Err("another preset for counting, since this one explores some nodes twice")
             }
-            SimulatedLoad::Problem { problem, .. } if !problem.explorer().trims() => {
-                Err("another preset, or load.nodes = 'interval': open nodes cannot be trimmed")
-            }
+            SimulatedLoad::Problem { problem, .. } if !problem.explorer().trims() => Err(
+                "another preset, or load.nodes = 'interval', since open nodes cannot be trimmed",
+            ),
             _ => Ok(()),
         }
     }
 
-    /// Whether it can be explored to a depth before it is shared.
+    /// Whether it can be explored down to a depth before it is shared.
     pub fn may_be_seeded(&self) -> bool {
         match self {
             SimulatedLoad::Problem { problem, .. } => problem.top().is_some(),

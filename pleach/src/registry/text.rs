@@ -1,9 +1,9 @@
-//! Solutions as text: whole numbers between blanks.
+//! Solutions as text: whole numbers separated by blanks.
 
 use crate::failure::{Failure, usage};
 use crate::input::text_of;
 
-/// The numbers that a file holds, each of which names a `thing`.
+/// The numbers in a file, each of which names a `thing`.
 pub fn numbers(path: &str, thing: &str) -> Result<Vec<i64>, Failure> {
     let text = text_of(path).or_else(|why| usage(format!("{path}: {why}")))?;
     let lines = (1..).zip(text.lines());

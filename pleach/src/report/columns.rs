@@ -1,4 +1,4 @@
-//! Numbers in few digits, means with their spread, and tables in aligned columns.
+//! Numbers with few digits, means with their spread, and tables with aligned columns.
 
 /// Mean and spread (standard deviation) of some numbers.
 pub fn mean_and_spread(values: &[f64]) -> (f64, f64) {
@@ -28,7 +28,7 @@ pub fn with_spread(mean: f64, spread: Option<f64>) -> String {
     spread.map_or(digits(mean), |spread| format!("{} ±{}", digits(mean), digits(spread)))
 }
 
-/// Columns of equal width, words to the left and numbers to the right.
+/// Aligned columns: words to the left, numbers to the right.
 pub fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let wide =

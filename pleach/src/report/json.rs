@@ -1,4 +1,4 @@
-//! The report as one JSON object, and numbers as JSON keeps them.
+//! The report as one JSON object, and numbers that JSON represents exactly.
 
 use super::Report;
 use pleach_core::search::tree::Goal;
@@ -121,7 +121,7 @@ impl Report {
     }
 }
 
-/// What each process did, where several searched together.
+/// What each process did, if several searched together.
 fn sites(outcome: &Outcome) -> Value {
     let end = |end| match end {
         SiteEnd::Left => "left",
@@ -145,10 +145,10 @@ fn sites(outcome: &Outcome) -> Value {
     outcome.sites.iter().map(site).collect()
 }
 
-/// The largest whole number that every reader of JSON keeps exactly.
+/// The largest whole number that every JSON reader represents exactly.
 const EXACT: u128 = 1 << 53;
 
-/// A whole number, as a string where a number would not be read exactly everywhere.
+/// A whole number, as a string if some reader would round it.
 pub(crate) fn whole(value: u128) -> Value {
     u64::try_from(value)
         .ok()

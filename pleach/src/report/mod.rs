@@ -1,4 +1,4 @@
-//! [`Report`]: what a search has found and proven.
+//! [`Report`]: what a search found and proved.
 
 pub(crate) mod columns;
 pub(crate) mod json;
@@ -21,9 +21,9 @@ pub enum Status {
     Optimal,
     /// Proven: no solution beats the value that the search started from.
     NoBetter,
-    /// Everything is counted.
+    /// The count is complete.
     Counted,
-    /// A solution is found, as asked for.
+    /// A solution was found, as requested.
     Found,
     /// Proven: there is no solution.
     Infeasible,
@@ -46,20 +46,20 @@ impl Status {
     }
 }
 
-/// What a search has found and proven.
+/// What a search found and proved.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// How it ended.
     pub status: Status,
     /// The value of the best solution found.
     pub objective: Option<i64>,
-    /// What no solution can beat, as far as proven; an upper bound when maximising.
+    /// The proven bound that no solution can beat; an upper bound when maximising.
     pub lower_bound: Option<i64>,
     /// The best solution found.
     pub solution: Option<Vec<i64>>,
-    /// What was counted.
+    /// The count.
     pub count: u128,
-    /// The number of optimal solutions, if it was asked for and is known.
+    /// The number of optimal solutions, if it was requested and is known.
     pub optima: Option<u128>,
     /// Everything else: nodes, times, units.
     pub outcome: Outcome,
@@ -76,7 +76,7 @@ impl Report {
             _ if outcome.solution.is_some() && goal == Goal::Find => Status::Found,
             _ if stopped => Status::Stopped,
             Goal::Count => Status::Counted,
-            // A start solution may be worse than the value to beat; then the search proves nothing about it.
+            // A starting solution may be worse than the value to beat; the search then proves nothing about it.
             _ if outcome
                 .solution
                 .as_ref()
@@ -102,7 +102,7 @@ impl Report {
         }
     }
 
-    /// Of a search that was stopped before it began.
+    /// The report of a search that was stopped before it began.
     pub(crate) fn unbegun(why: Stop, seconds: f64) -> Self {
         let outcome = Outcome {
             goal: Goal::Minimise,

@@ -5,25 +5,25 @@ use pleach_runtime::ProgressSnapshot;
 /// The best value and the bound at some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// Since the search began, preparation excluded.
+    /// Since the search began, excluding preparation.
     pub seconds: f64,
     /// The value of the best solution.
     pub best: Option<i64>,
-    /// What no solution can beat.
+    /// The bound that no solution can beat.
     pub bound: Option<i64>,
 }
 
-/// Moments kept at most: an even number.
+/// The most moments that are kept, an even number.
 const MOMENTS: usize = 4096;
 
 impl Moment {
-    /// The moment that a look at the run shows.
+    /// The moment of a progress snapshot.
     pub fn of(snapshot: &ProgressSnapshot) -> Self {
         Self { seconds: snapshot.seconds, best: snapshot.best, bound: snapshot.bound }
     }
 }
 
-/// Keeps a moment at which something has changed; when there are too many, every other one goes.
+/// Keeps a moment at which something changed; if there are too many, drops every other one.
 pub fn note(moments: &mut Vec<Moment>, moment: Moment) {
     let values = |moment: &Moment| (moment.best, moment.bound);
     if moments.last().is_some_and(|last| values(last) == values(&moment)) {

@@ -1,9 +1,9 @@
-//! [`Repeats`]: how long several runs of one command took.
+//! [`Repeats`]: the times of several runs of one command.
 
 use super::columns::{digits, mean_and_spread};
 use serde_json::{Value, json};
 
-/// What each of several runs took, and how fast it was.
+/// The time and the rate of each of several runs.
 #[derive(Clone, Debug, Default)]
 pub struct Repeats {
     seconds: Vec<f64>,
@@ -11,7 +11,7 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// Adds a run, with the nodes or operations that it did in that time.
+    /// Adds a run, with its number of nodes or operations.
     pub fn add(&mut self, seconds: f64, done: f64) {
         self.seconds.push(seconds);
         self.rates.push(done / seconds.max(1e-9));

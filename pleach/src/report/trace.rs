@@ -6,10 +6,10 @@ use pleach_runtime::UnitReport;
 use pleach_runtime::activity::{Activity, Column};
 use serde_json::{Value, json};
 
-/// The trace as JSON. For each unit and step of time: the part spent exploring, the nodes, and the
-/// part of a device's explorers that had work; for devices also the parts of the time that went into
-/// exploring, exchanges, copies and waiting. And each change of the best value or the bound; its
-/// time counts from the beginning, preparation included.
+/// The trace as JSON. For each unit and time step: the fraction spent exploring, the nodes, and the
+/// fraction of a device's explorers that had work; for devices also the fractions of time spent
+/// exploring, exchanging nodes, copying and waiting. Also each change of the best value or the bound;
+/// its time counts from the beginning, including preparation.
 pub fn data(report: &Report) -> Value {
     let units = report.outcome.units.iter();
     let units = units.filter_map(|unit| Some((unit, unit.activity.as_ref()?)));
@@ -53,10 +53,10 @@ fn traced(unit: &UnitReport, activity: &Activity) -> Value {
     all
 }
 
-/// What a device does with its time.
+/// How a device spends its time.
 pub const PHASES: [&str; 4] = ["explore", "exchange", "copy", "wait"];
 
-/// The part of each step of time that a device spent in each of them.
+/// The fraction of each time step that a device spent in each phase.
 pub fn phases(activity: &Activity) -> impl Iterator<Item = [f64; 4]> {
     let step = activity.step_ns as f64;
     let part = move |column, at: usize| activity.column(column)[at] as f64 / step;
@@ -73,7 +73,7 @@ fn end(report: &Report) -> Moment {
     Moment { seconds: report.outcome.seconds, best, bound }
 }
 
-/// The moments of a search with its end, timed from the beginning, preparation included.
+/// The moments of a search including its end, timed from the beginning, including preparation.
 pub fn moments(report: &Report) -> Vec<Moment> {
     let setup_s = report.outcome.setup_seconds;
     let end = end(report);

@@ -1,4 +1,4 @@
-//! The report as words for a person, and numbers as people read them.
+//! The report as text for people, and numbers as people read them.
 
 use super::{Report, Status};
 use pleach_core::search::tree::Goal;
@@ -6,7 +6,7 @@ use pleach_runtime::{Outcome, SiteEnd, SiteReport, Stop};
 use std::fmt::Write;
 
 impl Report {
-    /// The report as words for a person.
+    /// The report as text for people.
     #[must_use]
     pub fn words(&self, problem: &str, instance: &str) -> String {
         let mut out = format!("{problem} {instance}:");
@@ -75,7 +75,7 @@ impl Report {
     }
 }
 
-/// How many processes there were, and what became of those that did not stay.
+/// The number of processes, and of those that left or were lost.
 fn of_sites(sites: &[SiteReport]) -> String {
     let ended = |how| sites.iter().filter(|site| site.end == Some(how)).count();
     let mut out = match sites.len() {
@@ -115,12 +115,12 @@ pub(crate) fn grouped(value: u128) -> String {
     out
 }
 
-/// The estimated share of a tree that is done; it never rounds up to 100 %.
+/// The estimated share of the tree that is done; it never rounds up to 100 %.
 pub(crate) fn estimate(done: f64) -> String {
     format!("{:.1} %", (1000.0 * done).floor().clamp(0.0, 999.0) / 10.0)
 }
 
-/// A rate in three digits and a word.
+/// A rate with three digits and a word.
 pub(crate) fn short(rate: f64) -> String {
     let (value, word) = match rate {
         _ if rate >= 1e9 => (rate / 1e9, " billion"),

@@ -81,7 +81,7 @@ fn chaos_changes_no_result() {
     println!("{runs} runs, {events} events");
 }
 
-/// One search that is disturbed.
+/// One disturbed search.
 struct Chaos<'a> {
     task: &'a Task,
     party: Party,
@@ -277,7 +277,7 @@ impl<'a> Chaos<'a> {
         "another start"
     }
 
-    /// Others answer at the root's address while it is away.
+    /// Other programs answer at the root's address while it is away.
     fn answer_wrongly(&mut self) -> &'static str {
         self.party.root().kill();
         let answers: [&[u8]; 3] = [b"HTTP/1.1 503 Service Unavailable\r\n\r\n", &[0x16, 3, 3], b""];

@@ -92,7 +92,7 @@ fn leaving_or_dying_changes_no_picture() {
     let words = "loop rays sphere:20000 --size 1200x1200 --method march";
     let alone = json(words);
     for (signal, end, code) in [("-INT", "left", Some(3)), ("-KILL", "lost", None)] {
-        // How long a process takes until it is in the loop, the machine decides.
+        // How long a process takes to join the loop depends on the machine.
         let in_it = [5, 15, 45, 135, 405].into_iter().any(|ticks| {
             let mut open = Open::begin("picture", &[], &format!("{words} --slow cpu0=40"));
             let (mut goes, mut stays) = (open.join("--slow cpu0=12"), open.join("--slow cpu0=6"));

@@ -117,9 +117,9 @@ fn a_process_that_cannot_join_learns_why() {
     assert!(nobody.contains("cannot reach '127.0.0.1:1'"), "{nobody}");
 }
 
-/// A root of one's own used to name 'pleach join' as the way to join it, and instances could not travel.
+/// A root of a user's own program used to name 'pleach join' as the way to join it, and instances could not travel.
 #[test]
-fn a_program_of_ones_own_is_joined_by_itself() {
+fn a_users_own_program_is_joined_by_the_same_program() {
     let program = example_path("knapsack");
     let file = folder("cluster-own").join("items.txt");
     let items = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/knapsack/correlated-60.txt");

@@ -38,11 +38,11 @@ impl Search<'_> {
 /// No wait here is for time: this only ends a test that would never end.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let since = Instant::now();
     while !is_so() {
-        assert!(since.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(since.elapsed() < PATIENCE, "gave up waiting for {what}");
         sleep(Duration::from_millis(5));
     }
 }
@@ -68,12 +68,12 @@ impl Process {
         Self { child, out, err }
     }
 
-    /// What it has said on standard error so far.
+    /// Its standard error so far.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.err).unwrap()).into_owned()
     }
 
-    /// Waits until it has said something this many times.
+    /// Waits until it has printed something this many times.
     pub fn says(&mut self, text: &str, times: usize) {
         let err = self.err.clone();
         until(&format!("'{text}'"), || {
@@ -101,7 +101,7 @@ impl Process {
 
     /// Ends it at once.
     pub fn kill(&mut self) {
-        // It may have ended by itself.
+        // It may have ended on its own.
         let _ = self.child.kill();
         self.child.wait().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Roots that end and begin again, as they were or with other flags, while their joiners live on.
+//! Roots that end and start again, unchanged or with other flags, while their joiners keep running.
 
 use super::QUEENS;
 use super::party::{Party, Search, until};
@@ -87,7 +87,7 @@ fn a_root_that_has_ended_is_not_lost() {
     assert!(!joiner.said().contains("lost"), "{}", joiner.said());
 }
 
-/// A joiner whose root had a limit used to wait in vain for the nodes of a root that had none.
+/// A joiner whose root had a limit used to wait forever for nodes from a root that had none.
 #[test]
 fn a_limit_ends_with_its_root() {
     let flags = ["--node-limit", "4000000"];
@@ -111,7 +111,7 @@ fn a_limit_ends_with_its_root() {
 
 /// Whatever answered at the root's address while it was away used to end all joiners at once.
 #[test]
-fn other_answers_at_the_address_of_the_root_are_passed_over() {
+fn other_answers_at_the_address_of_the_root_are_ignored() {
     let mut party = Party::begin("answers", &QUEENS, 300_000, &[]);
     party.join();
     party.all_join();
@@ -154,9 +154,9 @@ fn a_joiner_replaces_its_ghost() {
     assert_eq!(party.joiners[0].end(), Some(0));
 }
 
-/// A short cut used to have the root take over what a joiner held, and the joiner explore it in vain.
+/// After a short disconnection, the root used to take over what a joiner held, and the joiner's work was wasted.
 #[test]
-fn a_short_cut_costs_nothing() {
+fn a_short_disconnection_costs_nothing() {
     let mut party = Party::begin("short-cut", &QUEENS, 300_000, &[]);
     party.join();
     party.all_join();
@@ -191,14 +191,14 @@ fn joiners_get_their_places_back_in_any_order() {
 
 /// A joiner made its tree from the first order, and used to search it for a root that had begun with other words.
 #[test]
-fn a_tree_of_ones_own_is_not_searched_for_other_words() {
+fn a_users_own_tree_is_not_searched_for_other_words() {
     let mut party = Party::of(&example_path("slow"), "other-words", 1_000_000, &["6", "100"]);
     party.join();
     party.all_join();
     party.root().kill();
     std::fs::remove_file(party.file()).unwrap();
     party.start_root(&["5", "100"]);
-    party.joiners[0].says("the root has begun another search: join it again", 1);
+    party.joiners[0].says("the root has started another search: join again", 1);
     assert_eq!(party.joiners[0].end(), Some(1));
     assert_eq!(party.end()["count"], 32);
 }

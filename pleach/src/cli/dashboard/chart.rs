@@ -1,15 +1,15 @@
-//! Charts of characters: the incumbent and the bound over time, and the rate over time.
+//! Text charts: the incumbent and the bound over time, and the rate over time.
 
 use super::history::Point;
 use super::text::{Line, Paint, clock, compact, eighth, width};
 
-/// The lines of a chart with these columns and rows, its head and its foot among them.
+/// The size of a chart in columns and rows, including its head and foot.
 pub type Size = (usize, usize);
 
-/// The least columns and rows that say anything.
+/// The fewest columns and rows for a useful chart.
 const LEAST: Size = (24, 4);
 
-/// Which of two curves is drawn.
+/// The style of a curve.
 #[derive(Clone, Copy)]
 struct Curve {
     paint: Paint,
@@ -64,7 +64,7 @@ fn span(points: &[Point]) -> Option<(f64, f64)> {
     (first.is_finite() && last.is_finite() && last > first).then_some((first, last))
 }
 
-/// The foot of a chart: when it begins and ends.
+/// The foot of a chart: its first and last time.
 fn foot((from, to): (f64, f64), label_columns: usize, columns: usize) -> Line {
     let (from, to) = (clock(from), clock(to));
     let level = columns.saturating_sub(width(&from) + width(&to) + 2);
@@ -72,7 +72,7 @@ fn foot((from, to): (f64, f64), label_columns: usize, columns: usize) -> Line {
     Line::of(format!("{blanks}{from} {} {to}", "─".repeat(level)), Paint::Dim)
 }
 
-/// The incumbent and the bound over time; nothing if there are none yet, or there is no room.
+/// The incumbent and the bound over time; nothing if neither is known yet, or there is no room.
 pub fn values(points: &[Point], (columns, rows): Size) -> Vec<Line> {
     let Some(time) = span(points).filter(|_| columns >= LEAST.0 && rows >= LEAST.1) else {
         return Vec::new();
@@ -123,7 +123,7 @@ fn bound(point: &Point) -> Option<i64> {
     point.bound
 }
 
-/// What held last at the end of a column's time.
+/// The value at the end of a column's time.
 fn at_column(
     points: &[Point],
     (from, to): (f64, f64),
@@ -202,7 +202,7 @@ pub fn rates(points: &[Point], what: &str, (columns, rows): Size) -> Vec<Line> {
     lines.into_iter().map(|line| line.cut(columns)).collect()
 }
 
-/// How much was done at a time: between two points as on a straight line.
+/// The amount done by a time, interpolated between two points.
 fn amount_at(points: &[Point], seconds: f64) -> f64 {
     let after = points.partition_point(|point| point.seconds < seconds);
     let last = points.len() - 1;

@@ -1,4 +1,4 @@
-//! [`History`]: the looks at a run, all of it coarsely and its end closely.
+//! [`History`]: samples of a run, coarse for the whole run and fine for its end.
 
 use pleach_loops::looping::LoopSnapshot;
 use pleach_runtime::{ProgressSnapshot, SiteSnapshot, SitesSnapshot};
@@ -11,7 +11,7 @@ pub struct Sample {
     pub seconds: f64,
     /// Nodes explored, or units of a loop done.
     pub amount: u64,
-    /// Units of the loop; none in a search.
+    /// Units of the loop; `None` in a search.
     pub whole: Option<u64>,
     /// What was counted.
     pub counted: u128,
@@ -19,9 +19,9 @@ pub struct Sample {
     pub best: Option<i64>,
     /// What no solution can beat.
     pub bound: Option<i64>,
-    /// The part that is done; in a search an estimate.
+    /// The fraction that is done; an estimate in a search.
     pub done: Option<f64>,
-    /// Units of this process, or takers of a loop.
+    /// The units of this process, or the takers of a loop.
     pub rows: Vec<Row>,
     /// All sites together.
     pub all_sites: Option<SitesSnapshot>,
@@ -39,10 +39,10 @@ pub struct Row {
     pub held: Held,
 }
 
-/// The work that one has.
+/// The work that a unit has.
 #[derive(Clone, Debug)]
 pub enum Held {
-    /// So much of a tree.
+    /// This amount of work of a tree.
     Size(f64),
     /// These units of a loop.
     Range(u64, u64),
@@ -108,33 +108,33 @@ pub struct Point {
 /// The samples of a run.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// The last ones: rates come from them.
+    /// The latest samples, for rates.
     recent: VecDeque<Sample>,
-    /// All of the run, evenly.
+    /// Points spread evenly over the whole run.
     points: Vec<Point>,
     /// The least time between two of the points.
     step_s: f64,
 }
 
-/// Rates are those of this many seconds.
+/// Rates cover this many seconds.
 const WINDOW_S: f64 = 3.0;
-/// Two recent samples are not closer.
+/// The least time between two recent samples.
 const CLOSE_S: f64 = 0.04;
-/// Points at most: an even number. Terminals have fewer columns.
+/// The most points, an even number; terminals have fewer columns.
 const POINTS: usize = 2048;
 
 impl History {
-    /// Takes in a sample.
+    /// Adds a sample.
     pub fn add(&mut self, sample: Sample) {
         let before = self.recent.back();
-        // What a site did that is lost is taken back: nodes may become fewer in one search.
+        // The nodes of a lost site are deducted, so the count may fall during a search.
         let anew =
             |before: &Sample| sample.seconds < before.seconds || sample.whole != before.whole;
         if before.is_some_and(anew) {
             *self = Self::default();
         }
         self.note(&sample);
-        // The last sample always stands at the end, however close it is to the one before.
+        // The latest sample is always the last point, however close it is to the one before.
         let last = self.recent.iter().rev().nth(1).map(|it| it.seconds);
         if last.is_some_and(|last| sample.seconds - last < CLOSE_S) {
             self.recent.pop_back();
@@ -171,19 +171,19 @@ impl History {
         self.recent.back()
     }
 
-    /// All of the run.
+    /// The points of the whole run.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The first sample of those that rates come from, with the time since then.
+    /// The sample that rates are relative to, and the time since then.
     fn window(&self) -> Option<(&Sample, &Sample, f64)> {
         let (first, last) = (self.recent.front()?, self.recent.back()?);
         let seconds = last.seconds - first.seconds;
         (seconds > 0.0).then_some((first, last, seconds))
     }
 
-    /// Nodes, or units of a loop, a second; since the start until there are two samples.
+    /// Nodes, or units of a loop, a second; measured from the start until there are two samples.
     pub fn rate(&self) -> Option<f64> {
         match self.window() {
             Some((first, last, seconds)) => {
@@ -193,7 +193,7 @@ impl History {
         }
     }
 
-    /// What a unit does a second, and the part of its time in which it is busy.
+    /// The rate of a unit, and the fraction of its time for which it is busy.
     pub fn speed(&self, at: usize) -> Option<(f64, f64)> {
         let last = self.last()?.rows.get(at)?;
         let (first, _, seconds) = self.window()?;
@@ -202,7 +202,7 @@ impl History {
         Some((rate, ((last.busy_s - first.busy_s) / seconds).clamp(0.0, 1.0)))
     }
 
-    /// Nodes a second of a site, which may have come a moment ago.
+    /// Nodes a second of a site, which may have joined a moment ago.
     pub fn site_rate(&self, name: &str) -> Option<f64> {
         let nodes =
             |sample: &Sample| sample.sites.iter().find(|it| it.name == name).map(|it| it.nodes);

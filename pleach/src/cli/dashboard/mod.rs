@@ -1,4 +1,4 @@
-//! [`Dashboard`]: a live view of a run on the whole terminal, as `--dashboard` asks for.
+//! [`Dashboard`]: the live view that `--dashboard` shows on the whole terminal.
 
 mod chart;
 mod history;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// The least time between two frames.
 const FRAME: Duration = Duration::from_millis(90);
 
-/// A live view of a run on the whole terminal, which is restored when this goes.
+/// A live view of a run on the whole terminal, which is restored when this is dropped.
 pub struct Dashboard {
     title: Title,
     history: History,
@@ -32,7 +32,7 @@ pub struct Dashboard {
 }
 
 impl Dashboard {
-    /// Takes the terminal, if that was asked for and there is one. `words` say what is run.
+    /// Takes over the terminal, if this was requested and there is one. `words` name the run.
     pub fn open(
         console: &Console<'_>,
         asked: bool,
@@ -44,10 +44,10 @@ impl Dashboard {
             return None;
         }
         if !screen::open() {
-            // Once for all instances on a command line.
+            // Only once for all instances on a command line.
             if !TOLD.swap(true, Ordering::Relaxed) {
                 let why = screen::lack();
-                console.note(&format!("warning: {why}: continuing without a dashboard"));
+                console.note(&format!("warning: {why}; continuing without a dashboard"));
             }
             return None;
         }
@@ -60,7 +60,7 @@ impl Dashboard {
         Some(board)
     }
 
-    /// Another run begins, one of this many.
+    /// Begins another run, one of this many.
     pub fn begin(&mut self, run: u64, runs: u64) {
         self.title.run = (run, runs);
         self.title.nth_loop = 0;
@@ -69,13 +69,13 @@ impl Dashboard {
         self.draw();
     }
 
-    /// Another loop of the run begins.
+    /// Begins another loop of the run.
     pub fn begin_loop(&mut self) {
         self.title.nth_loop += 1;
         self.history = History::default();
     }
 
-    /// Shows a look at a search.
+    /// Shows a snapshot of a search.
     pub fn show(&mut self, snapshot: &ProgressSnapshot) {
         // A last warning comes without a sample.
         if !snapshot.units.is_empty() {
@@ -84,7 +84,7 @@ impl Dashboard {
         self.draw_in_time();
     }
 
-    /// Shows a look at a loop.
+    /// Shows a snapshot of a loop.
     pub fn show_loop(&mut self, snapshot: &LoopSnapshot) {
         self.history.add(Sample::from(snapshot));
         self.draw_in_time();
@@ -98,7 +98,7 @@ impl Dashboard {
 
     fn draw(&mut self) {
         let Self { title, history, .. } = self;
-        // A resumed search has taken time before.
+        // The time of a resumed search includes earlier runs.
         let search = history.last().filter(|last| last.whole.is_none());
         let seconds = search.map_or(self.began.elapsed().as_secs_f64(), |last| last.seconds);
         let (stopping, notes) = (self.cancel.is_cancelled(), &screen::notes());

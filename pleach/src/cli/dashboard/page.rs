@@ -1,4 +1,4 @@
-//! [`page`]: what the dashboard shows of a run, as lines for a terminal of any size.
+//! [`page`]: the dashboard of a run, as lines for a terminal of any size.
 
 use super::history::{Held, History, Row, Sample};
 use super::table::{Cell, table};
@@ -7,45 +7,45 @@ use super::{chart, table};
 use crate::report::{estimate, gap, grouped};
 use pleach_runtime::{SiteEnd, SiteSnapshot, SitesSnapshot};
 
-/// What is run.
+/// The title of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Title {
     /// The program's name.
     pub program: String,
-    /// The problem or the loop, and what names the instance.
+    /// The problem or the loop, and the words for the instance.
     pub words: Vec<String>,
-    /// Which run of how many it is.
+    /// The number of this run, and of all runs.
     pub run: (u64, u64),
-    /// Which loop of the run it is.
+    /// The number of this loop in the run.
     pub nth_loop: usize,
 }
 
-/// All that a page shows.
+/// Everything that a page shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
     pub title: &'a Title,
     pub history: &'a History,
     /// Time since the start.
     pub seconds: f64,
-    /// Whether the user has asked for an end.
+    /// Whether the user has asked to stop.
     pub stopping: bool,
-    /// Lines of the command, the newest last.
+    /// Notes of the command, the newest last.
     pub notes: &'a [String],
 }
 
 /// Columns and rows.
 type Size = (usize, usize);
 
-/// Blanks between two fields of the head.
+/// Blanks between two fields of the header.
 const GAP: usize = 3;
 /// The most rows of the chart of the incumbent and the bound, and of the chart of the rate.
 const CHARTS: Size = (20, 14);
-/// The least rows of a chart that is worth its place.
+/// The fewest rows for a useful chart.
 const CHART: usize = 5;
-/// The columns of a table of units that stands beside another part of it.
+/// The columns of a table of units that is split into parts side by side.
 const BESIDE: usize = 60;
 
-/// The lines that show a run on this many columns and rows, at most.
+/// The lines that show a run, within this many columns and rows.
 pub fn page(scene: &Scene<'_>, (columns, rows): Size) -> Vec<Line> {
     let none = Sample::default();
     let sample = scene.history.last().unwrap_or(&none);
@@ -78,7 +78,7 @@ pub fn page(scene: &Scene<'_>, (columns, rows): Size) -> Vec<Line> {
     lines.into_iter().map(|line| line.cut(columns)).collect()
 }
 
-/// The first line: what is run, and the time.
+/// The first line: the title and the time.
 fn title(scene: &Scene<'_>, columns: usize) -> Line {
     let Title { program, words, run: (run, runs), nth_loop } = scene.title;
     let mut about = clean(&words.join(" "));
@@ -97,17 +97,17 @@ fn title(scene: &Scene<'_>, columns: usize) -> Line {
     line.cut(room).padded(room).and(format!(" {time}"), Paint::Plain)
 }
 
-/// A name with a value.
+/// A name followed by its value.
 fn field(name: &str, value: String, paint: Paint) -> Line {
     Line::of(format!("{name} "), Paint::Dim).and(value, paint)
 }
 
-/// A value with what it is.
+/// A value followed by its unit.
 fn amount(value: String, what: &str) -> Line {
     Line::of(value, Paint::Plain).and(format!(" {what}"), Paint::Dim)
 }
 
-/// What is known of the run as a whole, what matters most first.
+/// Fields about the run as a whole, the most important first.
 fn fields(scene: &Scene<'_>, sample: &Sample) -> Vec<Line> {
     let mut all = Vec::new();
     if scene.stopping {
@@ -166,12 +166,12 @@ fn fields(scene: &Scene<'_>, sample: &Sample) -> Vec<Line> {
     all
 }
 
-/// A part of a loop: nothing is estimated, but all is done at the end alone.
+/// The fraction of a loop that is done; it shows 100 % only at the end.
 fn exact(done: f64) -> String {
     if done >= 1.0 { "100 %".into() } else { estimate(done) }
 }
 
-/// The part of their time in which these units are busy.
+/// The fraction of time for which these units are busy.
 fn busy(history: &History, units: std::ops::Range<usize>) -> Option<f64> {
     let all: Vec<f64> = units.filter_map(|at| Some(history.speed(at)?.1)).collect();
     let sum: f64 = all.iter().copied().filter(|busy| busy.is_finite()).sum();
@@ -194,14 +194,14 @@ fn packed(fields: Vec<Line>, columns: usize, most: usize) -> Vec<Line> {
     lines
 }
 
-/// The charts that there is room for.
+/// As many charts as fit.
 fn charts(history: &History, sample: &Sample, (columns, room): Size, gap: usize) -> Vec<Line> {
     let blank = || std::iter::repeat_n(Line::default(), gap);
     let rows = room.saturating_sub(gap);
     if rows < CHART {
         return Vec::new();
     }
-    // What is too little for another chart is for this one.
+    // Rows that are too few for another chart go to this one.
     let alone = rows < CHARTS.0 + gap + CHART + 3;
     let values = if alone { rows } else { CHARTS.0 };
     let values = chart::values(history.points(), (columns, values));
@@ -277,7 +277,7 @@ fn site_cells(history: &History, site: &SiteSnapshot) -> Vec<Cell> {
     ]
 }
 
-/// The table of units; beside one another if they are many and the terminal is wide.
+/// The table of units, in parts side by side if there are many and the terminal is wide.
 fn of_units(history: &History, sample: &Sample, (columns, room): Size) -> Vec<Line> {
     let rows = &sample.rows;
     if rows.is_empty() || room < 2 {
@@ -319,7 +319,7 @@ fn of_units(history: &History, sample: &Sample, (columns, room): Size) -> Vec<Li
     beside
 }
 
-/// A unit's place in the table; `of` is what all of them have done in a loop.
+/// A unit's row in the table; `of` is what all units have done in a loop.
 fn unit_cells(row: &Row, speed: Option<(f64, f64)>, of: Option<u64>) -> Vec<Cell> {
     let rate = Cell::Number(speed.map_or("–".into(), |(rate, _)| compact(rate)));
     let mut cells = vec![Cell::Word(clean(&row.name)), Cell::Number(grouped(row.amount.into()))];

@@ -127,7 +127,7 @@ fn before_the_first_look_it_says_so() {
     assert_eq!(shown(&History::default(), &[], (80, 24))[1], "getting ready");
 }
 
-/// Histories of numbers that make no sense, and of long names.
+/// Histories of nonsensical numbers and long names.
 fn odd() -> Vec<History> {
     let mut all = vec![History::default(), search(1), search(300)];
     for seconds in [0.0, f64::NAN, f64::INFINITY, -1.0, f64::MAX] {

@@ -1,4 +1,4 @@
-//! The terminal while a dashboard is up: entered once, left once, whatever happens, with the notes that came meanwhile.
+//! The terminal while a dashboard is up: entered once, always left once; notes are held back meanwhile.
 
 use super::text::Line;
 use console::Term;
@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The alternate screen, without a cursor, whose lines are cut at the edge.
+/// Enters the alternate screen, hides the cursor, and turns off line wrapping.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
-/// The reverse.
+/// Undoes [`ENTER`].
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 /// To the upper left corner, the rest of a line, and all below.
 const HOME: &str = "\x1b[H";
@@ -17,15 +17,15 @@ const CLEAR_LINE: &str = "\x1b[K";
 const CLEAR_BELOW: &str = "\x1b[J";
 const CLEAR_ALL: &str = "\x1b[2J";
 
-/// The size of a terminal that does not tell.
+/// The assumed size of a terminal that does not report its size.
 const UNKNOWN: (u16, u16) = (80, 24);
 
-/// What is kept of the notes, for dashboards to come.
+/// The most notes kept for later dashboards.
 const NOTES: usize = 50;
-/// How often, and at which distance, a process that ends tries to get hold of the terminal.
+/// How often, and at what intervals, an ending process tries to lock the terminal.
 const TRIES: (u32, Duration) = (100, Duration::from_millis(5));
 
-/// What there is one of, as there is one terminal.
+/// The state of the one terminal.
 struct State {
     up: bool,
     /// Left for as long as the process is stopped or in the background.
@@ -33,7 +33,7 @@ struct State {
     size: (u16, u16),
     /// Notes, the newest ones last.
     notes: Vec<String>,
-    /// Notes that are to be printed once the terminal is as it was.
+    /// Notes to print once the terminal is restored.
     held: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The state, unless somebody else keeps it: a terminal that takes nothing must not hold up the end of a process.
+/// The state, unless it stays locked: a blocked terminal must not hold up the end of a process.
 fn state_soon() -> Option<MutexGuard<'static, State>> {
     let (tries, pause) = TRIES;
     for _ in 0..tries {
@@ -62,7 +62,7 @@ fn state_soon() -> Option<MutexGuard<'static, State>> {
     None
 }
 
-/// Writes to the terminal. There is no place to say that this failed.
+/// Writes to the terminal. There is nowhere to report a failure.
 fn send(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
@@ -77,7 +77,7 @@ pub fn lack() -> &'static str {
     }
 }
 
-/// Enters the alternate screen; says whether standard error is a terminal that has one.
+/// Enters the alternate screen; returns whether standard error is a terminal that has one.
 pub fn open() -> bool {
     static HOOK: Once = Once::new();
     if !Term::stderr().is_term() || console::is_dumb() {
@@ -136,7 +136,7 @@ impl State {
     }
 }
 
-/// Notes a line of the command; says whether it is held back.
+/// Records a note of the command; returns whether it is held back.
 pub fn note(line: &str) -> bool {
     let mut state = state();
     if state.notes.len() == NOTES {
@@ -149,7 +149,7 @@ pub fn note(line: &str) -> bool {
     state.up
 }
 
-/// The newest notes, also those from before.
+/// The newest notes, including earlier ones.
 pub fn notes() -> Vec<String> {
     state().notes.clone()
 }
@@ -173,7 +173,7 @@ pub fn draw(page: impl FnOnce((usize, usize)) -> Vec<Line>) {
     send(&if resized { format!("{CLEAR_ALL}{frame}") } else { frame });
 }
 
-/// What is written over the last frame: nothing is cleared that is written again.
+/// The bytes that overwrite the last frame; only what is not rewritten is cleared.
 fn frame(lines: &[Line], (columns, rows): (usize, usize)) -> String {
     let mut out = HOME.to_string();
     for (row, line) in lines.iter().take(rows).enumerate() {
@@ -181,7 +181,7 @@ fn frame(lines: &[Line], (columns, rows): (usize, usize)) -> String {
             out += "\r\n";
         }
         out += &line.painted();
-        // At the edge the cursor stands on the last character.
+        // At the edge, the cursor is on the last character.
         if line.width() < columns {
             out += CLEAR_LINE;
         }

@@ -1,32 +1,32 @@
-//! [`table`]: rows under heads, in the columns that there is room for.
+//! [`table`]: rows under headings, with as many columns as fit.
 
 use super::text::{Line, Paint, bar, cut, percent, width};
 
-/// What stands in one place.
+/// The content of a cell.
 #[derive(Clone, Debug)]
 pub enum Cell {
-    /// A word, at the left.
+    /// A word, aligned left.
     Word(String),
-    /// A number, at the right.
+    /// A number, aligned right.
     Number(String),
-    /// A part of a whole as a bar with its number, if it is known.
+    /// A fraction as a bar with a percentage, if known.
     Part(Option<f64>),
 }
 
-/// A column: its head, and when it goes if there is no room; those with the highest number go first, and the first
+/// A column: its heading, and its rank for when space runs out: the highest rank is dropped first, and the first
 /// column always stays.
 pub type Column = (&'static str, u8);
 
 /// Blanks between two columns.
 const GAP: usize = 2;
-/// Words are not wider.
+/// The most columns of a word.
 const WORD: usize = 24;
-/// The columns of a bar, least and most, without its number.
+/// The fewest and the most columns of a bar, without its number.
 const BAR: (usize, usize) = (4, 28);
 /// The columns of a bar's number, with a blank before it.
 const PERCENT: usize = 6;
 
-/// A table in this many columns of the screen: a line with the heads, then one for each row.
+/// A table in this many columns of the screen: a line of headings, then one for each row.
 pub fn table(columns: &[Column], rows: &[Vec<Cell>], across: usize) -> Vec<Line> {
     let widest = |at: usize| {
         let cells = rows.iter().filter_map(|row| row.get(at));
@@ -79,7 +79,7 @@ fn right(text: &str, columns: usize) -> String {
     " ".repeat(columns.saturating_sub(width(text))) + text
 }
 
-/// A cell in its columns.
+/// A cell, padded to its columns.
 fn set(cell: &Cell, columns: usize) -> Line {
     match cell {
         Cell::Word(text) => Line::of(cut(text, columns), Paint::Plain).padded(columns),

@@ -2,14 +2,14 @@
 
 use console::{Style, measure_text_width};
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
     #[default]
     Plain,
-    /// What names the rest.
+    /// A heading.
     Head,
-    /// What is less important.
+    /// Less important text.
     Dim,
     /// The incumbent.
     Best,
@@ -52,18 +52,18 @@ impl Line {
         self
     }
 
-    /// The line with another one behind it.
+    /// The line followed by another one.
     pub fn then(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// Its columns.
+    /// Its width in columns.
     pub fn width(&self) -> usize {
         self.0.iter().map(|(text, _)| width(text)).sum()
     }
 
-    /// The line with blanks behind it, up to this many columns.
+    /// The line padded with blanks to this many columns.
     pub fn padded(self, columns: usize) -> Self {
         let blanks = columns.saturating_sub(self.width());
         self.and(" ".repeat(blanks), Paint::Plain)
@@ -87,24 +87,24 @@ impl Line {
         Self(all)
     }
 
-    /// What a terminal is sent to show it.
+    /// The bytes that show it on a terminal.
     pub fn painted(&self) -> String {
         self.0.iter().map(|(text, paint)| paint.style().apply_to(text).to_string()).collect()
     }
 
-    /// Its text alone.
+    /// Its text without styles.
     #[cfg(test)]
     pub fn text(&self) -> String {
         self.0.iter().map(|(text, _)| text.as_str()).collect()
     }
 }
 
-/// The columns of a text.
+/// The width of a text in columns.
 pub fn width(text: &str) -> usize {
     measure_text_width(text)
 }
 
-/// A text cut to this many columns; if something is missing, the last one says so.
+/// A text cut to this many columns; an ellipsis marks a cut.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_string();
@@ -124,7 +124,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     out
 }
 
-/// A text that others wrote: nothing in it moves the cursor, or turns the direction of writing.
+/// Cleans a text from elsewhere, so that nothing in it moves the cursor or changes the direction of writing.
 pub fn clean(text: &str) -> String {
     let hidden = |c: char| {
         matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -134,7 +134,7 @@ pub fn clean(text: &str) -> String {
     seen.map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// A number in at most six characters or so: `950`, `9.50 k`, `121 M`.
+/// A number in about six characters at most: `950`, `9.50 k`, `121 M`.
 pub fn compact(value: f64) -> String {
     const WORDS: [&str; 6] = ["", " k", " M", " G", " T", " P"];
     if !value.is_finite() {
@@ -147,7 +147,7 @@ pub fn compact(value: f64) -> String {
     if size < 99.95 && size.fract() > 0.0 {
         return format!("{value:.1}");
     }
-    // What rounds up to the next power of a thousand is shown as such.
+    // A number that rounds up to the next power of a thousand is shown as that power.
     let mut power = 0;
     while size >= 999.5 * 1000_f64.powi(power) {
         power += 1;
@@ -179,7 +179,7 @@ pub fn clock(seconds: f64) -> String {
     }
 }
 
-/// A part of a whole as a number; it rounds up to 100 % only if it is all.
+/// A fraction as a percentage; it shows 100 % only if it is the whole.
 pub fn percent(part: f64) -> String {
     if !part.is_finite() {
         return "–".into();
@@ -188,7 +188,7 @@ pub fn percent(part: f64) -> String {
     format!("{:.0} %", if part < 100.0 { part.min(99.0) } else { part })
 }
 
-/// A part of a whole as a bar of this many columns.
+/// A fraction as a bar of this many columns.
 pub fn bar(part: f64, columns: usize) -> String {
     let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
     let eighths = (part * columns as f64 * 8.0).round() as usize;

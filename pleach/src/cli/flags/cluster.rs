@@ -1,4 +1,4 @@
-//! Flags for searches and loops by several processes.
+//! Flags for searches and loops that several processes share.
 
 use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SHARED, SHARED_AND_JOIN, Verb, text, unrecorded,
@@ -23,7 +23,7 @@ pub static LISTEN: Flag<String> = Flag {
     about: About {
         name: "listen",
         value: Some("HOST:PORT"),
-        help: "open the run for processes that join it with 'pleach join'",
+        help: "let other processes join the run with 'pleach join'",
         default: "off",
         ..ABOUT
     },
@@ -48,7 +48,7 @@ pub static KEY: Flag<String> = Flag {
     },
 };
 
-/// Places without the flag.
+/// The number of places without the flag.
 pub const DEFAULT_PLACES: u32 = 64;
 
 /// `--places`.
@@ -56,7 +56,7 @@ pub static PLACES: Flag<u32> = Flag {
     about: About {
         name: "places",
         value: Some("N"),
-        help: "how many processes can take part at once, this one included",
+        help: "most processes that can take part at once, this one included",
         default: "64",
         ..ABOUT
     },
@@ -72,7 +72,7 @@ pub static PATIENCE: Flag<Option<Duration>> = Flag {
     about: About {
         name: "patience",
         value: Some("T"),
-        help: "how long to keep trying to reach the search, also after losing it; none: no limit",
+        help: "how long to keep trying to reach the search, or to reconnect to it; none: no limit",
         default: "60s",
         applies: Applies::To(&[Verb::Join]),
         ..ABOUT
@@ -86,7 +86,7 @@ pub static MPI: Flag<String> = Flag {
     about: About {
         name: "mpi",
         value: Some("auto|off|PATH"),
-        help: "MPI library to use where a launcher such as mpiexec or srun has started several processes",
+        help: "MPI library to use under a launcher such as mpiexec or srun",
         default: "auto",
         ..ABOUT
     },
@@ -96,7 +96,7 @@ pub static MPI: Flag<String> = Flag {
     record: |given| Some(json!(given.word("mpi").unwrap_or(MPI.about.default))),
 };
 
-/// A host and a port.
+/// Checks that a word is a host and a port.
 pub fn address(word: &str) -> Result<String, String> {
     let port = word.rsplit_once(':').filter(|(host, _)| !host.is_empty());
     match port.and_then(|(_, port)| port.parse::<u16>().ok()) {

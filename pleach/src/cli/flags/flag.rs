@@ -1,4 +1,4 @@
-//! [`Flag`]: its words, its help, its parsing, where it applies, how it is recorded.
+//! [`Flag`]: a flag's name and help, its parser, where it applies, and how it is recorded.
 
 use super::values::FlagValues;
 use clap::{Arg, ArgAction};
@@ -6,15 +6,15 @@ use serde_json::Value;
 
 /// A flag whose value is a `T`.
 pub struct Flag<T: 'static> {
-    /// Its words and its place.
+    /// Its name and help, and where it belongs.
     pub about: About,
-    /// Reads its value; an error continues from `--NAME`.
+    /// Parses its value; an error message continues after `--NAME`.
     pub parse: fn(&str) -> Result<T, String>,
-    /// What `settings` says of it, if it says anything.
+    /// Its entry in `settings`, if it has one.
     pub record: fn(&FlagValues) -> Option<Value>,
 }
 
-/// The words of a flag, and where it belongs.
+/// The name and help of a flag, and where it belongs.
 #[derive(Clone, Copy)]
 pub struct About {
     /// Its name, without the dashes.
@@ -23,24 +23,24 @@ pub struct About {
     pub value: Option<&'static str>,
     /// What it does.
     pub help: &'static str,
-    /// What holds without it; empty for a switch that is off.
+    /// What applies without it; empty for a switch that is off.
     pub default: &'static str,
-    /// Under which heading help shows it.
+    /// The heading under which help shows it.
     pub group: Group,
     /// Where it applies.
     pub applies: Applies,
-    /// How long it holds.
+    /// How long it stays in force.
     pub lasts: Lasts,
-    /// What its value may look like, and how often it may be given.
+    /// How often it may be given.
     pub accepts: Accepts,
 }
 
 /// How often a flag may be given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Accepts {
-    /// Once: of several the last counts.
+    /// Once; if it is repeated, the last one counts.
     One,
-    /// Several times, each with a value of its own.
+    /// Several times, each with its own value.
     Several,
 }
 
@@ -109,7 +109,7 @@ pub const SEARCHES: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Ow
 /// Commands that several processes can share.
 pub const SHARED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop];
 
-/// Commands that several processes can share, and the one by which they come; all of them show progress.
+/// Commands that several processes can share, and `join`; all of them show progress.
 pub const SHARED_AND_JOIN: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Join];
 
@@ -128,24 +128,24 @@ pub enum Applies {
     Named,
 }
 
-/// How long a flag holds.
+/// How long a flag stays in force.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lasts {
-    /// It makes the search what it is: a checkpoint keeps it, and no resume may change it.
+    /// It defines the search: a checkpoint keeps it, and a resume may not change it.
     Frozen,
     /// A checkpoint keeps it, and a resume may change it.
     Kept,
-    /// It is for one run alone.
+    /// It applies to one run only.
     OneRun,
 }
 
 /// A flag of any type.
 pub trait Item {
-    /// Its words and its place.
+    /// Its name and help, and where it belongs.
     fn about(&self) -> &About;
     /// Refuses a value that cannot be read.
     fn check(&self, given: &FlagValues) -> Result<(), String>;
-    /// What `settings` says of it.
+    /// Its entry in `settings`.
     fn record(&self, given: &FlagValues) -> Option<Value>;
 }
 
@@ -175,30 +175,30 @@ impl<T> Item for Flag<T> {
     }
 }
 
-/// A flag that a problem names, with words of the problem's own where they differ.
+/// A flag that a problem has, with the problem's own help and default where they differ.
 #[derive(Clone, Copy)]
 pub struct Use {
     /// The flag's name.
     pub flag: &'static str,
     /// What it does here.
     pub help: Option<&'static str>,
-    /// What holds without it here.
+    /// What applies without it here.
     pub default: Option<&'static str>,
 }
 
 impl Use {
-    /// With the flag's own words.
+    /// With the flag's own help.
     pub const fn plain(flag: &'static str) -> Self {
         Self { flag, help: None, default: None }
     }
 
-    /// With words of the problem's own.
+    /// With the problem's own help.
     pub const fn with(flag: &'static str, help: &'static str, default: &'static str) -> Self {
         Self { flag, help: Some(help), default: Some(default) }
     }
 }
 
-/// The words of a flag where it applies.
+/// The name and help of a flag, if it applies.
 pub fn applies(about: &About, verb: Verb, named: &[Use]) -> Option<About> {
     match about.applies {
         Applies::Everywhere => Some(*about),
@@ -211,7 +211,7 @@ pub fn applies(about: &About, verb: Verb, named: &[Use]) -> Option<About> {
     }
 }
 
-/// The flag as an argument to be parsed, or to be shown in help.
+/// The flag as an argument for `clap`, which parses it and shows its help.
 pub fn argument(about: &About) -> Arg {
     let help = match about.default {
         "" => about.help.to_string(),
@@ -225,10 +225,10 @@ pub fn argument(about: &About) -> Arg {
     arg.action(if several { ArgAction::Append } else { ArgAction::Set })
 }
 
-/// Columns of a flag's help.
+/// The width of a flag's help, in columns.
 const HELP_WIDTH: usize = 70;
 
-/// A text in lines of limited length.
+/// Breaks a text into lines of limited length.
 fn wrapped(text: &str) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for word in text.split(' ') {
@@ -247,17 +247,17 @@ fn wrapped(text: &str) -> String {
     out
 }
 
-/// A value that is kept as it was written.
+/// Keeps a value as it was written.
 pub fn text(word: &str) -> Result<String, String> {
     Ok(word.to_string())
 }
 
-/// A switch has no value.
+/// Parses a switch, which has no value.
 pub fn switch(_: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A flag that `settings` does not mention.
+/// The entry of a flag that `settings` does not mention.
 pub fn unrecorded(_: &FlagValues) -> Option<Value> {
     None
 }

@@ -1,4 +1,4 @@
-//! What the flags of a command line mean together: whether they suit the command, and their settings.
+//! What the flags of a command line mean together: whether they fit the command, and the settings that they make.
 
 use super::flag::{About, Applies, Item, Lasts, Use, Verb, applies};
 use super::units::slow_factors;
@@ -20,13 +20,13 @@ use std::time::Duration;
 pub struct Kind<'a> {
     /// What it does.
     pub verb: Verb,
-    /// The problem's name, or the own command's.
+    /// The problem's name, or that of the user's own command.
     pub problem: &'a str,
     /// The flags that the problem names.
     pub named: &'a [Use],
 }
 
-/// Time between two looks at a run, and at one that is traced.
+/// Time between two progress snapshots, without and with a trace.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY_TRACED: Duration = Duration::from_millis(10);
 
@@ -50,7 +50,7 @@ impl FlagValues {
             }
             flag.check(self)?;
         }
-        // What flags mean together is seen before any file is touched.
+        // Contradictory flags are refused before any file is touched.
         if !matches!(verb, Verb::Check | Verb::Devices | Verb::Report) {
             self.settings()?;
         }
@@ -58,7 +58,9 @@ impl FlagValues {
             return Err("--every has no effect without --checkpoint FILE".into());
         }
         if self.has("dashboard") && self.has("quiet") {
-            return Err("--dashboard and --quiet contradict each other: leave one out".into());
+            return Err(
+                "--dashboard and --quiet contradict each other: give only one of them".into()
+            );
         }
         for name in ["key", "places"] {
             if verb != Verb::Join && self.has(name) && !self.has("listen") {
@@ -93,7 +95,7 @@ impl FlagValues {
         })
     }
 
-    /// How to search, but for progress.
+    /// How to search; progress is set elsewhere.
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
@@ -133,7 +135,7 @@ impl FlagValues {
         all.into()
     }
 
-    /// Those of the flags in force that apply to a command.
+    /// The flags in force that apply to a command.
     pub fn record_for(&self, verb: Verb, named: &[Use]) -> Value {
         let applying = FLAGS.iter().filter(|flag| applies(flag.about(), verb, named).is_some());
         let record = |flag: &&(dyn Item + Sync)| {
@@ -142,7 +144,7 @@ impl FlagValues {
         applying.filter_map(record).collect::<Map<String, Value>>().into()
     }
 
-    /// The flags on the command line as words, those that last at least so long.
+    /// The flags on the command line that stay in force as `lasts` says, as words.
     pub fn lasting(&self, lasts: &[Lasts]) -> Vec<String> {
         let all = FLAGS.iter().map(|flag| flag.about());
         let all = all.filter(|about| lasts.contains(&about.lasts) && self.has(about.name));

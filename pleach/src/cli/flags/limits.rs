@@ -1,4 +1,4 @@
-//! Flags that limit a search, and that save it.
+//! Flags that limit or save a search.
 
 use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded,
@@ -58,7 +58,7 @@ pub static MEMORY: Flag<u64> = Flag {
         name: "memory",
         value: Some("SIZE"),
         help: "stop once open work takes more memory than this: 512M, 8G, or bytes",
-        default: "four fifths of what is free",
+        default: "four fifths of free memory",
         ..ABOUT
     },
     parse: size,
@@ -70,7 +70,7 @@ pub static CHECKPOINT: Flag<String> = Flag {
     about: About {
         name: "checkpoint",
         value: Some("FILE"),
-        help: "save the search while it runs and when it stops; if FILE holds this search already, \
+        help: "save the search while it runs and when it stops; if FILE already holds this search, \
                resume it",
         default: "",
         ..ABOUT
@@ -97,7 +97,7 @@ pub static EVERY: Flag<Duration> = Flag {
 pub static SHOW: Flag<()> = Flag {
     about: About {
         name: "show",
-        help: "print what the file holds, and end",
+        help: "print what the file holds, then exit",
         default: "",
         applies: Applies::To(&[Verb::Resume]),
         ..ABOUT

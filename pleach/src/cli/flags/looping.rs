@@ -35,7 +35,7 @@ pub static PRECISION: Flag<Precision> = Flag {
     about: About {
         name: "precision",
         value: Some("P"),
-        help: "the numbers to compute with: f32 or f64",
+        help: "floating-point numbers to compute with: f32 or f64",
         default: "f64",
         ..ABOUT
     },
@@ -51,14 +51,14 @@ pub static PRECISION: Flag<Precision> = Flag {
 pub static UNSORTED: Flag<()> = Flag {
     about: About {
         name: "unsorted",
-        help: "leave the columns of each row of the product unsorted where that is faster",
+        help: "leave the columns within a row of the product unsorted where that is faster",
         ..ABOUT
     },
     parse: switch,
     record: |given| given.has("unsorted").then(|| json!(true)),
 };
 
-/// Single or double.
+/// Single or double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     Single,
@@ -70,7 +70,8 @@ pub static CHUNKS: Flag<Sizes> = Flag {
     about: About {
         name: "chunks",
         value: Some("CPU,DEVICE"),
-        help: "units that a thread and a device take at a time, instead of measured rates",
+        help: "units that a thread and a device take at a time",
+        default: "by measured rates",
         group: Group::Units,
         applies: Applies::To(&[Verb::Loop]),
         ..ABOUT
@@ -87,7 +88,7 @@ pub static CHUNKS: Flag<Sizes> = Flag {
 pub static COMPARE: Flag<()> = Flag {
     about: About {
         name: "compare-static",
-        help: "also find the best static split by trial, and report it beside the one that came about by itself",
+        help: "also find the best static split by trial, and report against it",
         group: Group::Units,
         applies: Applies::To(&[Verb::Loop]),
         ..ABOUT
@@ -109,7 +110,7 @@ pub static OUT: Flag<String> = Flag {
     record: unrecorded,
 };
 
-/// `--size`: two or three numbers.
+/// `--size`: two or three dimensions.
 pub static SIZE: Flag<Vec<u32>> = Flag {
     about: About { name: "size", value: Some("AxB…"), help: "the size", ..ABOUT },
     parse: |word| {
@@ -124,8 +125,8 @@ pub static VALUES: Flag<String> = Flag {
     about: About {
         name: "values",
         value: Some("NAME"),
-        help: "the array of the file's points to be seen",
-        default: "the first one",
+        help: "array of point values in the file to draw",
+        default: "the first array",
         ..ABOUT
     },
     parse: text,
@@ -137,7 +138,7 @@ pub static VIEW: Flag<[f64; 2]> = Flag {
     about: About {
         name: "view",
         value: Some("A,E"),
-        help: "where the viewer stands: degrees from the x axis towards the y axis, and above their plane",
+        help: "direction to the viewer: degrees from the x axis towards the y axis, and above their plane",
         default: "30,20",
         ..ABOUT
     },
@@ -159,7 +160,7 @@ pub static ZOOM: Flag<f64> = Flag {
     about: About {
         name: "zoom",
         value: Some("F"),
-        help: "how large: 1 shows the whole mesh",
+        help: "magnification; 1 shows the whole mesh",
         default: "1",
         ..ABOUT
     },
@@ -172,7 +173,7 @@ pub static NEAR: Flag<f64> = Flag {
     about: About {
         name: "near",
         value: Some("D"),
-        help: "show only what lies at this depth or beyond, as from inside; the middle has depth 0",
+        help: "show only what lies at depth D or beyond, as seen from inside; the middle has depth 0",
         default: "everything",
         ..ABOUT
     },
@@ -185,7 +186,7 @@ pub static TRANSFER: Flag<String> = Flag {
     about: About {
         name: "transfer",
         value: Some("FILE"),
-        help: "the transfer function: lines of value, red, green, blue, extinction",
+        help: "transfer function: lines of value, red, green, blue, extinction",
         default: "from blue and thin to red and dense",
         ..ABOUT
     },
@@ -198,7 +199,7 @@ pub static METHOD: Flag<Method> = Flag {
     about: About {
         name: "method",
         value: Some("M"),
-        help: "project: sort the tetrahedra and draw them, where they can be sorted; march: follow each ray",
+        help: "project: sort the tetrahedra and draw them, if they can be sorted; march: follow each ray",
         default: "project",
         ..ABOUT
     },
@@ -215,7 +216,7 @@ pub static STEPS: Flag<usize> = Flag {
     about: About {
         name: "steps",
         value: Some("N"),
-        help: "steps in time",
+        help: "number of time steps",
         default: "100",
         ..ABOUT
     },
@@ -257,7 +258,7 @@ pub static SPEED: Flag<f64> = Flag {
     about: About {
         name: "speed",
         value: Some("U"),
-        help: "speed of the inflow, in cells a step",
+        help: "speed of the inflow, in cells per step",
         default: "0.05",
         ..ABOUT
     },
@@ -270,7 +271,7 @@ pub static OBSTACLE: Flag<String> = Flag {
     about: About {
         name: "obstacle",
         value: Some("WHAT"),
-        help: "sphere, none, or a file with the solid cells: legacy VTK structured points of zeros and ones",
+        help: "sphere, none, or a file of the solid cells (legacy VTK structured points of zeros and ones)",
         default: "sphere",
         ..ABOUT
     },

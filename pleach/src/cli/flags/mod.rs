@@ -30,7 +30,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 
 use flag::applies;
 
-/// The flags that there are, in the order in which `settings` records them.
+/// All flags, in the order in which `settings` records them.
 pub static FLAGS: [&(dyn Item + Sync); 57] = [
     &THREADS,
     &DEVICES,
@@ -91,7 +91,7 @@ pub static FLAGS: [&(dyn Item + Sync); 57] = [
     &output::HELP,
 ];
 
-/// The words of those flags that apply to a command, given those that its problem names.
+/// The flags that apply to a command, given those that its problem has.
 pub fn applying(verb: Verb, named: &[Use]) -> Vec<About> {
     let mut all: Vec<About> =
         FLAGS.iter().filter_map(|flag| applies(flag.about(), verb, named)).collect();
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_have_names_of_their_own_and_help_that_is_a_phrase() {
+    fn flags_have_unique_names_and_help_that_is_a_phrase() {
         for (i, flag) in FLAGS.iter().enumerate() {
             let About { name, help, .. } = flag.about();
             assert!(FLAGS[..i].iter().all(|other| other.about().name != *name), "{name}");

@@ -1,14 +1,14 @@
-//! Numbers and times as flags take them.
+//! Parsers for the numbers, sizes and times that flags accept.
 
 use std::time::Duration;
 
-/// A whole number within limits.
+/// Parses a whole number within limits.
 pub fn whole(word: &str, least: u64, most: u64) -> Result<u64, String> {
     let number = word.parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("{word}: expected a whole number from {least} to {most}"))
 }
 
-/// A size: bytes, or a number with its unit.
+/// Parses a size: bytes, or a number with a unit.
 pub fn size(word: &str) -> Result<u64, String> {
     let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);
@@ -28,7 +28,7 @@ pub fn size(word: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{word}: expected bytes, or a size such as 512M, 8G or 1.5T"))
 }
 
-/// A time: seconds, or a number with its unit.
+/// Parses a time: seconds, or a number with a unit.
 pub fn time(word: &str) -> Result<Duration, String> {
     let digits = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
     let (number, unit) = word.split_at(digits);

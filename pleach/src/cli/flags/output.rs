@@ -50,7 +50,7 @@ pub static LOG: Flag<String> = Flag {
     about: About {
         name: "log",
         value: Some("FILE"),
-        help: "append what happens to FILE, a line each with its time: processes that join, leave or are lost, warnings",
+        help: "append events to FILE, one line each with its time: processes that join, leave or are lost; warnings",
         applies: Applies::To(SEARCHES_AND_JOIN),
         ..ABOUT
     },
@@ -63,7 +63,7 @@ pub static METRICS: Flag<String> = Flag {
     about: About {
         name: "metrics",
         value: Some("FILE"),
-        help: "write the state of the search to FILE every 2 s, as metrics for Prometheus",
+        help: "write the state of the search to FILE every 2 s, in the text format of Prometheus",
         applies: Applies::To(SEARCHES_AND_JOIN),
         ..ABOUT
     },
@@ -103,7 +103,7 @@ pub static QUIET: Flag<()> = Flag {
 pub static DASHBOARD: Flag<()> = Flag {
     about: About {
         name: "dashboard",
-        help: "show the run live on the whole terminal: units, sites, best value and bound over time",
+        help: "show the run live, using the whole terminal: units, sites, best value and bound over time",
         applies: Applies::To(SHARED_AND_JOIN),
         ..ABOUT
     },

@@ -1,4 +1,4 @@
-//! Flags that make a search what it is.
+//! Flags that define a search.
 
 use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text};
 use super::numbers::whole;
@@ -7,16 +7,16 @@ use crate::report::whole as whole_number;
 use pleach_core::search::work::Nodes;
 use serde_json::json;
 
-/// The value to beat, as the command line names it.
+/// The value to beat, as given on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// No value.
     None,
     /// The published optimum.
     Optimum,
-    /// That of the NEH heuristic.
+    /// The value that the NEH heuristic finds.
     Neh,
-    /// That of good heuristics, which continue alongside the search.
+    /// The value that stronger heuristics find; they continue alongside the search.
     Search,
     /// This one.
     Value(i64),
@@ -155,7 +155,7 @@ pub static SEED: Flag<u64> = Flag {
 /// The value to beat of a problem without heuristics.
 ///
 /// # Errors
-/// If it is neither none nor a number.
+/// If `--best` is neither `none` nor a number.
 pub fn value_to_beat(given: &FlagValues) -> Result<Option<i64>, String> {
     match given.get(&BEST)? {
         None | Some(Start::None) => Ok(None),

@@ -1,4 +1,4 @@
-//! Flags of simulations and of the papers' figures alone.
+//! Flags that only simulations and the papers' figures have.
 
 use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
 
@@ -18,7 +18,7 @@ pub static PEERS: Flag<String> = Flag {
     about: About {
         name: "peers",
         value: Some("N"),
-        help: "number of peers, or several, separated by commas",
+        help: "number of peers, or several numbers separated by commas",
         default: "as in the scenario",
         ..ABOUT
     },
@@ -43,7 +43,7 @@ pub static SVG: Flag<String> = Flag {
 pub static QUICK: Flag<()> = Flag {
     about: About {
         name: "quick",
-        help: "smaller versions only: of figures, each in less than a minute, or of the instances of --check",
+        help: "run smaller versions of figures, each in less than a minute; with --check, small instances only",
         applies: Applies::To(&[Verb::Reproduce, Verb::Devices]),
         ..ABOUT
     },

@@ -1,4 +1,4 @@
-//! Flags for the units of a run, and for how they share the work.
+//! Flags that choose the units of a run and how they share work.
 
 use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, text, unrecorded,
@@ -52,8 +52,8 @@ pub static DEVICES: Flag<String> = Flag {
     about: About {
         name: "devices",
         value: Some("LIST"),
-        help: "comma-separated list of cpu, gpu (all of them), gpu0 and so on, emulated (GPU code on the CPU, for \
-               tests); options follow after colons, such as gpu:explorers=2048:inside=hypercube",
+        help: "comma-separated list of cpu, gpu (all GPUs), gpu0, gpu1, ..., emulated (GPU code on the CPU, for \
+               tests); options follow colons, as in gpu:explorers=2048:inside=hypercube",
         default: "cpu,gpu where a GPU works",
         applies: Applies::To(UNITS_OF),
         ..ABOUT
@@ -67,7 +67,7 @@ pub static SLOW: Flag<String> = Flag {
     about: About {
         name: "slow",
         value: Some("UNIT=F"),
-        help: "slow down a thread or a device by a factor, to try unequal machines (cpu1=4, emulated0=2)",
+        help: "make a thread or a device F times slower, to try unequal machines (cpu1=4, emulated0=2)",
         default: "none",
         applies: Applies::To(UNITS_OF),
         accepts: Accepts::Several,
@@ -82,8 +82,8 @@ pub static PACE: Flag<u64> = Flag {
     about: About {
         name: "pace",
         value: Some("N"),
-        help: "have every unit explore at most N nodes a second, by sleeping: many processes on few cores \
-               then behave as many slow machines",
+        help: "limit every unit to N nodes a second, by sleeping: many processes on few cores \
+               then behave like many slow machines",
         default: "off",
         ..ABOUT
     },
@@ -96,7 +96,7 @@ pub static REPEAT: Flag<u64> = Flag {
     about: About {
         name: "repeat",
         value: Some("N"),
-        help: "run N times, and report mean, standard deviation, minimum and maximum",
+        help: "run N times; report mean, standard deviation, minimum and maximum",
         default: "1",
         applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Own, Verb::Loop]),
         ..ABOUT
@@ -111,8 +111,8 @@ pub static BALANCE: Flag<Policy> = Flag {
         name: "balance",
         value: Some("NAME"),
         help: "how units share work: adaptive, random-power, random-half, weighted, ring, lifelines, \
-               overlay, master-worker, hierarchical-master-worker, static, dynamic, guided; choices \
-               after a colon, as overlay:degree=4,bridges=no",
+               overlay, master-worker, hierarchical-master-worker, static, dynamic, guided; options \
+               follow a colon, as in overlay:degree=4,bridges=no",
         default: "adaptive",
         applies: Applies::To(SEARCHES_AND_SIM),
         ..ABOUT
@@ -126,7 +126,7 @@ pub static SIMD: Flag<Level> = Flag {
     about: About {
         name: "simd",
         value: Some("LEVEL"),
-        help: "instructions to use: auto, off, avx2, avx512",
+        help: "vector instructions to use: auto, off, avx2, avx512",
         default: "auto",
         applies: Applies::To(CODE_PATHS),
         ..ABOUT
@@ -143,8 +143,8 @@ pub static CHECK: Flag<Spec> = Flag {
     about: About {
         name: "check",
         value: Some("DEVICE"),
-        help: "instead, test the kernels on gpu0 or another device against the counts of the CPU: all of them, \
-               or those of the problems named; a line per check",
+        help: "test the kernels of a device, such as gpu0, against the CPU's counts: all kernels, \
+               or those of the named problems; one line per check",
         applies: Applies::To(&[Verb::Devices]),
         lasts: Lasts::OneRun,
         ..ABOUT
@@ -153,16 +153,16 @@ pub static CHECK: Flag<Spec> = Flag {
     record: unrecorded,
 };
 
-/// Devices at most: no machine has more.
+/// The most devices; no machine has more.
 const MOST_DEVICES: usize = 64;
 
-/// The cores of this machine; 0 if that is unknown.
+/// The number of cores of this machine; 0 if unknown.
 fn machine_cores() -> u32 {
     let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     about.lines().filter(|line| line.starts_with("processor")).count() as u32
 }
 
-/// The threads of one of several processes on a machine, where its launcher has not given each its own cores.
+/// The threads of one of several processes on a machine, if the launcher has not bound each to cores of its own.
 fn fair_share(allowed: u32, there: u32, processes: u32) -> u32 {
     let bound = there > 0 && allowed < there;
     if bound { allowed } else { (allowed / processes.max(1)).max(1) }
@@ -180,7 +180,7 @@ impl FlagValues {
 }
 
 impl Units {
-    /// Reads the flags; without `--devices` all GPUs that there are take part.
+    /// Reads the flags; without `--devices`, all available GPUs take part.
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
@@ -191,7 +191,7 @@ impl Units {
         };
         let Some(list) = devices else {
             let mut specs = all(&Spec::of(DeviceKind::Gpu(0)), count().unwrap_or(0));
-            // The user has not asked for them: a problem without a kernel is not an error.
+            // The user has not asked for GPUs, so a problem without a kernel is not an error.
             specs.iter_mut().for_each(|spec| spec.asked = false);
             let words = if specs.is_empty() { "cpu" } else { "cpu,gpu" }.to_string();
             return Ok(Self { threads: wanted, devices: Devices { words, specs } });
@@ -201,8 +201,8 @@ impl Units {
             let spec = || Spec::parse(words).map_err(|why| format!("--devices {why}"));
             match words.split(':').next() {
                 Some("cpu") if words == "cpu" => on_cpu = true,
-                Some("cpu") => return Err(format!("--devices {words}: cpu takes no choices")),
-                // If there are none, the run says why.
+                Some("cpu") => return Err(format!("--devices {words}: cpu takes no options")),
+                // If there is no GPU, the run reports why.
                 Some("gpu") => specs.extend(all(&spec()?, count().unwrap_or(1))),
                 _ => specs.push(spec()?),
             }
@@ -218,12 +218,12 @@ impl Units {
     }
 }
 
-/// The same choices for each GPU.
+/// The same options for each GPU.
 fn all(spec: &Spec, gpus: u32) -> Vec<Spec> {
     (0..gpus).map(|number| Spec { kind: DeviceKind::Gpu(number), ..*spec }).collect()
 }
 
-/// The artificial slow-down factors of units, by name.
+/// The artificial slow-down factors, by unit name.
 ///
 /// # Errors
 /// One line: which unit does not exist, or which factor is wrong.
@@ -239,8 +239,8 @@ pub fn slow_factors(words: &[&str], units: &Units) -> Result<Vec<(String, f64)>,
             None => {
                 let units = match &known[..] {
                     [only] => only.clone(),
-                    [first, .., last] => format!("one from {first} to {last}"),
-                    [] => "none is there".into(),
+                    [first, .., last] => format!("{first} to {last}"),
+                    [] => "this run has none".into(),
                 };
                 return Err(format!(
                     "--slow {word}: expected UNIT=FACTOR, with a unit ({units}) and a factor from 1 to 1000000"
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(fair_share(8, 8, 1), 8);
         assert_eq!(fair_share(8, 8, 3), 2);
         assert_eq!(fair_share(2, 2, 16), 1);
-        // Each has its own already.
+        // Each process already has its own cores.
         assert_eq!(fair_share(2, 8, 4), 2);
         assert_eq!(fair_share(4, 0, 2), 2);
     }

@@ -10,34 +10,34 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Marks a word that clap would take for flags: UTS arguments in one word.
+/// Marks a word that clap would take for flags: UTS arguments in quotes.
 pub const WORD: char = '\u{1}';
 
 /// The flags of a command line.
 pub struct FlagValues {
     pub(super) matches: ArgMatches,
-    /// Looked for once: to ask for GPUs takes time.
+    /// Read only once, since looking for GPUs takes time.
     pub(super) units: OnceCell<Result<Units, String>>,
-    /// How the search is saved, as the command line says it.
+    /// What is saved with the search, as the command line says it.
     pub saving: Saving,
-    /// The processes that search together, if this one is not alone.
+    /// The processes that search together; `None` if this one is alone.
     pub cluster: Option<Arc<Cluster>>,
-    /// The texts of input files, by their words: as they were read, or as another process has sent them.
+    /// The texts of input files by name: as read here, or as another process sent them.
     pub texts: Texts,
-    /// The same of loops, whose files need not be texts.
+    /// The same for loops, whose files need not be texts.
     pub files: RefCell<Files>,
 }
 
-/// Texts by the words that name their files.
+/// Texts by the names of their files.
 pub type Texts = RefCell<BTreeMap<String, String>>;
 
-/// The files of loops by the words that name them.
+/// The files of loops, by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// What is written beside a saved search.
+/// What is saved with a search.
 #[derive(Clone, Debug, Default)]
 pub struct Saving {
-    /// The words, the flags and the prints of the input files.
+    /// The words, the flags and the fingerprints of the input files.
     pub origin: Value,
     /// The file that `resume` names.
     pub from: Option<String>,
@@ -52,12 +52,12 @@ pub struct Units {
     pub devices: Devices,
 }
 
-/// Devices, and the words for those in force.
+/// Devices, and the `--devices` list that stands for them.
 #[derive(Clone)]
 pub struct Devices {
-    /// As `--devices` would have them.
+    /// The list, as `--devices` takes it.
     pub words: String,
-    /// One each.
+    /// One for each device.
     pub specs: Vec<Spec>,
 }
 
@@ -84,7 +84,7 @@ impl FlagValues {
         self.matches.get_flag(name)
     }
 
-    /// A flag's value as it was written; the last one if there are several.
+    /// A flag's value as it was written; the last one if it was repeated.
     pub fn word(&self, name: &str) -> Option<&str> {
         let word = self.matches.get_many::<String>(name)?.next_back()?;
         // A value that begins with a dash and has a blank was marked as a word.

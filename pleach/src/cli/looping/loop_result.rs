@@ -10,21 +10,21 @@ use pleach_runtime::SiteEnd;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What is to be told of a loop.
+/// What to report about a loop.
 pub struct LoopResult<'a> {
     pub entry: &'a Entry,
     pub order: &'a Order<'a>,
-    /// What came of it; none if it was stopped.
+    /// The result; `None` if the loop was stopped.
     pub job: Option<&'a Found>,
     pub report: &'a LoopReport,
-    /// The best static split, if it was asked for.
+    /// The best static split, if requested.
     pub split: Option<Split>,
-    /// How long all runs took, if there were several.
+    /// The times of all runs, if there were several.
     pub repeats: Repeats,
 }
 
 impl LoopResult<'_> {
-    /// As `--json` says.
+    /// The result as JSON or in words, as `--json` says.
     pub fn text(&self) -> String {
         if self.order.given.on("json") { self.json().to_string() } else { self.words() }
     }
@@ -35,7 +35,7 @@ impl LoopResult<'_> {
         (self.report.seconds > 0.0).then_some((work / self.report.seconds, name))
     }
 
-    /// What to say if it is stopped at once, after this many seconds.
+    /// What to print if the loop is stopped at once, after this many seconds.
     pub fn stopped(self) -> impl FnOnce(f64) -> String + Send + use<> {
         let data = self.order.given.on("json").then(|| self.json());
         let what = self.what();
@@ -181,7 +181,7 @@ impl LoopResult<'_> {
     }
 }
 
-/// A rate with its power of a thousand.
+/// A rate with the prefix of its power of a thousand.
 fn scaled(rate: f64) -> String {
     let powers = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     let power = powers.into_iter().find(|(power, _)| rate >= *power);

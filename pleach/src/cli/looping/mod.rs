@@ -1,4 +1,4 @@
-//! `pleach loop`: runs a loop of independent work, and says who did how much of it.
+//! `pleach loop`: runs a loop of independent work, and reports the share of each unit.
 
 mod loop_result;
 mod split;
@@ -22,7 +22,7 @@ use std::io::Write;
 use std::time::Instant;
 use together::Sharing;
 
-/// Carries out what words and flags say.
+/// Carries out the command.
 pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let Line { words, given } = line;
     let names: Vec<&str> = LOOPS.iter().map(|entry| entry.name).collect();
@@ -44,7 +44,7 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     conduct(console, entry, &Order { words, given })
 }
 
-/// Refuses what several processes cannot do.
+/// Refuses a loop that several processes cannot share.
 fn can_be_shared(entry: &Entry, given: &FlagValues) -> Result<(), Failure> {
     if !entry.shared {
         return usage(format!("loop {}: several processes cannot share it", entry.name));
@@ -55,7 +55,7 @@ fn can_be_shared(entry: &Entry, given: &FlagValues) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses a loop that is to be opened for other processes and cannot be shared, before anybody is let in.
+/// Refuses `--listen` for a loop that cannot be shared, before any process joins.
 pub fn check(line: &Line) -> Result<(), Failure> {
     let entry = line.words.get(1).and_then(|name| loops::entry(name));
     let opened = entry.filter(|_| line.given.has("listen"));
@@ -70,19 +70,19 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     ends_as_expected(entry, given)?;
     let cancel = interrupts();
     let cluster = given.cluster.as_deref();
-    // Several processes end together.
+    // The processes of a launcher end together.
     let mut phase = cluster.is_none().then(|| stoppable(console, (entry, order)));
     if cluster.is_some() {
         can_be_shared(entry, given)?;
     }
     let mut job = (entry.prepare)(order)?;
     let sharing = cluster.map(|_| Sharing::new(entry, order)).transpose()?;
-    // Bad input leaves no empty file behind.
+    // Bad input must not leave an empty file behind.
     let out = Output::of("out", given)?;
     let settings = runner::settings(given)?;
     let compare = given.on(COMPARE.about.name);
     let times = given.get(&REPEAT).map_err(Failure::Usage)?;
-    // The first run finds cold memory. Splits are compared by their best times, so this one needs several as well.
+    // The first run has cold memory. Splits are compared by their best times, so dynamic sharing needs several runs too.
     let tries = times.unwrap_or(if compare { split::TRIES as u64 } else { 1 });
     let (mut best, mut repeats): (Option<LoopReport>, _) = (None, Repeats::default());
     let words: Vec<&str> =
@@ -124,25 +124,25 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
         console.print(&told.text())?;
         return Ok(STOPPED);
     }
-    // Every run has the same result; times are those of the fastest one.
+    // Every run has the same result; the times are those of the fastest run.
     let found = job.found();
     let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
     let mut told =
         LoopResult { entry, order, job: Some(&found), report: &report, split: None, repeats };
     if compare {
         let text = told.text();
-        // The one before ends first: there is never more than one.
+        // The previous phase ends first, so there is never more than one.
         drop(phase.take());
         phase = Some(NothingToLose::until(None, |_| (text, STOPPED)));
         told.split = split::best(&mut *job, &settings, &report.parts, &cancel)?;
     }
     drop(phase);
-    // The result comes first: a file that cannot be written must not lose it.
+    // The result comes first, so that a file that cannot be written does not lose it.
     console.print(&told.text())?;
     if let Some((out, bytes)) = file {
         let stopped = format!("{}: {} is not written: stopped", console.program, out.name());
         let _phase = NothingToLose::until(None, move |_| {
-            // There is no other place to report that this failed.
+            // There is nowhere else to report that this failed.
             let _ = writeln!(std::io::stderr(), "{stopped}");
             (String::new(), STOPPED)
         });
@@ -151,7 +151,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
     Ok(if cancel.is_cancelled() && compare { STOPPED } else { DONE })
 }
 
-/// While this lives, the loop may be stopped with no result but that.
+/// A phase in which a stop of the loop prints only that it was stopped.
 fn stoppable(console: &Console<'_>, (entry, order): (&Entry, &Order<'_>)) -> NothingToLose {
     let (report, repeats) = (&LoopReport::default(), Repeats::default());
     let stopped = LoopResult { entry, order, job: None, report, split: None, repeats }.stopped();
@@ -161,7 +161,7 @@ fn stoppable(console: &Console<'_>, (entry, order): (&Entry, &Order<'_>)) -> Not
     })
 }
 
-/// Refuses a name for the result that ends as if it were something else.
+/// Refuses an output file whose name ends as another format.
 fn ends_as_expected(entry: &Entry, given: &FlagValues) -> Result<(), Failure> {
     let Some(path) = given.path("out").filter(|path| path.is_file() || !path.exists()) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! [`best`]: the static split of a loop that takes the least time, found by trial.
+//! [`best`]: the fastest static split of a loop, found by trial.
 
 use crate::campaign::Cancel;
 use crate::cli::progress::Shown;
@@ -10,23 +10,23 @@ use pleach_loops::looping::{LoopSettings, Part, Sizes};
 /// A static split between two parties.
 #[derive(Clone, Copy, Debug)]
 pub struct Split {
-    /// The share of the first: of all threads where there are devices, else of the first thread.
+    /// The share of the first party: all threads if there are devices, otherwise the first thread.
     pub share: f64,
     /// The time it took.
     pub seconds: f64,
 }
 
-/// Each split is tried so often, and the least time counts.
+/// How often each split is tried; the least time counts.
 pub const TRIES: usize = 3;
-/// Steps of the search: the interval shrinks by 0.62 each time.
+/// The steps of the search; each shrinks the interval to 0.62 of its length.
 const STEPS: usize = 10;
 /// The golden section.
 const PHI: f64 = 0.618_033_988_749_895;
 
-/// The best split between those that took part; none if the search was interrupted, or there is nobody to share with.
+/// The best split between the parts of a loop; `None` if the search was interrupted or there is only one part.
 ///
-/// On a busy machine times are rough, and a search by them may go astray: so the split that sharing has found is tried
-/// as well, and the best of all tries counts.
+/// On a busy machine, times are noisy and may mislead the search. So the split found by dynamic sharing is tried as
+/// well, and the best of all trials counts.
 pub fn best(
     job: &mut dyn Job,
     settings: &LoopSettings,
@@ -34,7 +34,7 @@ pub fn best(
     cancel: &Cancel,
 ) -> Result<Option<Split>, Failure> {
     let threads = parts.iter().filter(|part| part.name.starts_with("cpu")).count();
-    // Not all loops have kernels for all devices.
+    // A loop may lack a kernel for some devices.
     let devices = parts.len() - threads;
     let first = if devices > 0 { threads } else { 1 };
     if first == 0 || threads + devices == first {
@@ -66,7 +66,7 @@ pub fn best(
     if time(found)?.is_none() {
         return Ok(None);
     }
-    // The time falls, then rises: the best one lies between the neighbours of the best so far.
+    // The time falls and then rises, so the best split lies between the neighbours of the best so far.
     let (mut low, mut high) = (0.0, 1.0);
     let Some(mut left) = time(high - PHI * (high - low))? else { return Ok(None) };
     let Some(mut right) = time(low + PHI * (high - low))? else { return Ok(None) };

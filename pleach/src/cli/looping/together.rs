@@ -1,4 +1,4 @@
-//! Loops that several processes share: the first one says what to run, the others do the same.
+//! Loops that several processes share: the first process says what to run, and the others run the same.
 
 use crate::campaign::Cancel;
 use crate::cli::dashboard::Dashboard;
@@ -15,12 +15,12 @@ use pleach_loops::looping::ShareLoops;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Flags of each process for itself.
+/// Flags that each process sets for itself.
 const OWN: [&str; 4] = ["threads", "devices", "slow", "simd"];
-/// Flags that shape a loop although no loop names them.
+/// Flags that shape a loop although no loop lists them.
 const SHAPING: [&str; 2] = ["chunks", "seed"];
 
-/// What other processes are told of a loop, and the files that they ask for.
+/// What other processes learn about a loop, and the files that they ask for.
 pub struct Sharing {
     about: Vec<u8>,
     files: First,
@@ -39,7 +39,7 @@ impl Sharing {
         Ok(Self { about: about.to_string().into_bytes(), files: First::from(&files[..]) })
     }
 
-    /// All processes begin a run.
+    /// Begins a run in all processes.
     pub fn begin(&self, cluster: &Cluster) -> Result<(), Failure> {
         Ok(cluster.begin_loops(self.about.clone(), self.files.clone())?)
     }
@@ -56,20 +56,20 @@ fn shaping(entry: &Entry, given: &FlagValues) -> Vec<String> {
     flags
 }
 
-/// A loop as this process has prepared it: the next run may be of the same.
+/// A loop that this process has prepared; the next run may be of the same loop.
 pub struct Prepared {
     about: Vec<u8>,
     line: Line,
     job: Box<dyn Job>,
 }
 
-/// Whether an order is about a loop.
+/// Whether an order is for a loop.
 pub fn is_loop(about: &[u8]) -> bool {
     OrderText::read(about).is_ok_and(|told| told.words.first().is_some_and(|word| word == "loop"))
 }
 
-/// Takes part in a run of a loop that another process leads, with the dashboard that `open` gives. Returns whether it
-/// came to its end.
+/// Takes part in a run of a loop that another process leads, with the dashboard that `open` returns. Returns whether
+/// the run completed.
 pub fn take_part(
     cluster: &Arc<Cluster>,
     about: &[u8],
@@ -77,7 +77,7 @@ pub fn take_part(
     (before, cancel): (&mut Option<Prepared>, &Cancel),
     open: &dyn Fn(&[&str]) -> Option<Dashboard>,
 ) -> Result<bool, Failure> {
-    // The files of a run before are those of this one if it is about the same.
+    // The files of the previous run serve again if the loop is the same.
     before.take_if(|before| before.about != about);
     let files = cluster.first_of_loops(before.is_some(), || !cancel.is_cancelled())?;
     let Some(files) = files else { return Ok(false) };

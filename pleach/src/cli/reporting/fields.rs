@@ -1,16 +1,16 @@
-//! [`Fields`]: the keys of a JSON object that a file holds, read one by one, with errors that name file, key and value.
+//! [`Fields`]: reads the keys of a JSON object one by one, with errors that name file, key and value.
 
 use serde_json::{Map, Value};
 
-/// The most of any time or amount: more was never measured.
+/// The largest time or amount; nothing larger was ever measured.
 pub const MOST: f64 = 1e15;
 
-/// Characters of a value in a message.
+/// The most characters of a value in a message.
 const SHOWN: usize = 40;
 
 /// An object that is being read.
 pub struct Fields<'v> {
-    /// The file, and which of its objects this is.
+    /// The file, and the number of the object in it.
     place: String,
     /// The object's path in the file, with a dot at the end.
     path: String,
@@ -18,7 +18,7 @@ pub struct Fields<'v> {
 }
 
 impl<'v> Fields<'v> {
-    /// The whole of an object.
+    /// All fields of an object.
     pub fn new(place: &str, value: &'v Value) -> Result<Self, String> {
         let object = value.as_object();
         let object = object.ok_or_else(|| {
@@ -67,7 +67,7 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// A number that must be there.
+    /// A required number.
     pub fn needed(&self, key: &str, most: f64) -> Result<f64, String> {
         let number = self.number(key, most)?;
         number.map_or_else(|| self.wrong(key, &format!("a number from 0 to {most:e}")), Ok)
@@ -75,7 +75,7 @@ impl<'v> Fields<'v> {
 
     /// A whole number; above 2^53 a string.
     pub fn whole(&self, key: &str) -> Result<Option<u128>, String> {
-        self.integer(key, "a whole number, no less than 0")
+        self.integer(key, "a whole number, at least 0")
     }
 
     /// A whole number that may be negative.
@@ -97,7 +97,7 @@ impl<'v> Fields<'v> {
         value.as_str().map_or_else(|| self.wrong(key, "a string"), |text| Ok(Some(text)))
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub fn word(&self, key: &str, expected: &str) -> Result<&'v str, String> {
         self.text(key)?.map_or_else(|| self.wrong(key, expected), Ok)
     }
@@ -109,7 +109,7 @@ impl<'v> Fields<'v> {
         list.map_or_else(|| self.wrong(key, &format!("a list of {of}")), |list| Ok(&list[..]))
     }
 
-    /// A list of whole numbers; none if there is no list.
+    /// A list of whole numbers; `None` if there is no list.
     pub fn integers(&self, key: &str) -> Result<Option<Vec<i64>>, String> {
         let list: Option<Vec<i64>> =
             self.list(key, "whole numbers")?.iter().map(integer_of).collect();
@@ -133,7 +133,7 @@ impl<'v> Fields<'v> {
         objects.map_or_else(|| self.wrong(key, "a list of objects"), Ok)
     }
 
-    /// An inner object, if it is there.
+    /// An inner object, if present.
     pub fn object(&self, key: &str) -> Result<Option<Fields<'v>>, String> {
         let Some(value) = self.get(key) else { return Ok(None) };
         self.inside(key.into(), value)
@@ -146,7 +146,7 @@ impl<'v> Fields<'v> {
     }
 }
 
-/// A number, also one that is written as a string.
+/// A number, even if it is written as a string.
 fn number_of(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
@@ -201,7 +201,7 @@ mod tests {
             fields.needed("absent", 1.0).unwrap_err(),
             fields.objects("units").unwrap()[0].number("busy_s", 1.0).unwrap_err(),
         ];
-        assert_eq!(said[0], "a.json: negative = -1: expected a whole number, no less than 0");
+        assert_eq!(said[0], "a.json: negative = -1: expected a whole number, at least 0");
         assert!(
             said[1].contains("huge = 1e300") || said[1].contains("huge = 1e+300"),
             "{}",

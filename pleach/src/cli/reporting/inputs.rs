@@ -1,4 +1,4 @@
-//! [`Input`]: a JSON object of a file, with the place where it stands.
+//! [`Input`]: a JSON object from a file, with its place there.
 
 use crate::failure::{Failure, usage};
 use crate::input::{text_of, text_of_stdin};
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// A JSON object of a file.
 pub struct Input {
-    /// The file as it was named, and which of its objects this is if there are several.
+    /// The file as it was named, and the number of this object if there are several.
     pub place: String,
-    /// The folder of the file; that of the process for standard input.
+    /// The folder of the file; for standard input, the current folder.
     pub folder: PathBuf,
     pub value: Value,
 }
 
-/// The objects of a file, one after the other or in a list. `-` is standard input.
+/// The objects of a file, in sequence or in a list. `-` is standard input.
 pub fn read(word: &str) -> Result<Vec<Input>, Failure> {
     let (name, text) = match word {
         "-" => ("standard input", text_of_stdin()),
@@ -42,13 +42,11 @@ pub fn read(word: &str) -> Result<Vec<Input>, Failure> {
     Ok(values.into_iter().enumerate().map(input).collect())
 }
 
-/// What is wrong with a text, and where.
+/// Describes what is wrong with a text, and where.
 fn said(why: &serde_json::Error) -> String {
     let (line, column) = (why.line(), why.column());
     if why.classify() == Category::Eof {
-        return format!(
-            ", line {line}: the text ends within a JSON object, expected the rest of it"
-        );
+        return format!(", line {line}: the text ends within a JSON object");
     }
     let what = why.to_string();
     let what = what.split(" at line ").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `pleach report`: one page about runs that have ended, made of what they printed with `--json`.
+//! `pleach report`: one page about finished runs, made from what they printed with `--json`.
 
 mod fields;
 mod inputs;
@@ -25,15 +25,12 @@ use serde_json::json;
 use simulated::Simulated;
 use std::path::Path;
 
-/// Where the page goes if nobody says otherwise.
+/// Where the page goes by default.
 const PAGE: &str = "report.html";
 
-/// The flags of other commands that it has as well.
-pub const FLAGS: [Use; 1] = [Use::with(
-    "out",
-    "the page, one HTML file; one that is there is replaced whole; - is standard output",
-    PAGE,
-)];
+/// The flags that it shares with other commands.
+pub const FLAGS: [Use; 1] =
+    [Use::with("out", "HTML file to write or replace; - is standard output", PAGE)];
 
 /// Writes the page for the files that the words name.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
@@ -41,14 +38,14 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     given.check(Kind { verb: Verb::Report, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
     let words = &line.words[1..];
     if words.is_empty() {
-        return usage("report: expected FILE…, each with what a run printed with --json");
+        return usage("report: expected FILE…, each with the output of a run with --json");
     }
     let mut once: Vec<&String> = Vec::new();
     for word in words {
         if !once.iter().any(|known| is_same(known, word)) {
             once.push(word);
         } else if !given.on("quiet") {
-            console.note(&format!("{word} is named twice, and shown once"));
+            console.note(&format!("{word} is named twice and shown once"));
         }
     }
     let files = || once.iter().filter(|word| **word != "-").map(|word| (*word).clone());
@@ -57,7 +54,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let mut all = Vec::new();
     for word in &once {
         for input in inputs::read(word)? {
-            // Traces lie beside runs: a pattern of names takes them along.
+            // Traces lie beside runs, so a file name pattern matches them as well.
             if traced::is_one(&input.value) {
                 if !given.on("quiet") {
                     console.note(&format!("{} is a trace: it is shown with its run", input.place));
@@ -68,7 +65,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         }
     }
     if all.is_empty() {
-        return usage("report: there are only traces, expected what a run printed with --json");
+        return usage("report: found only traces, expected the output of a run with --json");
     }
     let traces = all.iter().filter_map(|shown| shown.traced.as_ref().ok());
     let traces = traces.map(|traced| traced.path.display().to_string());
@@ -92,14 +89,14 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     console.print(&said).map(|()| DONE)
 }
 
-/// Whether two words lead to one file.
+/// Whether two words name the same file.
 fn is_same(one: &str, other: &str) -> bool {
     let place = |word: &str| std::fs::canonicalize(word).ok();
     one == other
         || one != "-" && other != "-" && place(one).is_some_and(|it| Some(it) == place(other))
 }
 
-/// What an object tells, with its trace and its picture if they are to be had.
+/// What an object holds, with its trace and its picture if they can be found.
 fn shown(registry: &[Entry], input: Input) -> Result<Shown, String> {
     let Input { place, folder, value } = input;
     let of = Fields::new(&place, &value)?;

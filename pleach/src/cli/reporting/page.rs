@@ -1,4 +1,4 @@
-//! The page: a table of all runs, what they say about each other, and a part for each.
+//! The page: a table of all runs, speed-ups, and a section for each run.
 
 use super::run::Run;
 use super::sections;
@@ -11,7 +11,7 @@ use crate::report::columns::digits;
 use crate::report::{gap, short};
 use std::fmt::Write;
 
-/// Numbers of a solution that are shown.
+/// The most numbers of a solution that are shown.
 const SOLUTION: usize = 400;
 
 /// What a file held.
@@ -20,11 +20,11 @@ pub enum OrderText {
     Simulated(Simulated),
 }
 
-/// What a file held, where, and what was found beside it.
+/// What a file held, its place, and what was found with it.
 pub struct Shown {
     pub place: String,
     pub told: OrderText,
-    /// The run over time, or why that is not known.
+    /// The run over time, or why it is unknown.
     pub traced: Result<Traced, String>,
     /// The solution as a picture, or why there is none.
     pub picture: Option<Result<String, String>>,
@@ -123,7 +123,7 @@ fn summary(runs: &[Point<'_>]) -> String {
     format!("<div class=\"wide\">{}</div>\n", table_of(&rows))
 }
 
-/// How much faster more units were.
+/// Speed-ups of runs on more units.
 fn speed_up(group: &Group<'_>) -> String {
     let mut html = format!("<h3 class=\"said\">{}</h3>\n", escaped(&group.title));
     let base = group.base.run;
@@ -154,13 +154,13 @@ fn speed_up(group: &Group<'_>) -> String {
     }
     html += &table_of(&rows);
     html += &sections::quiet(
-        "The ideal has all units alike: as many times faster as there are more of them. Of several runs on as many \
-         units, the chart shows the fastest.",
+        "The ideal speed-up is the ratio of the numbers of units, as if all were alike. Of several runs on equally \
+         many units, the chart shows the fastest.",
     );
     for number in &group.stopped {
         let _ = writeln!(
             html,
-            "<p>Run {} was stopped before it was done: it has no time to compare.</p>",
+            "<p>Run {} was stopped before it was done, so it has no time to compare.</p>",
             link(*number)
         );
     }
@@ -215,7 +215,7 @@ fn of_run(number: usize, run: &Run, shown: &Shown) -> String {
     html + &sections::settings(run)
 }
 
-/// What came of it, in a sentence.
+/// The result, in a sentence.
 fn answer(run: &Run) -> String {
     let mut text = match (run.objective, run.count) {
         (Some(value), _) => format!("Value {value} ({})", run.status),

@@ -1,9 +1,9 @@
-//! [`Run`]: a search or a loop, as `--json` told of it.
+//! [`Run`]: a search or a loop, as read from the output of `--json`.
 
 use super::fields::{Fields, MOST};
 use serde_json::{Map, Value};
 
-/// A search or a loop that was run.
+/// A finished run of a search or a loop.
 pub struct Run {
     pub problem: String,
     pub instance: String,
@@ -49,7 +49,7 @@ pub struct Site {
     pub redone: Option<u128>,
 }
 
-/// What it took to keep the units busy.
+/// The cost of keeping the units busy.
 pub struct Balance {
     pub preset: String,
     pub requests: Option<u128>,
@@ -58,7 +58,7 @@ pub struct Balance {
     pub moved_bytes: Option<u128>,
 }
 
-/// What a loop tells beside.
+/// What only loops report.
 pub struct Loop {
     pub parts: Vec<Part>,
     /// The share and the time of the best static split.
@@ -68,7 +68,7 @@ pub struct Loop {
     pub rate_of: String,
 }
 
-/// What a thread or a device did in a loop.
+/// The part of a thread or a device in a loop.
 pub struct Part {
     pub name: String,
     pub share: f64,
@@ -85,7 +85,7 @@ pub struct Repeats {
     pub rate: Option<Ends>,
 }
 
-/// The mean of several numbers, their deviation, and their ends.
+/// The mean of several numbers, their standard deviation, and their range.
 pub struct Ends {
     pub mean: f64,
     pub deviation: f64,
@@ -93,11 +93,11 @@ pub struct Ends {
     pub most: f64,
 }
 
-/// How a run may end.
+/// The ways in which a run may end.
 const STATUSES: [&str; 7] =
     ["optimal", "no-better", "counted", "found", "infeasible", "stopped", "done"];
 
-/// What the object of a run is.
+/// Where the object of a run comes from.
 const OF_A_RUN: &str = "what 'pleach solve', 'count', 'loop' or 'sim' prints with --json";
 
 impl Run {
@@ -142,17 +142,17 @@ impl Run {
         })
     }
 
-    /// A setting that is a text.
+    /// A setting whose value is a text.
     pub fn setting(&self, key: &str) -> Option<&str> {
         self.settings.get(key)?.as_str()
     }
 
-    /// How work was balanced; loops have no presets.
+    /// The preset that balanced the work; empty for loops.
     pub fn preset(&self) -> &str {
         self.balance.as_ref().map_or("", |balance| &balance.preset)
     }
 
-    /// The time of one run, the mean one of several.
+    /// The time of the run, or the mean time of several.
     pub fn time_s(&self) -> f64 {
         self.repeats.as_ref().map_or(self.seconds, |repeats| repeats.seconds.mean)
     }
@@ -162,7 +162,7 @@ impl Run {
         self.bounded.max(self.branched)
     }
 
-    /// Nodes or operations a second, and which.
+    /// The rate, with its unit: nodes or operations a second.
     pub fn rate(&self) -> Option<(f64, &str)> {
         if let Some(of_loop) = &self.of_loop {
             return Some((of_loop.rate?, &of_loop.rate_of));

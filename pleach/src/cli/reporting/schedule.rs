@@ -1,11 +1,11 @@
-//! [`picture`]: the solution of a run as a picture, where its problem has one and its instance can be found.
+//! [`picture`]: the solution of a run as a picture, if its problem has one and its instance can be found.
 
 use super::run::Run;
 use crate::cli::line::parse;
 use crate::registry::{Entry, Request, entry};
 use std::path::Path;
 
-/// The picture of a run's solution; none if its problem has no pictures, or a sentence about why there is none.
+/// The picture of a run's solution, or a sentence that says why there is none; `None` if its problem has no pictures.
 pub fn picture(registry: &[Entry], run: &Run) -> Option<Result<String, String>> {
     let draws = entry(registry, &run.problem)?.draws?;
     let plan = run.solution.as_ref().filter(|_| run.of_loop.is_none())?;
@@ -17,9 +17,9 @@ fn draw(draws: crate::registry::Draw, run: &Run, plan: &[i64]) -> Result<String,
     if run.instance == "-" {
         return Err("its instance came from standard input".into());
     }
-    // A pipe or a device is read once, by the run itself.
+    // A pipe or a device can be read only once, and the run has done that.
     if path.exists() && !path.is_file() {
-        return Err(format!("{} is no file", run.instance));
+        return Err(format!("{} is not a file", run.instance));
     }
     let jobs_first = run.settings.get("jobs_first").is_some_and(|it| it == true);
     let flags = ["--quiet"].into_iter().chain(jobs_first.then_some("--jobs-first"));
@@ -34,7 +34,7 @@ fn draw(draws: crate::registry::Draw, run: &Run, plan: &[i64]) -> Result<String,
     let (picture, value) = draws(&request, plan).map_err(crate::failure::Failure::words)?;
     match run.objective {
         Some(objective) if objective != value => Err(format!(
-            "in the instance found here its value is {value}, not {objective}: it is another instance"
+            "on the instance found here its value is {value}, not {objective}, so this is another instance"
         )),
         _ => Ok(picture),
     }

@@ -1,4 +1,4 @@
-//! What a page says of one run: the answer, activity over time, shares, processes, a loop's parts, repeats, settings.
+//! The sections of a page about one run: activity over time, shares, processes, a loop's parts, repeats, settings.
 
 use super::fields::short;
 use super::run::{Ends, Loop, Run, Site, Unit};
@@ -13,29 +13,29 @@ use crate::report::columns::digits;
 use crate::report::{grouped, short as rate_words};
 use std::fmt::Write;
 
-/// Units that have a lane or a bar each; more are shown together.
+/// The most units that have a lane or a bar each; more are shown together.
 const LANES: usize = 48;
-/// Rows of a table at most.
+/// The most rows of a table.
 const ROWS: usize = 200;
-/// Steps of a curve over time at most: finer ones only flicker.
+/// The most steps of a curve over time; finer ones only flicker.
 const STEPS: f64 = 240.0;
-/// Points of a line at most.
+/// The most points of a line.
 const POINTS: usize = 200;
 
-/// A paragraph that stands back.
+/// A paragraph in a muted colour.
 pub fn quiet(text: &str) -> String {
     format!("<p class=\"quiet said\">{}</p>\n", escaped(text))
 }
 
-/// What each unit did over time, and the best value and the bound, or the rate.
+/// Each unit over time, and the best value and the bound, or the rate.
 pub fn activity(run: &Run, traced: &Traced) -> String {
     let mut html = "<h3>Activity over time</h3>\n".to_string();
     if traced.units.is_empty() {
-        html += &quiet("No unit explored anything: the trace has no activity.");
+        html += &quiet("No unit explored anything, so the trace has no activity.");
     } else if traced.units.len() <= LANES {
         let lane = |unit| lane(run, unit);
         let all: Vec<Lane<'_>> = traced.units.iter().map(lane).collect();
-        let title = "Each unit: the darker, the busier";
+        let title = "Each unit over time: the darker, the busier";
         let _ = writeln!(html, "{}", lanes::draw(title, &all, run.seconds));
     } else {
         let busy = traced.units.iter().map(|unit| {
@@ -69,7 +69,7 @@ fn lane<'t>(run: &Run, unit: &'t super::traced::Over) -> Lane<'t> {
     Lane { name: &unit.name, from_s: run.setup_s, step_s: unit.step_s, parts }
 }
 
-/// Who did how much of it.
+/// How much each unit did.
 pub fn units(run: &Run) -> String {
     if run.units.is_empty() || run.of_loop.is_some() {
         return String::new();
@@ -116,7 +116,7 @@ pub fn units(run: &Run) -> String {
     html
 }
 
-/// Bars for few units; for many, lines from the busiest to the least busy one.
+/// Bars for few units; for many, lines from the busiest unit to the least busy one.
 fn pictured(had: &[Had<'_>], what: &str) -> String {
     if had.len() <= LANES {
         return shares::draw(had, what) + "\n";
@@ -129,17 +129,17 @@ fn pictured(had: &[Had<'_>], what: &str) -> String {
         Series { name: name.into(), points: points.collect(), ..Series::default() }
     };
     let part = |had: &Had<'_>| had.busy_s / (had.busy_s + had.idle_s).max(1e-12);
-    let mut lines = vec![series("part of the time busy", had.iter().map(part).collect())];
+    let mut lines = vec![series("time busy", had.iter().map(part).collect())];
     let most = had.iter().filter_map(|had| had.share).fold(0.0, f64::max);
     if most > 0.0 {
         let shares = had.iter().map(|had| had.share.unwrap_or(0.0) / most).collect();
-        lines.push(series("done, of the most", shares));
+        lines.push(series("share of the work", shares));
     }
     let chart = Chart {
-        title: format!("{n} units, each line from the most to the least"),
-        below: "as parts of the time, and of what the unit with most of it did".into(),
+        title: format!("{n} units, each line from the highest to the lowest"),
+        below: "as fractions of the time, and of the largest share".into(),
         x_name: "units".into(),
-        y_name: "part".into(),
+        y_name: "fraction".into(),
         series_name: String::new(),
         places: (0..n).step_by(step).map(|at| (at + 1).to_string()).collect(),
         series: lines,
@@ -149,14 +149,14 @@ fn pictured(had: &[Had<'_>], what: &str) -> String {
     chart.draw() + "\n"
 }
 
-/// A table that is opened by a click, with a word about what it leaves out.
+/// A table that opens on a click, with a note on the rows it leaves out.
 fn folded(title: &str, table: &str, all: usize) -> String {
     let left = all.saturating_sub(ROWS);
     let more = if left > 0 { quiet(&format!("{left} more are not shown.")) } else { String::new() };
     format!("<details><summary>{title}</summary>\n{table}{more}</details>\n")
 }
 
-/// The processes: when each was there, and what became of it.
+/// The processes: when each was there, and how it ended.
 pub fn sites(run: &Run) -> String {
     if run.sites.is_empty() {
         return String::new();
@@ -165,7 +165,7 @@ pub fn sites(run: &Run) -> String {
     let lane = |site: &Site| {
         let until = site.left_s.unwrap_or(run.seconds);
         let there = (until - site.joined_s).max(0.0);
-        // What is not named in the run is drawn by place.
+        // A site without a name is drawn by its place.
         (site.name.clone(), site.joined_s, there)
     };
     let lanes: Vec<(String, f64, f64)> = run.sites.iter().take(LANES).map(lane).collect();
@@ -182,8 +182,8 @@ pub fn sites(run: &Run) -> String {
             "process",
             "host",
             "units",
-            "came at s",
-            "went at s",
+            "joined at s",
+            "left at s",
             "end",
             "progress reports",
             "done twice",
@@ -272,11 +272,11 @@ pub fn repeats(run: &Run) -> String {
         "<h3>{} runs</h3>\n{}{}",
         repeats.runs,
         table(&rows),
-        quiet(&format!("All else is about {last} of them."))
+        quiet(&format!("Everything else is about {last} of them."))
     )
 }
 
-/// What it took to keep the units busy.
+/// The cost of keeping the units busy.
 pub fn balance(run: &Run) -> String {
     let Some(balance) = &run.balance else { return String::new() };
     let asked = [balance.requests, balance.served, balance.refused].map(number);

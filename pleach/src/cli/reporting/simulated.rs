@@ -1,4 +1,4 @@
-//! [`Simulated`]: runs on clusters that are not there, as `pleach sim --json` told of them.
+//! [`Simulated`]: runs on simulated clusters, as read from the output of `pleach sim --json`.
 
 use super::fields::{Fields, MOST};
 use crate::draw::chart::{Chart, Series};
@@ -7,12 +7,12 @@ use crate::draw::svg::escaped;
 use crate::report::columns::with_spread;
 use std::fmt::Write;
 
-/// The figures of a table, where rows have them.
+/// The figures of a table, if rows have them.
 const SHOWN: [&str; 7] =
     ["time_s", "speed_up", "efficiency", "idle", "requests", "messages", "bytes"];
 /// The figure of the chart.
 const DRAWN: &str = "speed_up";
-/// Larger figures were never simulated.
+/// The largest figure; nothing larger was ever simulated.
 const LARGE: f64 = 1e30;
 
 /// A simulation.
@@ -25,7 +25,7 @@ pub struct Simulated {
 }
 
 struct Row {
-    /// The values that tell it from other rows, with their names.
+    /// The values that distinguish it from other rows, with their names.
     cell: Vec<(String, String)>,
     peers: u128,
     /// Mean and spread by figure.
@@ -147,7 +147,7 @@ fn row(of: &Fields<'_>) -> Result<Row, String> {
     if let Some(all) = of.object("figures")? {
         for name in SHOWN.into_iter().filter(|name| all.has(name)) {
             let Some(figure) = all.object(name)? else { continue };
-            // What no run has is null.
+            // A figure that no run has is null.
             let Some(mean) = figure.between("mean", (-LARGE, LARGE))? else { continue };
             figures.push((name, mean, figure.number("spread", LARGE)?.unwrap_or(0.0)));
         }

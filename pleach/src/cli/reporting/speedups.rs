@@ -1,4 +1,4 @@
-//! [`Group`]: runs of the same work on more and fewer units, and how much faster more of them were.
+//! [`Group`]: runs of the same work on different numbers of units, and their speed-ups.
 
 use super::run::Run;
 use crate::cli::flags::{Applies, FLAGS, Group as Heading, Lasts};
@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 /// Runs of the same work.
 pub struct Group<'r> {
-    /// What they all did.
+    /// The work that they share.
     pub title: String,
-    /// The run that the others are compared with: the one with the fewest units, of several the fastest.
+    /// The run that the others are compared with: the fastest one with the fewest units.
     pub base: Point<'r>,
-    /// All runs that came to their end, in the order of their units.
+    /// All complete runs, by number of units.
     pub points: Vec<Point<'r>>,
-    /// The numbers of those that were stopped: they have no time to compare.
+    /// The numbers of stopped runs, which have no time to compare.
     pub stopped: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Point<'_> {
     }
 }
 
-/// The groups of runs that can be compared: at least two that differ in their units or in how these shared work.
+/// The groups of comparable runs: at least two that differ in their units or in how these shared work.
 pub fn groups<'r>(runs: &[Point<'r>]) -> Vec<Group<'r>> {
     let mut keys: Vec<String> = Vec::new();
     for key in runs.iter().map(|point| work(point.run)) {
@@ -62,7 +62,7 @@ pub fn groups<'r>(runs: &[Point<'r>]) -> Vec<Group<'r>> {
     keys.iter().filter_map(of).collect()
 }
 
-/// What a run did, on whatever units: problem, instance, and the flags that define the work.
+/// The work of a run, whatever its units: problem, instance, and the flags that define the work.
 fn work(run: &Run) -> String {
     let kind = match () {
         () if run.of_loop.is_some() => "loop",
@@ -82,7 +82,7 @@ fn work(run: &Run) -> String {
     key
 }
 
-/// Who did it, but for their number: the preset, the kinds of units, whether several processes.
+/// Who did the work, except for the number of units: the preset, the kinds of units, whether several processes.
 pub fn how(run: &Run) -> String {
     let mut kinds: Vec<&str> = Vec::new();
     for unit in &run.units {
@@ -103,17 +103,17 @@ pub fn how(run: &Run) -> String {
 }
 
 impl Group<'_> {
-    /// How many times faster a run was than the one that it is compared with.
+    /// The speed-up of a run over the one that it is compared with.
     pub fn speed_up(&self, point: &Point<'_>) -> f64 {
         self.base.run.time_s() / point.run.time_s()
     }
 
-    /// The speed-up that as many times the units could bring at most, were all alike.
+    /// The ideal speed-up: the ratio of unit counts, as if all units were alike.
     pub fn ideal(&self, point: &Point<'_>) -> f64 {
         point.units() as f64 / self.base.units().max(1) as f64
     }
 
-    /// The speed-up over the number of units, a line for each way to use them, and the ideal.
+    /// A chart of speed-up over the number of units: a line for each way to use them, and the ideal.
     pub fn chart(&self) -> Option<String> {
         let mut units: Vec<usize> = self.points.iter().map(Point::units).collect();
         units.dedup();
@@ -124,7 +124,7 @@ impl Group<'_> {
         let line = |at: usize| at as f64 / self.base.units().max(1) as f64;
         let ideal = units.iter().enumerate().map(|(place, &n)| (place, line(n), 0.0)).collect();
         let mut series = vec![Series { name: "ideal".into(), points: ideal, ..Series::default() }];
-        // Of several runs on as many units the first is the fastest.
+        // Among runs with equal numbers of units, the first is the fastest.
         for point in &self.points {
             let (name, Some(place)) = (how(point.run), place(point)) else { continue };
             if !series.iter().any(|series| series.name == name) {

@@ -7,7 +7,7 @@ use crate::report::moment::Moment;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// How far the end of a trace may be from that of its run: what is rounded differs.
+/// How far the ends of a trace and its run may differ, since both are rounded.
 const SAME_S: f64 = 1e-3;
 
 /// A run over time.
@@ -21,12 +21,12 @@ pub struct Traced {
 pub struct Over {
     pub name: String,
     pub step_s: f64,
-    /// The part of each step that it was busy, and what it did in it.
+    /// The fraction of each step for which it was busy, and its nodes in each step.
     pub busy: Vec<f64>,
     pub nodes: Vec<f64>,
 }
 
-/// Whether a value is a trace itself.
+/// Whether a value is itself a trace.
 pub fn is_one(value: &Value) -> bool {
     value.get("convergence").is_some() && value.get("problem").is_none()
 }
@@ -34,7 +34,7 @@ pub fn is_one(value: &Value) -> bool {
 /// The trace of a run, or why there is none, as a sentence that may follow another one.
 pub fn find(run: &Run, folder: &Path) -> Result<Traced, String> {
     if run.of_loop.is_some() {
-        return Err("Loops have no trace: what they did over time is not known.".into());
+        return Err("Loops have no trace, so their activity over time is unknown.".into());
     }
     let Some(word) = run.setting("trace") else {
         return Err(
@@ -45,8 +45,8 @@ pub fn find(run: &Run, folder: &Path) -> Result<Traced, String> {
     };
     if word.ends_with(".svg") {
         return Err(format!(
-            "The trace is a picture, {word}. With a name that does not end in .svg, --trace writes numbers, and \
-             this page shows them."
+            "The trace is a picture, {word}. If the name does not end in .svg, --trace writes numbers, which \
+             this page shows."
         ));
     }
     let named = Path::new(word);
@@ -61,7 +61,9 @@ pub fn find(run: &Run, folder: &Path) -> Result<Traced, String> {
     }
     Err(match wrong {
         Some(why) => format!("The trace cannot be shown: {why}."),
-        None => format!("The trace {word} is not there, neither beside the run's file nor here."),
+        None => format!(
+            "The trace {word} is not there: it is neither beside the run's file nor in this folder."
+        ),
     })
 }
 
@@ -69,14 +71,14 @@ fn read(run: &Run, path: &Path) -> Result<Traced, String> {
     let name = path.display().to_string();
     let text = text_of(&name).map_err(|why| format!("{name}: {why}"))?;
     let value: Value =
-        serde_json::from_str(&text).map_err(|why| format!("{name} is no trace: {why}"))?;
+        serde_json::from_str(&text).map_err(|why| format!("{name} is not a trace: {why}"))?;
     let of = Fields::new(&name, &value)?;
     of.word("pleach", "what --trace wrote")?;
     let seconds = of.needed("seconds", MOST)?;
     let units = of.objects("units")?.iter().map(over).collect::<Result<Vec<_>, _>>()?;
     let known = |unit: &Over| run.units.iter().any(|own| own.name == unit.name);
     if (seconds - run.seconds).abs() > SAME_S || !units.iter().all(known) {
-        return Err(format!("{name} is of another run"));
+        return Err(format!("{name} belongs to another run"));
     }
     let moment = |of: &Fields<'_>| {
         Ok::<_, String>(Moment {

@@ -1,4 +1,4 @@
-//! [`Claim`]: what would count as reproduced, and [`Verdict`]: whether it did.
+//! [`Claim`]: what counts as reproduced; [`Verdict`]: whether a figure is.
 
 use super::data::Data;
 use super::part::{Part, Spot};
@@ -9,7 +9,7 @@ use crate::report::columns::digits;
 #[derive(Debug)]
 pub struct Claim {
     pub says: String,
-    /// The part it speaks of, by its place, and the figure.
+    /// The index of its part, and the figure that it compares.
     pub part: usize,
     of: String,
     left: Spot,
@@ -18,7 +18,7 @@ pub struct Claim {
     times: f64,
 }
 
-/// What the left side is compared with.
+/// The right side of the comparison.
 #[derive(Debug)]
 enum Right {
     Spot(Spot),
@@ -32,19 +32,19 @@ enum Right {
 enum Is {
     Less,
     More,
-    /// No farther away than this part of the right side.
+    /// Within this fraction of the right side.
     Near(f64),
 }
 
-/// What became of a claim.
+/// The outcome of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// At how many points it holds, and of how many.
+    /// The number of points at which it holds, and of all points.
     pub holds: usize,
     pub points: usize,
-    /// Points it speaks of that were not measured.
+    /// The number of its points that were not measured.
     pub missing: usize,
-    /// The numbers of one point: the only one, or the one at which it holds least.
+    /// The numbers at one point: the only one, or the one that is closest to failing.
     pub shown: String,
 }
 
@@ -52,7 +52,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Reproduced,
-    /// All claims that could be judged hold, but some could not be.
+    /// All claims that could be judged hold, but some could not be judged.
     SoFar,
     Partly,
     DoesNot,
@@ -71,7 +71,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict on a figure, given what became of its claims.
+    /// The verdict on a figure, given the outcomes of its claims.
     pub fn of(outcomes: &[Option<Outcome>]) -> Self {
         let known = || outcomes.iter().flatten();
         match known().count() {
@@ -94,7 +94,7 @@ impl Outcome {
         self.holds == self.points
     }
 
-    /// What became of the claim, in words.
+    /// The outcome of the claim, in words.
     pub fn words(&self) -> String {
         let Self { holds, points, missing, shown } = self;
         let text = match (*holds, *points) {
@@ -111,7 +111,7 @@ impl Outcome {
 }
 
 impl Claim {
-    /// Reads a claim on a part of this name; there is none if the quick version skips the part.
+    /// Reads a claim about one of these parts; `None` if the quick version skips the part.
     ///
     /// # Errors
     /// One line: file, key, value, and what was expected.
@@ -153,10 +153,10 @@ impl Claim {
         Ok(Some(claim))
     }
 
-    /// What became of it, if the points that it speaks of were measured.
+    /// Its outcome, if its points were measured.
     pub fn judge(&self, data: &Data<'_>) -> Option<Outcome> {
         let (mut holds, mut points, mut missing) = (0, 0, 0);
-        // How far a point is from where it must be, as a part of the right side; the worst is shown.
+        // The distance of a point from the limit, relative to the right side; the worst point is shown.
         let mut worst: Option<(f64, String)> = None;
         for (series, x) in data.points() {
             let fits = |wanted: &Option<String>, value: &str| {
@@ -192,18 +192,18 @@ impl Claim {
         worst.map(|(_, shown)| Outcome { holds, points, missing, shown })
     }
 
-    /// Whether the lists of its part have what it names.
+    /// Whether the lists of its part have the points that it names.
     #[cfg(test)]
     pub fn speaks_of(&self, grid: &super::data::Grid) -> bool {
         let has = |spot: &Spot| {
             spot.series.as_ref().is_none_or(|series| grid.series.contains(series))
-                // Only runs tell how many peers there are.
+                // The number of peers is known only from runs.
                 && (grid.xs.is_empty() || spot.x.as_ref().is_none_or(|x| grid.xs.contains(x)))
         };
         has(&self.left) && if let Right::Spot(right) = &self.right { has(right) } else { true }
     }
 
-    /// The right side for a point of the left one, and what it is.
+    /// The right side for a point of the left side, and its name.
     fn right(&self, data: &Data<'_>, series: &str, x: &str) -> Option<(f64, String)> {
         match &self.right {
             Right::Number(number) => Some((*number, "limit".into())),
@@ -259,7 +259,7 @@ mod tests {
         value = 2
     "#;
 
-    /// What becomes of a claim where alone takes 2 s and 4 s, and two threads 1 s and 5 s.
+    /// The outcome of a claim where one thread takes 2 s and 4 s, and two threads take 1 s and 5 s.
     fn judged(claim: &str) -> Option<Outcome> {
         let text = format!("{FILE}\n[[claim]]\nsays = 'c'\n{claim}");
         let figure = Figure::read("X-fig1", &text, false).unwrap();

@@ -1,4 +1,4 @@
-//! A part that runs commands of this program, each in a process of its own.
+//! A part that runs commands of this program, each in its own process.
 
 use super::data::Grid;
 use super::measures;
@@ -15,11 +15,11 @@ use std::time::Duration;
 
 /// The most processes that a part may start at once.
 const MOST_PROCESSES: u32 = 256;
-/// How often to see whether a process has ended.
+/// How often to check whether a process has ended.
 const POLL_EVERY: Duration = Duration::from_millis(5);
-/// The exit code of a run that a limit has stopped.
+/// The exit code of a run that a limit stopped.
 const STOPPED: i32 = 3;
-/// Flags of a search that processes which join it must have as well.
+/// Flags of a search that joining processes need as well.
 const SHARED_FLAGS: [&str; 4] = ["--threads", "--pace", "--devices", "--slow"];
 
 /// The lists of a part's runs.
@@ -38,12 +38,12 @@ fn points(runs: &Runs) -> impl Iterator<Item = (&str, &str)> {
     runs.series.iter().flat_map(|series| runs.x.iter().map(move |x| (series.as_str(), x.as_str())))
 }
 
-/// A text with what the lists have at a point.
+/// A template filled in with the values at a point.
 fn filled(text: &str, series: &str, x: &str) -> String {
     text.replace("{x}", x).replace("{series}", series)
 }
 
-/// What a row is of: its command, and on how many processes.
+/// What a row measures: its command, and the number of processes.
 fn of(runs: &Runs, series: &str, x: &str) -> String {
     let on = |n: &String| format!(" on {} processes", filled(n, series, x));
     filled(&runs.command, series, x) + &runs.processes.as_ref().map_or(String::new(), on)
@@ -56,7 +56,7 @@ pub struct Place<'a> {
     pub quick: bool,
 }
 
-/// Runs what is not there yet.
+/// Runs what has no row yet.
 ///
 /// # Errors
 /// If a command fails, or a row cannot be written.
@@ -114,7 +114,7 @@ pub fn run(
     Ok(())
 }
 
-/// Where a run leaves the picture of what its units did.
+/// Where a run leaves the picture of its units' activity.
 pub fn picture(place: &Place<'_>, part: &Part, series: &str, x: &str) -> PathBuf {
     let words = [place.id, &part.name, series, x].into_iter().filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("-");
@@ -124,16 +124,16 @@ pub fn picture(place: &Place<'_>, part: &Part, series: &str, x: &str) -> PathBuf
     place.folder.join(format!("{name}{quick}.svg"))
 }
 
-/// This program, to be run again.
+/// The path of this program.
 fn this_program() -> Command {
-    // Where the system does not tell, the name it was started by serves as well.
+    // If the system does not report it, the name that the program was started by serves as well.
     let own = std::env::current_exe().unwrap_or_else(|_| "pleach".into());
     let mut command = Command::new(own);
     command.stdin(Stdio::null());
     command
 }
 
-/// The JSON that a run has printed.
+/// The JSON that a run printed.
 fn read(output: &Output, limited: bool) -> Result<Value, String> {
     let code = output.status.code();
     if code != Some(0) && !(limited && code == Some(STOPPED)) {
@@ -141,10 +141,10 @@ fn read(output: &Output, limited: bool) -> Result<Value, String> {
         let said = said.lines().next_back().unwrap_or("it was killed").to_string();
         return Err(said.trim_start_matches("pleach: ").to_string());
     }
-    serde_json::from_slice(&output.stdout).map_err(|why| format!("no JSON: {why}"))
+    serde_json::from_slice(&output.stdout).map_err(|why| format!("invalid JSON: {why}"))
 }
 
-/// Runs a command, on as many processes as that.
+/// Runs a command on a number of processes.
 fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Result<Output> {
     let mut root = this_program();
     root.args(words).arg("--json");
@@ -161,7 +161,7 @@ fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Resu
     let root = &mut company.all[0];
     let stdout = root.stdout.take().map(|out| std::thread::spawn(move || all_of(out)));
     let mut said = root.stderr.take().map(BufReader::new);
-    // The root says where it is to be joined; if it ends instead, it has said why.
+    // The root prints its address; if it ends instead, it has printed why.
     let (mut heard, mut address) = (String::new(), None);
     while let (Some(said), None, true) = (&mut said, &address, processes > 1) {
         let mut line = String::new();
@@ -190,27 +190,27 @@ fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Resu
     Ok(Output { status, stdout: got(stdout), stderr })
 }
 
-/// All that there is to read; what cannot be read is not told.
+/// Reads a stream to its end; errors are ignored.
 fn all_of(mut from: impl Read) -> Vec<u8> {
     let mut all = Vec::new();
     let _ = from.read_to_end(&mut all);
     all
 }
 
-/// Those of a search's flags that the processes which join it must have as well.
+/// The flags of a search that joining processes need as well.
 fn shared(words: &[String]) -> Vec<&String> {
     let is_shared = |word: &String| SHARED_FLAGS.contains(&word.as_str());
     words.windows(2).filter(|pair| is_shared(&pair[0])).flatten().collect()
 }
 
-/// A process, those that joined it, and their key.
+/// A root process, those that joined it, and their key.
 struct LoopProcesses {
     all: Vec<Child>,
     key: PathBuf,
 }
 
 impl LoopProcesses {
-    /// Waits for one of them, unless the user stops everything.
+    /// Waits for one of them, unless the user interrupts.
     fn wait(&mut self, which: usize) -> std::io::Result<ExitStatus> {
         let cancel = interrupts();
         loop {
@@ -229,11 +229,11 @@ impl Drop for LoopProcesses {
     /// A process that is still there has lost the others.
     fn drop(&mut self) {
         for process in &mut self.all {
-            // It may have ended by itself.
+            // It may have ended on its own.
             let _ = process.kill();
             let _ = process.wait();
         }
-        // A key that stays opens nothing any more.
+        // A key file that remains is useless by now.
         let _ = std::fs::remove_file(&self.key);
     }
 }

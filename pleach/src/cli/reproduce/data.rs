@@ -1,18 +1,18 @@
-//! [`Data`]: what the runs of a part have shown, by series and place.
+//! [`Data`]: the results of a part's runs, by series and place.
 
 use super::measures::BY_PEER;
 use super::part::{Part, Spot};
 use super::rows::Row;
 use crate::report::columns::mean_and_spread;
 
-/// The series and the places of a part, in their order, as they are shown.
+/// The series and the places of a part, in the order in which they are shown.
 #[derive(Clone, Debug, Default)]
 pub struct Grid {
     pub x_name: String,
     pub series_name: String,
     pub xs: Vec<String>,
     pub series: Vec<String>,
-    /// What its rows are of: runs that the figure's file does not ask for any more do not count.
+    /// What its rows measure: runs that the figure's file no longer asks for do not count.
     pub of: Vec<String>,
 }
 
@@ -21,12 +21,12 @@ pub struct Data<'a> {
     pub part: &'a Part,
     pub grid: Grid,
     pub rows: Vec<&'a Row>,
-    /// Whether places are peers. Then the list that would be on the horizontal axis tells series apart.
+    /// Whether places are peers; the list for the horizontal axis then distinguishes the series.
     by_peer: bool,
 }
 
 impl<'a> Data<'a> {
-    /// The rows of a part whose lists are these.
+    /// The rows of a part with these lists.
     pub fn new(part: &'a Part, lists: &Grid, rows: &'a [Row]) -> Self {
         let shown = |values: &[String]| values.iter().map(|it| part.name_of(it).into()).collect();
         let rows: Vec<&Row> =
@@ -79,7 +79,7 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Mean and spread of a figure, relative to what the part says.
+    /// Mean and spread of a figure, relative to the part's reference point.
     pub fn shown(&self, figure: &str, series: &str, x: &str) -> Option<(f64, f64)> {
         let (mean, spread) = self.measured(figure, series, x)?;
         let of = |series: &str, x: &str| self.measured(figure, series, x).map(|own| own.0);
@@ -87,12 +87,12 @@ impl<'a> Data<'a> {
         Some((mean / unit, spread / unit))
     }
 
-    /// A figure's mean, relative to what the part says.
+    /// The mean of a figure, relative to the part's reference point.
     pub fn value(&self, figure: &str, series: &str, x: &str) -> Option<f64> {
         self.shown(figure, series, x).map(|shown| shown.0)
     }
 
-    /// The published value of a figure with its spread, relative to the published value that the part says.
+    /// The published value and spread of a figure, relative to the published value at the part's reference point.
     pub fn published(&self, figure: &str, series: &str, x: &str) -> Option<(f64, Option<f64>)> {
         let of = |series: &str, x: &str| {
             let mut rows = self.part.paper.iter();

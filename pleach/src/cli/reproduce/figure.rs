@@ -20,7 +20,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Reads a figure's file, of all of it or of its quick version.
+    /// Reads a figure's file: the full or the quick version.
     ///
     /// # Errors
     /// One line: file, key, value, and what was expected.
@@ -35,7 +35,7 @@ impl Figure {
             return keys.wrong("part", "tables [[part]]");
         }
         if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-            return tables[at].wrong("name", "a name of its own");
+            return tables[at].wrong("name", "a unique name");
         }
         let parts = tables.iter().map(|part| Part::read(part, quick));
         let parts = parts.collect::<Result<Vec<Option<Part>>, String>>()?;
@@ -57,7 +57,7 @@ impl Figure {
         Ok(figure)
     }
 
-    /// About how long it takes.
+    /// The approximate time it takes.
     pub fn minutes(&self) -> f64 {
         self.parts.iter().map(|part| part.minutes).sum()
     }

@@ -1,4 +1,4 @@
-//! The files of the figures, as they are built in.
+//! The built-in files of the figures.
 
 /// The files of these figures.
 macro_rules! files {

@@ -5,7 +5,7 @@ use crate::cli::sim::{METRICS, Spec, metric};
 use pleach_lab::figures::Figures;
 use serde_json::Value;
 
-/// The messages that each peer sent; as one number, those of the busiest peer.
+/// The messages that each peer sent; as a single number, those of the busiest peer.
 pub const BY_PEER: &str = "messages_by_peer";
 
 /// Whether a simulation has a figure of this name.
@@ -19,7 +19,7 @@ pub fn simulated_names() -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Notes the figures of a simulation.
+/// Records the figures of a simulation.
 pub fn note_simulated(row: &mut Row, figures: &Figures, spec: &Spec) {
     let all = METRICS.iter().map(|metric| (metric.name, (metric.of)(figures, spec)));
     let all = all.filter(|(_, value)| value.is_finite());
@@ -69,13 +69,13 @@ pub fn measured_names() -> String {
     MEASURES.map(|(name, _)| name).join(", ")
 }
 
-/// Notes the figures of a command's run.
+/// Records the figures of a command's run.
 pub fn note_measured(row: &mut Row, run: &Value) {
     let all = MEASURES.iter().filter_map(|(name, of)| Some((name.to_string(), of(run)?)));
     row.figures = all.filter(|(_, value)| value.is_finite()).collect();
 }
 
-/// A number at a path; large ones are between quotes.
+/// A number at a path; large ones are strings.
 fn number(run: &Value, path: &str) -> Option<f64> {
     match run.pointer(path)? {
         Value::String(word) => word.parse().ok(),
@@ -98,7 +98,7 @@ fn is_cpu(unit: &Value) -> bool {
     name.rsplit('/').next().is_some_and(|name| name.starts_with("cpu"))
 }
 
-/// The part of its time that a unit idles: the mean of a search's units, the most of a loop's, in %.
+/// The idle time of units in %: the mean over a search's units, the maximum over a loop's.
 fn idle(run: &Value) -> Option<f64> {
     let total = searching(run)?;
     let each: Vec<f64> = units(run).filter_map(|unit| number(unit, "/idle_s")).collect();
@@ -108,7 +108,7 @@ fn idle(run: &Value) -> Option<f64> {
     (!each.is_empty()).then(|| each.iter().sum::<f64>() / (total * each.len() as f64))
 }
 
-/// The part of the branched nodes that devices took.
+/// The fraction of the branched nodes that devices took.
 fn device_share(run: &Value) -> Option<f64> {
     let of = |devices: bool| {
         let units = units(run).filter(move |unit| is_cpu(unit) != devices);
@@ -118,7 +118,7 @@ fn device_share(run: &Value) -> Option<f64> {
     (devices + cpus > 0.0).then(|| devices / (devices + cpus))
 }
 
-/// The part of its time that the first device spent in a phase.
+/// The fraction of its time that the first device spent in a phase.
 fn phase(run: &Value, name: &str) -> Option<f64> {
     let phases = units(run).find_map(|unit| unit.get("phases"))?.as_object()?;
     let total: f64 = phases.values().filter_map(Value::as_f64).sum();

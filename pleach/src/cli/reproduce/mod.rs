@@ -35,11 +35,11 @@ use serde_json::json;
 use simulated::Simulated;
 use std::path::{Path, PathBuf};
 
-/// The flags of other commands that it has as well.
+/// The flags that it shares with other commands.
 pub const FLAGS: [Use; 1] =
     [Use::with("out", "folder for charts, rows and index.html; created if missing", "reproduced")];
 
-/// Lists the figures, or runs those that the words name.
+/// Lists the figures, or runs the named ones.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
     let kind = Kind { verb: Verb::Reproduce, problem: "", named: &FLAGS };
@@ -60,7 +60,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         }
         let (seen, well) = match work.run(id) {
             Ok(ran) => ran,
-            // What goes wrong with one figure says nothing about the others.
+            // A figure that fails does not stop the others.
             Err(why) if several => {
                 console.note(&format!("{id}: {}", why.words()));
                 failed = true;
@@ -124,7 +124,7 @@ fn list(quick: bool) -> Result<String, Failure> {
     ))
 }
 
-/// What is to be run, and where.
+/// What to run, and where.
 struct Reproduction<'a, 'o> {
     registry: &'a [Entry],
     console: &'a Console<'o>,
@@ -134,17 +134,17 @@ struct Reproduction<'a, 'o> {
     origin: Origin,
 }
 
-/// A figure that is ready to be run.
+/// A figure that is ready to run.
 struct Ready {
     figure: Figure,
-    /// The lists of each part, and why it cannot be run, if so.
+    /// The lists of each part, and why it cannot be run if it cannot.
     grids: Vec<Grid>,
     missing: Vec<Option<String>>,
     simulated: Vec<Option<Simulated>>,
 }
 
 impl Reproduction<'_, '_> {
-    /// Runs a figure; tells whether all parts that can be run here could be.
+    /// Runs a figure; returns whether every part that can run here did.
     fn run(&self, id: &'static str) -> Result<(Seen, bool), Failure> {
         let mut ready = self.ready(id, self.quick)?;
         let mut rows = Rows::open(&self.rows(id, self.quick), self.origin.clone())?;
@@ -184,7 +184,7 @@ impl Reproduction<'_, '_> {
         Ok((seen, well))
     }
 
-    /// Reads a figure, and sees what of it can be run here.
+    /// Reads a figure, and finds out which parts can run here.
     fn ready(&self, id: &'static str, quick: bool) -> Result<Ready, Failure> {
         let text = FILES.iter().find(|(own, _)| *own == id).map_or("", |(_, text)| text);
         let figure = Figure::read(id, text, quick).map_err(Failure::Inside)?;
@@ -210,7 +210,7 @@ impl Reproduction<'_, '_> {
         Ok(Ready { figure, grids, missing, simulated })
     }
 
-    /// What rows of a figure show.
+    /// What a figure's rows show.
     fn see(&self, ready: Ready, rows: &[Row], (quick, origin): (bool, Origin)) -> Seen {
         let id = ready.figure.id.clone();
         let place = Place { folder: &self.folder, id: &id, quick };
@@ -236,7 +236,7 @@ impl Reproduction<'_, '_> {
         Ok(())
     }
 
-    /// Writes the page for all figures that were ever run in this folder: the full version where there is one.
+    /// Writes the page for all figures that were ever run in this folder, the full version where it exists.
     fn write_page(&self) -> Result<(), Failure> {
         let (mut all, mut others) = (Vec::new(), Vec::new());
         for &(id, _) in &FILES {
@@ -256,7 +256,7 @@ impl Reproduction<'_, '_> {
     }
 }
 
-/// Why parts on something cannot be run here.
+/// Why parts on a kind of executor cannot run here.
 fn lacks(on: On) -> Option<String> {
     match on {
         On::Gpu => gpus().err().map(|why| format!("no GPU here, {why}")),
@@ -265,7 +265,7 @@ fn lacks(on: On) -> Option<String> {
     }
 }
 
-/// Writes a file whole, or says what failed.
+/// Writes a whole file, or returns why that failed.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let written = replace(path, text.as_bytes());
     written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", path.display())))
@@ -289,7 +289,7 @@ mod tests {
         assert_eq!(there, built);
     }
 
-    /// Every file can be read, and its claims speak of points that its parts have.
+    /// Every file can be read, and its claims name points that its parts have.
     #[test]
     fn every_figure_can_be_run_and_judged() {
         for (id, text) in FILES {

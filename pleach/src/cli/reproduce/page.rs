@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// The page for these figures, and for those that were not run, by id and title.
 pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
-    let title = "The papers' figures, run again";
+    let title = "The papers' figures, reproduced";
     let mut html = format!("<h1>{title}</h1>\n");
     html += "<p class=\"quiet\">In charts, hollow diamonds are the papers' values.</p>\n";
     html +=
@@ -87,12 +87,12 @@ fn figure(html: &mut String, seen: &Seen) {
                 let _ = writeln!(html, "{chart}");
                 *html += &page::table(table);
                 if let Some(why) = failed {
-                    let _ = writeln!(html, "<p>Not all of it was run: {}.</p>", escaped(why));
+                    let _ = writeln!(html, "<p>Not run completely: {}.</p>", escaped(why));
                 }
                 for picture in pictures {
                     let _ = writeln!(
                         html,
-                        "<details><summary>What units did</summary>{picture}</details>"
+                        "<details><summary>Activity of the units</summary>{picture}</details>"
                     );
                 }
             }

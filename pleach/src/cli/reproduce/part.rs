@@ -20,7 +20,7 @@ pub struct Part {
     pub unit: Option<String>,
     /// The list on the horizontal axis, by its key.
     pub x: Option<String>,
-    /// The point to whose value all others are relative.
+    /// The reference point, to whose value all others are relative.
     pub against: Option<Spot>,
     names: BTreeMap<String, String>,
     pub work: Work,
@@ -75,7 +75,7 @@ pub struct Runs {
     pub trace: bool,
 }
 
-/// A point of a chart, or all points of a series, or all at one place.
+/// A point of a chart, all points of a series, or all points at one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spot {
     pub series: Option<String>,
@@ -89,12 +89,12 @@ pub struct Published {
     pub series: String,
     pub value: f64,
     pub spread: Option<f64>,
-    /// The figure it is a value of.
+    /// The figure that it is a value of.
     pub what: String,
 }
 
 impl Part {
-    /// Reads a part; there is none if the quick version skips it.
+    /// Reads a part; `None` if the quick version skips it.
     ///
     /// # Errors
     /// One line: file, key, value, and what was expected.
@@ -222,7 +222,7 @@ fn names_of(keys: &Keys<'_>) -> Result<BTreeMap<String, String>, String> {
     table.iter().map(name).collect()
 }
 
-/// A table of a part, with the keys that its quick version replaces.
+/// A table of a part, with the replacements of the quick version.
 fn with(keys: &Keys<'_>, name: &'static str, replaced: Option<&Table>) -> Result<Table, String> {
     let Some(table) = keys.raw_table(name)? else {
         return keys.wrong(name, &format!("a table [part.{name}]"));
@@ -239,7 +239,7 @@ fn with(keys: &Keys<'_>, name: &'static str, replaced: Option<&Table>) -> Result
     Ok(table)
 }
 
-/// Sets the value at a path with dots, in which a number is a place in a list of tables.
+/// Sets the value at a dotted path, in which a number is an index into a list of tables.
 fn put(table: &mut Table, path: &str, value: Value) -> Option<()> {
     let (parents, key) = path.rsplit_once('.').map_or((None, path), |(all, key)| (Some(all), key));
     let mut at = table;

@@ -1,4 +1,4 @@
-//! [`Rows`]: the runs of a figure as lines of JSON in a file, so that none is run twice.
+//! [`Rows`]: the runs of a figure as lines of JSON in a file, so that no run is repeated.
 
 use crate::failure::{Failure, usage};
 use pleach_gpu::gpus::gpus;
@@ -13,13 +13,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Its part, and where it stands there, as the figure's file says it.
+    /// Its part, and its point there, as the figure's file names them.
     pub part: String,
     pub x: String,
     pub series: String,
     /// The seed, or the number of the repetition.
     pub seed: u64,
-    /// What was run: a command, or a print of a scenario.
+    /// What was run: a command, or the fingerprint of a scenario.
     pub of: String,
     pub figures: BTreeMap<String, f64>,
     pub lists: BTreeMap<String, Vec<f64>>,
@@ -34,7 +34,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// This program, on this machine.
+    /// The origin of rows written by this program on this machine.
     pub fn here() -> Self {
         let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let model = about.lines().find_map(|line| line.strip_prefix("model name"));
@@ -59,12 +59,12 @@ pub struct Rows {
     file: File,
     path: String,
     origin: Origin,
-    /// Those of this program on this machine.
+    /// The rows of this program on this machine.
     pub all: Vec<Row>,
 }
 
 impl Rows {
-    /// Opens the file of some rows, and reads those that belong to an origin. No other process may use it meanwhile.
+    /// Opens a file of rows, and reads those of an origin. No other process may use the file meanwhile.
     ///
     /// # Errors
     /// If it cannot be opened, another process uses it, or it holds something else.
@@ -78,7 +78,7 @@ impl Rows {
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(cannot)?;
-        // A line that a run could not finish is dropped.
+        // An incomplete last line is dropped.
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let text = std::str::from_utf8(&bytes[..whole])
             .map_err(|_| Failure::Usage(format!("{name}: not a text file (UTF-8)")))?;
@@ -90,7 +90,7 @@ impl Rows {
         Ok(Self { file, path: name, origin, all })
     }
 
-    /// Whether a run is there already.
+    /// Whether a run has a row already.
     pub fn has(&self, row: &Row) -> bool {
         let key = |row: &Row| {
             [&row.part, &row.x, &row.series, &row.of].map(String::from).join("\n")
@@ -108,7 +108,7 @@ impl Rows {
         let before = self.file.metadata().map(|about| about.len());
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.flush());
         if let (Err(_), Ok(length)) = (&written, before) {
-            // Part of a line would spoil the next one.
+            // A partial line would spoil the next one.
             let _ = self.file.set_len(length);
         }
         written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", self.path)))?;
@@ -122,7 +122,7 @@ fn read(text: &str, origin: &Origin) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (line, words) in (1..).zip(text.lines()) {
         let Some((row, of)) = Row::read(words) else {
-            return Err(format!(", line {line}: expected a row that 'reproduce' has written"));
+            return Err(format!(", line {line}: expected a row that 'reproduce' wrote"));
         };
         if of == *origin {
             rows.push(row);
@@ -131,7 +131,7 @@ fn read(text: &str, origin: &Origin) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// The rows of the origin that has written last, if there are any.
+/// The rows of the origin that wrote last, if there are any.
 pub fn latest(text: &str) -> Option<(Origin, Vec<Row>)> {
     let rows: Vec<(Row, Origin)> = text.lines().filter_map(Row::read).collect();
     let origin = rows.last()?.1.clone();
@@ -200,7 +200,7 @@ mod tests {
         let busy = Rows::open(&path, origin.clone()).unwrap_err().words();
         assert!(busy.contains("another process"), "{busy}");
         drop(rows);
-        // A line that was not finished is dropped, and the next row begins on a line of its own.
+        // An incomplete line is dropped, and the next row begins on its own line.
         let mut text = std::fs::read(&path).unwrap();
         text.extend(b"{\"part\": \"on");
         std::fs::write(&path, text).unwrap();

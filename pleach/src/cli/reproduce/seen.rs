@@ -1,4 +1,4 @@
-//! [`Seen`]: what the runs of a figure have shown so far, and the verdict on it.
+//! [`Seen`]: the results of a figure so far, and the verdict on it.
 
 use super::claim::{Outcome, Verdict};
 use super::commands::{self, Place};
@@ -10,25 +10,25 @@ use super::shown;
 use crate::report::columns::aligned;
 use serde_json::{Value, json};
 
-/// A figure with what was measured for it.
+/// A figure with its measurements.
 pub struct Seen {
     pub figure: Figure,
     pub quick: bool,
     pub origin: Origin,
     pub parts: Vec<SeenPart>,
-    /// What became of each claim, where that is known.
+    /// The outcome of each claim, if known.
     pub outcomes: Vec<Option<Outcome>>,
     pub verdict: Verdict,
 }
 
-/// What a part has shown.
+/// The results of a part.
 pub enum SeenPart {
     Shown {
         table: Vec<Vec<String>>,
         chart: String,
-        /// Pictures of what the units of its runs did.
+        /// Pictures of the activity of units in its runs.
         pictures: Vec<String>,
-        /// Why not all of it could be run, if so.
+        /// Why some of it could not be run, if so.
         failed: Option<String>,
     },
     /// It was not run, and why.
@@ -36,7 +36,7 @@ pub enum SeenPart {
 }
 
 impl Seen {
-    /// Looks at the rows of a figure, given the lists of its parts, and why some parts cannot be run.
+    /// Evaluates the rows of a figure, given the lists of its parts and why some parts cannot run.
     pub fn new(
         (figure, quick, origin): (Figure, bool, Origin),
         grids: &[Grid],
@@ -82,7 +82,7 @@ impl Seen {
                 SeenPart::Shown { table, failed, .. } => {
                     text += &aligned(table);
                     if let Some(why) = failed {
-                        text += &format!("\n  not all of it: {why}");
+                        text += &format!("\n  not run completely: {why}");
                     }
                 }
                 SeenPart::NotRun(why) => text += &format!("  not run: {why}"),
@@ -130,7 +130,7 @@ impl Seen {
     }
 }
 
-/// The pictures that the runs of a part have left.
+/// The pictures that the runs of a part left.
 fn pictures(part: &Part, place: &Place<'_>) -> Vec<String> {
     let Work::Runs(runs) = &part.work else { return Vec::new() };
     if !runs.trace {

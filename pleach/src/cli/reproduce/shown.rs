@@ -1,4 +1,4 @@
-//! What a part has shown, as a table and as a chart.
+//! The results of a part, as a table and as a chart.
 
 use super::data::Data;
 use super::measures::BY_PEER;
@@ -90,7 +90,7 @@ pub fn chart(data: &Data<'_>) -> String {
     chart.draw()
 }
 
-/// What the peers of each series sent: too many for a row each.
+/// The messages of each series' peers, in summary, since there are too many peers for a row each.
 fn by_peer(data: &Data<'_>) -> Vec<Vec<String>> {
     let head = [&data.grid.series_name, "busiest peer", "median", "least"];
     let mut rows = vec![head.map(String::from).to_vec()];

@@ -16,7 +16,7 @@ use toml::Table;
 /// A part's scenario, and which of its lists is on which axis.
 pub struct Simulated {
     scenario: Scenario,
-    /// A print of the scenario.
+    /// A fingerprint of the scenario.
     of: String,
     /// The place of the list on the horizontal axis.
     x: usize,
@@ -57,7 +57,7 @@ impl Simulated {
         }
     }
 
-    /// The runs that are not there yet: cell and seed.
+    /// The runs that have no row yet: cell and seed.
     fn missing(&self, part: &Part, rows: &Rows) -> Vec<(usize, u64)> {
         let labels = labels(&self.scenario);
         let cells = labels.iter().enumerate();
@@ -69,7 +69,7 @@ impl Simulated {
         missing.map(|(cell, _, seed)| (cell, seed)).collect()
     }
 
-    /// Simulates what is not there yet.
+    /// Simulates the runs that have no row yet.
     ///
     /// # Errors
     /// If the scenario cannot be simulated, a run breaks a rule, or a row cannot be written.

@@ -1,4 +1,4 @@
-//! [`Experiment`]: a scenario that is ready to be simulated, and its runs, several at once.
+//! [`Experiment`]: a scenario that is ready to simulate, and its runs, several at once.
 
 use super::loads::{Model, make_load};
 use super::scenario::Scenario;
@@ -12,23 +12,23 @@ use pleach_lab::figures::Figures;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A scenario with the problems of its works.
+/// A scenario with its loads.
 pub struct Experiment {
     pub scenario: Scenario,
-    /// The different works, and their problems.
+    /// The different loads, and their problems.
     works: Vec<Work>,
     loads: Vec<SimulatedLoad>,
     threads: usize,
 }
 
-/// What is called after each run, with the cell, the seed and what came of it.
+/// A callback after each run, with the cell, the seed and the figures.
 pub type Done<'a> = dyn Fn(&Spec, usize, u64, &Figures) -> Result<(), Failure> + Sync + 'a;
 
 impl Experiment {
-    /// Gets a scenario ready, which errors call by `name`.
+    /// Prepares a scenario; errors refer to it by `name`.
     ///
     /// # Errors
-    /// If its problems cannot be set up, if it takes too much memory, or if its choices do not fit each other.
+    /// If its problems cannot be set up, it needs too much memory, or its settings do not fit together.
     pub fn new(
         registry: &[Entry],
         name: &str,
@@ -54,10 +54,13 @@ impl Experiment {
         Ok(all)
     }
 
-    /// Refuses ways of balancing that a load does not allow.
+    /// Refuses presets that a load does not allow.
     fn fit(&self, name: &str) -> Result<(), Failure> {
         for spec in self.scenario.cells.iter().filter(|spec| spec.cluster.policy.is_late()) {
-            let snapshots = spec.cluster.snapshot_ns.map(|_| "no snapshot_ms: copies are in none");
+            let snapshots = spec
+                .cluster
+                .snapshot_ns
+                .map(|_| "no snapshot_ms, since snapshots do not hold copies");
             let may = self.loads[self.at(spec)].may_be_late();
             if let Some(expected) = snapshots.or(may.err()) {
                 return usage(format!(
@@ -75,25 +78,25 @@ impl Experiment {
         Ok(())
     }
 
-    /// The place of a run's work.
+    /// The index of a run's load.
     fn at(&self, spec: &Spec) -> usize {
         self.works.iter().position(|work| *work == spec.work).unwrap_or(0)
     }
 
-    /// Whether not all runs have the same work.
+    /// Whether runs have different loads.
     pub fn has_several_works(&self) -> bool {
         self.works.len() > 1
     }
 
-    /// The most expensive indivisible piece of the first run's work.
+    /// The most expensive indivisible piece of the first run's load.
     pub fn dearest_ns(&self) -> u64 {
         self.loads[self.at(&self.scenario.cells[0])].dearest_ns()
     }
 
-    /// Runs those cells and seeds that are `wanted`, as many at once as there are threads.
+    /// Runs the `wanted` cells and seeds, as many at once as there are threads.
     ///
     /// # Errors
-    /// If a run breaks a rule; or what `done` returns.
+    /// If a run breaks a rule, or `done` fails.
     pub fn run(&self, wanted: &[(usize, u64)], done: &Done<'_>) -> Result<(), Failure> {
         let cells = &self.scenario.cells;
         let needed = |work: usize| wanted.iter().any(|&(cell, _)| self.at(&cells[cell]) == work);
@@ -160,13 +163,13 @@ impl Experiment {
     }
 }
 
-/// Bytes that a simulated peer takes, as measured at most: with units, and with an explorer.
+/// The most bytes measured for a simulated peer: with units, and with an explorer.
 const PEER_BYTES: (u64, u64) = (4_500, 150_000);
 
-/// What no simulation may take, however much memory there is: more is asked for by mistake.
+/// The most memory for any simulation; a scenario that needs more is a mistake.
 const MOST_BYTES: u64 = 64 << 30;
 
-/// Refuses more peers than fit into the memory that is free.
+/// Refuses more peers than fit into free memory.
 fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Failure> {
     let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
@@ -183,7 +186,7 @@ fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Fa
         let needed = peers * each * at_once;
         if needed > most {
             return usage(format!(
-                "{name}: peers = {peers}: expected fewer; these need about {} GB of memory, and {} are free",
+                "{name}: peers = {peers}: expected fewer; these need about {} GB of memory, but only {} GB are free",
                 needed >> 30,
                 most >> 30
             ));

@@ -12,7 +12,7 @@ use pleach_lab::load;
 use pleach_lab::sites::Fleet;
 use pleach_lab::spans::Spans;
 
-/// Makes the units or the problem of a work.
+/// Makes the units or the problem of a load.
 pub fn make_load(
     registry: &[Entry],
     work: &Work,
@@ -36,7 +36,7 @@ pub fn make_load(
     (simulation.make_load)(load, given)
 }
 
-/// What a simulation works on, measured.
+/// The load of a simulation, with its total measured.
 pub enum Model<'p> {
     /// Numbered units.
     Spans(Spans),
@@ -45,7 +45,7 @@ pub enum Model<'p> {
 }
 
 impl<'p> Model<'p> {
-    /// Makes a model; one explorer searches it once alone, to compare with, unless that takes too long.
+    /// Measures a load: one explorer first searches it alone, for comparison, unless that takes too long.
     pub fn new(simulated: &'p SimulatedLoad) -> Self {
         match simulated {
             SimulatedLoad::Spans(spans) => Model::Spans(spans.clone()),

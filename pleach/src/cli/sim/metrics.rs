@@ -8,7 +8,7 @@ use pleach_lab::sites::SiteFigures;
 pub struct Metric {
     pub name: &'static str,
     pub header: &'static str,
-    /// The same where peers are sites.
+    /// The same if peers are sites.
     pub of_sites: &'static str,
     pub of: fn(&Figures, &Spec) -> f64,
 }

@@ -1,4 +1,4 @@
-//! `pleach sim`: runs on clusters that are not there.
+//! `pleach sim`: runs on simulated clusters.
 
 mod chart;
 mod experiment;
@@ -28,7 +28,7 @@ pub use spec::Spec;
 use std::time::Instant;
 pub use table::labels;
 
-/// Simulates what the words ask for.
+/// Simulates what the words name.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
     let phase = last_words(console, &line.words.join(" "), given);
@@ -50,7 +50,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     Ok(DONE)
 }
 
-/// An experiment with its runs, cell by cell, and the time that they took here.
+/// An experiment with its runs, cell by cell, and the real time that they took.
 struct Simulated {
     experiment: Experiment,
     runs: Vec<Vec<Figures>>,
@@ -114,7 +114,7 @@ impl Simulated {
         })
     }
 
-    /// The chart; a single run on sites is shown over time: nothing else tells what the churn did.
+    /// The chart. A single run on sites is shown over time, which shows the effect of churn.
     fn picture(&self) -> String {
         let scenario = &self.experiment.scenario;
         let moments = match &self.runs[..] {

@@ -1,4 +1,4 @@
-//! A simulated run on sites as a picture: how many units were there over time, and how many worked.
+//! A simulated run on sites as a picture: over time, how many units were there and how many worked.
 
 use crate::draw::axis::{Scale, corner, levels, mark_text};
 use crate::draw::svg::{Anchor, Svg};

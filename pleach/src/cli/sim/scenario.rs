@@ -1,4 +1,4 @@
-//! [`Scenario`]: what a file or a command line asks to simulate, and the lists in it as a sweep.
+//! [`Scenario`]: what a file or a command line asks to simulate, with its lists as a sweep.
 
 use super::spec::Spec;
 use crate::cli::keys::{Keys, value_in_short};
@@ -25,7 +25,7 @@ pub struct Paper {
     pub value: f64,
     /// Its published standard deviation.
     pub spread: Option<f64>,
-    /// Whether our chart shows it.
+    /// Whether the chart shows it.
     pub drawn: bool,
     /// The figure's name.
     pub what: String,
@@ -38,7 +38,7 @@ pub struct Scenario {
     pub seeds: Vec<u64>,
     /// The lists, at most two.
     pub axes: Vec<Axis>,
-    /// One for each combination of their values, those of the last list next to each other.
+    /// One run for each combination of their values; the last list varies fastest.
     pub cells: Vec<Spec>,
     pub paper: Vec<Paper>,
     /// The figure that a chart shows.
@@ -77,7 +77,7 @@ impl Scenario {
     pub fn read(registry: &[Entry], file: &str, table: &Table) -> Result<Self, String> {
         let mut lists = Vec::new();
         find_lists(table, &mut Vec::new(), &mut lists);
-        // Numbers first: they make the horizontal axis of a chart.
+        // Numbers come first, for the horizontal axis of a chart.
         lists.sort_by_key(|path| !of_numbers(table, path));
         if lists.len() > 2 {
             let names: Vec<String> = lists.iter().map(|path| dotted(path)).collect();
@@ -180,7 +180,7 @@ fn find_lists(table: &Table, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
     }
 }
 
-/// Whether a list has numbers alone.
+/// Whether a list has only numbers.
 fn of_numbers(table: &Table, path: &[Step]) -> bool {
     let list = at(table, path).and_then(Value::as_array);
     list.is_some_and(|list| list.iter().all(|value| value.is_integer() || value.is_float()))

@@ -12,7 +12,7 @@ use pleach_lab::network::{Delays, Level, Link, Network};
 use pleach_lab::sites::Fleet;
 use pleach_lab::spans::MOST_LEVELS;
 
-/// The work of a run.
+/// The load of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     /// Numbered units.
@@ -70,7 +70,7 @@ impl Spec {
         });
         if fleet.is_some() && (cluster.snapshot_ns.is_some() || cluster.policy.is_late()) {
             let key = if cluster.snapshot_ns.is_some() { "snapshot_ms" } else { "balance" };
-            return keys.wrong(key, "none of that with [sites]: leases take snapshots of their own, and nothing is given late");
+            return keys.wrong(key, "no such key with [sites], where leases take snapshots of their own and no work is given late");
         }
         let unit_speed = keys.number("unit_speed", Some(1.0), 1e-6..=1e9)?;
         Ok(Self { work, cluster, fleet, unit_speed })
@@ -141,7 +141,7 @@ fn interval(load: &Keys<'_>, peers: u32) -> Result<Work, String> {
     Ok(Work::Interval { units: units as u64, total_ns, halvings, uneven, seed })
 }
 
-/// The peers, and their known powers, one number each; any further peers have the last one.
+/// The peers and their known powers, one number each; the last number holds for any further peers.
 fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     let none = toml::Table::new();
     let own = keys.table("machine")?;
@@ -250,7 +250,7 @@ fn network(keys: &Keys<'_>) -> Result<Network, String> {
     Ok(Network { levels, link, delays })
 }
 
-/// A link; messages are 40 bytes beside the work they carry.
+/// A link; messages take 40 bytes plus the work they carry.
 fn link(keys: &Keys<'_>) -> Result<Link, String> {
     let latency_ns = keys.time_ns("latency_us", Some(20.0), US)?;
     let bytes_per_ns = keys.number("mb_per_s", Some(1000.0), 0.001..=1e9)? * 1e-3;

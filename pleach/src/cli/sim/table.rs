@@ -1,4 +1,4 @@
-//! The figures of simulated runs as a table of words, and as JSON.
+//! The figures of simulated runs, as a text table and as JSON.
 
 use super::metrics::{METRICS, Metric, metric, values};
 use super::scenario::Scenario;
@@ -53,7 +53,7 @@ pub fn depths(figures: &Figures) -> String {
     aligned(&rows)
 }
 
-/// Published values beside those simulated.
+/// Published values beside the simulated ones.
 pub fn paper(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let head = ["published", "at", "series", "value", "here"];
     let mut rows = vec![head.map(String::from).to_vec()];

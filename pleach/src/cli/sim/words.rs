@@ -1,4 +1,4 @@
-//! What the command line asks to simulate: a scenario's file, or a problem and an instance.
+//! What the command line asks to simulate: a scenario file, or a problem and an instance.
 
 use super::scenario::{Scenario, table};
 use super::spec::simulation;
@@ -13,7 +13,7 @@ const FLAGS: [&str; 3] = ["peers", "balance", "seed"];
 /// Flags that stand for keys of its load.
 const OF_LOAD: [&str; 3] = ["best", "bound", "branching"];
 
-/// The scenario with what to call it in errors, and its file if it has one.
+/// The scenario, its name in errors, and its file if it has one.
 pub fn read(
     registry: &[Entry],
     line: &Line,
@@ -32,7 +32,7 @@ pub fn read(
         [file] => {
             if let Some(flag) = OF_LOAD.iter().find(|flag| given.has(flag)) {
                 return usage(format!(
-                    "--{flag} does not apply to a scenario's file; set load.{flag} in {file}"
+                    "--{flag} does not apply to a scenario file; set load.{flag} in {file}"
                 ));
             }
             check(given, "", &[])?;
@@ -42,7 +42,7 @@ pub fn read(
         _ => {
             let known = names(registry, |entry| entry.simulation.is_some());
             usage(format!(
-                "sim: a scenario's file is required, or a problem (interval, {known}) and an instance"
+                "sim: a scenario file is required, or a problem (interval, {known}) and an instance"
             ))
         }
     }
@@ -52,16 +52,16 @@ fn check(given: &FlagValues, problem: &str, named: &[Use]) -> Result<(), Failure
     given.check(Kind { verb: Verb::Sim, problem, named }).map_err(Failure::Usage)
 }
 
-/// A file's scenario, with what flags say instead.
+/// A file's scenario, with the keys that flags replace.
 fn of_file(file: &str, given: &FlagValues) -> Result<Table, Failure> {
     let text = crate::input::text_of(file)
-        .or_else(|why| usage(format!("{file}: {why}; expected a scenario's file")))?;
+        .or_else(|why| usage(format!("{file}: {why}; expected a scenario file")))?;
     let mut scenario = table(file, &text).map_err(Failure::Usage)?;
     set_all(&mut scenario, given)?;
     Ok(scenario)
 }
 
-/// The scenario of a problem and an instance, as flags say.
+/// The scenario for a problem and an instance, as flags specify.
 fn of_problem(problem: &str, instance: &str, given: &FlagValues) -> Result<Table, Failure> {
     let (mut scenario, mut load) = (Table::new(), Table::new());
     load.insert("problem".into(), problem.into());
@@ -84,7 +84,7 @@ fn of_problem(problem: &str, instance: &str, given: &FlagValues) -> Result<Table
     Ok(scenario)
 }
 
-/// Sets what the flags say in a scenario's table.
+/// Sets the keys that flags give in a scenario's table.
 fn set_all(table: &mut Table, given: &FlagValues) -> Result<(), Failure> {
     for flag in FLAGS {
         if let Some(value) = given.word(flag) {
@@ -97,7 +97,9 @@ fn set_all(table: &mut Table, given: &FlagValues) -> Result<(), Failure> {
 fn set(table: &mut Table, flag: &str, value: &str) -> Result<(), Failure> {
     let number = |word: &str| match word.parse::<i64>() {
         Ok(number) if number >= 0 => Ok(Value::Integer(number)),
-        _ => usage(format!("--{flag} {word}: expected a whole number, or several between commas")),
+        _ => usage(format!(
+            "--{flag} {word}: expected a whole number, or several separated by commas"
+        )),
     };
     let (key, value) = match flag {
         "balance" => (flag, value.into()),
