@@ -1,6 +1,7 @@
 //! [`Csr`]: a sparse matrix by rows; [`Dense`]: a dense matrix by rows.
 
 use crate::real::Real;
+use crate::simd::pages::in_large_pages;
 use std::ops::{Deref, Range};
 
 /// A sparse matrix by rows. The columns of each row ascend without duplicates.
@@ -194,7 +195,8 @@ impl<T: Real> Dense<T> {
         // Only to try the size: the system hands out zeroed memory faster than we could write it.
         let fits = |&size: &usize| Vec::<T>::new().try_reserve_exact(size).is_ok();
         let too_large = || format!("{height} × {width} numbers: too many for memory");
-        let numbers = vec![T::default(); size.filter(fits).ok_or_else(too_large)?];
+        let mut numbers = vec![T::default(); size.filter(fits).ok_or_else(too_large)?];
+        in_large_pages(&mut numbers);
         let begin = numbers.as_ptr().align_offset(LINE);
         Ok(Self { width, height, numbers, begin })
     }
