@@ -13,9 +13,14 @@ for features in "" cluster gpu loops lab; do
 done
 step cargo package --workspace --no-verify --quiet
 step env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+# A shell starts commands in the background with interrupts ignored, and the tests send some.
+defaults=(env)
+if env --default-signal=INT true 2>/dev/null; then
+    defaults=(env --default-signal=INT)
+fi
 # Unit, integration and doc tests, and examples; the test profile is the release profile with
 # assertions and overflow checks.
-step cargo test --workspace
+step "${defaults[@]}" cargo test --workspace
 # The data structures that threads share, in every interleaving.
 step env RUSTFLAGS="--cfg loom" cargo test -p pleach-runtime -p pleach-loops --release --lib --target-dir target/loom
 # The kernels again, with every memory access checked, if the compiler supports that.
