@@ -158,7 +158,7 @@ fn a_schedule_without_its_instance_is_explained() {
         ("no-such-file.txt", "The schedule cannot be drawn: no-such-file.txt"),
         ("-", "its instance came from standard input"),
         ("/dev/null", "/dev/null is not a file"),
-        ("ta001", "its solution: "),
+        ("ta001", "the solution of this run: "),
     ] {
         value["instance"] = instance.into();
         written(&folder, "run.json", &value);

@@ -280,7 +280,7 @@ fn a_search_ends_in_order_when_memory_runs_out() {
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(3), "{text}{notes}");
         assert!(text.contains("stopped by the limit of memory"), "{text}");
-        assert!(notes.contains("--memory") && notes.contains("may have no end"), "{notes}");
+        assert!(notes.contains("--memory") && notes.contains("may be infinite"), "{notes}");
     }
     let again = pleach(&format!("resume {file} --quiet --node-limit 1000"));
     assert_eq!(again.status.code(), Some(3), "the checkpoint is whole: {again:?}");
