@@ -68,7 +68,7 @@ fn a_stop_ends_with_its_root() {
 #[test]
 fn a_root_that_has_ended_is_not_lost() {
     let mut party = loop {
-        let mut party = Party::of(&example_path("slow"), "ended", 1_000_000, &["1", "4000"]);
+        let mut party = Party::of(&example_path("slow"), "ended", 1_000_000, &["4", "2000"]);
         party.join();
         party.all_join();
         // During its first node the root has no work to give: its end waits for nobody.
