@@ -14,7 +14,7 @@ impl Policy {
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
     ///
     /// # Errors
-    /// If the text is not a policy: says what is wrong, and what was expected.
+    /// If the text is not a policy: the faulty word, and the expected ones.
     pub fn parse(words: &str) -> Result<Self, String> {
         let (name, keys) = words.split_once(':').unwrap_or((words, ""));
         let preset = PRESETS.iter().find(|(preset, ..)| *preset == name);

@@ -130,12 +130,11 @@ fn compile(text: &str, flags: &[&str], to: &Path) -> io::Result<()> {
     let command = command.args(flags).args(["-x", "c++", "-", "-o"]).arg(to);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    if let Some(mut input) = child.stdin.take() {
-        input.write_all(text.as_bytes())?;
-    }
+    // A compiler that stops early says why; that it did not read all of the text is no news then.
+    let written = child.stdin.take().map_or(Ok(()), |mut input| input.write_all(text.as_bytes()));
     let output = child.wait_with_output()?;
     if output.status.success() {
-        return Ok(());
+        return written;
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let error = said.lines().find(|line| line.contains("error")).unwrap_or("it was interrupted");
