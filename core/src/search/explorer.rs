@@ -131,28 +131,18 @@ fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
     share
 }
 
-impl<T: Tree> Explorer for TreeExplorer<'_, T> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.pool.append(read(self.tree, work)?);
-        Ok(())
-    }
+/// The loop of [`TreeExplorer`].
+///
+/// It is implemented for the tree, so that the compiler puts it into one unit of code with the tree's
+/// [`Tree::expand`] and can inline that: 3 times as fast where nodes are cheap.
+trait DepthFirst: Tree {
+    fn search_depth_first(&self, pool: &mut Pool<Self::Node>, fuel: u64, best: i64) -> Progress;
+}
 
-    fn size(&self) -> f64 {
-        self.pool.len() as f64
-    }
-
-    fn least_bound(&self) -> Option<i64> {
-        self.pool.least_bound()
-    }
-
-    fn open_share(&self) -> Option<f64> {
-        Some(self.pool.share())
-    }
-
-    fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let tree = self.tree;
+impl<T: Tree> DepthFirst for T {
+    fn search_depth_first(&self, pool: &mut Pool<T::Node>, fuel: u64, best: i64) -> Progress {
         let (mut counts, mut used, mut found) = (Counts::default(), 0, Found::default());
-        let mut out = Children::new(tree, &mut self.pool.stack, &mut found, fuel, best);
+        let mut out = Children::new(self, &mut pool.stack, &mut found, fuel, best);
         while used < out.fuel {
             let Some(Entry { bound, depth, mut share, mut node }) = out.stack.pop() else { break };
             // The incumbent may have improved since the node was pushed.
@@ -162,10 +152,10 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
             (out.bound, out.depth) = (bound, depth);
             // From first child to first child: none of them passes through the stack.
             let left = loop {
-                counts.branched += tree.weight(&node);
+                counts.branched += self.weight(&node);
                 (out.made, out.others) = (0, 0);
                 out.depth += 1;
-                tree.expand(&node, T::GOAL.to_beat(out.cutoff), &mut out);
+                self.expand(&node, T::GOAL.to_beat(out.cutoff), &mut out);
                 used += out.made.max(1);
                 counts.bounded += out.made;
                 let Some(first) = out.first.take() else { break None };
@@ -185,6 +175,29 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
         counts.total = out.total;
         let Found { solution: found, fault } = found;
         Progress { counts, used, found, fault }
+    }
+}
+
+impl<T: Tree> Explorer for TreeExplorer<'_, T> {
+    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.pool.append(read(self.tree, work)?);
+        Ok(())
+    }
+
+    fn size(&self) -> f64 {
+        self.pool.len() as f64
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        self.pool.least_bound()
+    }
+
+    fn open_share(&self) -> Option<f64> {
+        Some(self.pool.share())
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        self.tree.search_depth_first(&mut self.pool, fuel, best)
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
