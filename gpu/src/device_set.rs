@@ -46,7 +46,12 @@ impl fmt::Debug for DeviceSet {
 }
 
 impl Devices for DeviceSet {
-    fn plan<'p>(&self, problem: &'p dyn Problem, at_once: bool) -> DevicePlan<'p> {
+    fn plan<'p>(
+        &self,
+        problem: &'p dyn Problem,
+        at_once: bool,
+        stopped: &dyn Fn() -> bool,
+    ) -> DevicePlan<'p> {
         let mut plan = DevicePlan::default();
         for (spec, name) in self.specs.iter().zip(names(&self.specs)) {
             // Mention a problem without kernels only if the user asked for the device.
@@ -62,7 +67,7 @@ impl Devices for DeviceSet {
                 let line = format!("{name}: launch=once is for loops and has no effect here");
                 plan.warnings.push_back(line);
             }
-            match request.and_then(|request| State::of(request, problem, at_once)) {
+            match request.and_then(|request| State::of(request, problem, at_once, stopped)) {
                 Ok(state) => {
                     if let State::Open(explorer, _) = &state {
                         plan.warnings.extend(fell_back(&name, &**explorer));
@@ -91,16 +96,23 @@ enum State<'p> {
 }
 
 impl<'p> State<'p> {
-    /// A device that is ready, or pending if the run allows it to come later.
+    /// A device that is ready, or pending if the run allows it to come later or was stopped.
     fn of(
         request: DeviceRequest,
         problem: &'p dyn Problem,
         at_once: bool,
+        stopped: &dyn Fn() -> bool,
     ) -> Result<Self, DeviceError> {
-        if !at_once && !request.is_quick() {
-            return PendingDevice::start(request).map(Self::Pending);
-        }
-        let opened = request.open()?;
+        let opened = if request.is_quick() {
+            request.open()?
+        } else {
+            let waits = at_once || request.is_awaited();
+            let mut pending = PendingDevice::start(request)?;
+            match if waits { pending.wait(stopped) } else { None } {
+                Some(opened) => opened?,
+                None => return Ok(Self::Pending(pending)),
+            }
+        };
         let took = opened.took();
         Ok(Self::Open(begin(opened, problem)?, took))
     }

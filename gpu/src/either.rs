@@ -172,7 +172,7 @@ impl<'p> Either<'p> {
     fn evaluation(&self) -> Option<Other> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
         let request = DeviceRequest::new(self.problem, &spec, &self.pool).ok()?;
-        if request.is_quick() {
+        if request.is_quick() || request.is_awaited() {
             return request.open().ok().map(|opened| Other::Here(Box::new(opened)));
         }
         PendingDevice::start(request).ok().map(Other::Later)

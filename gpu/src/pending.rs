@@ -9,7 +9,10 @@ use pleach_runtime::sync::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How often to check whether a device is open.
+const POLL_EVERY: Duration = Duration::from_millis(1);
 
 /// A device that is being opened.
 ///
@@ -51,6 +54,17 @@ impl PendingDevice {
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// Waits for the device; returns `None` if the run is stopped first. Must not be called again once it has come.
+    pub fn wait(&mut self, stopped: &dyn Fn() -> bool) -> Option<Result<OpenDevice, DeviceError>> {
+        loop {
+            let came = self.poll();
+            if came.is_some() || stopped() {
+                return came;
+            }
+            thread::sleep(POLL_EVERY);
+        }
     }
 
     /// The device, once it is open, or why it cannot be opened. Must not be called again after that.

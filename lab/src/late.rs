@@ -26,7 +26,7 @@ impl<L: Load> unit_effects::UnitEffects<'_, '_, L> {
     }
 }
 
-impl<L: Load> LateEffects for unit_effects::UnitEffects<'_, '_, L> {
+impl<L: Load> LateEffects<Arc<Work>, String> for unit_effects::UnitEffects<'_, '_, L> {
     fn copy(&mut self) -> Result<Arc<Work>, String> {
         Ok(Arc::new(self.hand().copy()))
     }

@@ -54,7 +54,7 @@ impl WorkSet for UnitRun {
     }
 }
 
-impl<P: WorkSet> LateEffects for model::ModelEffects<'_, P> {
+impl<P: WorkSet> LateEffects<P, String> for model::ModelEffects<'_, P> {
     fn copy(&mut self) -> Result<P, String> {
         Ok(self.state.units[self.me].clone())
     }

@@ -2,6 +2,7 @@
 
 use super::cuts::Cuts;
 use super::work_set::{Account, Set, UnitsDone, WorkSet};
+use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{
     Action, Chooser, Effects, Event, Interpreter, Law, Message, OnTheWay, Peer, PeerId, PeerTree,
     Policy,
@@ -412,5 +413,9 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
 
     fn broken(&mut self, law: Law) -> Result<(), String> {
         Err(format!("peer {}: {law:?}", self.me))
+    }
+
+    fn late(&mut self) -> Option<&mut dyn LateEffects<P, String>> {
+        Some(self)
     }
 }

@@ -3,6 +3,7 @@
 use super::cluster_state::ClusterState;
 use super::load::{Hand, Load};
 use pleach_core::search::work::Work;
+use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
@@ -86,5 +87,9 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
 
     fn broken(&mut self, law: Law) -> Result<(), String> {
         Err(format!("peer {}: {law:?}", self.me))
+    }
+
+    fn late(&mut self) -> Option<&mut dyn LateEffects<Arc<Work>, String>> {
+        Some(self)
     }
 }

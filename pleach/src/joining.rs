@@ -1,9 +1,9 @@
 //! Processes that join over TLS: how the first one listens, and how others reach it.
 
-use crate::campaign::Cancel;
 use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
 use pleach_cluster::{Admission, Cluster, Entrance, JoinTicket, NetError, Waker};
 use pleach_core::lease::Terms;
+use pleach_runtime::Cancel;
 use pleach_runtime::RunError;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;

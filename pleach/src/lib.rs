@@ -64,9 +64,7 @@ mod rows;
 mod shared_search;
 mod solver;
 
-pub use campaign::{
-    Best, Cancel, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts,
-};
+pub use campaign::{Best, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts};
 #[cfg(feature = "cli")]
 pub use cli::{main, rows, text, words};
 #[cfg(feature = "loops")]
@@ -88,8 +86,8 @@ pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Ru
 pub use pleach_problems::simd::Level;
 pub use pleach_runtime::activity::{Activity, Column, Phases};
 pub use pleach_runtime::{
-    Balance, Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, UnitReport, WorkerPool,
-    cores,
+    Balance, Cancel, Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, UnitReport,
+    WorkerPool, cores,
 };
 #[cfg(feature = "cluster")]
 pub use processes::Processes;

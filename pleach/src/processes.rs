@@ -1,10 +1,10 @@
 //! [`Processes`]: the processes that share searches and loops.
 
-use crate::campaign::Cancel;
 use crate::joining::{self, LASTING, MESSAGE};
 use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::Key;
+use pleach_runtime::Cancel;
 use pleach_runtime::RunError;
 use std::net::SocketAddr;
 use std::path::Path;

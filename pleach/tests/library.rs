@@ -101,7 +101,7 @@ fn knapsacks_are_filled_as_by_the_command() {
 fn a_search_is_watched_and_cancelled() {
     let (mut looks, cancel) = (0, Cancel::default());
     let mut search = threads(2);
-    search.cancel = cancel.clone();
+    search.settings.cancel = cancel.clone();
     search.progress = Some(Box::new(|_| {
         looks += 1;
         cancel.cancel();
@@ -112,7 +112,7 @@ fn a_search_is_watched_and_cancelled() {
     // A search cancelled before it begins stops at its first check.
     let instance = flowshop::named("ta056").unwrap();
     let search = threads(1);
-    search.cancel.cancel();
+    search.settings.cancel.cancel();
     let options = flowshop::Options { search, ..flowshop::Options::default() };
     assert_eq!(flowshop::solve(&instance, options).unwrap().status, Status::Stopped);
 }

@@ -5,6 +5,7 @@ use crate::outside::{example, folder, json, pleach, refused};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -27,7 +28,12 @@ impl Running {
 
     /// Starts `pleach`, and waits until it catches signals.
     pub fn new(words: &str) -> Self {
-        let running = Self::shell(&format!("exec $PLEACH {words}"));
+        Self::of(&format!("exec $PLEACH {words}"))
+    }
+
+    /// Starts a script, and waits until its command catches signals.
+    fn of(script: &str) -> Self {
+        let running = Self::shell(script);
         while !running.signals("SigCgt").contains(&TERM) {
             std::thread::yield_now();
         }
@@ -110,6 +116,35 @@ fn reading_ends_at_a_limit_or_a_signal_with_a_result() {
         let text = running.stopped();
         assert!(text.contains(said) && !text.contains("solved"), "{words}: {text}");
     }
+}
+
+/// A command used to wait for the compiler of a kernel of the emulated device, which here waits for the end of the test.
+#[test]
+fn a_compiler_at_work_holds_up_neither_limit_nor_signal() {
+    let folder = folder("slow-compiler");
+    let (hold, compiler) = (folder.join("hold"), folder.join("compiler"));
+    fs::write(&hold, "").unwrap();
+    let waits = format!(
+        "#!/bin/sh\n[ \"$1\" = --version ] && exit\nwhile [ -e {} ]; do sleep 0.1; done\nexit 1\n",
+        hold.display()
+    );
+    fs::write(&compiler, waits).unwrap();
+    fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+    let cache = folder.join("no-cache");
+    let slow = format!("CXX={} XDG_CACHE_HOME={}", compiler.display(), cache.display());
+    let search = "solve flowshop ta021 --best optimum --devices";
+    for devices in ["emulated", "cpu,emulated"] {
+        let limited = format!("exec env {slow} $PLEACH {search} {devices} --time-limit 100ms");
+        assert!(Running::of(&limited).stopped().contains("stopped"), "{devices}");
+        let running = Running::of(&format!("exec env {slow} $PLEACH {search} {devices}"));
+        running.send(INT);
+        assert!(running.stopped().contains("stopped"), "{devices}");
+    }
+    let check = "devices uts --check emulated --time-limit 100ms";
+    let output = Running::of(&format!("exec env {slow} $PLEACH {check}")).end();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("emulated: 0 right, 0 wrong, 0 failed, no time for"), "{text}");
+    fs::remove_file(&hold).unwrap();
 }
 
 /// A stop during the preparation used to wait for its end, and then to report "solved without search".

@@ -12,9 +12,14 @@ use std::time::{Duration, Instant};
 
 /// Devices that search beside the threads of a run.
 pub trait Devices: Debug + Send + Sync + RefUnwindSafe {
-    /// The devices that can be used for a problem. With `at_once`, each is open when this returns; otherwise a device
-    /// that opens slowly is opened while the threads already search.
-    fn plan<'p>(&self, problem: &'p dyn Problem, at_once: bool) -> DevicePlan<'p>;
+    /// The devices that can be used for a problem. With `at_once`, each is open when this returns, unless the run was
+    /// `stopped`; otherwise a device that opens slowly is opened while the threads already search.
+    fn plan<'p>(
+        &self,
+        problem: &'p dyn Problem,
+        at_once: bool,
+        stopped: &dyn Fn() -> bool,
+    ) -> DevicePlan<'p>;
 }
 
 /// The devices that a run can use.

@@ -9,6 +9,8 @@ pub mod transport;
 #[cfg(not(loom))]
 pub mod activity;
 #[cfg(not(loom))]
+mod cancel;
+#[cfg(not(loom))]
 pub mod devices;
 #[cfg(not(loom))]
 pub mod driver;
@@ -61,6 +63,8 @@ pub mod watch;
 #[cfg(not(loom))]
 pub mod worker_pool;
 
+#[cfg(not(loom))]
+pub use cancel::Cancel;
 #[cfg(not(loom))]
 pub use control::Stop;
 #[cfg(not(loom))]

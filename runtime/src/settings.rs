@@ -1,5 +1,6 @@
 //! [`Settings`]: the parameters of a run.
 
+use crate::cancel::Cancel;
 use crate::devices::Devices;
 use crate::error::RunError;
 use crate::outcome::{Outcome, Watcher};
@@ -36,6 +37,8 @@ pub struct Settings {
     pub start: Option<Solution>,
     /// Whether a thread runs a heuristic beside the search, where the problem has one.
     pub improve: bool,
+    /// Stops the search and its preparation, from any thread.
+    pub cancel: Cancel,
     /// Stop after this time.
     pub time_limit: Option<Duration>,
     /// Stop after about this number of nodes.
@@ -97,6 +100,7 @@ impl Default for Settings {
             best: None,
             start: None,
             improve: false,
+            cancel: Cancel::default(),
             time_limit: None,
             node_limit: None,
             memory: None,

@@ -67,7 +67,7 @@ impl WorkerPool {
             return Err(RunError::Cutoff);
         }
         problem.set_stop_requested(false);
-        let Plan { mut units, warnings } = plan(problem, settings)?;
+        let Plan { mut units, warnings } = plan(problem, settings, start)?;
         let n_units = units.len() as u32;
         // This process is alone: it takes over what others held when the file was written.
         let before =

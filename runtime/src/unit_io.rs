@@ -7,6 +7,7 @@ use crate::outcome::{Balance, UnitReport};
 use crate::run_state::RunState;
 use crate::transport::{PeerMessage, Transport};
 use pleach_core::search::work::Work;
+use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
@@ -152,5 +153,9 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
 
     fn broken(&mut self, law: Law) -> Result<(), RunError> {
         Err(RunError::Protocol(format!("peer {}: {law:?}", self.me)))
+    }
+
+    fn late(&mut self) -> Option<&mut dyn LateEffects<Arc<Work>, RunError>> {
+        if self.scratch.is_some() { Some(self) } else { None }
     }
 }

@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::work::{Malformed, Work};
 use std::collections::VecDeque;
+use std::time::Instant;
 
 /// The units of a run, with a line about each device that is not used.
 pub struct Plan<'p> {
@@ -26,14 +27,21 @@ pub struct PlannedUnit<'p> {
     device: Option<Box<dyn PlannedDevice + 'p>>,
 }
 
-/// The units of a run. A device that cannot be used is left out.
+/// The units of a run that began at `start`. A device that cannot be used is left out.
 ///
 /// # Errors
 /// If no unit is left.
-pub fn plan<'p>(problem: &'p dyn Problem, settings: &Settings) -> Result<Plan<'p>, RunError> {
+pub fn plan<'p>(
+    problem: &'p dyn Problem,
+    settings: &Settings,
+    start: Instant,
+) -> Result<Plan<'p>, RunError> {
+    let until = settings.time_limit.and_then(|limit| start.checked_add(limit));
+    let stopped =
+        || settings.cancel.is_cancelled() || until.is_some_and(|until| Instant::now() >= until);
     // A device is opened first if there are no threads, or if its speed must be measured beforehand.
     let at_once = settings.threads == 0 || settings.policy.profile;
-    let plan = settings.devices.as_ref().map(|devices| devices.plan(problem, at_once));
+    let plan = settings.devices.as_ref().map(|devices| devices.plan(problem, at_once, &stopped));
     let DevicePlan { devices, mut warnings } = plan.unwrap_or_default();
     let busy = devices.iter().filter(|device| device.needs_core()).count() as u32;
     let fewer = if settings.make_room { busy } else { 0 };

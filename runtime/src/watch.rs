@@ -70,6 +70,9 @@ pub fn watch_over(
             halted = true;
             halt(Stop::Time);
             progress_at = now.saturating_add(settings.progress_every);
+        } else if !halted && settings.cancel.is_cancelled() {
+            halted = true;
+            halt(Stop::Asked);
         } else if !halted && is_full(memory_limit.as_ref(), run_state) {
             halted = true;
             halt(Stop::Memory);

@@ -3,7 +3,6 @@
 use super::spare_piece::SparePiece;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
-use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use pleach_runtime::error::RunError;
@@ -86,31 +85,4 @@ impl Effects for InnerEffects<'_> {
     fn broken(&mut self, law: Law) -> Result<(), RunError> {
         Err(RunError::Protocol(format!("the gateway: {law:?}")))
     }
-}
-
-/// Late giving does not exist inside a site.
-impl LateEffects for InnerEffects<'_> {
-    fn copy(&mut self) -> Result<Arc<Work>, RunError> {
-        Err(late())
-    }
-
-    fn split_copy(
-        &mut self,
-        _copy: &Arc<Work>,
-        _share: f64,
-    ) -> Result<(Arc<Work>, Option<Arc<Work>>), RunError> {
-        Err(late())
-    }
-
-    fn intersect(&mut self, _copy: &Arc<Work>, _left: &Arc<Work>) -> Result<Arc<Work>, RunError> {
-        Err(late())
-    }
-
-    fn trim(&mut self, _away: &Arc<Work>) -> Result<(), RunError> {
-        Err(late())
-    }
-}
-
-fn late() -> RunError {
-    RunError::Protocol("late giving inside a site".into())
 }

@@ -66,7 +66,7 @@ impl ProcessGroup for Cluster {
         let ordered = session.take_order();
         let settings = &followed(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;
         problem.set_stop_requested(false);
-        let Plan { units, warnings } = plan(problem, settings)?;
+        let Plan { units, warnings } = plan(problem, settings, start)?;
         let peers = units.len() as u32 + 1;
         let before = &match &ordered {
             Some((order, _)) => ordered_start(problem, order)?,

@@ -1,5 +1,6 @@
 //! [`Effects`]: the operations that the interpreter of a peer needs, and the [`Law`]s that it checks.
 
+use super::late::LateEffects;
 use super::ledger::OnTheWay;
 use super::message::Message;
 use super::ticket::{PeerId, Ticket};
@@ -67,6 +68,11 @@ pub trait Effects {
     /// # Errors
     /// Where that ends the run.
     fn broken(&mut self, law: Law) -> Result<(), Self::Error>;
+
+    /// The operations that late giving needs, where it exists.
+    fn late(&mut self) -> Option<&mut dyn LateEffects<Self::Piece, Self::Error>> {
+        None
+    }
 }
 
 /// A law that only a wrong protocol breaks.

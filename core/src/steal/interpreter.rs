@@ -2,10 +2,9 @@
 //! schedules run this code, and differ only in their [`Effects`].
 
 use super::chooser::Chooser;
-use super::effects::Law;
+use super::effects::{Effects, Law};
 use super::giving::hand_over;
 use super::late::carry::carry_out;
-use super::late::effects as late;
 use super::ledger::{Ledger, OnTheWay};
 use super::message::{Action, Event, Message};
 use super::peer::Peer;
@@ -81,7 +80,7 @@ impl<P: Clone> Interpreter<P> {
     ///
     /// # Errors
     /// The first effect that fails.
-    pub fn tell<V: late::LateEffects<Piece = P>>(
+    pub fn tell<V: Effects<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
@@ -95,7 +94,7 @@ impl<P: Clone> Interpreter<P> {
     }
 
     /// Passes an event to the peer. [`Interpreter::proceed`] carries out its actions.
-    pub fn begin<V: late::LateEffects<Piece = P>>(
+    pub fn begin<V: Effects<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
@@ -138,7 +137,7 @@ impl<P: Clone> Interpreter<P> {
     }
 
     /// Carries out one action, or reports the results of the batch to the peer. Returns whether there is more to do.
-    pub fn proceed<V: late::LateEffects<Piece = P>>(
+    pub fn proceed<V: Effects<Piece = P>>(
         &mut self,
         now_ns: u64,
         chooser: &mut dyn Chooser,
@@ -169,7 +168,7 @@ impl<P: Clone> Interpreter<P> {
     }
 
     /// Passes an event to the peer, and collects its actions.
-    fn ask<V: late::LateEffects<Piece = P>>(
+    fn ask<V: Effects<Piece = P>>(
         &mut self,
         event: Event,
         now_ns: u64,
@@ -181,7 +180,7 @@ impl<P: Clone> Interpreter<P> {
     }
 
     /// Carries out one action.
-    fn act<V: late::LateEffects<Piece = P>>(
+    fn act<V: Effects<Piece = P>>(
         &mut self,
         action: Action,
         effects: &mut V,

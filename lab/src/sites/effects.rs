@@ -4,7 +4,6 @@ use super::fleet_state::FleetState;
 use crate::load::{Hand, Load};
 use pleach_core::lease::SiteId;
 use pleach_core::search::work::Work;
-use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
@@ -110,28 +109,5 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
 
     fn broken(&mut self, law: Law) -> Result<(), String> {
         Err(format!("unit {}: {law:?}", self.unit()))
-    }
-}
-
-/// There is no late giving inside a site.
-impl<L: Load> LateEffects for SiteUnitEffects<'_, '_, L> {
-    fn copy(&mut self) -> Result<Arc<Work>, String> {
-        Err("late giving inside a site".into())
-    }
-
-    fn split_copy(
-        &mut self,
-        _copy: &Arc<Work>,
-        _share: f64,
-    ) -> Result<(Arc<Work>, Option<Arc<Work>>), String> {
-        Err("late giving inside a site".into())
-    }
-
-    fn intersect(&mut self, _copy: &Arc<Work>, _left: &Arc<Work>) -> Result<Arc<Work>, String> {
-        Err("late giving inside a site".into())
-    }
-
-    fn trim(&mut self, _away: &Arc<Work>) -> Result<(), String> {
-        Err("late giving inside a site".into())
     }
 }

@@ -23,8 +23,6 @@ use pleach_runtime::{ProgressSnapshot, Settings};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How to search, whatever the problem.
@@ -56,8 +54,6 @@ pub struct Search<'a> {
     pub progress: Option<Watch<'a>>,
     /// Called if the checkpoint file holds this search, which is then resumed.
     pub resumed: Option<Box<dyn FnMut() + 'a>>,
-    /// Stops the search and its preparation, from any thread.
-    pub cancel: Cancel,
     /// Called once there is something to lose: a solution, or explored nodes.
     pub begins: Option<Box<dyn FnOnce() + 'a>>,
 }
@@ -74,7 +70,6 @@ impl Default for Search<'_> {
             checkpoint: None,
             progress: None,
             resumed: None,
-            cancel: Cancel::default(),
             begins: None,
         }
     }
@@ -100,23 +95,6 @@ impl Checkpoint {
 
     /// The default time between two saves.
     pub const EVERY: Duration = Duration::from_secs(30);
-}
-
-/// Stops a search from another thread. Clones stop the same search.
-#[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Stops the search with the result so far.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was stopped.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// The value that solutions must beat, and how the first solution is found.

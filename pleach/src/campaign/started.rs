@@ -72,7 +72,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     pub fn go_on(&self) -> bool {
         let until = self.search.settings.time_limit.map(|limit| self.started + limit);
         !self.looking
-            && !self.search.cancel.is_cancelled()
+            && !self.search.settings.cancel.is_cancelled()
             && until.is_none_or(|until| Instant::now() < until)
     }
 
@@ -117,7 +117,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
 
     /// The report of a search that had only time for preparation.
     fn unsearched(&self, problem: &impl Problem, settings: &Settings) -> Report {
-        let why = if self.search.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
+        let why = if self.search.settings.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
         let mut outcome = Report::unbegun(why, self.started.elapsed().as_secs_f64()).outcome;
         // Only what is known already.
         problem.set_stop_requested(true);
@@ -142,7 +142,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(content) = content.filter(|it| !problem.has_fingerprint(it.fingerprint)) {
             return Err(self.saved.foreign(content));
         }
-        let Search { cancel, progress, resumed, begins, .. } = &mut *self.search;
+        let Search { progress, resumed, begins, .. } = &mut *self.search;
         let mut begins = begins.take();
         let knows_something =
             settings.start.is_some() || settings.resume.is_some() || settings.save.is_some();
@@ -159,12 +159,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             {
                 begins();
             }
-            let flow = progress.as_mut().map(|watch| watch(snapshot));
-            match flow.filter(|_| !cancel.is_cancelled()) {
-                None if cancel.is_cancelled() => std::ops::ControlFlow::Break(()),
-                None => std::ops::ControlFlow::Continue(()),
-                Some(flow) => flow,
-            }
+            progress.as_mut().map_or(std::ops::ControlFlow::Continue(()), |watch| watch(snapshot))
         };
         let searched = solver::search(problem, settings, &mut watch);
         searched.map_err(|why| match why {

@@ -9,10 +9,12 @@ use crate::solver;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
-use pleach_gpu::begin::prepare;
+use pleach_gpu::begin::begin;
 use pleach_gpu::form::BuiltKernel;
 use pleach_gpu::gpus::count;
+use pleach_gpu::pending::PendingDevice;
 use pleach_gpu::pool::DevicePool;
+use pleach_gpu::request::DeviceRequest;
 use pleach_gpu::spec::{DeviceKind, Mode, Spec};
 use pleach_gpu::{BoundingMode, Inside, emulates};
 use pleach_problems::simd::Level;
@@ -280,6 +282,9 @@ fn words(row: &Value) -> String {
 /// The expected counts; `None` if there was no time for them.
 fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<Found>, Failure> {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+    if left == Some(Duration::ZERO) {
+        return Ok(None);
+    }
     let settings =
         Settings { threads: cores(), best: target.best, time_limit: left, ..Settings::default() };
     let report = solver::search(&*target.problem, &settings, &mut |_| ControlFlow::Continue(()))?;
@@ -296,7 +301,14 @@ fn on_device(
     (start, until): (Instant, Option<Instant>),
 ) -> (Option<BuiltKernel>, Result<Found, Broken>) {
     let problem = &*target.problem;
-    let mut explorer = match prepare(problem, spec, pool) {
+    let late = || until.is_some_and(|until| Instant::now() >= until);
+    if late() {
+        return (None, Err(Broken::Late));
+    }
+    let opening = DeviceRequest::new(problem, spec, pool).and_then(PendingDevice::start);
+    let opened = opening.map(|mut opening| opening.wait(&late)).transpose();
+    let Some(opened) = opened else { return (None, Err(Broken::Late)) };
+    let mut explorer = match opened.flatten().and_then(|opened| begin(opened, problem)) {
         Ok(explorer) => explorer,
         Err(why) => return (None, Err(Broken::Lost(why.to_string()))),
     };
@@ -328,7 +340,7 @@ fn on_device(
             if start.elapsed() > LONGEST {
                 return Err(Broken::Wrong(format!("not done after {} s", LONGEST.as_secs())));
             }
-            if until.is_some_and(|until| Instant::now() >= until) {
+            if late() {
                 return Err(Broken::Late);
             }
         }

@@ -159,7 +159,7 @@ impl Job<'_, '_> {
             settings.time_limit = settings.time_limit.map(|limit| limit.saturating_sub(spent));
             let phase = prepares(console, (name, instance), given, settings.time_limit);
             search.begins = Some(Box::new(move || drop(phase)));
-            search.cancel = cancel.clone();
+            search.settings.cancel = cancel.clone();
             search.progress = Some(Box::new(|snapshot| progress.show(snapshot)));
             if let Some(path) = known.as_ref().filter(|_| !given.on("quiet")) {
                 search.resumed = Some(Box::new(move || {

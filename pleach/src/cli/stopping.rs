@@ -2,8 +2,8 @@
 
 use super::dashboard::screen;
 use super::files::remove_parts;
-use crate::campaign::Cancel;
 use pleach_gpu::ending::leave;
+use pleach_runtime::Cancel;
 use pleach_runtime::{SaveNow, Stop};
 use std::io::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};

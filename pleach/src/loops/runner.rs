@@ -1,12 +1,12 @@
 //! [`Runner`]: runs the loops of a job in turn, shows progress, and adds up what each unit did.
 
-use crate::campaign::Cancel;
 use crate::cli::flags::{CHUNKS, FlagValues};
 use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use pleach_loops::looping::RunLoops;
 use pleach_loops::looping::{Loop, Stepping};
 use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Stops};
+use pleach_runtime::Cancel;
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;

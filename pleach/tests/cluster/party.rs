@@ -285,12 +285,16 @@ impl Party {
 
     /// Waits until the root knows of this many threads, which all have work.
     pub fn all_work(&mut self, threads: u32) {
-        let text = format!(" {threads} of {threads} units busy");
+        self.root_reports(&format!(" {threads} of {threads} units busy"));
+    }
+
+    /// Asks the root for its state until that has this text.
+    pub fn root_reports(&mut self, text: &str) {
         let root = self.root();
         let heard = root.said().len();
-        until(&text, || {
+        until(text, || {
             root.signal("-USR1");
-            root.said()[heard..].contains(&text)
+            root.said()[heard..].contains(text)
         });
     }
 

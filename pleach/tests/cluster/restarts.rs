@@ -2,7 +2,8 @@
 
 use super::QUEENS;
 use super::party::{Party, Search, until};
-use crate::outside::{example_path, json};
+use crate::outside::{example_path, folder, json};
+use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
@@ -67,18 +68,20 @@ fn a_stop_ends_with_its_root() {
 /// leave it at once.
 #[test]
 fn a_root_that_has_ended_is_not_lost() {
-    let mut party = loop {
-        let mut party = Party::of(&example_path("slow"), "ended", 1_000_000, &["4", "2000"]);
-        party.join();
-        party.all_join();
-        // During its first node the root has no work to give: its end waits for nobody.
-        party.joiners[0].signal("-STOP");
-        party.root().signal("-INT");
-        // On a busy machine the node may be over before.
-        if party.end()["sites"][1]["end"].is_null() {
-            break party;
-        }
-    };
+    let hold = folder("cluster-ended").join("hold");
+    File::create(&hold).unwrap();
+    let held = format!("hold={}", hold.display());
+    let words = ["4", "200", &held];
+    let mut party = Party::of(&example_path("slow"), "ended", 1_000_000, &words);
+    party.join();
+    party.all_join();
+    // During its first node the root has no work to give: its end waits for nobody.
+    party.joiners[0].signal("-STOP");
+    party.root().signal("-INT");
+    party.root_reports(" units busy");
+    fs::remove_file(&hold).unwrap();
+    let report = party.end();
+    assert!(report["sites"][1]["end"].is_null(), "{report}");
     party.start_root(&["resume"]);
     party.root().says("to join", 1);
     party.joiners[0].signal("-CONT");

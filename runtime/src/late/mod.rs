@@ -34,7 +34,7 @@ pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), Ru
 /// The error of a unit that has no explorer for copies.
 const NO_COPIES: RunError = RunError::Late("has no explorer for its copies");
 
-impl<E: Executor, T: Transport> LateEffects for UnitIo<'_, E, T> {
+impl<E: Executor, T: Transport> LateEffects<Arc<Work>, RunError> for UnitIo<'_, E, T> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Ok(Arc::new(self.executor.explorer().copy()))
     }

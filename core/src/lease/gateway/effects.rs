@@ -6,7 +6,6 @@ use super::state::GatewayState;
 use super::workers::Workers;
 use crate::lease::LeaseAction;
 use crate::search::work::Work;
-use crate::steal::late::{LateEffects, Split};
 use crate::steal::{Effects, Law, Message, OnTheWay, PeerId, Power};
 use std::sync::Arc;
 
@@ -141,25 +140,6 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
     }
 
     fn broken(&mut self, _law: Law) -> Result<(), I::Error> {
-        Ok(())
-    }
-}
-
-/// Sites never give late: such a policy is refused at the start.
-impl<D: Tally, I: Workers<Done = D>> LateEffects for OuterEffects<'_, D, I> {
-    fn copy(&mut self) -> Result<Arc<Work>, I::Error> {
-        Ok(Arc::default())
-    }
-
-    fn split_copy(&mut self, copy: &Arc<Work>, _: f64) -> Result<Split<Arc<Work>>, I::Error> {
-        Ok((Arc::clone(copy), None))
-    }
-
-    fn intersect(&mut self, _: &Arc<Work>, left: &Arc<Work>) -> Result<Arc<Work>, I::Error> {
-        Ok(Arc::clone(left))
-    }
-
-    fn trim(&mut self, _: &Arc<Work>) -> Result<(), I::Error> {
         Ok(())
     }
 }

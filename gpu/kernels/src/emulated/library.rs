@@ -41,20 +41,32 @@ pub(super) type LaunchFn = unsafe extern "C" fn(u32, *const c_void, u32, u32, u6
 /// A kernel that is loaded, is being compiled, or cannot be.
 type Loading = Arc<OnceLock<Result<LaunchFn, Fault>>>;
 
+/// All kernels that this process has asked for.
+static KERNELS: Mutex<Vec<(String, Loading)>> = Mutex::new(Vec::new());
+
 /// The entry point of a kernel: its name, then its sizes if they are compiled in, as in "queens 10".
 pub(super) fn entry(kernel: &str) -> Result<LaunchFn, Fault> {
-    static KERNELS: Mutex<Vec<(String, Loading)>> = Mutex::new(Vec::new());
-    let loading = {
-        let mut kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
-        match kernels.iter().find(|(name, _)| name == kernel) {
-            Some((_, loading)) => Arc::clone(loading),
-            None => {
-                kernels.push((kernel.into(), Loading::default()));
-                Arc::clone(&kernels[kernels.len() - 1].1)
-            }
-        }
+    loading(kernel).get_or_init(|| load(kernel)).clone()
+}
+
+/// Whether a kernel is loaded, or its library exists.
+pub(super) fn is_compiled(kernel: &str) -> bool {
+    let exists = || {
+        let mut words = kernel.split(' ');
+        let text = unit(words.next().unwrap_or_default(), words);
+        library(kernel, &text, &flags()).is_ok_and(|path| path.exists())
     };
-    loading.get_or_init(|| load(kernel)).clone()
+    loading(kernel).get().is_some() || exists()
+}
+
+fn loading(kernel: &str) -> Loading {
+    let mut kernels = KERNELS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, loading)) = kernels.iter().find(|(name, _)| name == kernel) {
+        return Arc::clone(loading);
+    }
+    let loading = Loading::default();
+    kernels.push((kernel.into(), Arc::clone(&loading)));
+    loading
 }
 
 fn load(kernel: &str) -> Result<LaunchFn, Fault> {
@@ -69,11 +81,11 @@ fn load(kernel: &str) -> Result<LaunchFn, Fault> {
     let path = compiled(kernel, &text).map_err(|why| failed(why.to_string()))?;
     // SAFETY: the library was compiled from the sources above, and its initialisation does no more than that of any C++
     // program.
-    let library = unsafe { Library::new(&path) }.map_err(|why| failed(cause(&why)))?;
+    let loaded = unsafe { Library::new(&path) }.map_err(|why| failed(cause(&why)))?;
     // SAFETY: the entry point of `kernel.cpp` has this type, and the library stays loaded until the process ends.
-    let entry = unsafe { library.get::<LaunchFn>(ENTRY).map(|entry| *entry) };
+    let entry = unsafe { loaded.get::<LaunchFn>(ENTRY).map(|entry| *entry) };
     let entry = entry.map_err(|why| failed(cause(&why)))?;
-    std::mem::forget(library);
+    std::mem::forget(loaded);
     Ok(entry)
 }
 
@@ -101,15 +113,24 @@ fn unit<'a>(name: &str, sizes: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
+/// The flags of the compiler: ours, then those of the user.
+fn flags() -> Vec<String> {
+    let more = std::env::var("CXXFLAGS").unwrap_or_default();
+    FLAGS.into_iter().chain(more.split_whitespace()).map(String::from).collect()
+}
+
+/// The path of the library compiled from this text, whether it exists or not.
+fn library(kernel: &str, text: &str, flags: &[String]) -> io::Result<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    (text, flags).hash(&mut hasher);
+    let name = format!("emulated-{}-{:016x}.so", kernel.replace(' ', "-"), hasher.finish());
+    Ok(folder()?.join(name))
+}
+
 /// The library compiled from this text.
 fn compiled(kernel: &str, text: &str) -> io::Result<PathBuf> {
-    let flags = std::env::var("CXXFLAGS").unwrap_or_default();
-    let flags: Vec<&str> = FLAGS.into_iter().chain(flags.split_whitespace()).collect();
-    let folder = folder()?;
-    let mut hasher = DefaultHasher::new();
-    (text, &flags).hash(&mut hasher);
-    let name = format!("emulated-{}-{:016x}.so", kernel.replace(' ', "-"), hasher.finish());
-    let path = folder.join(name);
+    let flags = flags();
+    let path = library(kernel, text, &flags)?;
     if path.exists() {
         return Ok(path);
     }
@@ -124,7 +145,7 @@ fn compiled(kernel: &str, text: &str) -> io::Result<PathBuf> {
     made.map(|()| path)
 }
 
-fn compile(text: &str, flags: &[&str], to: &Path) -> io::Result<()> {
+fn compile(text: &str, flags: &[String], to: &Path) -> io::Result<()> {
     find_compiler().map_err(|why| io::Error::other(why.clone()))?;
     let mut command = Command::new(compiler());
     let command = command.args(flags).args(["-x", "c++", "-", "-o"]).arg(to);

@@ -25,6 +25,12 @@ pub fn prepare(kernel: &str) -> Result<(), Fault> {
     library::entry(kernel).map(|_| ())
 }
 
+/// Whether [`prepare`] has nothing to compile.
+#[must_use]
+pub fn is_compiled(kernel: &str) -> bool {
+    library::is_compiled(kernel)
+}
+
 /// Checks what must hold for a launch of any kernel.
 fn check(launch: &Launch) -> Result<(), Fault> {
     let Launch { pages, rings, stacks, heights, report, found, tables, free, moves, moved, .. } =

@@ -11,10 +11,10 @@ mod text;
 
 use super::console::Console;
 use super::stopping::leave_screen_when_stopped;
-use crate::campaign::Cancel;
 use history::{History, Sample};
 use page::{Scene, Title, page};
 use pleach_loops::looping::LoopSnapshot;
+use pleach_runtime::Cancel;
 use pleach_runtime::ProgressSnapshot;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -1,11 +1,11 @@
 //! [`best`]: the fastest static split of a loop, found by trial.
 
-use crate::campaign::Cancel;
 use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use crate::loops::Job;
 use crate::loops::runner::Runner;
 use pleach_loops::looping::{LoopSettings, Part, Sizes};
+use pleach_runtime::Cancel;
 
 /// A static split between two parties.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,5 @@
 //! Loops that several processes share: the first process says what to run, and the others run the same.
 
-use crate::campaign::Cancel;
 use crate::cli::dashboard::Dashboard;
 use crate::cli::flags::{FlagValues, Lasts};
 use crate::cli::line::{Line, parse_again};
@@ -12,6 +11,7 @@ use crate::loops::runner::{self, Runner};
 use crate::loops::{self, Entry, Job, Order};
 use pleach_cluster::{Cluster, First};
 use pleach_loops::looping::ShareLoops;
+use pleach_runtime::Cancel;
 use serde_json::json;
 use std::sync::Arc;
 
