@@ -59,6 +59,8 @@ mod processes;
 mod registry;
 mod report;
 #[cfg(feature = "cli")]
+mod results;
+#[cfg(feature = "cli")]
 mod rows;
 #[cfg(feature = "cluster")]
 mod shared_search;

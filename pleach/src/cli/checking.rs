@@ -4,7 +4,7 @@ use super::console::{Console, DONE, FAILED};
 use super::flags::{CHECK, FlagValues, TIME_LIMIT};
 use crate::failure::{Failure, usage};
 use crate::registry::{Check, Entry, Probe, names};
-use crate::report::whole;
+use crate::results::JsonInteger;
 use crate::solver;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::tree::Counts;
@@ -49,9 +49,9 @@ impl Found {
     fn data(&self) -> Value {
         let Self { branched, bounded, total, best } = *self;
         json!({
-            "branched": whole(branched.into()),
-            "bounded": whole(bounded.into()),
-            "count": whole(total),
+            "branched": JsonInteger(branched),
+            "bounded": JsonInteger(bounded),
+            "count": JsonInteger(total),
             "best": best,
         })
     }

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::repeats::Repeats;
 use crate::report::{Report, Status, trace};
+use crate::results::RunData;
 use pleach_runtime::Stop;
 use serde_json::json;
 use std::path::Path;
@@ -232,9 +233,8 @@ fn deliver(
         let mut record = given.record();
         settings.into_iter().for_each(|(key, value)| record[key] = value);
         let preset = given.word("balance").unwrap_or("adaptive");
-        let mut data = report.json(name, instance, preset, &record);
-        data["repeats"] = repeats.json();
-        data.to_string()
+        let data = report.data((name, instance), preset, &record);
+        RunData { repeats: repeats.data(), ..data }.json().to_string()
     } else {
         let mut text = report.words(name, instance);
         if repeats.runs() > 1 {
@@ -250,7 +250,8 @@ fn deliver(
     let printed = console.print(&text);
     if let Some(file) = files.trace {
         let picture = || draw::over_time::draw(&format!("{name} {instance}"), &report);
-        let text = if file.ends_with("svg") { picture() } else { trace::data(&report).to_string() };
+        let text =
+            if file.ends_with("svg") { picture() } else { json!(trace::data(&report)).to_string() };
         file.write(&text)?;
     }
     let numbers = |plan: &Vec<i64>| plan.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");

@@ -4,7 +4,8 @@ use super::console::{Console, DONE};
 use super::flags::FlagValues;
 use crate::campaign::Contents;
 use crate::failure::Failure;
-use crate::report::{estimate, gap, grouped, round, signed, whole};
+use crate::report::{estimate, gap, grouped};
+use crate::results::{JsonInteger, JsonNumber, Seconds};
 use pleach_core::search::tree::Goal;
 use pleach_core::search::work::Nodes;
 use serde_json::{Value, json};
@@ -29,8 +30,7 @@ pub fn show(
 }
 
 fn data(contents: &Contents, (file, name, instance): (&str, &str, &str), settings: Value) -> Value {
-    let number = |value: Option<i64>| value.map_or(Value::Null, signed);
-    let counts = contents.counts;
+    let (counts, seconds): (_, Seconds) = (contents.counts, JsonNumber(contents.seconds));
     json!({
         "checkpoint": file,
         "problem": name,
@@ -38,14 +38,14 @@ fn data(contents: &Contents, (file, name, instance): (&str, &str, &str), setting
         "done": contents.done,
         "open": contents.open,
         "pieces": contents.pieces,
-        "objective": number(contents.best),
-        "lower_bound": number(contents.bound),
-        "count": (contents.goal == Goal::Count).then(|| whole(counts.total)),
+        "objective": contents.best.map(JsonInteger),
+        "lower_bound": contents.bound.map(JsonInteger),
+        "count": (contents.goal == Goal::Count).then_some(JsonInteger(counts.total)),
         "nodes": {
-            "branched": whole(counts.branched.into()),
-            "bounded": whole(counts.bounded.into()),
+            "branched": JsonInteger(counts.branched),
+            "bounded": JsonInteger(counts.bounded),
         },
-        "seconds": round(contents.seconds),
+        "seconds": seconds,
         "settings": settings,
     })
 }

@@ -1,13 +1,15 @@
 //! [`Report`]: what a search found and proved.
 
 pub(crate) mod columns;
-pub(crate) mod json;
+#[cfg(feature = "cli")]
+mod json;
 pub(crate) mod moment;
+#[cfg(feature = "cli")]
 pub(crate) mod repeats;
+#[cfg(feature = "cli")]
 pub(crate) mod trace;
 mod words;
 
-pub(crate) use json::{round, signed, whole};
 use moment::Moment;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_runtime::{Balance, Outcome, Stop};

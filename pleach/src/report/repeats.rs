@@ -1,7 +1,7 @@
 //! [`Repeats`]: the times of several runs of one command.
 
 use super::columns::{digits, mean_and_spread};
-use serde_json::{Value, json};
+use crate::results::{JsonInteger, JsonNumber, RepeatsData, SpreadData};
 
 /// The time and the rate of each of several runs.
 #[derive(Clone, Debug, Default)]
@@ -30,18 +30,18 @@ impl Repeats {
         format!("{} runs: {mean} ± {deviation} s, from {least} to {most} s", self.runs())
     }
 
-    /// As JSON; null for a single run.
-    pub fn json(&self) -> Value {
+    /// As data; `None` for a single run.
+    pub fn data(&self) -> Option<RepeatsData> {
         let about = |values: &[f64]| {
             let ((mean, deviation), (least, most)) = (mean_and_spread(values), ends(values));
-            json!({ "mean": mean, "deviation": deviation, "least": least, "most": most })
+            let [mean, deviation, least, most] = [mean, deviation, least, most].map(JsonNumber);
+            SpreadData { mean, deviation, least, most }
         };
-        match self.runs() {
-            0 | 1 => Value::Null,
-            runs => {
-                json!({ "runs": runs, "seconds": about(&self.seconds), "rate": about(&self.rates) })
-            }
-        }
+        (self.runs() > 1).then(|| RepeatsData {
+            runs: JsonInteger(self.runs() as u64),
+            seconds: about(&self.seconds),
+            rate: Some(about(&self.rates)),
+        })
     }
 }
 
@@ -58,14 +58,11 @@ mod tests {
     fn repeats_have_a_mean_and_ends() {
         let mut repeats = Repeats::default();
         repeats.add(1.0, 100.0);
-        assert_eq!(repeats.json(), Value::Null);
+        assert!(repeats.data().is_none());
         repeats.add(3.0, 100.0);
-        let json = repeats.json();
-        assert_eq!((json["runs"].as_u64(), json["seconds"]["mean"].as_f64()), (Some(2), Some(2.0)));
-        assert_eq!(
-            (json["seconds"]["least"].as_f64(), json["rate"]["most"].as_f64()),
-            (Some(1.0), Some(100.0))
-        );
+        let data = repeats.data().unwrap();
+        assert_eq!((data.runs.0, data.seconds.mean.0), (2, 2.0));
+        assert_eq!((data.seconds.least.0, data.rate.unwrap().most.0), (1.0, 100.0));
         assert_eq!(repeats.words(), "2 runs: 2.000 ± 1.414 s, from 1.000 to 3.000 s");
     }
 }

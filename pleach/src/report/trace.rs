@@ -1,56 +1,50 @@
 //! A search over time as data: its units, its best value and its bound.
 
+use super::Report;
 use super::moment::Moment;
-use super::{Report, signed};
+use crate::results::{JsonInteger, JsonNumber, MomentData, TraceData, TracedUnit, VERSION};
 use pleach_runtime::UnitReport;
 use pleach_runtime::activity::{Activity, Column};
-use serde_json::{Value, json};
 
-/// The trace as JSON. For each unit and time step: the fraction spent exploring, the nodes, and the
-/// fraction of a device's explorers that had work; for devices also the fractions of time spent
-/// exploring, exchanging nodes, copying and waiting. Also each change of the best value or the bound;
-/// its time counts from the beginning, including preparation.
-pub fn data(report: &Report) -> Value {
+/// The trace as data.
+pub fn data(report: &Report) -> TraceData {
     let units = report.outcome.units.iter();
-    let units = units.filter_map(|unit| Some((unit, unit.activity.as_ref()?)));
-    let units: Vec<Value> = units.map(|(unit, activity)| traced(unit, activity)).collect();
-    let number = |value: Option<i64>| value.map_or(Value::Null, signed);
-    let moment = |moment: &Moment| {
-        json!({
-            "seconds": (moment.seconds * 1e6).round() / 1e6,
-            "best": number(moment.best),
-            "bound": number(moment.bound),
-        })
+    let units = units.filter_map(|unit| Some(traced(unit, unit.activity.as_ref()?)));
+    let moment = |moment: Moment| MomentData {
+        seconds: JsonNumber(moment.seconds),
+        best: moment.best.map(JsonInteger),
+        bound: moment.bound.map(JsonInteger),
     };
-    json!({
-        "pleach": env!("CARGO_PKG_VERSION"),
-        "seconds": report.outcome.seconds,
-        "units": units,
-        "convergence": moments(report).iter().map(moment).collect::<Vec<_>>(),
-    })
+    TraceData {
+        pleach: VERSION.into(),
+        seconds: JsonNumber(report.outcome.seconds),
+        units: units.collect(),
+        convergence: moments(report).into_iter().map(moment).collect(),
+    }
 }
 
 /// A unit over time.
-fn traced(unit: &UnitReport, activity: &Activity) -> Value {
+fn traced(unit: &UnitReport, activity: &Activity) -> TracedUnit {
     let step = activity.step_ns as f64;
-    let rounded = |parts: Vec<f64>| -> Vec<f64> {
-        parts.into_iter().map(|part| (part * 1e4).round() / 1e4).collect()
-    };
     let busy = activity.column(Column::Busy);
     let active = activity.column(Column::Active).iter().zip(busy);
-    let mut all = json!({
-        "name": unit.name,
-        "step_s": step * 1e-9,
-        "busy": rounded(busy.iter().map(|&ns| ns as f64 / step).collect()),
-        "nodes": activity.column(Column::Nodes),
-        "active": rounded(active.map(|(&active, &busy)| active as f64 / busy.max(1) as f64).collect()),
-    });
-    if !unit.mode.is_empty() {
-        for (at, phase) in PHASES.iter().enumerate() {
-            all[*phase] = json!(rounded(phases(activity).map(|parts| parts[at]).collect()));
-        }
+    let active = active.map(|(&active, &busy)| active as f64 / busy.max(1) as f64);
+    let phase = |at: usize| {
+        let is_device = !unit.mode.is_empty();
+        is_device.then(|| phases(activity).map(|parts| JsonNumber(parts[at])).collect())
+    };
+    let [explore, exchange, copy, wait] = std::array::from_fn(phase);
+    TracedUnit {
+        name: unit.name.clone(),
+        step_s: JsonNumber(step * 1e-9),
+        busy: busy.iter().map(|&ns| JsonNumber(ns as f64 / step)).collect(),
+        nodes: activity.column(Column::Nodes).iter().copied().map(JsonInteger).collect(),
+        active: active.map(JsonNumber).collect(),
+        explore,
+        exchange,
+        copy,
+        wait,
     }
-    all
 }
 
 /// How a device spends its time.

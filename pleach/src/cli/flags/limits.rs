@@ -4,7 +4,7 @@ use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded,
 };
 use super::numbers::{size, time, whole};
-use crate::report::whole as whole_number;
+use crate::results::JsonInteger;
 use serde_json::json;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub static NODE_LIMIT: Flag<Option<u64>> = Flag {
     },
     record: |given| {
         let limit = given.get(&NODE_LIMIT).ok().flatten().flatten();
-        Some(json!(limit.map(|nodes| whole_number(nodes.into()))))
+        Some(json!(limit.map(JsonInteger)))
     },
 };
 

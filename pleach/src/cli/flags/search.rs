@@ -3,7 +3,7 @@
 use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text};
 use super::numbers::whole;
 use super::values::FlagValues;
-use crate::report::whole as whole_number;
+use crate::results::JsonInteger;
 use pleach_core::search::work::Nodes;
 use serde_json::json;
 
@@ -148,7 +148,7 @@ pub static SEED: Flag<u64> = Flag {
     parse: |word| whole(word, 0, u64::MAX),
     record: |given| {
         let seed = given.get(&SEED).ok().flatten().unwrap_or(0);
-        Some(whole_number(seed.into()))
+        Some(json!(JsonInteger(seed)))
     },
 };
 

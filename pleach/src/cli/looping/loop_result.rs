@@ -3,11 +3,12 @@
 use super::split::Split;
 use crate::cli::flags::Verb;
 use crate::loops::{Entry, Found, Order};
-use crate::report::json::{round, whole};
 use crate::report::repeats::Repeats;
+use crate::results::{
+    JsonInteger, JsonNumber, LoopData, PartData, RunData, SiteData, SplitData, UnitData, VERSION,
+    how_ended,
+};
 use pleach_loops::looping::{LoopReport, LoopSite, Part};
-use pleach_runtime::SiteEnd;
-use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// What to report about a loop.
@@ -26,7 +27,7 @@ pub struct LoopResult<'a> {
 impl LoopResult<'_> {
     /// The result as JSON or in words, as `--json` says.
     pub fn text(&self) -> String {
-        if self.order.given.on("json") { self.json().to_string() } else { self.words() }
+        if self.order.given.on("json") { self.data().json().to_string() } else { self.words() }
     }
 
     /// Operations a second.
@@ -37,13 +38,14 @@ impl LoopResult<'_> {
 
     /// What to print if the loop is stopped at once, after this many seconds.
     pub fn stopped(self) -> impl FnOnce(f64) -> String + Send + use<> {
-        let data = self.order.given.on("json").then(|| self.json());
+        let data = self.order.given.on("json").then(|| self.data());
         let what = self.what();
         move |seconds| match data {
-            Some(mut data) => {
-                data["seconds"] = round(seconds);
-                data["loop"]["seconds"] = round(seconds);
-                data.to_string()
+            Some(data) => {
+                let of_loop = data
+                    .of_loop
+                    .map(|of_loop| LoopData { seconds: JsonNumber(seconds), ..of_loop });
+                RunData { seconds: JsonNumber(seconds), of_loop, ..data }.json().to_string()
             }
             None => format!("{what}: stopped after {seconds:.3} s"),
         }
@@ -90,10 +92,8 @@ impl LoopResult<'_> {
     }
 
     /// The processes, if there are several.
-    fn sites(&self) -> Value {
-        if self.order.given.cluster.is_none() {
-            return Value::Null;
-        }
+    fn sites(&self) -> Option<Vec<SiteData>> {
+        self.order.given.cluster.as_ref()?;
         let root =
             LoopSite { name: "site0".into(), host: pleach_runtime::host(), ..LoopSite::default() };
         let sites = std::iter::once(&root).chain(&self.report.sites);
@@ -102,82 +102,66 @@ impl LoopResult<'_> {
                 part.name == site.name || part.name.starts_with(&format!("{}/", site.name))
             };
             let units = self.report.parts.iter().enumerate().filter(|(_, part)| named(part));
-            let end = site.end.map(|end| match end {
-                SiteEnd::Left => "left",
-                SiteEnd::Lost => "lost",
-            });
-            json!({
-                "name": site.name,
-                "host": site.host,
-                "units": units.map(|(at, _)| at).collect::<Vec<usize>>(),
-                "joined_s": round(site.joined_s),
-                "left_s": site.left_s.map(round),
-                "end": end,
-                "commits": whole(site.ranges.into()),
-                "redone": whole(site.redone.into()),
-            })
+            SiteData {
+                name: site.name.clone(),
+                host: site.host.clone(),
+                units: units.map(|(at, _)| at).collect(),
+                joined_s: JsonNumber(site.joined_s),
+                left_s: site.left_s.map(JsonNumber),
+                end: site.end.map(how_ended),
+                commits: Some(JsonInteger(site.ranges)),
+                redone: Some(JsonInteger(site.redone)),
+            }
         });
-        sites.collect::<Vec<Value>>().into()
+        Some(sites.collect())
     }
 
-    fn json(&self) -> Value {
+    fn data(&self) -> RunData {
         let (given, report) = (self.order.given, self.report);
         let settings = given.record_for(Verb::Loop, self.entry.flags);
-        let parts = report.parts.iter().map(|part| {
-            json!({
-                "name": part.name,
-                "share": (part.share * 1e6).round() / 1e6,
-                "units": whole(part.units.into()),
-                "ranges": whole(part.ranges.into()),
-                "busy_s": round(part.busy_s),
-                "idle_s": round(part.idle_s),
-            })
-        });
-        let mut of_loop = json!({
-            "name": self.entry.name,
-            "units": self.job.map(|found| whole(found.units.into())),
-            "parts": parts.collect::<Vec<Value>>(),
-            "seconds": round(report.seconds),
-            "static": self.split.map(|split| json!({
-                "share": (split.share * 1e4).round() / 1e4,
-                "seconds": round(split.seconds),
-            })),
-            "checksum": self.job.map(|found| found.checksum),
-            "rate": self.rate().map(|(rate, _)| rate),
-            "rate_of": self.rate().map(|(_, name)| name),
-        });
-        for (key, value) in self.job.iter().flat_map(|found| &found.more) {
-            of_loop[*key] = value.clone();
+        let part = |part: &Part| PartData {
+            name: part.name.clone(),
+            share: JsonNumber(part.share),
+            units: Some(JsonInteger(part.units)),
+            ranges: Some(JsonInteger(part.ranges)),
+            busy_s: JsonNumber(part.busy_s),
+            idle_s: JsonNumber(part.idle_s),
+        };
+        let unit = |part: &Part| UnitData {
+            name: part.name.clone(),
+            busy_s: JsonNumber(part.busy_s),
+            idle_s: JsonNumber(part.idle_s),
+            ..UnitData::default()
+        };
+        let more = self.job.into_iter().flat_map(|found| &found.more);
+        let of_loop = LoopData {
+            name: self.entry.name.into(),
+            units: self.job.map(|found| JsonInteger(found.units)),
+            parts: report.parts.iter().map(part).collect(),
+            seconds: JsonNumber(report.seconds),
+            split: self.split.map(|split| SplitData {
+                share: JsonNumber(split.share),
+                seconds: JsonNumber(split.seconds),
+            }),
+            checksum: self.job.map(|found| found.checksum),
+            rate: self.rate().map(|(rate, _)| JsonNumber(rate)),
+            rate_of: self.rate().map(|(_, name)| name.into()),
+            more: more.map(|(key, value)| (key.to_string(), value.clone())).collect(),
+        };
+        RunData {
+            pleach: VERSION.into(),
+            problem: self.entry.name.into(),
+            instance: self.order.words.join(" "),
+            status: if self.job.is_some() { "done" } else { "stopped" }.into(),
+            seconds: JsonNumber(report.seconds),
+            units: report.parts.iter().map(unit).collect(),
+            sites: self.sites(),
+            of_loop: Some(of_loop),
+            repeats: self.repeats.data(),
+            seed: settings.get("seed").cloned(),
+            settings: settings.as_object().cloned().unwrap_or_default(),
+            ..RunData::default()
         }
-        let units = report.parts.iter().map(|part| {
-            json!({
-                "name": part.name,
-                "branched": null,
-                "busy_s": round(part.busy_s),
-                "idle_s": round(part.idle_s),
-                "steals": null,
-            })
-        });
-        json!({
-            "pleach": env!("CARGO_PKG_VERSION"),
-            "problem": self.entry.name,
-            "instance": self.order.words.join(" "),
-            "status": if self.job.is_some() { "done" } else { "stopped" },
-            "objective": null,
-            "lower_bound": null,
-            "solution": null,
-            "count": null,
-            "nodes": null,
-            "seconds": round(report.seconds),
-            "setup_seconds": null,
-            "units": units.collect::<Vec<Value>>(),
-            "sites": self.sites(),
-            "balance": null,
-            "loop": of_loop,
-            "repeats": self.repeats.json(),
-            "seed": settings.get("seed").cloned().unwrap_or(Value::Null),
-            "settings": settings,
-        })
     }
 }
 

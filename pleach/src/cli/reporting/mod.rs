@@ -1,9 +1,7 @@
 //! `pleach report`: one page about finished runs, made from what they printed with `--json`.
 
-mod fields;
 mod inputs;
 mod page;
-mod run;
 mod schedule;
 mod sections;
 mod simulated;
@@ -17,12 +15,10 @@ use super::flags::{Kind, Use, Verb};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::registry::Entry;
-use fields::Fields;
+use crate::results::{RunData, read};
 use inputs::Input;
 use page::{OrderText, Shown};
-use run::Run;
 use serde_json::json;
-use simulated::Simulated;
 use std::path::Path;
 
 /// Where the page goes by default.
@@ -99,12 +95,11 @@ fn is_same(one: &str, other: &str) -> bool {
 /// What an object holds, with its trace and its picture if they can be found.
 fn shown(registry: &[Entry], input: Input) -> Result<Shown, String> {
     let Input { place, folder, value } = input;
-    let of = Fields::new(&place, &value)?;
-    if Simulated::is_one(&of) {
-        let told = OrderText::Simulated(Simulated::read(&of)?);
+    if simulated::is_one(&value) {
+        let told = OrderText::Simulated(read(&place, value)?);
         return Ok(Shown { place, told, traced: Err(String::new()), picture: None });
     }
-    let run = Box::new(Run::read(&of)?);
+    let run: Box<RunData> = Box::new(read(&place, value)?);
     let traced = traced::find(&run, &folder);
     let picture = schedule::picture(registry, &run);
     Ok(Shown { place, told: OrderText::Run(run), traced, picture })

@@ -1,14 +1,14 @@
 //! The page: a table of all runs, speed-ups, and a section for each run.
 
-use super::run::Run;
 use super::sections;
-use super::simulated::Simulated;
+use super::simulated::html_of;
 use super::speedups::{Group, Point, groups, how};
 use super::traced::Traced;
 use crate::draw::page::{table_of, whole};
 use crate::draw::svg::escaped;
 use crate::report::columns::digits;
 use crate::report::{gap, short};
+use crate::results::{JsonInteger, RunData, SimulationData};
 use std::fmt::Write;
 
 /// The most numbers of a solution that are shown.
@@ -16,8 +16,8 @@ const SOLUTION: usize = 400;
 
 /// What a file held.
 pub enum OrderText {
-    Run(Box<Run>),
-    Simulated(Simulated),
+    Run(Box<RunData>),
+    Simulated(SimulationData),
 }
 
 /// What a file held, its place, and what was found with it.
@@ -56,7 +56,7 @@ pub fn page(all: &[Shown]) -> String {
             html,
             "<p><a href=\"#run-{number}\">{number}: {}</a>, simulated in {} s</p>",
             escaped(name),
-            digits(one.seconds)
+            digits(one.seconds.0)
         );
     }
     let groups = groups(&runs);
@@ -67,7 +67,7 @@ pub fn page(all: &[Shown]) -> String {
     for (at, shown) in all.iter().enumerate() {
         match &shown.told {
             OrderText::Run(run) => html += &of_run(at + 1, run, shown),
-            OrderText::Simulated(simulated) => html += &simulated.html(at + 1, &shown.place),
+            OrderText::Simulated(simulated) => html += &html_of(simulated, at + 1, &shown.place),
         }
     }
     let version = env!("CARGO_PKG_VERSION");
@@ -96,13 +96,14 @@ fn summary(runs: &[Point<'_>]) -> String {
     ];
     let mut rows = vec![head.map(String::from).to_vec()];
     for Point { number, run } in runs {
-        let integer = |value: Option<i64>| value.map_or("–".into(), |value| value.to_string());
+        let integer =
+            |value: Option<JsonInteger<i64>>| value.map_or("–".into(), |value| value.to_string());
         let value = match (run.objective, run.count) {
             (Some(value), _) => value.to_string(),
             (None, count) => sections::number(count),
         };
         let efficiency =
-            run.efficiency.map_or("–".into(), |part| format!("{:.1} %", 100.0 * part));
+            run.efficiency.map_or("–".into(), |part| format!("{:.1} %", 100.0 * part.0));
         let preset = if run.preset().is_empty() { "–" } else { run.preset() };
         let rate = run.rate().map_or("–".into(), |(rate, of)| format!("{} {of}", short(rate)));
         let mut cells = vec![
@@ -110,8 +111,8 @@ fn summary(runs: &[Point<'_>]) -> String {
             escaped(&run.status),
             value,
             integer(run.lower_bound),
-            sections::number(run.nodes()),
-            digits(run.seconds),
+            sections::number(run.explored()),
+            digits(run.seconds.0),
             escaped(&rate),
             run.units.len().to_string(),
             escaped(preset),
@@ -172,7 +173,7 @@ fn counted(units: usize) -> String {
 }
 
 /// All about one run.
-fn of_run(number: usize, run: &Run, shown: &Shown) -> String {
+fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
     let mut html = format!(
         "<h2 id=\"run-{number}\" class=\"said\">{number}: {} {}</h2>\n",
         escaped(&run.problem),
@@ -181,7 +182,7 @@ fn of_run(number: usize, run: &Run, shown: &Shown) -> String {
     html += &sections::quiet(&format!("{}.", shown.place));
     let _ = writeln!(html, "<p>{}</p>", escaped(&answer(run)));
     if let Some(plan) = run.solution.as_ref().filter(|plan| !plan.is_empty()) {
-        let words: Vec<String> = plan.iter().take(SOLUTION).map(i64::to_string).collect();
+        let words: Vec<String> = plan.iter().take(SOLUTION).map(ToString::to_string).collect();
         let more = if plan.len() > SOLUTION { " …" } else { "" };
         let _ = writeln!(
             html,
@@ -216,7 +217,7 @@ fn of_run(number: usize, run: &Run, shown: &Shown) -> String {
 }
 
 /// The result, in a sentence.
-fn answer(run: &Run) -> String {
+fn answer(run: &RunData) -> String {
     let mut text = match (run.objective, run.count) {
         (Some(value), _) => format!("Value {value} ({})", run.status),
         (None, Some(_)) => format!("{} ({})", sections::number(run.count), run.status),
@@ -225,18 +226,20 @@ fn answer(run: &Run) -> String {
     if let Some(bound) = run.lower_bound {
         text += &format!(", bound {bound}");
         if let Some(value) = run.objective.filter(|_| run.is_stopped()) {
-            text += &format!(", gap {:.2} %", 100.0 * gap(value, bound));
+            text += &format!(", gap {:.2} %", 100.0 * gap(value.0, bound.0));
         }
     }
     if let (Some(_), Some(count)) = (run.objective, run.count) {
         text += &format!(", {} optimal solutions", sections::number(Some(count)));
     }
-    text += &format!(". {} s on {}", digits(run.seconds), counted(run.units.len()));
-    if run.setup_s > 0.0 {
-        text += &format!(", {} s of them before the first node", digits(run.setup_s));
+    text += &format!(". {} s on {}", digits(run.seconds.0), counted(run.units.len()));
+    if run.setup_s() > 0.0 {
+        text += &format!(", {} s of them before the first node", digits(run.setup_s()));
     }
-    if let Some(depth) = run.depth.filter(|&depth| depth > 0) {
-        text += &format!("; {} nodes, down to depth {depth}", sections::number(run.nodes()));
+    if let Some(depth) =
+        run.nodes.as_ref().and_then(|nodes| nodes.depth).filter(|depth| depth.0 > 0)
+    {
+        text += &format!("; {} nodes, down to depth {depth}", sections::number(run.explored()));
     }
     text + "."
 }

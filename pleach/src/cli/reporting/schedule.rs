@@ -1,18 +1,19 @@
 //! [`picture`]: the solution of a run as a picture, if its problem has one and its instance can be found.
 
-use super::run::Run;
 use crate::cli::line::parse;
 use crate::registry::{Entry, Request, entry};
+use crate::results::{JsonInteger, RunData};
 use std::path::Path;
 
 /// The picture of a run's solution, or a sentence that says why there is none; `None` if its problem has no pictures.
-pub fn picture(registry: &[Entry], run: &Run) -> Option<Result<String, String>> {
+pub fn picture(registry: &[Entry], run: &RunData) -> Option<Result<String, String>> {
     let draws = entry(registry, &run.problem)?.draws?;
     let plan = run.solution.as_ref().filter(|_| run.of_loop.is_none())?;
-    Some(draw(draws, run, plan).map_err(|why| format!("The schedule cannot be drawn: {why}.")))
+    let plan: Vec<i64> = plan.iter().map(|number| number.0).collect();
+    Some(draw(draws, run, &plan).map_err(|why| format!("The schedule cannot be drawn: {why}.")))
 }
 
-fn draw(draws: crate::registry::Draw, run: &Run, plan: &[i64]) -> Result<String, String> {
+fn draw(draws: crate::registry::Draw, run: &RunData, plan: &[i64]) -> Result<String, String> {
     let path = Path::new(&run.instance);
     if run.instance == "-" {
         return Err("its instance came from standard input".into());
@@ -33,7 +34,7 @@ fn draw(draws: crate::registry::Draw, run: &Run, plan: &[i64]) -> Result<String,
     };
     let (picture, value) = draws(&request, plan).map_err(crate::failure::Failure::words)?;
     match run.objective {
-        Some(objective) if objective != value => Err(format!(
+        Some(JsonInteger(objective)) if objective != value => Err(format!(
             "on the instance found here its value is {value}, not {objective}, so this is another instance"
         )),
         _ => Ok(picture),

@@ -1,7 +1,5 @@
 //! The sections of a page about one run: activity over time, shares, processes, a loop's parts, repeats, settings.
 
-use super::fields::short;
-use super::run::{Ends, Loop, Run, Site, Unit};
 use super::traced::Traced;
 use crate::draw::chart::{Chart, Series};
 use crate::draw::lanes::{self, Lane};
@@ -11,6 +9,9 @@ use crate::draw::shares::{self, Had};
 use crate::draw::svg::escaped;
 use crate::report::columns::digits;
 use crate::report::{grouped, short as rate_words};
+use crate::results::{
+    JsonInteger, LoopData, RunData, SiteData, SplitData, SpreadData, TracedUnit, UnitData, in_short,
+};
 use std::fmt::Write;
 
 /// The most units that have a lane or a bar each; more are shown together.
@@ -28,61 +29,63 @@ pub fn quiet(text: &str) -> String {
 }
 
 /// Each unit over time, and the best value and the bound, or the rate.
-pub fn activity(run: &Run, traced: &Traced) -> String {
+pub fn activity(run: &RunData, traced: &Traced) -> String {
     let mut html = "<h3>Activity over time</h3>\n".to_string();
+    let (setup_s, seconds) = (run.setup_s(), run.seconds.0);
     if traced.units.is_empty() {
         html += &quiet("No unit explored anything, so the trace has no activity.");
     } else if traced.units.len() <= LANES {
         let lane = |unit| lane(run, unit);
         let all: Vec<Lane<'_>> = traced.units.iter().map(lane).collect();
         let title = "Each unit over time: the darker, the busier";
-        let _ = writeln!(html, "{}", lanes::draw(title, &all, run.seconds));
+        let _ = writeln!(html, "{}", lanes::draw(title, &all, run.seconds.0));
     } else {
         let busy = traced.units.iter().map(|unit| {
-            (unit.step_s, unit.busy.iter().map(|part| part.min(1.0) * unit.step_s).collect())
+            let busy = unit.busy.iter().map(|part| part.0.min(1.0) * unit.step_s.0);
+            (unit.step_s.0, busy.collect())
         });
-        let steps = summed(&busy.collect::<Vec<_>>(), (run.setup_s, run.seconds), STEPS);
+        let steps = summed(&busy.collect::<Vec<_>>(), (setup_s, seconds), STEPS);
         let title = format!("Busy units, of {}", traced.units.len());
-        let _ = writeln!(
-            html,
-            "{}",
-            draw_steps(&title, ("units busy", &steps), (run.setup_s, run.seconds))
-        );
+        let _ =
+            writeln!(html, "{}", draw_steps(&title, ("units busy", &steps), (setup_s, seconds)));
     }
     let known = traced.moments.iter().any(|moment| moment.best.or(moment.bound).is_some());
     if known {
         html += "<h3>Best value and bound over time</h3>\n";
-        let _ = writeln!(html, "{}", draw_values("", &traced.moments, run.seconds));
+        let _ = writeln!(html, "{}", draw_values("", &traced.moments, seconds));
     }
-    let nodes = traced.units.iter().map(|unit| (unit.step_s, unit.nodes.clone()));
-    let steps = summed(&nodes.collect::<Vec<_>>(), (run.setup_s, run.seconds), STEPS);
+    let nodes = traced.units.iter().map(|unit| {
+        (unit.step_s.0, unit.nodes.iter().map(|nodes| nodes.0 as f64).collect::<Vec<f64>>())
+    });
+    let steps = summed(&nodes.collect::<Vec<_>>(), (setup_s, seconds), STEPS);
     if steps.iter().any(|step| step.1 > 0.0) {
         html += "<h3>Nodes a second over time</h3>\n";
         let what = ("nodes a second", &steps[..]);
-        let _ = writeln!(html, "{}", draw_steps("", what, (run.setup_s, run.seconds)));
+        let _ = writeln!(html, "{}", draw_steps("", what, (setup_s, seconds)));
     }
     html + &quiet(&format!("From {}.", traced.path.display()))
 }
 
-fn lane<'t>(run: &Run, unit: &'t super::traced::Over) -> Lane<'t> {
-    let parts = unit.busy.iter().map(|part| part.min(1.0)).collect();
-    Lane { name: &unit.name, from_s: run.setup_s, step_s: unit.step_s, parts }
+fn lane<'t>(run: &RunData, unit: &'t TracedUnit) -> Lane<'t> {
+    let parts = unit.busy.iter().map(|part| part.0.min(1.0)).collect();
+    Lane { name: &unit.name, from_s: run.setup_s(), step_s: unit.step_s.0, parts }
 }
 
 /// How much each unit did.
-pub fn units(run: &Run) -> String {
+pub fn units(run: &RunData) -> String {
     if run.units.is_empty() || run.of_loop.is_some() {
         return String::new();
     }
-    let all: f64 = run.units.iter().filter_map(|unit| unit.branched).map(|n| n as f64).sum();
-    let share = |unit: &Unit| unit.branched.filter(|_| all > 0.0).map(|nodes| nodes as f64 / all);
+    let all: f64 = run.units.iter().filter_map(|unit| unit.branched).map(|n| n.0 as f64).sum();
+    let share =
+        |unit: &UnitData| unit.branched.filter(|_| all > 0.0).map(|nodes| nodes.0 as f64 / all);
     let had: Vec<Had<'_>> = run
         .units
         .iter()
         .map(|unit| Had {
             name: &unit.name,
-            busy_s: unit.busy_s,
-            idle_s: unit.idle_s,
+            busy_s: unit.busy_s.0,
+            idle_s: unit.idle_s.0,
             share: share(unit),
         })
         .collect();
@@ -106,10 +109,10 @@ pub fn units(run: &Run) -> String {
             unit.name.clone(),
             number(unit.branched),
             share(unit).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share)),
-            digits(unit.busy_s),
-            digits(unit.idle_s),
+            digits(unit.busy_s.0),
+            digits(unit.idle_s.0),
             number(unit.steals),
-            unit.power.map_or("–".into(), |power| rate_words(power as f64)),
+            unit.power.map_or("–".into(), |power| rate_words(power.0 as f64)),
         ]
     }));
     html += &folded("All figures of the units", &table(&rows), run.units.len());
@@ -157,18 +160,19 @@ fn folded(title: &str, table: &str, all: usize) -> String {
 }
 
 /// The processes: when each was there, and how it ended.
-pub fn sites(run: &Run) -> String {
-    if run.sites.is_empty() {
+pub fn sites(run: &RunData) -> String {
+    let sites = run.sites();
+    if sites.is_empty() {
         return String::new();
     }
     let mut html = "<h3>Processes</h3>\n".to_string();
-    let lane = |site: &Site| {
-        let until = site.left_s.unwrap_or(run.seconds);
-        let there = (until - site.joined_s).max(0.0);
+    let lane = |site: &SiteData| {
+        let (joined_s, until) = (site.joined_s.0, site.left_s.unwrap_or(run.seconds).0);
+        let there = (until - joined_s).max(0.0);
         // A site without a name is drawn by its place.
-        (site.name.clone(), site.joined_s, there)
+        (site.name.clone(), joined_s, there)
     };
-    let lanes: Vec<(String, f64, f64)> = run.sites.iter().take(LANES).map(lane).collect();
+    let lanes: Vec<(String, f64, f64)> = sites.iter().take(LANES).map(lane).collect();
     let drawn = lanes.iter().map(|(name, from_s, there)| Lane {
         name,
         from_s: *from_s,
@@ -176,7 +180,7 @@ pub fn sites(run: &Run) -> String {
         parts: vec![0.75],
     });
     let title = "When each process was there";
-    let _ = writeln!(html, "{}", lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds));
+    let _ = writeln!(html, "{}", lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds.0));
     let mut rows = vec![
         [
             "process",
@@ -191,32 +195,32 @@ pub fn sites(run: &Run) -> String {
         .map(String::from)
         .to_vec(),
     ];
-    rows.extend(run.sites.iter().take(ROWS).map(|site| {
+    rows.extend(sites.iter().take(ROWS).map(|site| {
         vec![
             site.name.clone(),
             site.host.clone(),
-            site.units.to_string(),
-            digits(site.joined_s),
-            site.left_s.map_or("–".into(), digits),
+            site.units.len().to_string(),
+            digits(site.joined_s.0),
+            site.left_s.map_or("–".into(), |left_s| digits(left_s.0)),
             site.end.clone().unwrap_or("–".into()),
             number(site.commits),
             number(site.redone),
         ]
     }));
     html += &table(&rows);
-    if run.sites.len() > ROWS {
-        html += &quiet(&format!("{} more are not shown.", run.sites.len() - ROWS));
+    if sites.len() > ROWS {
+        html += &quiet(&format!("{} more are not shown.", sites.len() - ROWS));
     }
     html
 }
 
 /// The parts of a loop, and its best static split.
-pub fn parts(run: &Run, of_loop: &Loop) -> String {
+pub fn parts(run: &RunData, of_loop: &LoopData) -> String {
     let had = of_loop.parts.iter().map(|part| Had {
         name: &part.name,
-        busy_s: part.busy_s,
-        idle_s: part.idle_s,
-        share: Some(part.share),
+        busy_s: part.busy_s.0,
+        idle_s: part.idle_s.0,
+        share: Some(part.share.0),
     });
     let mut html = "<h3>Parts of the loop</h3>\n".to_string();
     html += &pictured(&had.collect::<Vec<_>>(), "share of the loop");
@@ -228,25 +232,25 @@ pub fn parts(run: &Run, of_loop: &Loop) -> String {
     rows.extend(of_loop.parts.iter().take(ROWS).map(|part| {
         vec![
             part.name.clone(),
-            format!("{:.1} %", 100.0 * part.share),
+            format!("{:.1} %", 100.0 * part.share.0),
             number(part.units),
             number(part.ranges),
-            digits(part.busy_s),
-            digits(part.idle_s),
+            digits(part.busy_s.0),
+            digits(part.idle_s.0),
         ]
     }));
     html += &folded("All figures of the parts", &table(&rows), of_loop.parts.len());
-    if let Some((share, seconds)) = of_loop.split {
-        let more = 100.0 * (run.seconds / seconds.max(1e-12) - 1.0);
+    if let Some(SplitData { share, seconds }) = of_loop.split {
+        let more = 100.0 * (run.seconds.0 / seconds.0.max(1e-12) - 1.0);
         let threads = of_loop.parts.iter().all(|part| part.name.starts_with("cpu"));
         let first = if threads { "the first thread" } else { "all threads together" };
         let _ = writeln!(
             html,
             "<p>The best static split found gives {:.1} % to {first} and takes {} s. Shared while it ran, the loop \
              took {} s: {more:+.1} %.</p>",
-            100.0 * share,
-            digits(seconds),
-            digits(run.seconds)
+            100.0 * share.0,
+            digits(seconds.0),
+            digits(run.seconds.0)
         );
     }
     if let Some(checksum) = of_loop.checksum {
@@ -256,10 +260,12 @@ pub fn parts(run: &Run, of_loop: &Loop) -> String {
 }
 
 /// How several runs of one command differ.
-pub fn repeats(run: &Run) -> String {
+pub fn repeats(run: &RunData) -> String {
     let Some(repeats) = &run.repeats else { return String::new() };
-    let row = |name: String, ends: &Ends, words: fn(f64) -> String| {
-        vec![name, words(ends.mean), words(ends.deviation), words(ends.least), words(ends.most)]
+    let row = |name: String, spread: &SpreadData, words: fn(f64) -> String| {
+        let SpreadData { mean, deviation, least, most } = spread;
+        let numbers = [mean, deviation, least, most].map(|number| words(number.0));
+        [vec![name], numbers.to_vec()].concat()
     };
     let mut rows = vec![
         ["", "mean", "standard deviation", "least", "most"].map(String::from).to_vec(),
@@ -277,7 +283,7 @@ pub fn repeats(run: &Run) -> String {
 }
 
 /// The cost of keeping the units busy.
-pub fn balance(run: &Run) -> String {
+pub fn balance(run: &RunData) -> String {
     let Some(balance) = &run.balance else { return String::new() };
     let asked = [balance.requests, balance.served, balance.refused].map(number);
     let [requests, served, refused] = asked;
@@ -289,14 +295,14 @@ pub fn balance(run: &Run) -> String {
 }
 
 /// The settings in force.
-pub fn settings(run: &Run) -> String {
+pub fn settings(run: &RunData) -> String {
     let set = run.settings.iter().filter(|(_, value)| !value.is_null());
     let words = |value: &serde_json::Value| match value {
         serde_json::Value::String(word) => word.clone(),
         serde_json::Value::Array(list) if list.len() <= 16 => {
-            list.iter().map(short).collect::<Vec<_>>().join(", ")
+            list.iter().map(in_short).collect::<Vec<_>>().join(", ")
         }
-        other => short(other),
+        other => in_short(other),
     };
     let mut rows = vec![vec!["setting".to_string(), "value".into()]];
     rows.extend(set.map(|(key, value)| vec![key.clone(), words(value)]));
@@ -307,6 +313,6 @@ pub fn settings(run: &Run) -> String {
 }
 
 /// A whole number in groups of three digits.
-pub fn number(value: Option<u128>) -> String {
-    value.map_or("–".into(), grouped)
+pub fn number<T: Into<u128>>(value: Option<JsonInteger<T>>) -> String {
+    value.map_or("–".into(), |number| grouped(number.0.into()))
 }

@@ -1,9 +1,8 @@
 //! [`Group`]: runs of the same work on different numbers of units, and their speed-ups.
 
-use super::run::Run;
 use crate::cli::flags::{Applies, FLAGS, Group as Heading, Lasts};
-use crate::cli::reporting::fields::short;
 use crate::draw::chart::{Chart, Series};
+use crate::results::{RunData, in_short};
 use std::collections::BTreeSet;
 
 /// Runs of the same work.
@@ -22,7 +21,7 @@ pub struct Group<'r> {
 #[derive(Clone, Copy)]
 pub struct Point<'r> {
     pub number: usize,
-    pub run: &'r Run,
+    pub run: &'r RunData,
 }
 
 impl Point<'_> {
@@ -63,7 +62,7 @@ pub fn groups<'r>(runs: &[Point<'r>]) -> Vec<Group<'r>> {
 }
 
 /// The work of a run, whatever its units: problem, instance, and the flags that define the work.
-fn work(run: &Run) -> String {
+fn work(run: &RunData) -> String {
     let kind = match () {
         () if run.of_loop.is_some() => "loop",
         () if run.objective.is_none() && run.lower_bound.is_none() && run.count.is_some() => {
@@ -76,14 +75,14 @@ fn work(run: &Run) -> String {
         let named = matches!(about.applies, Applies::Named) && about.group == Heading::Search;
         let name = about.name.replace('-', "_");
         if about.lasts == Lasts::Frozen || named {
-            key += &format!("\0{}", run.settings.get(&name).map_or(String::new(), short));
+            key += &format!("\0{}", run.settings.get(&name).map_or(String::new(), in_short));
         }
     }
     key
 }
 
 /// Who did the work, except for the number of units: the preset, the kinds of units, whether several processes.
-pub fn how(run: &Run) -> String {
+pub fn how(run: &RunData) -> String {
     let mut kinds: Vec<&str> = Vec::new();
     for unit in &run.units {
         let own = unit.name.rsplit('/').next().unwrap_or_default();
@@ -95,7 +94,7 @@ pub fn how(run: &Run) -> String {
     let mut words: Vec<String> = Vec::new();
     words.extend(Some(run.preset().to_string()).filter(|preset| !preset.is_empty()));
     words.push(kinds.join(" + "));
-    words.extend((!run.sites.is_empty()).then(|| "processes".to_string()));
+    words.extend((!run.sites().is_empty()).then(|| "processes".to_string()));
     let slow = run.settings.get("slow").and_then(|slow| slow.as_array());
     words.extend(slow.filter(|slow| !slow.is_empty()).map(|_| "slowed".to_string()));
     words.extend(run.settings.get("pace").filter(|pace| !pace.is_null()).map(|_| "paced".into()));

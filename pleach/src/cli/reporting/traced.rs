@@ -1,9 +1,8 @@
 //! [`Traced`]: a run over time, from the file that `--trace` wrote.
 
-use super::fields::{Fields, MOST};
-use super::run::Run;
 use crate::input::text_of;
 use crate::report::moment::Moment;
+use crate::results::{self, MomentData, RunData, TraceData, TracedUnit};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -13,17 +12,8 @@ const SAME_S: f64 = 1e-3;
 /// A run over time.
 pub struct Traced {
     pub path: PathBuf,
-    pub units: Vec<Over>,
+    pub units: Vec<TracedUnit>,
     pub moments: Vec<Moment>,
-}
-
-/// A unit over time.
-pub struct Over {
-    pub name: String,
-    pub step_s: f64,
-    /// The fraction of each step for which it was busy, and its nodes in each step.
-    pub busy: Vec<f64>,
-    pub nodes: Vec<f64>,
 }
 
 /// Whether a value is itself a trace.
@@ -32,7 +22,7 @@ pub fn is_one(value: &Value) -> bool {
 }
 
 /// The trace of a run, or why there is none, as a sentence that may follow another one.
-pub fn find(run: &Run, folder: &Path) -> Result<Traced, String> {
+pub fn find(run: &RunData, folder: &Path) -> Result<Traced, String> {
     if run.of_loop.is_some() {
         return Err("Loops have no trace, so their activity over time is unknown.".into());
     }
@@ -67,39 +57,24 @@ pub fn find(run: &Run, folder: &Path) -> Result<Traced, String> {
     })
 }
 
-fn read(run: &Run, path: &Path) -> Result<Traced, String> {
+fn read(run: &RunData, path: &Path) -> Result<Traced, String> {
     let name = path.display().to_string();
     let text = text_of(&name).map_err(|why| format!("{name}: {why}"))?;
     let value: Value =
         serde_json::from_str(&text).map_err(|why| format!("{name} is not a trace: {why}"))?;
-    let of = Fields::new(&name, &value)?;
-    of.word("pleach", "what --trace wrote")?;
-    let seconds = of.needed("seconds", MOST)?;
-    let units = of.objects("units")?.iter().map(over).collect::<Result<Vec<_>, _>>()?;
-    let known = |unit: &Over| run.units.iter().any(|own| own.name == unit.name);
-    if (seconds - run.seconds).abs() > SAME_S || !units.iter().all(known) {
+    let TraceData { seconds, units, convergence, .. } = results::read(&name, value)?;
+    let known = |unit: &TracedUnit| run.units.iter().any(|own| own.name == unit.name);
+    if (seconds.0 - run.seconds.0).abs() > SAME_S || !units.iter().all(known) {
         return Err(format!("{name} belongs to another run"));
     }
-    let moment = |of: &Fields<'_>| {
-        Ok::<_, String>(Moment {
-            seconds: of.needed("seconds", MOST)?.min(run.seconds),
-            best: of.signed("best")?,
-            bound: of.signed("bound")?,
-        })
+    let moment = |moment: MomentData| Moment {
+        seconds: moment.seconds.0.min(run.seconds.0),
+        best: moment.best.map(|value| value.0),
+        bound: moment.bound.map(|value| value.0),
     };
-    let moments: Vec<Moment> =
-        of.objects("convergence")?.iter().map(moment).collect::<Result<_, _>>()?;
+    let moments: Vec<Moment> = convergence.into_iter().map(moment).collect();
     if !moments.is_sorted_by(|one, next| one.seconds <= next.seconds) {
         return Err(format!("{name}: convergence goes back in time"));
     }
     Ok(Traced { path: path.into(), units, moments })
-}
-
-fn over(of: &Fields<'_>) -> Result<Over, String> {
-    Ok(Over {
-        name: of.word("name", "the unit's name")?.into(),
-        step_s: of.needed("step_s", MOST)?,
-        busy: of.numbers("busy", MOST)?,
-        nodes: of.numbers("nodes", MOST)?,
-    })
 }

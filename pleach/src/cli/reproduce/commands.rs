@@ -6,7 +6,7 @@ use super::part::{Part, Runs};
 use super::rows::{Row, Rows};
 use crate::cli::progress::interrupts;
 use crate::failure::Failure;
-use serde_json::Value;
+use crate::results::{self, RunData};
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -100,11 +100,10 @@ pub fn run(
         let output = run_one(&words, n, place).map_err(|why| failed(why.to_string()))?;
         let limited = command.contains("-limit");
         let run = read(&output, limited).map_err(failed)?;
-        let took_part = run["sites"].as_array().map_or(1, |sites| {
-            let has_units =
-                |site: &&Value| site["units"].as_array().is_some_and(|units| !units.is_empty());
-            sites.iter().filter(has_units).count()
-        });
+        let took_part = run
+            .sites
+            .as_ref()
+            .map_or(1, |sites| sites.iter().filter(|site| !site.units.is_empty()).count());
         if took_part != n as usize {
             return Err(failed(format!("{took_part} of {n} processes took part")));
         }
@@ -133,15 +132,16 @@ fn this_program() -> Command {
     command
 }
 
-/// The JSON that a run printed.
-fn read(output: &Output, limited: bool) -> Result<Value, String> {
+/// The result that a run printed.
+fn read(output: &Output, limited: bool) -> Result<RunData, String> {
     let code = output.status.code();
     if code != Some(0) && !(limited && code == Some(STOPPED)) {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.lines().next_back().unwrap_or("it was killed").to_string();
         return Err(said.trim_start_matches("pleach: ").to_string());
     }
-    serde_json::from_slice(&output.stdout).map_err(|why| format!("invalid JSON: {why}"))
+    let value = serde_json::from_slice(&output.stdout);
+    results::read("its result", value.map_err(|why| format!("invalid JSON: {why}"))?)
 }
 
 /// Runs a command on a number of processes.

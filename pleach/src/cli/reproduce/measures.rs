@@ -1,9 +1,11 @@
-//! The figures of a run, by name: from a simulation, or from the JSON that a command prints.
+//! The figures of a run, by name: from a simulation, or from the result of a command.
 
 use super::rows::Row;
 use crate::cli::sim::{METRICS, Spec, metric};
+use crate::results::{
+    BalanceData, JsonInteger, PhasesData, RunData, Seconds, SplitData, is_thread,
+};
 use pleach_lab::figures::Figures;
-use serde_json::Value;
 
 /// The messages that each peer sent; as a single number, those of the busiest peer.
 pub const BY_PEER: &str = "messages_by_peer";
@@ -29,34 +31,32 @@ pub fn note_simulated(row: &mut Row, figures: &Figures, spec: &Spec) {
     row.lists.insert(BY_PEER.into(), by_peer);
 }
 
-/// A figure of a command's run: its name, and how to read it.
-type Measure = (&'static str, fn(&Value) -> Option<f64>);
+/// A figure of a command's run: its name, and how to compute it.
+type Measure = (&'static str, fn(&RunData) -> Option<f64>);
 
 /// The figures of commands' runs.
 const MEASURES: [Measure; 21] = [
-    ("seconds", |run| number(run, "/seconds")),
-    ("rate", |run| Some(number(run, "/nodes/branched")? / searching(run)?)),
-    ("bounded_rate", |run| Some(number(run, "/nodes/bounded")? / searching(run)?)),
-    ("branched", |run| number(run, "/nodes/branched")),
-    ("bounded", |run| number(run, "/nodes/bounded")),
-    ("count", |run| number(run, "/count")),
-    ("efficiency", |run| number(run, "/efficiency")),
+    ("seconds", |run| Some(run.seconds.0)),
+    ("rate", |run| Some(branched(run)? / searching(run)?)),
+    ("bounded_rate", |run| Some(bounded(run)? / searching(run)?)),
+    ("branched", branched),
+    ("bounded", bounded),
+    ("count", |run| Some(run.count?.0 as f64)),
+    ("efficiency", |run| Some(run.efficiency?.0)),
     ("idle", idle),
-    ("requests", |run| Some(number(run, "/balance/requests")? / units(run).count() as f64)),
-    ("messages", |run| Some(number(run, "/balance/messages")? / units(run).count() as f64)),
-    ("moved_bytes", |run| Some(number(run, "/balance/moved_bytes")? / units(run).count() as f64)),
+    ("requests", |run| each_unit(run, |balance| balance.requests)),
+    ("messages", |run| each_unit(run, |balance| balance.messages)),
+    ("moved_bytes", |run| each_unit(run, |balance| balance.moved_bytes)),
     ("device_share", device_share),
-    ("explore_share", |run| phase(run, "explore_s")),
-    ("exchange_share", |run| phase(run, "exchange_s")),
-    ("copy_share", |run| phase(run, "copy_s")),
+    ("explore_share", |run| phase(run, |phases| phases.explore_s)),
+    ("exchange_share", |run| phase(run, |phases| phases.exchange_s)),
+    ("copy_share", |run| phase(run, |phases| phases.copy_s)),
     ("share", share),
-    ("static_share", |run| Some(100.0 * number(run, "/loop/static/share")?)),
-    ("static_seconds", |run| number(run, "/loop/static/seconds")),
-    ("over_static", |run| {
-        Some(100.0 * (number(run, "/seconds")? / number(run, "/loop/static/seconds")? - 1.0))
-    }),
-    ("split_off", |run| Some((share(run)? - 100.0 * number(run, "/loop/static/share")?).abs())),
-    ("loop_rate", |run| number(run, "/loop/rate")),
+    ("static_share", |run| Some(100.0 * split(run)?.share.0)),
+    ("static_seconds", |run| Some(split(run)?.seconds.0)),
+    ("over_static", |run| Some(100.0 * (run.seconds.0 / split(run)?.seconds.0 - 1.0))),
+    ("split_off", |run| Some((share(run)? - 100.0 * split(run)?.share.0).abs())),
+    ("loop_rate", |run| Some(run.of_loop.as_ref()?.rate?.0)),
 ];
 
 /// Whether a command's run has a figure of this name.
@@ -70,70 +70,71 @@ pub fn measured_names() -> String {
 }
 
 /// Records the figures of a command's run.
-pub fn note_measured(row: &mut Row, run: &Value) {
+pub fn note_measured(row: &mut Row, run: &RunData) {
     let all = MEASURES.iter().filter_map(|(name, of)| Some((name.to_string(), of(run)?)));
     row.figures = all.filter(|(_, value)| value.is_finite()).collect();
 }
 
-/// A number at a path; large ones are strings.
-fn number(run: &Value, path: &str) -> Option<f64> {
-    match run.pointer(path)? {
-        Value::String(word) => word.parse().ok(),
-        value => value.as_f64(),
-    }
+fn branched(run: &RunData) -> Option<f64> {
+    Some(run.nodes.as_ref()?.branched?.0 as f64)
+}
+
+fn bounded(run: &RunData) -> Option<f64> {
+    Some(run.nodes.as_ref()?.bounded?.0 as f64)
 }
 
 /// The time that a search took after its setup.
-fn searching(run: &Value) -> Option<f64> {
-    let seconds = number(run, "/seconds")? - number(run, "/setup_seconds").unwrap_or(0.0);
+fn searching(run: &RunData) -> Option<f64> {
+    let seconds = run.seconds.0 - run.setup_s();
     (seconds > 0.0).then_some(seconds)
 }
 
-fn units(run: &Value) -> impl Iterator<Item = &Value> {
-    run.pointer("/units").and_then(Value::as_array).into_iter().flatten()
-}
-
-fn is_cpu(unit: &Value) -> bool {
-    let name = unit.get("name").and_then(Value::as_str).unwrap_or("");
-    name.rsplit('/').next().is_some_and(|name| name.starts_with("cpu"))
+/// A cost of balancing, as the mean over all units.
+fn each_unit(run: &RunData, of: fn(&BalanceData) -> Option<JsonInteger<u64>>) -> Option<f64> {
+    Some(of(run.balance.as_ref()?)?.0 as f64 / run.units.len() as f64)
 }
 
 /// The idle time of units in %: the mean over a search's units, the maximum over a loop's.
-fn idle(run: &Value) -> Option<f64> {
+fn idle(run: &RunData) -> Option<f64> {
     let total = searching(run)?;
-    let each: Vec<f64> = units(run).filter_map(|unit| number(unit, "/idle_s")).collect();
-    if run.pointer("/loop").is_some() {
-        return each.into_iter().reduce(f64::max).map(|most| 100.0 * most / total);
+    let each = || run.units.iter().map(|unit| unit.idle_s.0);
+    if run.of_loop.is_some() {
+        return each().reduce(f64::max).map(|most| 100.0 * most / total);
     }
-    (!each.is_empty()).then(|| each.iter().sum::<f64>() / (total * each.len() as f64))
+    let n = run.units.len();
+    (n > 0).then(|| each().sum::<f64>() / (total * n as f64))
 }
 
 /// The fraction of the branched nodes that devices took.
-fn device_share(run: &Value) -> Option<f64> {
+fn device_share(run: &RunData) -> Option<f64> {
     let of = |devices: bool| {
-        let units = units(run).filter(move |unit| is_cpu(unit) != devices);
-        units.filter_map(|unit| number(unit, "/branched")).sum::<f64>()
+        let units = run.units.iter().filter(|unit| is_thread(&unit.name) != devices);
+        units.filter_map(|unit| unit.branched).map(|nodes| nodes.0 as f64).sum::<f64>()
     };
-    let (devices, cpus) = (of(true), of(false));
-    (devices + cpus > 0.0).then(|| devices / (devices + cpus))
+    let (devices, threads) = (of(true), of(false));
+    (devices + threads > 0.0).then(|| devices / (devices + threads))
 }
 
 /// The fraction of its time that the first device spent in a phase.
-fn phase(run: &Value, name: &str) -> Option<f64> {
-    let phases = units(run).find_map(|unit| unit.get("phases"))?.as_object()?;
-    let total: f64 = phases.values().filter_map(Value::as_f64).sum();
-    Some(phases.get(name)?.as_f64()? / total.max(1e-9))
+fn phase(run: &RunData, of: fn(&PhasesData) -> Seconds) -> Option<f64> {
+    let phases = run.units.iter().find_map(|unit| unit.phases.as_ref())?;
+    let PhasesData { explore_s, exchange_s, copy_s, wait_s } = phases;
+    let total = explore_s.0 + exchange_s.0 + copy_s.0 + wait_s.0;
+    Some(of(phases).0 / total.max(1e-9))
+}
+
+/// The best static split of a loop.
+fn split(run: &RunData) -> Option<SplitData> {
+    run.of_loop.as_ref()?.split
 }
 
 /// The part of a loop that is compared with a static split, in %: the first thread's if there are only threads,
 /// otherwise that of all threads.
-fn share(run: &Value) -> Option<f64> {
-    let parts = run.pointer("/loop/parts")?.as_array()?;
-    let of = |part: &Value| number(part, "/share");
-    let all: f64 = if parts.iter().all(is_cpu) {
-        of(parts.first()?)?
-    } else {
-        parts.iter().filter(|part| is_cpu(part)).filter_map(of).sum()
-    };
+fn share(run: &RunData) -> Option<f64> {
+    let parts = &run.of_loop.as_ref()?.parts;
+    let threads = parts.iter().filter(|part| is_thread(&part.name));
+    let only_threads = threads.clone().count() == parts.len();
+    let all: f64 =
+        if only_threads { parts.first()?.share.0 } else { threads.map(|part| part.share.0).sum() };
     Some(100.0 * all)
 }

@@ -3,7 +3,8 @@
 use crate::failure::{Failure, usage};
 use pleach_gpu::gpus::gpus;
 use pleach_runtime::cores;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// One run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Its part, and its point there, as the figure's file names them.
     pub part: String,
@@ -26,7 +27,7 @@ pub struct Row {
 }
 
 /// The program and the machine that rows belong to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     pub commit: String,
     /// The processor with its number of cores, and any GPUs.
@@ -104,7 +105,7 @@ impl Rows {
     /// # Errors
     /// If the file cannot be written.
     pub fn add(&mut self, row: Row) -> Result<(), Failure> {
-        let line = format!("{}\n", row.json(&self.origin));
+        let line = row.line(&self.origin);
         let before = self.file.metadata().map(|about| about.len());
         let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.flush());
         if let (Err(_), Ok(length)) = (&written, before) {
@@ -140,37 +141,26 @@ pub fn latest(text: &str) -> Option<(Origin, Vec<Row>)> {
     Some((origin, rows))
 }
 
+/// A line of the file: a row, where it comes from, and when it was written.
+#[derive(Serialize, Deserialize)]
+struct RowLine {
+    #[serde(flatten)]
+    row: Row,
+    #[serde(flatten)]
+    origin: Origin,
+    unix_s: u64,
+}
+
 impl Row {
-    /// The row as JSON, with the time at which it was written.
-    pub fn json(&self, origin: &Origin) -> Value {
+    fn line(&self, origin: &Origin) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        json!({
-            "part": self.part, "x": self.x, "series": self.series, "seed": self.seed, "of": self.of,
-            "figures": self.figures, "lists": self.lists,
-            "commit": origin.commit, "processor": origin.processor, "unix_s": now,
-        })
+        let line = RowLine { row: self.clone(), origin: origin.clone(), unix_s: now };
+        format!("{}\n", json!(line))
     }
 
     fn read(line: &str) -> Option<(Self, Origin)> {
-        let row = serde_json::from_str::<Value>(line).ok()?;
-        let word = |key: &str| row.get(key)?.as_str().map(String::from);
-        let table = |key: &str| row.get(key)?.as_object().map(Map::iter);
-        let numbers = |list: &Value| -> Option<Vec<f64>> {
-            list.as_array()?.iter().map(Value::as_f64).collect()
-        };
-        let figures = table("figures")?.map(|(name, value)| Some((name.clone(), value.as_f64()?)));
-        let lists = table("lists")?.map(|(name, list)| Some((name.clone(), numbers(list)?)));
-        let of = Origin { commit: word("commit")?, processor: word("processor")? };
-        let row = Self {
-            part: word("part")?,
-            x: word("x")?,
-            series: word("series")?,
-            seed: row.get("seed")?.as_u64()?,
-            of: word("of")?,
-            figures: figures.collect::<Option<_>>()?,
-            lists: lists.collect::<Option<_>>()?,
-        };
-        Some((row, of))
+        let RowLine { row, origin, .. } = serde_json::from_str(line).ok()?;
+        Some((row, origin))
     }
 }
 

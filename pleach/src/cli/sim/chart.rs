@@ -1,10 +1,11 @@
 //! A scenario's sweep as a chart: its figure over the first list, a line for each value of the second.
 
 use super::metrics::{metric, values};
-use super::scenario::{Axis, Paper, Scenario};
+use super::scenario::{Axis, Scenario};
 use super::table::labels;
 use crate::draw::chart::{Chart, Series};
 use crate::report::columns::mean_and_spread;
+use crate::results::Paper;
 use pleach_lab::figures::Figures;
 
 /// Draws the figure that the scenario names.

@@ -19,11 +19,12 @@ use crate::failure::Failure;
 use crate::registry::Entry;
 use crate::report::columns::digits;
 use crate::report::short;
+use crate::results::{JsonNumber, SimulationData, VERSION};
 pub use experiment::Experiment;
 pub use metrics::{METRICS, metric};
 use pleach_lab::figures::Figures;
 pub use scenario::{Scenario, table as scenario_table};
-use serde_json::{Value, json};
+use serde_json::json;
 pub use spec::Spec;
 use std::time::Instant;
 pub use table::labels;
@@ -41,7 +42,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let started = Instant::now();
     let runs = experiment.run_all()?;
     let all = Simulated { experiment, runs, setup_s, seconds: started.elapsed().as_secs_f64() };
-    let text = if given.on("json") { all.json(&name).to_string() } else { all.words() };
+    let text = if given.on("json") { json!(all.data(&name)).to_string() } else { all.words() };
     drop(phase);
     console.print(&text)?;
     if let Some(file) = picture {
@@ -93,25 +94,19 @@ impl Simulated {
         text.join("\n")
     }
 
-    fn json(&self, name: &str) -> Value {
+    fn data(&self, name: &str) -> SimulationData {
         let scenario = &self.experiment.scenario;
-        let paper = scenario.paper.iter().map(|paper| {
-            json!({
-                "x": paper.x, "series": paper.series, "value": paper.value,
-                "spread": paper.spread, "what": paper.what,
-            })
-        });
-        json!({
-            "pleach": env!("CARGO_PKG_VERSION"),
-            "scenario": name,
-            "title": scenario.title,
-            "seeds": scenario.seeds,
-            "rows": table::json(scenario, &self.runs),
-            "paper": paper.collect::<Vec<_>>(),
-            "seconds": self.seconds,
-            "setup_seconds": self.setup_s,
-            "events_per_second": self.rate(),
-        })
+        SimulationData {
+            pleach: VERSION.into(),
+            scenario: name.into(),
+            title: scenario.title.clone(),
+            seeds: scenario.seeds.clone(),
+            rows: table::data(scenario, &self.runs),
+            paper: scenario.paper.clone(),
+            seconds: JsonNumber(self.seconds),
+            setup_seconds: JsonNumber(self.setup_s),
+            events_per_second: JsonNumber(self.rate()),
+        }
     }
 
     /// The chart. A single run on sites is shown over time, which shows the effect of churn.

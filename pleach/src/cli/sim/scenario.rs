@@ -3,6 +3,7 @@
 use super::spec::Spec;
 use crate::cli::keys::{Keys, value_in_short};
 use crate::registry::Entry;
+use crate::results::Paper;
 use toml::{Table, Value};
 
 /// A key with a list of values.
@@ -12,23 +13,6 @@ pub struct Axis {
     pub name: String,
     /// Its values, as words.
     pub values: Vec<String>,
-}
-
-/// A published value to print beside the simulated one.
-#[derive(Clone, Debug)]
-pub struct Paper {
-    /// The value of the first list at which it was measured.
-    pub x: String,
-    /// The value of the second list.
-    pub series: String,
-    /// The published value.
-    pub value: f64,
-    /// Its published standard deviation.
-    pub spread: Option<f64>,
-    /// Whether the chart shows it.
-    pub drawn: bool,
-    /// The figure's name.
-    pub what: String,
 }
 
 /// Everything to simulate.

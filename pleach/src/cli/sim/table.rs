@@ -1,11 +1,11 @@
-//! The figures of simulated runs, as a text table and as JSON.
+//! The figures of simulated runs, as a text table and as data.
 
 use super::metrics::{METRICS, Metric, metric, values};
 use super::scenario::Scenario;
 use super::spec::Spec;
 use crate::report::columns::{aligned, digits, mean_and_spread, with_spread};
-use pleach_lab::figures::Figures;
-use serde_json::{Map, Value, json};
+use crate::results::{CellData, DepthData, FigureData, JsonInteger, JsonNumber};
+use pleach_lab::figures::{Depth, Figures};
 
 /// The values of the lists in each cell.
 pub fn labels(scenario: &Scenario) -> Vec<Vec<String>> {
@@ -77,37 +77,31 @@ pub fn paper(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     aligned(&rows)
 }
 
-/// All cells as JSON.
-pub fn json(scenario: &Scenario, runs: &[Vec<Figures>]) -> Value {
+/// All cells as data.
+pub fn data(scenario: &Scenario, runs: &[Vec<Figures>]) -> Vec<CellData> {
     let rows = labels(scenario).into_iter().zip(&scenario.cells).zip(runs);
     let rows = rows.map(|((label, spec), runs)| {
         let names = scenario.axes.iter().map(|axis| axis.name.clone());
-        let cell: Map<String, Value> = names.zip(label.into_iter().map(Value::String)).collect();
         let figure = |metric: &Metric| {
             let values = values(metric, spec, runs);
             let (mean, spread) = mean_and_spread(&values);
-            let figure = json!({ "mean": mean, "spread": spread, "values": values });
-            (metric.name.to_string(), figure)
+            let (mean, spread) = (Some(JsonNumber(mean)), Some(JsonNumber(spread)));
+            let values = values.into_iter().map(Some).collect();
+            (metric.name.to_string(), FigureData { mean, spread, values })
         };
-        let figures: Map<String, Value> = METRICS.iter().map(figure).collect();
-        let depths = runs.first().map(|run| {
-            let depth = |depth: &pleach_lab::figures::Depth| {
-                json!({
-                    "peers": depth.peers,
-                    "requests": depth.requests,
-                    "messages": depth.messages,
-                    "bytes": depth.bytes,
-                })
-            };
-            run.depths.iter().map(depth).collect::<Vec<_>>()
-        });
-        json!({
-            "cell": cell,
-            "peers": spec.cluster.machine.peers(),
-            "power": spec.cluster.machine.power(),
-            "figures": figures,
-            "depths": depths,
-        })
+        let depth = |depth: &Depth| DepthData {
+            peers: depth.peers,
+            requests: depth.requests,
+            messages: depth.messages,
+            bytes: depth.bytes,
+        };
+        CellData {
+            cell: names.zip(label).collect(),
+            peers: JsonInteger(spec.cluster.machine.peers().into()),
+            power: Some(spec.cluster.machine.power()),
+            figures: METRICS.iter().map(figure).collect(),
+            depths: runs.first().map(|run| run.depths.iter().map(depth).collect()),
+        }
     });
     rows.collect()
 }

@@ -1,0 +1,241 @@
+//! [`RunData`]: the result of a search or a loop.
+
+use super::loops::LoopData;
+use super::number::{Amount, JsonInteger, JsonNumber, LARGEST, LONGEST, Seconds, checked};
+use pleach_runtime::SiteEnd;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+
+/// The result of a search or a loop.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunData {
+    /// The version of the program.
+    #[serde(deserialize_with = "of_a_result")]
+    pub pleach: String,
+    #[serde(deserialize_with = "of_a_result")]
+    pub problem: String,
+    #[serde(deserialize_with = "of_a_result")]
+    pub instance: String,
+    #[serde(deserialize_with = "status")]
+    pub status: String,
+    pub objective: Option<JsonInteger<i64>>,
+    pub lower_bound: Option<JsonInteger<i64>>,
+    pub solution: Option<Vec<JsonInteger<i64>>>,
+    pub count: Option<JsonInteger<u128>>,
+    pub gap: Option<JsonNumber<0, LARGEST, 6>>,
+    pub nodes: Option<NodesData>,
+    pub seconds: Seconds,
+    /// The part of the time before the first node.
+    pub setup_seconds: Option<Seconds>,
+    pub efficiency: Option<JsonNumber<0, LONGEST, 4>>,
+    pub units: Vec<UnitData>,
+    /// The processes, if several took part.
+    pub sites: Option<Vec<SiteData>>,
+    pub balance: Option<BalanceData>,
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+    pub seed: Option<Value>,
+    #[serde(rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub of_loop: Option<LoopData>,
+    pub repeats: Option<RepeatsData>,
+}
+
+/// The nodes of a search.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct NodesData {
+    pub branched: Option<JsonInteger<u64>>,
+    pub bounded: Option<JsonInteger<u64>>,
+    pub depth: Option<JsonInteger<u64>>,
+}
+
+/// A thread or a device.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct UnitData {
+    pub name: String,
+    pub branched: Option<JsonInteger<u64>>,
+    #[serde(default)]
+    pub busy_s: Seconds,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub improve_s: Option<Seconds>,
+    #[serde(default)]
+    pub idle_s: Seconds,
+    pub steals: Option<JsonInteger<u64>>,
+    /// Nodes a second while it explored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<JsonInteger<u64>>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mode: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kernel_log: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opened_s: Option<Seconds>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<PhasesData>,
+}
+
+/// The nodes a second of a device when exploring and when bounding.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TrialData {
+    pub explore: Option<JsonInteger<u64>>,
+    pub evaluate: Option<JsonInteger<u64>>,
+}
+
+/// How a device spent its time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PhasesData {
+    pub explore_s: Seconds,
+    pub exchange_s: Seconds,
+    pub copy_s: Seconds,
+    pub wait_s: Seconds,
+}
+
+/// A process.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct SiteData {
+    pub name: String,
+    #[serde(default)]
+    pub host: String,
+    /// Its units, as indices into those of the run.
+    #[serde(default)]
+    pub units: Vec<usize>,
+    #[serde(default)]
+    pub joined_s: Seconds,
+    pub left_s: Option<Seconds>,
+    pub end: Option<String>,
+    pub commits: Option<JsonInteger<u64>>,
+    pub redone: Option<JsonInteger<u64>>,
+}
+
+/// The cost of keeping the units busy.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct BalanceData {
+    #[serde(default)]
+    pub preset: String,
+    pub requests: Option<JsonInteger<u64>>,
+    pub served: Option<JsonInteger<u64>>,
+    pub refused: Option<JsonInteger<u64>>,
+    pub moved_bytes: Option<JsonInteger<u64>>,
+    pub redundant: Option<JsonInteger<u64>>,
+    pub ending_us: Option<Amount>,
+    pub messages: Option<JsonInteger<u64>>,
+    pub weights: Option<Vec<u32>>,
+    pub steal_us: Option<Amount>,
+}
+
+/// The times and the rates of several runs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RepeatsData {
+    pub runs: JsonInteger<u64>,
+    pub seconds: SpreadData,
+    pub rate: Option<SpreadData>,
+}
+
+/// The mean of several numbers, their standard deviation, and their range.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct SpreadData {
+    pub mean: Amount,
+    pub deviation: Amount,
+    pub least: Amount,
+    pub most: Amount,
+}
+
+/// The ways in which a run may end.
+const STATUSES: [&str; 7] =
+    ["optimal", "no-better", "counted", "found", "infeasible", "stopped", "done"];
+
+/// Reads a text that every result has.
+pub fn of_a_result<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(text) => Ok(text),
+        Value::Null => Err(D::Error::custom(
+            "what 'pleach solve', 'count', 'loop' or 'sim' prints with --json",
+        )),
+        _ => Err(D::Error::custom("a string")),
+    }
+}
+
+fn status<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let known = |word: &&str| STATUSES.contains(word);
+    checked(from, &format!("one of {}", STATUSES.join(", ")), |value| {
+        value.as_str().filter(known).map(String::from)
+    })
+}
+
+/// The word for how a process ended.
+pub fn how_ended(end: SiteEnd) -> String {
+    match end {
+        SiteEnd::Left => "left".into(),
+        SiteEnd::Lost => "lost".into(),
+    }
+}
+
+impl RunData {
+    /// As JSON. A loop has neither gap nor efficiency, and its seed and settings come last.
+    pub fn json(&self) -> Value {
+        let mut all = json!(self);
+        if let (Some(_), Some(keys)) = (&self.of_loop, all.as_object_mut()) {
+            keys.retain(|key, _| key != "gap" && key != "efficiency");
+            for key in ["seed", "settings"] {
+                let value = keys.shift_remove(key);
+                keys.insert(key.into(), value.unwrap_or_default());
+            }
+        }
+        all
+    }
+
+    /// A setting whose value is a text.
+    pub fn setting(&self, key: &str) -> Option<&str> {
+        self.settings.get(key)?.as_str()
+    }
+
+    /// The preset that balanced the work; empty for loops.
+    pub fn preset(&self) -> &str {
+        self.balance.as_ref().map_or("", |balance| &balance.preset)
+    }
+
+    /// The processes, if several took part.
+    pub fn sites(&self) -> &[SiteData] {
+        self.sites.as_deref().unwrap_or_default()
+    }
+
+    /// The seconds before the first node.
+    pub fn setup_s(&self) -> f64 {
+        self.setup_seconds.unwrap_or_default().0
+    }
+
+    /// The time of the run, or the mean time of several.
+    pub fn time_s(&self) -> f64 {
+        self.repeats.as_ref().map_or(self.seconds.0, |repeats| repeats.seconds.mean.0)
+    }
+
+    /// Nodes explored.
+    pub fn explored(&self) -> Option<JsonInteger<u64>> {
+        let nodes = self.nodes.as_ref()?;
+        nodes.bounded.max(nodes.branched)
+    }
+
+    /// The rate, with its unit: nodes or operations a second.
+    pub fn rate(&self) -> Option<(f64, &str)> {
+        if let Some(of_loop) = &self.of_loop {
+            return Some((of_loop.rate?.0, of_loop.rate_of.as_deref().unwrap_or("operations")));
+        }
+        let nodes = self.explored()?.0 as f64;
+        (nodes > 0.0 && self.seconds.0 > 0.0).then(|| (nodes / self.seconds.0, "nodes"))
+    }
+
+    /// Whether it was stopped before it was done.
+    pub fn is_stopped(&self) -> bool {
+        self.status == "stopped"
+    }
+}
+
+/// Whether a unit of this name is a thread.
+pub fn is_thread(unit: &str) -> bool {
+    unit.rsplit('/').next().is_some_and(|name| name.starts_with("cpu"))
+}
