@@ -142,45 +142,6 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// A list of words, or of numbers as words; `None` if the key is missing.
-    pub fn words(&self, key: &'static str) -> Result<Option<Vec<String>>, String> {
-        let list = match self.get(key) {
-            None => return Ok(None),
-            Some(value) => value.as_array(),
-        };
-        let word = |value: &Value| match value {
-            Value::String(word) => Some(word.clone()),
-            Value::Integer(_) | Value::Float(_) => Some(value_in_short(value)),
-            _ => None,
-        };
-        match list.and_then(|list| list.iter().map(word).collect::<Option<Vec<String>>>()) {
-            Some(words) if !words.is_empty() => Ok(Some(words)),
-            _ => self.wrong(key, "a list of words or numbers"),
-        }
-    }
-
-    /// An inner table as plain TOML, if present.
-    pub fn raw_table(&self, key: &'static str) -> Result<Option<&'t Table>, String> {
-        match self.get(key) {
-            None => Ok(None),
-            Some(Value::Table(table)) => Ok(Some(table)),
-            Some(_) => self.wrong(key, &format!("a table [{key}]")),
-        }
-    }
-
-    /// Whether the value of a key is a string.
-    pub fn is_string(&self, key: &'static str) -> bool {
-        self.get(key).is_some_and(Value::is_str)
-    }
-
-    /// Another table in place of the one at a key.
-    pub fn of<'o>(&self, key: &str, table: &'o Table) -> Keys<'o>
-    where
-        't: 'o,
-    {
-        self.inside(key.to_string(), table)
-    }
-
     /// An inner table, if present.
     pub fn table(&self, key: &'static str) -> Result<Option<Keys<'t>>, String> {
         match self.get(key) {
@@ -204,12 +165,9 @@ impl<'t> Keys<'t> {
         list.iter().enumerate().map(inside).collect()
     }
 
-    fn inside<'o>(&self, name: String, table: &'o Table) -> Keys<'o>
-    where
-        't: 'o,
-    {
+    fn inside(&self, name: String, table: &'t Table) -> Self {
         let path = format!("{}{name}.", self.path);
-        Keys { file: self.file, path, table, known: RefCell::default() }
+        Self { file: self.file, path, table, known: RefCell::default() }
     }
 
     /// Refuses keys that no call has read.

@@ -8,7 +8,7 @@ mod simulation;
 mod trace;
 
 pub use loops::{LoopData, PartData, SplitData};
-pub use number::{JsonInteger, JsonNumber, Seconds};
+pub use number::{JsonInteger, JsonNumber, Seconds, checked};
 pub use read::{in_short, read};
 pub use run::{
     BalanceData, NodesData, PhasesData, RepeatsData, RunData, SiteData, SpreadData, TrialData,

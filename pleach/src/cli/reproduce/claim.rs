@@ -2,38 +2,60 @@
 
 use super::data::Data;
 use super::part::{Part, Spot};
-use crate::cli::keys::Keys;
 use crate::report::columns::digits;
+use serde::Deserialize;
 
 /// A comparison of two numbers, at one point or at several.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Claim {
     pub says: String,
-    /// The index of its part, and the figure that it compares.
+    /// The name of its part; by default the first one.
+    #[serde(rename = "part")]
+    name: Option<String>,
+    /// The index of its part among those that are run.
+    #[serde(skip)]
     pub part: usize,
+    /// The figure that it compares; by default the one that the part shows.
+    #[serde(default)]
     of: String,
     left: Spot,
     right: Right,
     is: Is,
+    /// The fraction of the right side within which the left side is near it.
+    within: Option<f64>,
+    #[serde(default = "once")]
     times: f64,
 }
 
 /// The right side of the comparison.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a table with series, x or both, a number, or paper")]
 enum Right {
     Spot(Spot),
     Number(f64),
     /// The published value of the same point.
+    Published(PaperWord),
+}
+
+/// The word for a published value.
+#[derive(Debug, Deserialize)]
+enum PaperWord {
+    #[serde(rename = "paper")]
     Paper,
 }
 
 /// How the left side compares.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Is {
     Less,
     More,
-    /// Within this fraction of the right side.
-    Near(f64),
+    Near,
+}
+
+fn once() -> f64 {
+    1.0
 }
 
 /// The outcome of a claim.
@@ -111,46 +133,30 @@ impl Outcome {
 }
 
 impl Claim {
-    /// Reads a claim about one of these parts; `None` if the quick version skips the part.
+    /// The claim with what depends on its part, one of these; `None` if that is not run.
     ///
     /// # Errors
-    /// One line: file, key, value, and what was expected.
-    pub fn read(keys: &Keys<'_>, names: &[String], parts: &[Part]) -> Result<Option<Self>, String> {
-        let name = keys.word("part", names.first().map(String::as_str))?;
-        if !names.contains(&name) {
-            return keys.wrong("part", "the name of a part");
+    /// One line: key, value, and what was expected.
+    pub fn settled(mut self, names: &[String], parts: &[Part]) -> Result<Option<Self>, String> {
+        let name = self.name.as_ref().or(names.first()).map_or("", String::as_str);
+        if !names.iter().any(|known| known == name) {
+            return Err(format!("part = '{name}': expected the name of a part"));
         }
-        let Some(part) = parts.iter().position(|part| part.name == name) else {
+        let Some((at, part)) = parts.iter().enumerate().find(|(_, part)| part.name == name) else {
             return Ok(None);
         };
-        let of = keys.word("of", Some(&parts[part].shows))?;
-        if of != parts[part].shows && !parts[part].also.contains(&of) {
-            return keys.wrong("of", "a figure that the part has in shows or also");
+        self.part = at;
+        if self.of.is_empty() {
+            self.of.clone_from(&part.shows);
         }
-        let right =
-            match (keys.raw_table("right").is_ok_and(|it| it.is_some()), keys.is_string("right")) {
-                (true, _) => Right::Spot(spot(keys, "right")?),
-                (_, true) if keys.word("right", None)? == "paper" => Right::Paper,
-                (_, true) => return keys.wrong("right", "a table, a number or 'paper'"),
-                _ => Right::Number(keys.number("right", None, -1e300..=1e300)?),
-            };
-        let is = match keys.word("is", None)?.as_str() {
-            "less" => Is::Less,
-            "more" => Is::More,
-            "near" => Is::Near(keys.number("within", None, 0.0..=1e9)?),
-            _ => return keys.wrong("is", "less, more or near"),
-        };
-        let claim = Self {
-            says: keys.word("says", None)?,
-            part,
-            of,
-            left: spot(keys, "left")?,
-            right,
-            is,
-            times: keys.number("times", Some(1.0), -1e9..=1e9)?,
-        };
-        keys.finish()?;
-        Ok(Some(claim))
+        if self.of != part.shows && !part.also.contains(&self.of) {
+            let expected = "a figure that the part has in shows or also";
+            return Err(format!("of = '{}': expected {expected}", self.of));
+        }
+        if self.within.is_some() != (self.is == Is::Near) {
+            return Err("within: expected a number with is = 'near', and only there".into());
+        }
+        Ok(Some(self))
     }
 
     /// Its outcome, if its points were measured.
@@ -173,9 +179,9 @@ impl Claim {
             let beyond = match self.is {
                 Is::Less => (left - limit) / size,
                 Is::More => (limit - left) / size,
-                Is::Near(within) => (left - limit).abs() / size - within,
+                Is::Near => (left - limit).abs() / size - self.within.unwrap_or(0.0),
             };
-            let held = if matches!(self.is, Is::Near(_)) { beyond <= 0.0 } else { beyond < 0.0 };
+            let held = if self.is == Is::Near { beyond <= 0.0 } else { beyond < 0.0 };
             holds += usize::from(held);
             points += 1;
             if worst.as_ref().is_none_or(|(least, _)| beyond > *least) {
@@ -207,7 +213,9 @@ impl Claim {
     fn right(&self, data: &Data<'_>, series: &str, x: &str) -> Option<(f64, String)> {
         match &self.right {
             Right::Number(number) => Some((*number, "limit".into())),
-            Right::Paper => Some((data.published(&self.of, series, x)?.0, "published".into())),
+            Right::Published(PaperWord::Paper) => {
+                Some((data.published(&self.of, series, x)?.0, "published".into()))
+            }
             Right::Spot(spot) => {
                 let there = spot.series.as_deref().unwrap_or(series);
                 let place = spot.x.as_deref().unwrap_or(x);
@@ -223,17 +231,9 @@ impl Claim {
     }
 }
 
-fn spot(keys: &Keys<'_>, key: &'static str) -> Result<Spot, String> {
-    match keys.table(key)? {
-        Some(inside) => Spot::read(&inside),
-        None => keys.wrong(key, "a table with series, x or both"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::figure::Figure;
-    use super::super::part::Work;
     use super::super::rows::Row;
     use super::super::{commands, data::Data};
     use super::*;
@@ -277,7 +277,7 @@ mod tests {
             row("--threads 2", "8", 1.0),
             row("--threads 2", "9", 5.0),
         ];
-        let Work::Runs(runs) = &figure.parts[0].work else { panic!() };
+        let runs = figure.parts[0].runs.as_ref().unwrap();
         figure.claims[0].judge(&Data::new(&figure.parts[0], &commands::grid(runs), &rows))
     }
 

@@ -1,13 +1,18 @@
 //! [`Figure`]: a figure or table of a paper, as its file describes it.
 
 use super::claim::Claim;
-use super::part::Part;
-use crate::cli::keys::Keys;
+use super::part::{Part, quicken};
 use crate::cli::sim;
+use crate::results;
+use serde::Deserialize;
+use serde_json::json;
+use toml::Value;
 
 /// A figure or table of a paper.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Figure {
+    #[serde(skip)]
     pub id: String,
     pub title: String,
     /// Where it stands in the paper, and what the paper reports.
@@ -15,7 +20,9 @@ pub struct Figure {
     pub says: String,
     /// Why the verdict is what it is.
     pub argued: Option<String>,
+    #[serde(rename = "part")]
     pub parts: Vec<Part>,
+    #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
 }
 
@@ -26,35 +33,32 @@ impl Figure {
     /// One line: file, key, value, and what was expected.
     pub fn read(id: &str, text: &str, quick: bool) -> Result<Self, String> {
         let file = format!("figures/{id}.toml");
-        let table = sim::scenario_table(&file, text)?;
-        let keys = Keys::new(&file, &table);
-        let tables = keys.tables("part")?;
-        let names = tables.iter().map(|part| part.word("name", None));
-        let names = names.collect::<Result<Vec<String>, String>>()?;
-        if names.is_empty() {
-            return keys.wrong("part", "tables [[part]]");
+        let mut table = sim::scenario_table(&file, text)?;
+        let parts = table.get_mut("part").and_then(Value::as_array_mut).into_iter().flatten();
+        for part in parts.filter_map(Value::as_table_mut).filter(|_| quick) {
+            quicken(part).map_err(|why| format!("{file}: {why}"))?;
         }
-        if let Some(at) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-            return tables[at].wrong("name", "a unique name");
+        let figure: Self = results::read(&file, json!(table))?;
+        let figure = Self { id: id.into(), ..figure };
+        figure.settled(quick).map_err(|why| format!("{file}: {why}"))
+    }
+
+    /// Checks what its keys say together, and leaves out what the quick version skips.
+    fn settled(mut self, quick: bool) -> Result<Self, String> {
+        let names: Vec<String> = self.parts.iter().map(|part| part.name.clone()).collect();
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            part.settle().map_err(|why| format!("part[{at}].{why}"))?;
+            if names[..at].contains(&part.name) {
+                return Err(format!("part[{at}].name = '{}': expected a unique name", part.name));
+            }
         }
-        let parts = tables.iter().map(|part| Part::read(part, quick));
-        let parts = parts.collect::<Result<Vec<Option<Part>>, String>>()?;
-        let parts: Vec<Part> = parts.into_iter().flatten().collect();
-        let claims = keys.tables("claim")?;
-        let claims = claims.iter().map(|claim| Claim::read(claim, &names, &parts));
-        let claims = claims.collect::<Result<Vec<Option<Claim>>, String>>()?;
-        let claims = claims.into_iter().flatten().collect();
-        let figure = Self {
-            id: id.to_string(),
-            title: keys.word("title", None)?,
-            place: keys.word("place", None)?,
-            says: keys.word("says", None)?,
-            argued: keys.word_if_any("argued")?,
-            parts,
-            claims,
-        };
-        keys.finish()?;
-        Ok(figure)
+        self.parts.retain(|part| !(quick && part.is_skipped()));
+        let mut claims = Vec::new();
+        for (at, claim) in self.claims.into_iter().enumerate() {
+            let settled = claim.settled(&names, &self.parts);
+            claims.extend(settled.map_err(|why| format!("claim[{at}].{why}"))?);
+        }
+        Ok(Self { claims, ..self })
     }
 
     /// The approximate time it takes.

@@ -26,7 +26,7 @@ use commands::Place;
 use data::Grid;
 use figure::Figure;
 use files::FILES;
-use part::{On, Part, Work};
+use part::{On, Part};
 use pleach_gpu::emulates;
 use pleach_gpu::gpus::gpus;
 use rows::{Origin, Row, Rows};
@@ -159,14 +159,14 @@ impl Reproduction<'_, '_> {
                 line.set_message(format!("{id} {}: {done} of {all} runs", part.name));
                 line.tick();
             };
-            let ran = match (&part.work, ready.simulated[at].take()) {
-                (_, Some(simulated)) => {
+            let ran = match (ready.simulated[at].take(), &part.runs) {
+                (Some(simulated), _) => {
                     let again = "run the same command again to continue";
                     let _phase = last_words(self.console, &format!("{id} ({again})"), self.given);
                     simulated.run((self.registry, self.given), part, &mut rows, &step)
                 }
-                (Work::Runs(runs), _) => commands::run(runs, part, &place, &mut rows, &step),
-                (Work::Scenario(_), None) => Ok(()),
+                (None, Some(runs)) => commands::run(runs, part, &place, &mut rows, &step),
+                (None, None) => Ok(()),
             };
             line.finish_and_clear();
             if interrupts().is_cancelled() {
@@ -188,9 +188,9 @@ impl Reproduction<'_, '_> {
     fn ready(&self, id: &'static str, quick: bool) -> Result<Ready, Failure> {
         let text = FILES.iter().find(|(own, _)| *own == id).map_or("", |(_, text)| text);
         let figure = Figure::read(id, text, quick).map_err(Failure::Inside)?;
-        let simulated = |part: &Part| match &part.work {
-            Work::Runs(_) => Ok(None),
-            Work::Scenario(table) => Simulated::new(self.registry, id, part, table).map(Some),
+        let simulated = |part: &Part| {
+            let scenario = part.scenario.as_ref();
+            scenario.map(|table| Simulated::new(self.registry, id, part, table)).transpose()
         };
         let simulated: Vec<Option<Simulated>> = figure
             .parts
@@ -199,11 +199,8 @@ impl Reproduction<'_, '_> {
             .collect::<Result<_, _>>()
             .map_err(Failure::Inside)?;
         let grids = figure.parts.iter().zip(&simulated).map(|(part, simulated)| {
-            match (simulated, &part.work) {
-                (Some(simulated), _) => simulated.grid(),
-                (None, Work::Runs(runs)) => commands::grid(runs),
-                (None, Work::Scenario(_)) => Grid::default(),
-            }
+            let of_runs = || part.runs.as_ref().map(commands::grid).unwrap_or_default();
+            simulated.as_ref().map_or_else(of_runs, Simulated::grid)
         });
         let grids = grids.collect();
         let missing = figure.parts.iter().map(|part| lacks(part.on)).collect();
@@ -310,11 +307,11 @@ mod tests {
     }
 
     fn grid(id: &str, part: &Part) -> Grid {
-        match &part.work {
-            Work::Runs(runs) => commands::grid(runs),
-            Work::Scenario(table) => Simulated::new(&ENTRIES, id, part, table)
+        match (&part.scenario, &part.runs) {
+            (Some(table), _) => Simulated::new(&ENTRIES, id, part, table)
                 .unwrap_or_else(|why| panic!("{why}"))
                 .grid(),
+            (None, runs) => commands::grid(runs.as_ref().unwrap()),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! One page for all figures that were run: readable without a network.
 
 use super::claim::Verdict;
-use super::part::{On, Work};
+use super::part::Runs;
 use super::seen::{Seen, SeenPart};
 use crate::draw::page;
 use crate::draw::svg::escaped;
 use std::fmt::Write;
+use toml::Table;
 
 /// The page for these figures, and for those that were not run, by id and title.
 pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
@@ -97,13 +98,12 @@ fn figure(html: &mut String, seen: &Seen) {
                 }
             }
         }
-        let (how, text) = match (&part.work, part.on) {
-            (Work::Scenario(table), _) => ("Scenario", table.to_string()),
-            (Work::Runs(runs), On::Processes) => {
-                let n = runs.processes.as_deref().unwrap_or("");
-                ("Command", format!("pleach {}\n(on {n} processes)", runs.command))
+        let (how, text) = match &part.runs {
+            None => ("Scenario", part.scenario.as_ref().map_or(String::new(), Table::to_string)),
+            Some(Runs { command, processes: Some(n), .. }) => {
+                ("Command", format!("pleach {command}\n(on {n} processes)"))
             }
-            (Work::Runs(runs), _) => ("Command", format!("pleach {}", runs.command)),
+            Some(Runs { command, .. }) => ("Command", format!("pleach {command}")),
         };
         let _ = writeln!(
             html,

@@ -1,34 +1,48 @@
 //! [`Part`]: one experiment of a figure, and the chart that it makes.
 
 use super::measures;
-use crate::cli::keys::{Keys, value_in_short};
+use crate::results::{checked, in_short};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use toml::{Table, Value};
+use toml::Table;
 
-/// Something to run and to draw.
-#[derive(Debug)]
+/// Something to run and to draw: a scenario for the simulator, or commands.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Part {
     pub name: String,
     pub title: String,
     pub on: On,
+    #[serde(default)]
     pub minutes: f64,
     /// What differs from the paper's experiment.
+    #[serde(default)]
     pub instead: Vec<String>,
-    pub bars: bool,
+    #[serde(default)]
+    pub shape: Shape,
     pub shows: String,
+    #[serde(default)]
     pub also: Vec<String>,
     pub unit: Option<String>,
     /// The list on the horizontal axis, by its key.
     pub x: Option<String>,
     /// The reference point, to whose value all others are relative.
     pub against: Option<Spot>,
+    #[serde(default)]
     names: BTreeMap<String, String>,
-    pub work: Work,
+    pub scenario: Option<Table>,
+    pub runs: Option<Runs>,
+    #[serde(default)]
     pub paper: Vec<Published>,
+    /// What the quick version replaces, by paths of keys; it may skip the part.
+    #[serde(default)]
+    quick: Map<String, Value>,
 }
 
 /// What a part runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum On {
     Simulator,
     Threads,
@@ -37,128 +51,129 @@ pub enum On {
     Processes,
 }
 
-impl On {
-    const ALL: [(&'static str, On); 5] = [
-        ("simulator", On::Simulator),
-        ("threads", On::Threads),
-        ("emulated", On::Emulated),
-        ("gpu", On::Gpu),
-        ("processes", On::Processes),
-    ];
+/// The shape of a chart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
+    #[default]
+    Lines,
+    Bars,
+}
 
+impl On {
     /// The word for it.
     pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, on)| *on == self).map_or("", |(word, _)| word)
+        match self {
+            On::Simulator => "simulator",
+            On::Threads => "threads",
+            On::Emulated => "emulated",
+            On::Gpu => "gpu",
+            On::Processes => "processes",
+        }
     }
 }
 
-/// What a part runs.
-#[derive(Debug)]
-pub enum Work {
-    /// A scenario for the simulator.
-    Scenario(Table),
-    /// Commands.
-    Runs(Runs),
-}
-
 /// Commands, one for each combination of two lists.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Runs {
     pub command: String,
+    #[serde(default = "unnamed", deserialize_with = "words")]
     pub x: Vec<String>,
+    #[serde(default = "unnamed", deserialize_with = "words")]
     pub series: Vec<String>,
+    #[serde(default)]
     pub x_name: String,
+    #[serde(default)]
     pub series_name: String,
+    #[serde(default = "once")]
     pub repeat: u64,
     /// How many processes search together, with `{x}` and `{series}` as in the command.
     pub processes: Option<String>,
+    #[serde(default)]
     pub trace: bool,
 }
 
 /// A point of a chart, all points of a series, or all points at one place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spot {
     pub series: Option<String>,
     pub x: Option<String>,
 }
 
 /// A published value.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Published {
+    #[serde(default)]
     pub x: String,
+    #[serde(default)]
     pub series: String,
     pub value: f64,
     pub spread: Option<f64>,
-    /// The figure that it is a value of.
+    /// The figure that it is a value of; by default the one that the part shows.
+    #[serde(default)]
     pub what: String,
 }
 
+fn unnamed() -> Vec<String> {
+    vec![String::new()]
+}
+
+fn once() -> u64 {
+    1
+}
+
+/// Reads a list of words, or of numbers as words.
+fn words<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let word = |value: &Value| match value {
+        Value::String(word) => Some(word.clone()),
+        Value::Number(_) => Some(in_short(value)),
+        _ => None,
+    };
+    checked(from, "a list of words or numbers", |list| {
+        list.as_array().filter(|list| !list.is_empty())?.iter().map(word).collect()
+    })
+}
+
 impl Part {
-    /// Reads a part; `None` if the quick version skips it.
+    /// Whether the quick version skips it.
+    pub fn is_skipped(&self) -> bool {
+        self.quick.get("skip") == Some(&Value::Bool(true))
+    }
+
+    /// Checks what its keys say together, and sets what depends on others.
     ///
     /// # Errors
-    /// One line: file, key, value, and what was expected.
-    pub fn read(keys: &Keys<'_>, quick: bool) -> Result<Option<Self>, String> {
-        let name = keys.word("name", None)?;
+    /// One line: key, value, and what was expected.
+    pub fn settle(&mut self) -> Result<(), String> {
+        let Self { name, on, shows, .. } = self;
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-            return keys.wrong("name", "letters, digits and dashes");
+            return Err(format!("name = '{name}': expected letters, digits and dashes"));
         }
-        let on = keys.word("on", None)?;
-        let Some(&(_, on)) = On::ALL.iter().find(|(word, _)| *word == on) else {
-            return keys.wrong("on", "simulator, threads, emulated, gpu or processes");
-        };
-        let replaced = keys.raw_table("quick")?.filter(|_| quick);
-        if replaced.is_some_and(|all| all.get("skip") == Some(&Value::Boolean(true))) {
-            return Ok(None);
+        let simulated = *on == On::Simulator;
+        let work = if simulated { "scenario" } else { "runs" };
+        if (self.scenario.is_some(), self.runs.is_some()) != (simulated, !simulated) {
+            return Err(format!("on = '{}': expected a table [part.{work}] alone", on.word()));
         }
-        let work = match on {
-            On::Simulator => Work::Scenario(with(keys, "scenario", replaced)?),
-            _ => {
-                let runs = with(keys, "runs", replaced)?;
-                Work::Runs(Runs::read(&keys.of("runs", &runs), on)?)
-            }
-        };
-        let shows = keys.word("shows", None)?;
-        let known = |name: &str| match on {
-            On::Simulator => measures::is_simulated(name),
-            _ => measures::is_measured(name),
-        };
-        let names = || match on {
-            On::Simulator => measures::simulated_names(),
-            _ => measures::measured_names(),
-        };
-        let also = keys.words("also")?.unwrap_or_default();
-        if !known(&shows) {
-            return keys.wrong("shows", &format!("one of {}", names()));
+        let processes = self.runs.as_ref().and_then(|runs| runs.processes.as_ref());
+        if processes.is_some() != (*on == On::Processes) {
+            let expected = "a number or {x} with on = 'processes', and only there";
+            return Err(format!("runs.processes: expected {expected}"));
         }
-        if !also.iter().all(|name| known(name)) {
-            return keys.wrong("also", &format!("some of {}", names()));
+        let (known, names) = if simulated {
+            (measures::is_simulated as fn(&str) -> bool, measures::simulated_names())
+        } else {
+            (measures::is_measured as _, measures::measured_names())
+        };
+        if let Some(other) = std::iter::once(&*shows).chain(&self.also).find(|name| !known(name)) {
+            return Err(format!("shows or also = '{other}': expected some of {names}"));
         }
-        let bars = match keys.word("shape", Some("lines"))?.as_str() {
-            "lines" => false,
-            "bars" => true,
-            _ => return keys.wrong("shape", "lines or bars"),
-        };
-        let paper = keys.tables("paper")?;
-        let paper = paper.iter().map(|row| Published::read(row, &shows));
-        let part = Self {
-            name,
-            title: keys.word("title", None)?,
-            on,
-            minutes: keys.number("minutes", Some(0.0), 0.0..=1e6)?,
-            instead: keys.words("instead")?.unwrap_or_default(),
-            bars,
-            also,
-            unit: keys.word_if_any("unit")?,
-            x: keys.word_if_any("x")?,
-            against: keys.table("against")?.as_ref().map(Spot::read).transpose()?,
-            names: names_of(keys)?,
-            work,
-            paper: paper.collect::<Result<_, _>>()?,
-            shows,
-        };
-        keys.finish()?;
-        Ok(Some(part))
+        for row in self.paper.iter_mut().filter(|row| row.what.is_empty()) {
+            row.what.clone_from(shows);
+        }
+        Ok(())
     }
 
     /// The name to show for a value of a list.
@@ -167,88 +182,33 @@ impl Part {
     }
 }
 
-impl Runs {
-    fn read(keys: &Keys<'_>, on: On) -> Result<Self, String> {
-        let runs = Self {
-            command: keys.word("command", None)?,
-            x: keys.words("x")?.unwrap_or(vec![String::new()]),
-            series: keys.words("series")?.unwrap_or(vec![String::new()]),
-            x_name: keys.word("x_name", Some(""))?,
-            series_name: keys.word("series_name", Some(""))?,
-            repeat: keys.whole("repeat", Some(1), 1..=1000)? as u64,
-            processes: keys.word_if_any("processes")?,
-            trace: keys.flag("trace", false)?,
-        };
-        if runs.processes.is_some() != (on == On::Processes) {
-            return keys
-                .wrong("processes", "a number or {x} with on = 'processes', and only there");
-        }
-        keys.finish()?;
-        Ok(runs)
-    }
-}
-
-impl Spot {
-    /// Reads a table that names a series, a place or both.
-    pub fn read(keys: &Keys<'_>) -> Result<Self, String> {
-        let spot = Self { series: keys.word_if_any("series")?, x: keys.word_if_any("x")? };
-        keys.finish()?;
-        Ok(spot)
-    }
-}
-
-impl Published {
-    fn read(keys: &Keys<'_>, shows: &str) -> Result<Self, String> {
-        let spread = keys.has("spread").then(|| keys.number("spread", None, 0.0..=1e300));
-        let row = Self {
-            x: keys.word("x", Some(""))?,
-            series: keys.word("series", Some(""))?,
-            value: keys.number("value", None, -1e300..=1e300)?,
-            spread: spread.transpose()?,
-            what: keys.word("what", Some(shows))?,
-        };
-        keys.finish()?;
-        Ok(row)
-    }
-}
-
-fn names_of(keys: &Keys<'_>) -> Result<BTreeMap<String, String>, String> {
-    let none = Table::new();
-    let table = keys.raw_table("names")?.unwrap_or(&none);
-    let name = |(value, name): (&String, &Value)| match name {
-        Value::String(name) => Ok((value.clone(), name.clone())),
-        _ => keys.wrong("names", "names between quotes"),
+/// Puts the values of the quick version into the table of a part.
+///
+/// # Errors
+/// If a path leads nowhere.
+pub fn quicken(part: &mut Table) -> Result<(), String> {
+    let Some(replaced) = part.get("quick").and_then(|quick| quick.as_table()).cloned() else {
+        return Ok(());
     };
-    table.iter().map(name).collect()
-}
-
-/// A table of a part, with the replacements of the quick version.
-fn with(keys: &Keys<'_>, name: &'static str, replaced: Option<&Table>) -> Result<Table, String> {
-    let Some(table) = keys.raw_table(name)? else {
-        return keys.wrong(name, &format!("a table [part.{name}]"));
-    };
-    let mut table = table.clone();
-    for (path, value) in replaced.into_iter().flatten() {
-        if put(&mut table, path, value.clone()).is_none() {
-            let value = value_in_short(value);
-            return Err(format!(
-                "part.quick.\"{path}\" = {value}: expected the path of a key in {name}"
-            ));
-        }
+    let work = ["scenario", "runs"].into_iter().find(|name| part.contains_key(*name));
+    let mut work = part.get_mut(work.unwrap_or_default()).and_then(|work| work.as_table_mut());
+    for (path, value) in replaced.into_iter().filter(|(path, _)| path != "skip") {
+        let put = work.as_mut().and_then(|work| put(work, &path, value));
+        put.ok_or_else(|| format!("part.quick.\"{path}\": expected the path of a key"))?;
     }
-    Ok(table)
+    Ok(())
 }
 
 /// Sets the value at a dotted path, in which a number is an index into a list of tables.
-fn put(table: &mut Table, path: &str, value: Value) -> Option<()> {
+fn put(table: &mut Table, path: &str, value: toml::Value) -> Option<()> {
     let (parents, key) = path.rsplit_once('.').map_or((None, path), |(all, key)| (Some(all), key));
     let mut at = table;
     let mut steps = parents.into_iter().flat_map(|all| all.split('.'));
     while let Some(step) = steps.next() {
-        let inside = at.entry(step).or_insert_with(|| Value::Table(Table::new()));
+        let inside = at.entry(step).or_insert_with(|| toml::Value::Table(Table::new()));
         at = match inside {
-            Value::Table(inside) => inside,
-            Value::Array(list) => {
+            toml::Value::Table(inside) => inside,
+            toml::Value::Array(list) => {
                 list.get_mut(steps.next()?.parse::<usize>().ok()?)?.as_table_mut()?
             }
             _ => return None,

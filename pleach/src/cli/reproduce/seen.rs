@@ -4,7 +4,7 @@ use super::claim::{Outcome, Verdict};
 use super::commands::{self, Place};
 use super::data::{Data, Grid};
 use super::figure::Figure;
-use super::part::{Part, Work};
+use super::part::Part;
 use super::rows::{Origin, Row};
 use super::shown;
 use crate::report::columns::aligned;
@@ -132,7 +132,7 @@ impl Seen {
 
 /// The pictures that the runs of a part left.
 fn pictures(part: &Part, place: &Place<'_>) -> Vec<String> {
-    let Work::Runs(runs) = &part.work else { return Vec::new() };
+    let Some(runs) = &part.runs else { return Vec::new() };
     if !runs.trace {
         return Vec::new();
     }
