@@ -239,3 +239,39 @@ impl RunData {
 pub fn is_thread(unit: &str) -> bool {
     unit.rsplit('/').next().is_some_and(|name| name.starts_with("cpu"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PartData, read};
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        let unit = UnitData {
+            name: "cpu0".into(),
+            branched: Some(JsonInteger(1 << 60)),
+            phases: Some(PhasesData::default()),
+            ..UnitData::default()
+        };
+        let part = PartData { name: "cpu0".into(), share: JsonNumber(0.5), ..PartData::default() };
+        let of_loop = LoopData { parts: vec![part], ..LoopData::default() };
+        for (of_loop, last) in [(None, "repeats"), (Some(of_loop), "settings")] {
+            let run = RunData {
+                status: "done".into(),
+                seconds: JsonNumber(0.1),
+                units: vec![unit.clone()],
+                sites: Some(vec![SiteData::default()]),
+                balance: Some(BalanceData::default()),
+                nodes: Some(NodesData::default()),
+                settings: Map::from_iter([("seed".into(), json!(3))]),
+                seed: Some(json!(3)),
+                of_loop,
+                ..RunData::default()
+            };
+            let json = run.json();
+            assert_eq!(json.as_object().unwrap().keys().next_back().unwrap(), last);
+            let again: RunData = read("a.json", json.clone()).unwrap();
+            assert_eq!(again.json().to_string(), json.to_string());
+        }
+    }
+}

@@ -20,7 +20,7 @@ pub struct Part {
     #[serde(default)]
     pub instead: Vec<String>,
     #[serde(default)]
-    pub shape: Shape,
+    pub shape: ChartShape,
     pub shows: String,
     #[serde(default)]
     pub also: Vec<String>,
@@ -51,10 +51,10 @@ pub enum On {
     Processes,
 }
 
-/// The shape of a chart.
+/// The form of a chart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Shape {
+pub enum ChartShape {
     #[default]
     Lines,
     Bars,

@@ -2,7 +2,7 @@
 
 use super::data::Data;
 use super::measures::BY_PEER;
-use super::part::{On, Shape};
+use super::part::{ChartShape, On};
 use crate::draw::chart::{Chart, Series};
 use crate::report::columns::{digits, with_spread};
 
@@ -73,7 +73,7 @@ pub fn chart(data: &Data<'_>) -> String {
         places: grid.xs.clone(),
         series: Vec::new(),
         parts: matches!(shows.as_str(), "efficiency" | "idle") && part.against.is_none(),
-        bars: part.shape == Shape::Bars,
+        bars: part.shape == ChartShape::Bars,
     };
     for name in &grid.series {
         let mut series = Series { name: name.clone(), ..Series::default() };
