@@ -7,7 +7,6 @@ use super::spec::{DeviceKind, Mode, Spec};
 use super::{DeviceError, check};
 use pleach_core::search::device::Layout;
 use pleach_core::search::problem::Problem;
-use pleach_kernels::emulated::is_compiled;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -63,10 +62,11 @@ impl DeviceRequest {
     /// kernel.
     #[must_use]
     pub fn is_quick(&self) -> bool {
-        self.is_awaited() && is_compiled(self.layout.kernel)
-            || self
-                .pool
-                .has(&self.spec, |device| device.has_kernel(&self.layout, self.spec.handling))
+        #[cfg(feature = "emulated")]
+        if self.is_awaited() && pleach_kernels::emulated::is_compiled(self.layout.kernel) {
+            return true;
+        }
+        self.pool.has(&self.spec, |device| device.has_kernel(&self.layout, self.spec.handling))
     }
 
     /// Whether a run waits for the device even if it has threads: for an emulated one, so that the device takes part in
