@@ -10,7 +10,7 @@ use super::request::DeviceRequest;
 use super::spec::{DeviceKind, Mode, Spec, names};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::work::Work;
-use pleach_runtime::devices::{DevicePlan, Devices, PlannedDevice, Warn, rate};
+use pleach_runtime::devices::{DevicePlan, Devices, PlannedDevice, Warn, measure_rate};
 use pleach_runtime::error::RunError;
 use pleach_runtime::executor::Executor;
 use std::fmt;
@@ -46,7 +46,7 @@ impl fmt::Debug for DeviceSet {
 }
 
 impl Devices for DeviceSet {
-    fn plan<'p>(
+    fn plan_devices<'p>(
         &self,
         problem: &'p dyn Problem,
         at_once: bool,
@@ -135,13 +135,13 @@ impl PlannedDevice for SearchDevice<'_> {
         mode == Mode::Explore
     }
 
-    fn rate(&mut self, from: &Work, best: i64) -> Result<f64, RunError> {
+    fn measure_rate(&mut self, from: &Work, best: i64) -> Result<f64, RunError> {
         let State::Open(explorer, _) = &mut self.state else {
             return Err(RunError::Protocol(format!("{} is not open", self.name)));
         };
-        explorer.put(&from.bytes)?;
-        let fuel = explorer.appetite();
-        let rate = rate(best, |best| (explorer.step(fuel, best), explorer.size()))?;
+        explorer.add_work(&from.bytes)?;
+        let fuel = explorer.max_fuel();
+        let rate = measure_rate(best, |best| (explorer.step(fuel, best), explorer.size()))?;
         explorer.drain();
         explorer.flush();
         explorer.take_phases();

@@ -110,7 +110,7 @@ impl<'p> Either<'p> {
     }
 
     /// Records a step, and changes the mode when it is time to. Returns counts held back until then.
-    fn note(&mut self, nodes: u64, ns: u64) -> Progress {
+    fn record_step(&mut self, nodes: u64, ns: u64) -> Progress {
         let Trial { after_ns, length_ns } = self.trial;
         let mut reported = Progress::default();
         if !self.now.is_well() {
@@ -159,7 +159,7 @@ impl<'p> Either<'p> {
                 if bounds.ns < length_ns {
                     TrialStage::Measured { explored, bounds }
                 } else {
-                    reported = self.settle(explored.per_second(), bounds.per_second());
+                    reported = self.choose_mode(explored.per_second(), bounds.per_second());
                     TrialStage::Settled
                 }
             }
@@ -194,11 +194,11 @@ impl<'p> Either<'p> {
         let Ok(bounds) = came.and_then(|opened| opened.bounds(self.problem)) else {
             return TrialStage::Settled;
         };
-        *reported = self.turn(Box::new(bounds));
+        *reported = self.switch_mode(Box::new(bounds));
         TrialStage::Warm { explored, bounds: Rate::default() }
     }
 
-    fn settle(&mut self, explored: u64, bounded: u64) -> Progress {
+    fn choose_mode(&mut self, explored: u64, bounded: u64) -> Progress {
         self.found = Some((explored, bounded));
         let chosen = if bounded > explored { Mode::Evaluate } else { Mode::Explore };
         if let Ok(on) = self.problem.on_device() {
@@ -207,18 +207,18 @@ impl<'p> Either<'p> {
         let (Some(resting), Mode::Explore) = (self.resting.take(), chosen) else {
             return Progress::default();
         };
-        let reported = self.turn(resting);
+        let reported = self.switch_mode(resting);
         self.phases
             .add(self.resting.take().map_or_else(Phases::default, |mut other| other.take_phases()));
         reported
     }
 
     /// Moves the work to the next mode. Returns the counts that the last one held back.
-    fn turn(&mut self, next: Box<dyn Rounds + 'p>) -> Progress {
+    fn switch_mode(&mut self, next: Box<dyn Rounds + 'p>) -> Progress {
         let mut last = std::mem::replace(&mut self.now, next);
         let work = last.drain();
         let reported = last.flush();
-        self.now.put(&work.bytes).expect("a problem can read its own work");
+        self.now.add_work(&work.bytes).expect("a problem can read its own work");
         self.phases.add(last.take_phases());
         self.resting = Some(last);
         reported
@@ -231,7 +231,7 @@ impl Rounds for Either<'_> {
         let mut progress = self.now.step(fuel, best);
         let ns = start.elapsed().as_nanos() as u64;
         let noted = Instant::now();
-        let reported = self.note(progress.used, ns);
+        let reported = self.record_step(progress.used, ns);
         // Changing the mode takes time.
         self.phases.wait_ns += noted.elapsed().as_nanos() as u64;
         progress.add(reported);
@@ -242,8 +242,8 @@ impl Rounds for Either<'_> {
         self.now.flush()
     }
 
-    fn appetite(&self) -> u64 {
-        self.now.appetite()
+    fn max_fuel(&self) -> u64 {
+        self.now.max_fuel()
     }
 
     fn active(&self) -> (u32, u32) {
@@ -256,8 +256,8 @@ impl Rounds for Either<'_> {
         phases
     }
 
-    fn lost(&mut self) -> Option<DeviceError> {
-        self.now.lost().or_else(|| self.resting.as_mut()?.lost())
+    fn take_failure(&mut self) -> Option<DeviceError> {
+        self.now.take_failure().or_else(|| self.resting.as_mut()?.take_failure())
     }
 
     fn mode(&self) -> Mode {
@@ -278,8 +278,8 @@ impl Rounds for Either<'_> {
 }
 
 impl Explorer for Either<'_> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.now.put(work)
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.now.add_work(work)
     }
 
     fn size(&self) -> f64 {

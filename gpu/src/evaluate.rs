@@ -80,14 +80,14 @@ fn room(layout: &Layout, spec: &Spec) -> (usize, usize) {
 ///
 /// # Errors
 /// If the device cannot run it.
-pub(super) fn ready(
+pub(super) fn prepare_to_bound(
     device: &mut BorrowedDevice,
     layout: &Layout,
     spec: &Spec,
 ) -> Result<u32, DeviceError> {
-    device.handle(spec.handling, Exchange::default());
+    device.configure(spec.handling, Exchange::default());
     let (slots, most) = room(layout, spec);
-    device.make_slots(layout, slots, most, false).inspect_err(|_| device.lose())
+    device.make_slots(layout, slots, most, false).inspect_err(|_| device.mark_failed())
 }
 
 impl<'p> Evaluator<'p> {
@@ -102,7 +102,7 @@ impl<'p> Evaluator<'p> {
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
         let mut device = device.into();
-        let at_once = ready(&mut device, &host.layout(), spec)?;
+        let at_once = prepare_to_bound(&mut device, &host.layout(), spec)?;
         Ok(Self::with((device, at_once), problem, host, spec))
     }
 
@@ -150,10 +150,10 @@ impl<'p> Evaluator<'p> {
     /// Takes the search back from a device that has failed.
     fn give_up(&mut self, why: DeviceError) {
         if let BoundingState::Device(on) = &mut self.state {
-            on.device.lose();
+            on.device.mark_failed();
             let mut plain = self.problem.explorer();
             let all = on.host.drain();
-            plain.put(&all.bytes).expect("a problem can read its own work");
+            plain.add_work(&all.bytes).expect("a problem can read its own work");
             (self.state, self.lost) = (BoundingState::Plain(plain), Some(why));
         }
     }
@@ -170,7 +170,7 @@ impl DeviceBounds<'_> {
         let mut came = false;
         let mut waits = None;
         while !came && done.found.is_none() {
-            self.fill(best, done)?;
+            self.send_batches(best, done)?;
             if self.under_way.is_empty() {
                 break;
             }
@@ -182,7 +182,7 @@ impl DeviceBounds<'_> {
                         self.phases.wait_ns += looked.elapsed().as_nanos() as u64;
                     }
                     let sent = self.under_way.remove(at);
-                    self.take(&sent, best, done)?;
+                    self.branch_batch(&sent, best, done)?;
                     came = true;
                 } else {
                     at += 1;
@@ -197,7 +197,7 @@ impl DeviceBounds<'_> {
     }
 
     /// Sends batches while there are nodes and free slots.
-    fn fill(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
+    fn send_batches(&mut self, best: i64, done: &mut Progress) -> Result<(), DeviceError> {
         while done.found.is_none()
             && let Some(slot) = self.free.pop()
         {
@@ -226,7 +226,7 @@ impl DeviceBounds<'_> {
     }
 
     /// Branches a batch whose bounds have arrived.
-    fn take(
+    fn branch_batch(
         &mut self,
         sent: &DeviceBatch,
         best: i64,
@@ -255,7 +255,7 @@ impl Rounds for Evaluator<'_> {
         done
     }
 
-    fn appetite(&self) -> u64 {
+    fn max_fuel(&self) -> u64 {
         match &self.state {
             BoundingState::Plain(_) => WITHOUT,
             BoundingState::Device(on) => on.size.now() as u64 * on.width,
@@ -269,7 +269,7 @@ impl Rounds for Evaluator<'_> {
         }
     }
 
-    fn lost(&mut self) -> Option<DeviceError> {
+    fn take_failure(&mut self) -> Option<DeviceError> {
         self.lost.take()
     }
 
@@ -294,8 +294,8 @@ impl Rounds for Evaluator<'_> {
 }
 
 impl Explorer for Evaluator<'_> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.explorer_mut().put(work)
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.explorer_mut().add_work(work)
     }
 
     fn size(&self) -> f64 {

@@ -23,7 +23,7 @@ pub trait Rounds: Explorer {
     }
 
     /// The fuel of a full round.
-    fn appetite(&self) -> u64;
+    fn max_fuel(&self) -> u64;
 
     /// How many explorers had work at the end of the last round, and how many took part.
     fn active(&self) -> (u32, u32);
@@ -32,7 +32,7 @@ pub trait Rounds: Explorer {
     fn take_phases(&mut self) -> Phases;
 
     /// Why the device was given up, reported once.
-    fn lost(&mut self) -> Option<DeviceError>;
+    fn take_failure(&mut self) -> Option<DeviceError>;
 
     /// What the device does.
     fn mode(&self) -> Mode;
@@ -81,7 +81,7 @@ impl<'p> DeviceExecutor<'p> {
     }
 
     fn report_loss(&mut self) {
-        if let Some(why) = self.explorer.lost() {
+        if let Some(why) = self.explorer.take_failure() {
             (self.warn)(format!("{} failed: {why}; its work continues on the CPU", self.name));
         }
     }
@@ -92,8 +92,8 @@ impl Executor for DeviceExecutor<'_> {
         &mut *self.explorer
     }
 
-    fn appetite(&self) -> u64 {
-        self.explorer.appetite()
+    fn max_fuel(&self) -> u64 {
+        self.explorer.max_fuel()
     }
 
     fn flush(&mut self) -> Progress {
@@ -102,7 +102,7 @@ impl Executor for DeviceExecutor<'_> {
         progress
     }
 
-    fn tell(&self, report: &mut UnitReport) {
+    fn fill_report(&self, report: &mut UnitReport) {
         report.mode = self.explorer.mode().to_string();
         report.opened_s = Some(self.opened.as_secs_f64());
         report.trial = self.explorer.trial();
@@ -112,7 +112,7 @@ impl Executor for DeviceExecutor<'_> {
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
-        let (paid_ns, paid) = self.slow.pay(budget);
+        let (paid_ns, paid) = self.slow.wait_delay(budget);
         if !paid {
             return Stretch { busy_ns: paid_ns as u64, ..Stretch::default() };
         }
@@ -120,7 +120,7 @@ impl Executor for DeviceExecutor<'_> {
         let progress = self.explorer.step(budget.fuel, (budget.best)());
         self.report_loss();
         let worked_ns = start.elapsed().as_nanos() as f64;
-        self.slow.owe(worked_ns);
+        self.slow.add_delay(worked_ns);
         let (active, all) = self.explorer.active();
         let active = Some(f64::from(active) / f64::from(all));
         let phases = self.explorer.take_phases();

@@ -93,13 +93,13 @@ pub(super) fn wanted(
 ///
 /// # Errors
 /// If the device cannot run it.
-pub(super) fn ready(
+pub(super) fn prepare_to_explore(
     device: &mut BorrowedDevice,
     layout: &Layout,
     spec: &Spec,
 ) -> Result<(), DeviceError> {
-    device.handle(spec.handling, spec.exchange.unwrap_or_default());
-    device.prepare(layout, spec.explorers).inspect_err(|_| device.lose())
+    device.configure(spec.handling, spec.exchange.unwrap_or_default());
+    device.prepare(layout, spec.explorers).inspect_err(|_| device.mark_failed())
 }
 
 impl<'p> DeviceExplorer<'p> {
@@ -114,7 +114,7 @@ impl<'p> DeviceExplorer<'p> {
         spec: &Spec,
     ) -> Result<Self, DeviceError> {
         let (mut device, layout) = (device.into(), wanted(problem, on, spec)?);
-        ready(&mut device, &layout, spec)?;
+        prepare_to_explore(&mut device, &layout, spec)?;
         Ok(Self::with(device, &layout, (problem, on), spec))
     }
 
@@ -179,7 +179,8 @@ impl<'p> DeviceExplorer<'p> {
         let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
         let giving = self.giving.gives();
         let round = Round { best, explorers, budget, trigger, giving, inside };
-        let done = self.attempt(|device| device.feed(explorers).and_then(|()| device.run(&round)));
+        let done =
+            self.try_device(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
         let RoundReport { steps, round_ns, idle, given, .. } = returned;
         self.giving.note(steps, budget, given);
@@ -197,7 +198,7 @@ impl<'p> DeviceExplorer<'p> {
     }
 
     /// Uses the device unless it was given up, and gives it up if that fails.
-    fn attempt<R>(
+    fn try_device<R>(
         &mut self,
         act: impl FnOnce(&mut GuardedDevice) -> Result<R, DeviceError>,
     ) -> Option<R> {
@@ -207,10 +208,10 @@ impl<'p> DeviceExplorer<'p> {
 
     fn give_up(&mut self, why: DeviceError) {
         if let ExploringState::Device(device) = &mut self.state {
-            device.lose();
+            device.mark_failed();
             let mut plain = self.problem.explorer();
-            let work = self.on.to_work(&device.all());
-            plain.put(&work.bytes).expect("a problem can read its own nodes");
+            let work = self.on.to_work(&device.all_work());
+            plain.add_work(&work.bytes).expect("a problem can read its own nodes");
             self.reduced = device.size() >= 2.0 && plain.size() < 2.0;
             (self.state, self.lost) =
                 (ExploringState::Plain(plain, device.take_counts()), Some(why));
@@ -218,7 +219,7 @@ impl<'p> DeviceExplorer<'p> {
     }
 
     /// The CPU explorer that replaced the device.
-    fn plain(&mut self) -> &mut dyn Explorer {
+    fn replacement(&mut self) -> &mut dyn Explorer {
         match &mut self.state {
             ExploringState::Plain(plain, _) => &mut **plain,
             ExploringState::Device(_) => unreachable!("called only after the device was given up"),
@@ -234,7 +235,7 @@ impl<'p> DeviceExplorer<'p> {
 }
 
 impl Rounds for DeviceExplorer<'_> {
-    fn lost(&mut self) -> Option<DeviceError> {
+    fn take_failure(&mut self) -> Option<DeviceError> {
         self.lost.take()
     }
 
@@ -261,7 +262,7 @@ impl Rounds for DeviceExplorer<'_> {
         self.active
     }
 
-    fn appetite(&self) -> u64 {
+    fn max_fuel(&self) -> u64 {
         STEP * u64::from(self.tune.explorers()) * u64::from(self.tune.budget())
     }
 
@@ -280,15 +281,15 @@ impl Rounds for DeviceExplorer<'_> {
     }
 
     fn flush(&mut self) -> Progress {
-        self.attempt(|device| device.renew());
+        self.try_device(|device| device.renew_backup());
         Progress { counts: self.take_counts(), ..Progress::default() }
     }
 }
 
 impl Explorer for DeviceExplorer<'_> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         match &mut self.state {
-            ExploringState::Plain(plain, _) => plain.put(work),
+            ExploringState::Plain(plain, _) => plain.add_work(work),
             ExploringState::Device(device) => {
                 let (on, reserve) = (self.on, device.reserve());
                 let before = reserve.len();
@@ -339,10 +340,10 @@ impl Explorer for DeviceExplorer<'_> {
 
     fn split(&mut self, share: f64) -> Option<Work> {
         self.tune.asked();
-        if let Some(nodes) = self.attempt(|device| device.split(share)) {
+        if let Some(nodes) = self.try_device(|device| device.split(share)) {
             return nodes.map(|nodes| self.on.to_work(&nodes));
         }
-        let split = self.plain().split(share);
+        let split = self.replacement().split(share);
         // The caller has seen a size of two or more, but one node is left here, from which all of those descend:
         // give an empty piece.
         let nothing = self.reduced.then(|| self.on.to_work(&[]));
@@ -350,8 +351,8 @@ impl Explorer for DeviceExplorer<'_> {
     }
 
     fn drain(&mut self) -> Work {
-        let drained = self.attempt(|device| device.drain()).map(|nodes| self.on.to_work(&nodes));
-        let all = drained.unwrap_or_else(|| self.plain().drain());
+        let drained = self.try_device(|device| device.drain()).map(|nodes| self.on.to_work(&nodes));
+        let all = drained.unwrap_or_else(|| self.replacement().drain());
         self.reduced = false;
         all
     }
@@ -363,16 +364,16 @@ impl Explorer for DeviceExplorer<'_> {
     /// Uses an explorer of the CPU, which can compare work.
     fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
         let mut plain = self.problem.explorer();
-        plain.put(&self.drain().bytes)?;
+        plain.add_work(&self.drain().bytes)?;
         let trimmed = plain.trim(away);
-        self.put(&plain.drain().bytes)?;
+        self.add_work(&plain.drain().bytes)?;
         trimmed
     }
 
     fn copy(&mut self) -> Work {
-        match self.attempt(|device| device.renew().map(|()| device.all())) {
+        match self.try_device(|device| device.renew_backup().map(|()| device.all_work())) {
             Some(nodes) => self.on.to_work(&nodes),
-            None => self.plain().copy(),
+            None => self.replacement().copy(),
         }
     }
 }

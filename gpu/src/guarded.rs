@@ -32,7 +32,7 @@ const RELIEF_PART: f64 = 8.0;
 ///
 /// Counts of what was explored since then are held back until the backup is renewed, so backup, reserve and reported
 /// counts always match: if the device fails, the search continues from them, and no node is lost or counted twice. A
-/// caller that sees a failure takes [`GuardedDevice::all`].
+/// caller that sees a failure takes [`GuardedDevice::all_work`].
 ///
 /// A large backup travels while kernels run, together with work removed for the reserve. Until both have arrived, the
 /// previous backup stands, which covers everything.
@@ -138,8 +138,8 @@ impl GuardedDevice {
     }
 
     /// Marks the device as failed; it will not be used again.
-    pub fn lose(&mut self) {
-        self.device.lose();
+    pub fn mark_failed(&mut self) {
+        self.device.mark_failed();
     }
 
     /// What the device did besides exploring since the last call.
@@ -154,14 +154,14 @@ impl GuardedDevice {
 
     /// Feeds the device from the reserve if this many explorers could use more work.
     pub fn feed(&mut self, explorers: u32) -> Result<(), DeviceError> {
-        self.land(self.device.size() == 0.0)?;
+        self.receive_backup(self.device.size() == 0.0)?;
         let promised = self.promised > 0;
         let fed = self.device.size() > 0.0 && (promised || !self.device.wants_more(explorers));
         if self.reserve.is_empty() || fed {
             return Ok(());
         }
         // Work put onto the device belongs to the backup from now on.
-        self.land(true)?;
+        self.receive_backup(true)?;
         // A device that has run dry leaves part of the promised work in the reserve.
         let all = self.reserve.len();
         let some = if promised { self.held.half(&self.reserve) } else { all };
@@ -171,7 +171,7 @@ impl GuardedDevice {
             self.backup_bound.set(None);
         } else if left.len() < some {
             self.backup_is_current = false;
-            self.renew()?;
+            self.renew_backup()?;
             self.reserve.splice(..some, left);
         }
         Ok(())
@@ -182,7 +182,7 @@ impl GuardedDevice {
         let returned = self.device.run(round)?;
         self.unreported.add(&returned.counts);
         self.backup_is_current = false;
-        let landed = self.land(self.device.size() == 0.0)?;
+        let landed = self.receive_backup(self.device.size() == 0.0)?;
         if landed && self.landed_at.elapsed() >= PROMISE_LASTS {
             self.promised = self.promised.saturating_sub(1);
         }
@@ -190,12 +190,12 @@ impl GuardedDevice {
             self.owed = 0.0;
             self.set_backup(Vec::new());
         } else if returned.full > 0 {
-            self.land(true)?;
-            self.fetch((self.device.size() / RELIEF_PART).ceil())?;
+            self.receive_backup(true)?;
+            self.fetch_to_reserve((self.device.size() / RELIEF_PART).ceil())?;
         } else if landed && (self.owed > 0.0 || self.is_old()) {
             let owed = mem::take(&mut self.owed).min((self.device.size() / 2.0).floor());
             if !self.send_off(owed)? {
-                self.renew()?;
+                self.renew_backup()?;
             }
         }
         Ok(returned)
@@ -226,7 +226,7 @@ impl GuardedDevice {
 
     /// Takes in the incoming backup if it has arrived; otherwise waits for it if `wait`. Returns whether nothing is on
     /// its way.
-    fn land(&mut self, wait: bool) -> Result<bool, DeviceError> {
+    fn receive_backup(&mut self, wait: bool) -> Result<bool, DeviceError> {
         if self.incoming.is_none() {
             return Ok(true);
         }
@@ -249,8 +249,8 @@ impl GuardedDevice {
     }
 
     /// Renews the backup at once; a failure leaves everything here unchanged.
-    pub fn renew(&mut self) -> Result<(), DeviceError> {
-        self.land(true)?;
+    pub fn renew_backup(&mut self) -> Result<(), DeviceError> {
+        self.receive_backup(true)?;
         if self.backup_is_current {
             return Ok(());
         }
@@ -265,12 +265,12 @@ impl GuardedDevice {
     /// Gives away a share of all nodes or leaves, from the reserve as far as that suffices. Gives nothing while that
     /// work is still on its way.
     pub fn split(&mut self, share: f64) -> Result<Option<Vec<u32>>, DeviceError> {
-        let nothing_comes = self.land(self.device.gives() == Givers::Each)?;
+        let nothing_comes = self.receive_backup(self.device.givers() == Givers::Each)?;
         let promised = self.promised > 0 && nothing_comes;
         let size = self.size();
-        if self.device.gives() == Givers::Each && size >= 2.0 {
+        if self.device.givers() == Givers::Each && size >= 2.0 {
             // What the explorers keep returns to the device with the next round.
-            self.fetch(f64::INFINITY)?;
+            self.fetch_to_reserve(f64::INFINITY)?;
             let given = self.held.split_each(&mut self.reserve, share);
             if !given.is_empty() {
                 return Ok(Some(given));
@@ -289,12 +289,12 @@ impl GuardedDevice {
             let size = missing + (size / self.ahead_part).floor();
             // The device needs work until the copy has arrived.
             if !self.send_off(size.min((self.device.size() / 2.0).ceil()))? {
-                self.fetch(size)?;
+                self.fetch_to_reserve(size)?;
             }
         }
         let reserved = self.held.size(&self.reserve);
         let elsewhere = self.elsewhere() > 0.0;
-        if self.device.gives() == Givers::One && elsewhere {
+        if self.device.givers() == Givers::One && elsewhere {
             wanted = reserved;
         } else if self.incoming.is_some() {
             // Prefer nothing to little: the rest will be here when the thief comes back. But a thief comes back only
@@ -310,20 +310,20 @@ impl GuardedDevice {
     }
 
     /// Moves this much work from the device to the reserve at once. No backup may be on its way.
-    fn fetch(&mut self, size: f64) -> Result<(), DeviceError> {
+    fn fetch_to_reserve(&mut self, size: f64) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
-        self.device.take(size, &mut fetched)?;
+        self.device.take_work(size, &mut fetched)?;
         self.backup_is_current = false;
-        self.renew()?;
+        self.renew_backup()?;
         self.reserve.append(&mut fetched);
         Ok(())
     }
 
     /// Takes all work.
     pub fn drain(&mut self) -> Result<Vec<u32>, DeviceError> {
-        self.land(true)?;
+        self.receive_backup(true)?;
         let mut all = Vec::new();
-        self.device.take(f64::INFINITY, &mut all)?;
+        self.device.take_work(f64::INFINITY, &mut all)?;
         all.append(&mut self.reserve);
         self.set_backup(Vec::new());
         (self.promised, self.owed) = (0, 0.0);
@@ -331,7 +331,7 @@ impl GuardedDevice {
     }
 
     /// All remaining work as of the backup: the search continues from it without the device.
-    pub fn all(&self) -> Vec<u32> {
+    pub fn all_work(&self) -> Vec<u32> {
         [self.travelled(), &self.backup, &self.reserve].concat()
     }
 

@@ -16,7 +16,7 @@ pub(super) trait Memory: Slots + Staging {
     fn clear(&mut self) -> Result<(), DeviceError>;
 
     /// Sets how the next kernels are built and how long they may run, if there is a choice.
-    fn handle(&mut self, _handling: Handling) {}
+    fn configure(&mut self, _handling: Handling) {}
 
     /// The form of the kernels, if there are several.
     fn built(&self) -> Option<BuiltKernel> {

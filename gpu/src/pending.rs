@@ -106,7 +106,7 @@ impl Opener {
             Err(why) => return Some(Err(why)),
         };
         let wanted = self.wanted.load(Ordering::Relaxed);
-        wanted.then(|| request.ready(device, start))
+        wanted.then(|| request.prepare(device, start))
     }
 }
 
@@ -114,6 +114,6 @@ impl Drop for Opener {
     fn drop(&mut self) {
         // A run that waits for this device in the pool can stop waiting.
         self.wanted = Arc::default();
-        self.pool.notice();
+        self.pool.notify_waiters();
     }
 }

@@ -58,8 +58,8 @@ impl<'p> PendingExecutor<'p> {
             let took = opened.took();
             let mut explorer = begin(opened, problem)?;
             let work = now.drain();
-            if let Err(why) = explorer.put(&work.bytes) {
-                now.put(&work.bytes).expect("a problem can read its own work");
+            if let Err(why) = explorer.add_work(&work.bytes) {
+                now.add_work(&work.bytes).expect("a problem can read its own work");
                 return Err(DeviceError::Failed(why.to_string()));
             }
             Ok((explorer, took))
@@ -79,17 +79,17 @@ impl Executor for PendingExecutor<'_> {
         self.now.explorer()
     }
 
-    fn appetite(&self) -> u64 {
-        self.now.appetite()
+    fn max_fuel(&self) -> u64 {
+        self.now.max_fuel()
     }
 
     fn flush(&mut self) -> Progress {
         self.now.flush()
     }
 
-    fn tell(&self, report: &mut UnitReport) {
+    fn fill_report(&self, report: &mut UnitReport) {
         report.mode.clone_from(&self.mode);
-        self.now.tell(report);
+        self.now.fill_report(report);
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {

@@ -108,11 +108,11 @@ impl DevicePool {
             wanted.store(false, Ordering::Relaxed);
             contents.to_come.push((kind, opening));
         }
-        self.notice();
+        self.notify_waiters();
     }
 
     /// Wakes waiters: a device has come, or will not come.
-    pub(super) fn notice(&self) {
+    pub(super) fn notify_waiters(&self) {
         // Taking the lock ensures that no waiter is between its check of the pool and its wait.
         drop(lock(&self.contents));
         self.changed.notify_all();
@@ -147,7 +147,7 @@ pub struct BorrowedDevice {
 
 impl BorrowedDevice {
     /// Marks the device as failed; it will not be used again.
-    pub fn lose(&mut self) {
+    pub fn mark_failed(&mut self) {
         self.returns_to = None;
     }
 }
@@ -164,7 +164,7 @@ impl Drop for BorrowedDevice {
             && device.clear().is_ok()
         {
             lock(&pool.contents).devices.push((*kind, device));
-            pool.notice();
+            pool.notify_waiters();
         }
     }
 }
@@ -204,7 +204,7 @@ mod tests {
                 pool.expect(DeviceKind::Gpu(0), Arc::downgrade(&second));
             } else {
                 drop(first);
-                pool.notice();
+                pool.notify_waiters();
             }
             assert!(waits.join().unwrap());
             assert!(pool.find(DeviceKind::Gpu(1), &AtomicBool::new(true)).is_none());

@@ -89,18 +89,20 @@ impl DeviceRequest {
     pub fn open(self) -> Result<OpenDevice, DeviceError> {
         let start = Instant::now();
         let device = self.pool.take(&self.spec)?;
-        self.ready(device, start)
+        self.prepare(device, start)
     }
 
     /// Prepares a device whose opening began at `start`.
-    pub(super) fn ready(
+    pub(super) fn prepare(
         self,
         mut device: BorrowedDevice,
         start: Instant,
     ) -> Result<OpenDevice, DeviceError> {
         let at_once = match self.mode() {
-            Mode::Evaluate => evaluate::ready(&mut device, &self.layout, &self.spec)?,
-            Mode::Explore => explorer::ready(&mut device, &self.layout, &self.spec).map(|()| 0)?,
+            Mode::Evaluate => evaluate::prepare_to_bound(&mut device, &self.layout, &self.spec)?,
+            Mode::Explore => {
+                explorer::prepare_to_explore(&mut device, &self.layout, &self.spec).map(|()| 0)?
+            }
         };
         Ok(OpenDevice { request: self, device, at_once, took: start.elapsed() })
     }

@@ -31,7 +31,7 @@ fn flowshop(bound: Bound) -> (Flowshop, i64) {
 /// The counts of the whole tree, and the best score.
 fn whole(problem: &dyn Problem, best: i64) -> (Counts, Option<i64>) {
     let mut explorer = problem.explorer();
-    explorer.put(&problem.root().bytes).unwrap();
+    explorer.add_work(&problem.root().bytes).unwrap();
     let progress = run_to_end(&mut *explorer, best);
     (progress.counts, progress.found.map(|found| found.score))
 }
@@ -51,7 +51,7 @@ fn either<'p>(
 fn the_laws_hold_while_the_mode_changes() {
     let (flowshop, best) = flowshop(Bound::One);
     let mut explorer = flowshop.explorer();
-    explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
     let wanted = run_to_end(&mut *explorer, best);
     let pool = Arc::default();
     for seed in 0..6 {
@@ -72,7 +72,7 @@ fn a_trial_changes_no_count_and_is_remembered() {
         let (wanted, _) = whole(&flowshop, best);
         let pool = Arc::default();
         let mut search = either(&flowshop, "emulated:explorers=2", &pool, TRIALS[0]);
-        search.put(&Problem::root(&flowshop).bytes).unwrap();
+        search.add_work(&Problem::root(&flowshop).bytes).unwrap();
         let (mut counts, mut modes) = (Counts::default(), vec![search.mode()]);
         while search.size() > 0.0 {
             counts.add(&search.step(1, best).counts);
@@ -98,10 +98,10 @@ fn a_device_that_fails_around_a_trial_loses_nothing() {
     for fail in 1..40 {
         let words = format!("emulated:explorers=3:fail={fail}");
         let mut search = either(&flowshop, &words, &Arc::default(), TRIALS[0]);
-        search.put(&Problem::root(&flowshop).bytes).unwrap();
+        search.add_work(&Problem::root(&flowshop).bytes).unwrap();
         let progress = run_to_end(&mut search, best);
         assert_eq!(progress.counts, wanted, "launch {fail}");
-        lost += u32::from(search.lost().is_some());
+        lost += u32::from(search.take_failure().is_some());
     }
     assert!(lost > 10, "{lost}");
 }
@@ -116,7 +116,7 @@ fn a_device_explores_while_the_other_mode_is_prepared() {
     let device = DevicePool::take(&pool, &spec).unwrap();
     let explores = DeviceExplorer::new(device, &flowshop, on_device, &spec).unwrap();
     let mut search = Either::new(&flowshop, explores, &spec, &pool, TRIALS[0]);
-    search.put(&Problem::root(&flowshop).bytes).unwrap();
+    search.add_work(&Problem::root(&flowshop).bytes).unwrap();
     let (mut counts, mut steps) = (Counts::default(), 0);
     while search.mode() == Mode::Explore && search.size() > 0.0 {
         counts.add(&search.step(1, best).counts);
@@ -125,7 +125,7 @@ fn a_device_explores_while_the_other_mode_is_prepared() {
     assert!(steps > 3, "{steps}");
     counts.add(&search.flush().counts);
     let mut rest = flowshop.explorer();
-    rest.put(&search.drain().bytes).unwrap();
+    rest.add_work(&search.drain().bytes).unwrap();
     counts.add(&search.flush().counts);
     counts.add(&run_to_end(&mut *rest, best).counts);
     assert_eq!(counts, wanted);

@@ -22,7 +22,7 @@ fn flowshop(bound: Bound) -> (Flowshop, i64) {
     let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
     flowshop.bound = bound;
     let mut explorer = flowshop.explorer();
-    explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
     let best = run_to_end(&mut *explorer, i64::MAX).found.unwrap().score;
     drop(explorer);
     flowshop.reference = best;
@@ -49,7 +49,7 @@ fn the_laws_hold_with_batches_under_way() {
     for bound in [Bound::One, Bound::Two] {
         let (flowshop, best) = flowshop(bound);
         let mut explorer = flowshop.explorer();
-        explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+        explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
         let whole = run_to_end(&mut *explorer, best);
         for seed in 0..8 {
             let make = |i: usize| -> Box<dyn Explorer + '_> {
@@ -71,7 +71,7 @@ fn nodes_under_way_are_open() {
     let (flowshop, best) = flowshop(Bound::Two);
     let wanted = go(&flowshop, &Settings { best: Some(best), ..settings(1, &[]) }).counts;
     let mut search = evaluator(&flowshop, "emulated:rmax=4:pool=2");
-    search.put(&Problem::root(&flowshop).bytes).unwrap();
+    search.add_work(&Problem::root(&flowshop).bytes).unwrap();
     let mut counts = search.step(1, best).counts;
     let mut under_way = 0;
     while search.size() > 0.0 {
@@ -113,7 +113,7 @@ fn optima_are_found_with_their_schedules() {
         let outcome = go(&flowshop, &settings(threads, devices));
         let found = outcome.solution.unwrap();
         assert_eq!((found.score, outcome.lower_bound), (best, best));
-        assert_eq!(Tree::check(&flowshop, &found.plan), Some(Ok(best)));
+        assert_eq!(Tree::check(&flowshop, &found.solution), Some(Ok(best)));
     }
 }
 

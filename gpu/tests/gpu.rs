@@ -28,7 +28,7 @@ fn queens(n: u32) -> Queens {
 fn flowshop() -> (Flowshop, i64) {
     let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
     let mut explorer = flowshop.explorer();
-    explorer.put(&flowshop.root().bytes).unwrap();
+    explorer.add_work(&flowshop.root().bytes).unwrap();
     let best = run_to_end(&mut *explorer, i64::MAX).found.unwrap().score;
     drop(explorer);
     flowshop.reference = best;
@@ -82,7 +82,7 @@ pub fn on_device<'p>(problem: &'p dyn Problem, words: &str) -> DeviceExplorer<'p
 
 pub fn whole(problem: &dyn Problem, best: i64) -> Counts {
     let mut explorer = problem.explorer();
-    explorer.put(&problem.root().bytes).unwrap();
+    explorer.add_work(&problem.root().bytes).unwrap();
     run_to_end(&mut *explorer, best).counts
 }
 
@@ -128,7 +128,7 @@ fn counts_are_the_same_whatever_the_choices() {
                 for more in &all[..if two { 5 } else { 1 + usize::from(explorers == 3) }] {
                     let words = format!("emulated:explorers={explorers}:inside={inside}{more}");
                     let mut explorer = on_device(problem, &words);
-                    explorer.put(&problem.root().bytes).unwrap();
+                    explorer.add_work(&problem.root().bytes).unwrap();
                     assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
                 }
             }
@@ -154,7 +154,7 @@ fn thin_trees_take_fewer_rounds() {
                 explorers / 2
             );
             let mut explorer = on_device(&uts, &words);
-            explorer.put(&uts.root().bytes).unwrap();
+            explorer.add_work(&uts.root().bytes).unwrap();
             let (mut rounds, mut counts) = (0, Counts::default());
             while explorer.size() > 0.0 {
                 counts.add(&explorer.step(u64::MAX, i64::MAX).counts);
@@ -183,7 +183,7 @@ fn bounding_is_as_requested() {
         for explorers in [1, 5, 40] {
             let words = format!("emulated:explorers={explorers}:bounding={how}");
             let mut explorer = on_device(&schedules, &words);
-            explorer.put(&schedules.root().bytes).unwrap();
+            explorer.add_work(&schedules.root().bytes).unwrap();
             assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
         }
     }
@@ -209,7 +209,7 @@ fn the_top_of_the_tree_is_explored_once() {
         for depth in [1, 2, 4, 9, 30] {
             let words = format!("emulated:explorers=5:inside=none:second_cutoff={depth}");
             let mut explorer = on_device(problem, &words);
-            explorer.put(&problem.root().bytes).unwrap();
+            explorer.add_work(&problem.root().bytes).unwrap();
             assert_eq!(run_to_end(&mut explorer, best).counts, wanted, "{words}");
             let policy = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
             let settings = Settings { best: Some(best), policy, ..devices(1, &[&words, &words]) };
@@ -230,7 +230,7 @@ fn no_node_is_lost_when_fewer_explorers_take_part() {
             for inside in ["windows", "hypercube"] {
                 let words = format!("emulated:budget={budget}:inside={inside}");
                 let mut explorer = on_device(problem, &words);
-                explorer.put(&problem.root().bytes).unwrap();
+                explorer.add_work(&problem.root().bytes).unwrap();
                 let mut counts = Counts::default();
                 for _ in 0..100_000 {
                     counts.add(&explorer.step(u64::MAX, best).counts);
@@ -248,7 +248,7 @@ fn no_node_is_lost_when_fewer_explorers_take_part() {
 fn the_laws_hold_on_a_device() {
     for (problem, best) in problems_for_good() {
         let mut explorer = problem.explorer();
-        explorer.put(&problem.root().bytes).unwrap();
+        explorer.add_work(&problem.root().bytes).unwrap();
         let whole = run_to_end(&mut *explorer, best);
         for seed in 0..20 {
             let make = |i: usize| -> Box<dyn Explorer> {
@@ -269,7 +269,7 @@ fn the_laws_hold_on_a_device() {
             };
             late_explorer_law(&make, &problem.root(), best, &whole, seed);
         }
-        explorer.put(&problem.root().bytes).unwrap();
+        explorer.add_work(&problem.root().bytes).unwrap();
         explorer.run(50, best);
         let good = explorer.drain();
         let make = || -> Box<dyn Explorer> { Box::new(on_device(problem, "emulated:explorers=2")) };
@@ -284,7 +284,7 @@ fn each_explorer_gives_a_part_of_its_interval() {
     let [mut one, mut other] = [6, 8].map(|explorers| {
         on_device(&queens, &format!("emulated:explorers={explorers}:budget=20:take=each"))
     });
-    one.put(&queens.root().bytes).unwrap();
+    one.add_work(&queens.root().bytes).unwrap();
     let mut counts = Counts::default();
     while one.active().0 < 6 {
         counts.add(&one.step(u64::MAX, i64::MAX).counts);
@@ -296,7 +296,7 @@ fn each_explorer_gives_a_part_of_its_interval() {
         assert!(off <= 6.0 + 0.01 * before, "{} of {before} for {share}", given.size);
         assert!(given.size >= 6.0, "of each: {}", given.size);
         assert_eq!(one.size() + given.size, before);
-        other.put(&given.bytes).unwrap();
+        other.add_work(&given.bytes).unwrap();
         counts.add(&one.step(u64::MAX, i64::MAX).counts);
     }
     counts.add(&run_to_end(&mut other, i64::MAX).counts);
@@ -317,14 +317,14 @@ fn a_device_that_fails_loses_no_work() {
         for fail in 1.. {
             let words = format!("emulated:explorers=5:budget=7:fail={fail}");
             let mut explorer = on_device(&queens, &words);
-            explorer.put(&queens.root().bytes).unwrap();
+            explorer.add_work(&queens.root().bytes).unwrap();
             assert_eq!(run_to_end(&mut explorer, i64::MAX).counts, wanted, "launch {fail}");
-            let Some(why) = explorer.lost() else {
+            let Some(why) = explorer.take_failure() else {
                 assert!(fail > 20, "only {fail} launches");
                 break;
             };
             assert_eq!(why.to_string(), "failed as requested", "launch {fail}");
-            assert!(explorer.lost().is_none(), "reported once");
+            assert!(explorer.take_failure().is_none(), "reported once");
         }
     }
 }
@@ -336,15 +336,15 @@ fn intervals_are_trimmed_on_a_device() {
     for fail in [1000, 7, 8, 9, 10, 11, 12] {
         let words = format!("emulated:explorers=5:budget=9:fail={fail}");
         let (mut one, mut other) = (on_device(&queens, &words), queens.explorer());
-        one.put(&queens.root().bytes).unwrap();
+        one.add_work(&queens.root().bytes).unwrap();
         let mut counts = Counts::default();
         (0..3).for_each(|_| counts.add(&one.run(500, i64::MAX).counts));
         let mut all = queens.explorer();
-        all.put(&one.copy().bytes).unwrap();
+        all.add_work(&one.copy().bytes).unwrap();
         let given = all.split(0.4).unwrap();
         assert!(one.trims());
         one.trim(&given.bytes).unwrap();
-        other.put(&given.bytes).unwrap();
+        other.add_work(&given.bytes).unwrap();
         counts.add(&run_to_end(&mut one, i64::MAX).counts);
         counts.add(&run_to_end(&mut *other, i64::MAX).counts);
         assert_eq!(counts, whole(&queens, i64::MAX), "{words}");
@@ -356,7 +356,7 @@ fn intervals_are_trimmed_on_a_device() {
 fn the_laws_hold_while_devices_fail() {
     for (problem, best) in problems_for_good() {
         let mut explorer = problem.explorer();
-        explorer.put(&problem.root().bytes).unwrap();
+        explorer.add_work(&problem.root().bytes).unwrap();
         let whole = run_to_end(&mut *explorer, best);
         for seed in 0..40 {
             let make = |i: usize| -> Box<dyn Explorer> {

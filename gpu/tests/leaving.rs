@@ -17,7 +17,7 @@ fn nothing_is_lost_while_it_travels() {
             let mut device = on_device(problem, "emulated:explorers=5:budget=4");
             let mut plain = problem.explorer();
             let mut counts = Counts::default();
-            device.put(&problem.root().bytes).unwrap();
+            device.add_work(&problem.root().bytes).unwrap();
             while device.size() + plain.size() > 0.0 {
                 match rng.rand_range(0..6) {
                     0..3 => counts.add(&device.step(u64::MAX, best).counts),
@@ -25,12 +25,15 @@ fn nothing_is_lost_while_it_travels() {
                     4 if plain.size() < 1.0 => {
                         if let Some(work) = device.split(rng.rand_float()) {
                             given += 1;
-                            plain.put(&work.bytes).unwrap();
+                            plain.add_work(&work.bytes).unwrap();
                         }
                     }
                     4 => {}
                     _ if rng.rand_range(0..4) == 0 => {
-                        plain.split(0.5).into_iter().for_each(|it| device.put(&it.bytes).unwrap());
+                        plain
+                            .split(0.5)
+                            .into_iter()
+                            .for_each(|it| device.add_work(&it.bytes).unwrap());
                     }
                     _ => {}
                 }
@@ -48,7 +51,7 @@ fn shares_of_intervals_are_given() {
     let queens = with_intervals(12);
     for (i, share) in [0.0, 1e-6, 0.01, 0.3, 0.5, 0.9, 1.0].into_iter().enumerate() {
         let mut explorer = on_device(&queens, "emulated:explorers=7:budget=300");
-        explorer.put(&queens.root().bytes).unwrap();
+        explorer.add_work(&queens.root().bytes).unwrap();
         (0..=i).for_each(|_| drop(explorer.step(u64::MAX, i64::MAX)));
         for _ in 0..4 {
             let (mut size, mut given) = (explorer.size(), explorer.split(share));

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// The counts of a whole search on the CPU, from a value to beat.
 fn wanted(problem: &dyn Problem, best: i64) -> Counts {
     let mut explorer = problem.explorer();
-    explorer.put(&problem.root().bytes).unwrap();
+    explorer.add_work(&problem.root().bytes).unwrap();
     run_to_end(&mut *explorer, best).counts
 }
 
@@ -42,12 +42,12 @@ fn comes_after(
     let request = DeviceRequest::new(problem, &spec(words), &Arc::default()).unwrap();
     let opening = PendingDevice::start(request).unwrap();
     let mut unit = PendingExecutor::new("emulated0".into(), opening, problem, warn, 1.0);
-    unit.explorer().put(&problem.root().bytes).unwrap();
+    unit.explorer().add_work(&problem.root().bytes).unwrap();
     let mut report = UnitReport::default();
     let mut explore = |unit: &mut PendingExecutor<'_>, fuel| {
         let budget = Budget { time_ns: 1000, fuel, best: &|| best, interrupted: &|| false };
         report.counts.add(&unit.explore(&budget).progress.counts);
-        unit.tell(&mut report);
+        unit.fill_report(&mut report);
         report.opened_s.is_some()
     };
     for _ in 0..stretches {
@@ -71,7 +71,7 @@ fn counts_are_exact_whenever_a_device_comes() {
     flowshop.bound = Bound::One;
     let best = {
         let mut explorer = flowshop.explorer();
-        explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+        explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
         run_to_end(&mut *explorer, i64::MAX).found.unwrap().score
     };
     flowshop.reference = best;

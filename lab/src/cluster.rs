@@ -123,7 +123,7 @@ impl<'a, L: Load> World<'a, L> {
     fn run(mut self) -> Result<Figures, String> {
         let root = self.state.load.root();
         let first = self.first as usize;
-        let put = self.state.units[first].hand.put(&root.bytes);
+        let put = self.state.units[first].hand.add_work(&root.bytes);
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
         let works = self.state.units[first].hand.size() > 0.0;
         self.state.checker.works(self.first, works);
@@ -338,7 +338,7 @@ impl<'a, L: Load> World<'a, L> {
     ) -> Result<(), String> {
         let chooser = &mut self.choosers[me as usize];
         let effects = &mut UnitEffects { state: &mut self.state, me, now_ns };
-        self.interpreters[me as usize].tell(event, work, now_ns, chooser, effects)
+        self.interpreters[me as usize].handle_event(event, work, now_ns, chooser, effects)
     }
 
     /// Starts a snapshot, unless one is under way or the run is over.

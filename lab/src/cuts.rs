@@ -1,7 +1,7 @@
 //! [`Cuts`]: the snapshot under way in a model, and the check that it holds every unit once.
 
 use super::work_set::{Account, Set};
-use pleach_core::steal::{OnTheWay, PeerId, Ticket};
+use pleach_core::steal::{InFlight, PeerId, Ticket};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The snapshot under way.
@@ -64,7 +64,7 @@ impl Cuts {
         peer: usize,
         epoch: u64,
         units: Set,
-        on_the_way: OnTheWay<Set>,
+        in_flight: InFlight<Set>,
         total: u8,
     ) -> Result<(), String> {
         if epoch != self.epoch || !self.missing.remove(&peer) {
@@ -72,10 +72,10 @@ impl Cuts {
         }
         self.held.push(units);
         if !self.forgets_kept {
-            self.kept.extend(on_the_way.kept);
+            self.kept.extend(in_flight.kept);
         }
         if !self.forgets_taken {
-            let taken = on_the_way.taken.into_iter();
+            let taken = in_flight.taken.into_iter();
             self.taken.extend(taken.map(|(giver, number)| ((peer as PeerId, giver), number)));
         }
         if self.missing.is_empty() {

@@ -11,7 +11,7 @@ impl<L: Load> unit_effects::UnitEffects<'_, '_, L> {
     fn holding(&self, work: &Work) -> Result<L::Hand, String> {
         let mut hand = self.state.load.hand();
         if !work.bytes.is_empty() {
-            hand.put(&work.bytes).map_err(|why| format!("a copy cannot be read: {why}"))?;
+            hand.add_work(&work.bytes).map_err(|why| format!("a copy cannot be read: {why}"))?;
         }
         Ok(hand)
     }
@@ -55,7 +55,7 @@ impl<L: Load> LateEffects<Arc<Work>, String> for unit_effects::UnitEffects<'_, '
         let works = hand.size() > 0.0;
         self.state.checker.works(self.me, works);
         let mut twice = self.without(away, &before)?;
-        twice.beat(best);
+        twice.update_incumbent(best);
         while twice.size() > 0.0 {
             twice.run(1 << 30);
         }

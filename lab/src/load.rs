@@ -22,7 +22,7 @@ pub trait Hand {
     ///
     /// # Errors
     /// If the bytes are not work of this load.
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
     /// Open nodes, as reported to the peer.
     fn size(&self) -> f64;
@@ -51,7 +51,7 @@ pub trait Hand {
     fn copy(&mut self) -> Work;
 
     /// From now on, looks only for better scores than this.
-    fn beat(&mut self, score: i64);
+    fn update_incumbent(&mut self, score: i64);
 
     /// The score to beat.
     fn best(&self) -> i64;
@@ -173,7 +173,7 @@ impl<'p> Search<'p> {
     /// If the problem's root is malformed.
     pub fn measure(&mut self, most_nodes: u64) -> bool {
         let mut explorer = self.problem.explorer();
-        explorer.put(&self.problem.root().bytes).expect("a root is canonical");
+        explorer.add_work(&self.problem.root().bytes).expect("a root is canonical");
         let (mut counts, mut best, mut nodes) = (Counts::default(), self.start, 0);
         while explorer.size() > 0.0 && nodes < most_nodes {
             let progress = explorer.run(1 << 16, best);
@@ -216,9 +216,11 @@ impl<'p> Load for Search<'p> {
     fn check(&self, done: &WorkDone, best: i64, open: &[Work]) -> Result<(), String> {
         let Some(alone) = self.alone else { return Ok(()) };
         let mut last_hand = self.hand();
-        last_hand.beat(best);
+        last_hand.update_incumbent(best);
         for piece in open {
-            last_hand.put(&piece.bytes).map_err(|why| format!("a piece cannot be read: {why}"))?;
+            last_hand
+                .add_work(&piece.bytes)
+                .map_err(|why| format!("a piece cannot be read: {why}"))?;
         }
         while last_hand.size() > 0.0 {
             last_hand.run(self.node_ns << 16);
@@ -256,8 +258,8 @@ impl SearchHand<'_> {
 }
 
 impl Hand for SearchHand<'_> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.explorer.put(work)
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.explorer.add_work(work)
     }
 
     fn size(&self) -> f64 {
@@ -277,7 +279,7 @@ impl Hand for SearchHand<'_> {
         let (top, own) = (self.problem.top()?, "an explorer takes its own work back");
         let work = self.explorer.drain();
         let seeded = top.seed(&work.bytes, depth, self.best, u64::MAX).expect(own);
-        self.explorer.put(&seeded.work.bytes).expect(own);
+        self.explorer.add_work(&seeded.work.bytes).expect(own);
         Some(self.note(seeded.progress))
     }
 
@@ -293,7 +295,7 @@ impl Hand for SearchHand<'_> {
         self.explorer.copy()
     }
 
-    fn beat(&mut self, score: i64) {
+    fn update_incumbent(&mut self, score: i64) {
         self.best = self.best.min(score);
     }
 

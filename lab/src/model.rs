@@ -4,7 +4,7 @@ use super::cuts::Cuts;
 use super::work_set::{Account, Set, UnitsDone, WorkSet};
 use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{
-    Action, Chooser, Effects, Event, Interpreter, Law, Message, OnTheWay, Peer, PeerId, PeerTree,
+    Action, Chooser, Effects, Event, InFlight, Interpreter, Law, Message, Peer, PeerId, PeerTree,
     Policy,
 };
 use std::collections::VecDeque;
@@ -221,7 +221,7 @@ impl<P: WorkSet> Model<P> {
             }
         };
         let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-        self.interpreters[peer].begin(event, incoming, 0, chooser, effects);
+        self.interpreters[peer].begin_event(event, incoming, 0, chooser, effects);
         self.proceed(peer, chooser)
     }
 
@@ -236,7 +236,7 @@ impl<P: WorkSet> Model<P> {
             let counts = matches!(interpreter.next_action(), Some(Action::Join | Action::Leave));
             self.busy[peer] = counts && self.state.sent;
             let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-            if self.busy[peer] || !interpreter.proceed(0, chooser, effects)? {
+            if self.busy[peer] || !interpreter.carry_out_next(0, chooser, effects)? {
                 break;
             }
         }
@@ -251,10 +251,10 @@ impl<P: WorkSet> Model<P> {
         let mut account = Account::default();
         account.add(&self.state.done.units);
         self.state.units.iter().for_each(|units| account.add(&units.set()));
-        let on_the_way =
+        let in_flight =
             self.state.links.iter().flatten().filter_map(|in_flight| in_flight.units.as_ref());
         let to_take = self.interpreters.iter().filter_map(Interpreter::to_take);
-        on_the_way.chain(to_take).for_each(|units| account.add(&units.set()));
+        in_flight.chain(to_take).for_each(|units| account.add(&units.set()));
         account.close(self.state.total)
     }
 
@@ -273,7 +273,13 @@ impl<P: WorkSet> Model<P> {
         }
         let units = message.brings_work().then(P::default);
         let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-        self.interpreters[peer].begin(Event::Mail { from, message }, units, 0, chooser, effects);
+        self.interpreters[peer].begin_event(
+            Event::Mail { from, message },
+            units,
+            0,
+            chooser,
+            effects,
+        );
         let dropped = self.interpreters[peer] == before;
         let _ = self.proceed(peer, chooser);
         dropped
@@ -364,7 +370,7 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
         Ok((!refuses).then(|| own.split(units)))
     }
 
-    fn put(&mut self, piece: P) -> Result<(), String> {
+    fn add_work(&mut self, piece: P) -> Result<(), String> {
         self.state.units[self.me].put(piece);
         self.state.changed();
         Ok(())
@@ -377,15 +383,15 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
         self.state.sent = true;
     }
 
-    fn cut(&mut self, epoch: u64, on_the_way: OnTheWay<P>) -> Result<(), String> {
-        let OnTheWay { kept, taken } = on_the_way;
+    fn cut(&mut self, epoch: u64, in_flight: InFlight<P>) -> Result<(), String> {
+        let InFlight { kept, taken } = in_flight;
         let kept = kept.into_iter().map(|(ticket, to, piece)| (ticket, to, piece.set()));
-        let on_the_way = OnTheWay { kept: kept.collect(), taken };
+        let in_flight = InFlight { kept: kept.collect(), taken };
         let units = self.state.units[self.me].set();
-        self.state.cuts.on_cut(self.me, epoch, units, on_the_way, self.state.total)
+        self.state.cuts.on_cut(self.me, epoch, units, in_flight, self.state.total)
     }
 
-    fn join(&mut self) -> Result<(), String> {
+    fn join_counter(&mut self) -> Result<(), String> {
         if self.state.count == 0 {
             return Err("joined after the end".into());
         }
@@ -393,13 +399,13 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
         Ok(())
     }
 
-    fn leave(&mut self) -> Result<bool, String> {
+    fn leave_counter(&mut self) -> Result<bool, String> {
         let left = self.state.count.checked_sub(1).ok_or("more peers left than had joined")?;
         self.state.count = left;
         Ok(left == 0)
     }
 
-    fn beat(&mut self, _score: i64) {}
+    fn update_incumbent(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, _at_ns: u64) {
         self.state.resting[self.me] = true;
@@ -411,7 +417,7 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
         if done == total { Ok(()) } else { Err(format!("ended after {done} of {total} units")) }
     }
 
-    fn broken(&mut self, law: Law) -> Result<(), String> {
+    fn report_broken_law(&mut self, law: Law) -> Result<(), String> {
         Err(format!("peer {}: {law:?}", self.me))
     }
 

@@ -149,7 +149,7 @@ impl Load for Spans {
 
     fn check(&self, done: &WorkDone, _best: i64, open: &[Work]) -> Result<(), String> {
         let mut hand = self.hand();
-        let put = open.iter().try_for_each(|piece| hand.put(&piece.bytes));
+        let put = open.iter().try_for_each(|piece| hand.add_work(&piece.bytes));
         put.map_err(|why| format!("a piece cannot be read: {why}"))?;
         let mut which = done.which;
         hand.spans.iter().for_each(|&(from, to)| which.add(from, to));
@@ -183,7 +183,7 @@ pub struct Held {
 }
 
 impl Hand for Held {
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
         let mut from = Reader::new(bytes);
         let spans = Vec::<Span>::unpack(&mut from)?;
         from.finish()?;
@@ -260,7 +260,7 @@ impl Hand for Held {
 
     fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
         let mut others = Self { spans: VecDeque::new(), ..self.clone() };
-        others.put(away)?;
+        others.add_work(away)?;
         let first = self.spans.front().map(|span| span.0);
         for (from, to) in others.spans {
             let sides = |&(a, b): &Span| [(a, b.min(from)), (a.max(to), b)];
@@ -278,7 +278,7 @@ impl Hand for Held {
         if self.spans.is_empty() { Work::default() } else { work(self.spans.make_contiguous()) }
     }
 
-    fn beat(&mut self, _score: i64) {}
+    fn update_incumbent(&mut self, _score: i64) {}
 
     fn best(&self) -> i64 {
         i64::MAX
@@ -326,7 +326,7 @@ mod tests {
         let done = |parts: &[(u64, u64)]| {
             let mut hand = spans.hand();
             for &span in parts {
-                hand.put(&work(&[span]).bytes).unwrap();
+                hand.add_work(&work(&[span]).bytes).unwrap();
                 hand.run(u64::MAX);
             }
             hand.done()
@@ -346,7 +346,7 @@ mod tests {
             let units = 1 + mix(seed, 0, 0) % 5000;
             let spans = Spans::new(units, mix(seed, 1, 0) % 1_000_000, 6, 0.8, seed);
             let mut hands = [spans.hand(), spans.hand(), spans.hand()];
-            hands[0].put(&spans.root().bytes).unwrap();
+            hands[0].add_work(&spans.root().bytes).unwrap();
             let mut cost_ns = 0;
             for round in 2.. {
                 let [from, to, what] = [1, 2, 3].map(|word| mix(seed, round, word) as usize % 3);
@@ -357,7 +357,7 @@ mod tests {
                         let given = hands[from].split(share);
                         assert_eq!(given.is_some(), size >= 2.0);
                         if let Some(given) = given {
-                            hands[to].put(&given.bytes).unwrap();
+                            hands[to].add_work(&given.bytes).unwrap();
                         }
                     }
                     _ => {
@@ -378,7 +378,7 @@ mod tests {
                 }
             }
             assert_eq!(Some(cost_ns), spans.total_ns());
-            assert!(hands[0].put(&[1, 5, 2]).is_err() && hands[0].put(&[9]).is_err());
+            assert!(hands[0].add_work(&[1, 5, 2]).is_err() && hands[0].add_work(&[9]).is_err());
         }
     }
 }

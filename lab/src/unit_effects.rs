@@ -4,7 +4,7 @@ use super::cluster_state::ClusterState;
 use super::load::{Hand, Load};
 use pleach_core::search::work::Work;
 use pleach_core::steal::late::LateEffects;
-use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
+use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
         piece.map(Some).ok_or(format!("peer {} gave from fewer than two nodes", self.me))
     }
 
-    fn put(&mut self, piece: Arc<Work>) -> Result<(), String> {
-        let put = self.hand().put(&piece.bytes);
+    fn add_work(&mut self, piece: Arc<Work>) -> Result<(), String> {
+        let put = self.hand().add_work(&piece.bytes);
         self.state.checker.works(self.me, true);
         put.map_err(|why| format!("a piece cannot be read: {why}"))
     }
@@ -48,14 +48,14 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
         self.state.post(self.me, to, message, piece, self.now_ns);
     }
 
-    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), String> {
+    fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), String> {
         let peer = self.me;
         let (work, done, best) = (self.hand().copy(), self.hand().done(), self.hand().best());
-        let cut = Cut { peer, work, counts: done.counts, on_the_way };
+        let cut = Cut { peer, work, counts: done.counts, in_flight };
         self.state.checker.on_cut(cut, done, best, self.state.load)
     }
 
-    fn join(&mut self) -> Result<(), String> {
+    fn join_counter(&mut self) -> Result<(), String> {
         if self.state.count == 0 {
             return Err("joined after the end".into());
         }
@@ -63,14 +63,14 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
         Ok(())
     }
 
-    fn leave(&mut self) -> Result<bool, String> {
+    fn leave_counter(&mut self) -> Result<bool, String> {
         let left = self.state.count.checked_sub(1).ok_or("more peers left than had joined")?;
         self.state.count = left;
         Ok(left == 0)
     }
 
-    fn beat(&mut self, score: i64) {
-        self.hand().beat(score);
+    fn update_incumbent(&mut self, score: i64) {
+        self.hand().update_incumbent(score);
         self.state.checker.on_score(score, self.now_ns);
     }
 
@@ -85,7 +85,7 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
         self.state.checker.on_finish(self.me, self.now_ns)
     }
 
-    fn broken(&mut self, law: Law) -> Result<(), String> {
+    fn report_broken_law(&mut self, law: Law) -> Result<(), String> {
         Err(format!("peer {}: {law:?}", self.me))
     }
 

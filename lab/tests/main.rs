@@ -208,7 +208,7 @@ fn one_peer_takes_as_long_as_one_explorer_alone() {
 /// What a single explorer counts, and the best score it finds.
 fn alone(problem: &dyn Problem, start: i64) -> (Counts, i64) {
     let mut explorer = problem.explorer();
-    explorer.put(&problem.root().bytes).unwrap();
+    explorer.add_work(&problem.root().bytes).unwrap();
     let (mut counts, mut best) = (Counts::default(), start);
     while explorer.size() > 0.0 {
         let progress = explorer.run(1000, best);

@@ -82,7 +82,7 @@ fn seconds((problem, best): Start<'_>, threads: u32) -> Result<f64, RunError> {
 fn bare((problem, best): Start<'_>) -> f64 {
     let start = Instant::now();
     let mut explorer = problem.explorer();
-    explorer.put(&problem.root().bytes).expect("a root is canonical");
+    explorer.add_work(&problem.root().bytes).expect("a root is canonical");
     run_to_end(&mut *explorer, best.unwrap_or(i64::MAX));
     start.elapsed().as_secs_f64()
 }

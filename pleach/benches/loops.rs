@@ -26,7 +26,8 @@ fn take_ns(threads: usize) -> f64 {
         for me in 0..threads {
             scope.spawn(move || {
                 let one = |_: &Range<u32>| 1;
-                while (if me % 2 == 0 { row.front(one) } else { row.back(one) }).is_some() {}
+                while (if me % 2 == 0 { row.pop_front(one) } else { row.pop_back(one) }).is_some() {
+                }
             });
         }
     });

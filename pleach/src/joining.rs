@@ -42,7 +42,7 @@ pub(crate) fn listen(
 ) -> Result<(Cluster, SocketAddr), NetError> {
     let waker = Arc::new(Waker::default());
     let rings = Arc::clone(&waker);
-    let wake = Arc::new(move || rings.ring());
+    let wake = Arc::new(move || rings.wake());
     let (version, limits) = (BUILD.to_string(), limits());
     let (star, entrance) =
         tls::listen(ListenOptions { address, key, version, places, limits }, wake)?;
@@ -95,7 +95,7 @@ impl Joiner {
                 limits: limits(),
                 patience: left.unwrap_or(Duration::MAX).max(AGAIN),
             };
-            match tls::join(joining, Arc::new(move || rings.ring())) {
+            match tls::join(joining, Arc::new(move || rings.wake())) {
                 Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
                 Err(why) => {
                     let returns = place.is_some();

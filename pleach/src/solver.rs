@@ -191,7 +191,7 @@ impl<'a, P: Problem> Solver<'a, P> {
         let mut show = |solution: &Solution| {
             if let Some(found) = on_solution.as_mut().filter(|_| solution.score < known) {
                 known = solution.score;
-                found(goal.value(solution.score), &solution.plan);
+                found(goal.value(solution.score), &solution.solution);
             }
         };
         let report = search(problem, settings, &mut |snapshot| {
@@ -212,7 +212,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     fn keep_what_is_saved(&self) -> Result<Option<Lock>, RunError> {
         let Some(save) = &self.settings.save else { return Ok(None) };
         let wrong = |why| RunError::Save { path: save.path.clone(), why };
-        let lock = Lock::hold(&save.path).map_err(wrong)?;
+        let lock = Lock::acquire(&save.path).map_err(wrong)?;
         save.may_replace().map_err(wrong)?;
         if std::fs::metadata(&save.path).map_or(0, |about| about.len()) == 0 {
             return Ok(Some(lock));

@@ -369,7 +369,8 @@ fn a_start_solution_is_checked() {
     let problem = || Plain(Knapsack::new(10, &[[6, 4], [5, 3], [8, 6]]).unwrap());
     assert_eq!(problem().goal(), Goal::Maximise);
     let run = |score, plan: Vec<i64>| {
-        let settings = Settings { start: Some(Solution { score, plan }), ..Settings::default() };
+        let settings =
+            Settings { start: Some(Solution { score, solution: plan }), ..Settings::default() };
         Solver::of(problem()).settings(settings).run()
     };
     let why = run(13, vec![2, 3]).unwrap_err().to_string();

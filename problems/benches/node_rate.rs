@@ -17,7 +17,7 @@ fn rate_of(problem: &dyn Problem, best: i64, runs: usize, what: fn(&Counts) -> u
         .map(|_| {
             let start = Instant::now();
             let mut explorer = problem.explorer();
-            explorer.put(&problem.root().bytes).expect("a root is canonical");
+            explorer.add_work(&problem.root().bytes).expect("a root is canonical");
             let counts = run_to_end(&mut *explorer, best).counts;
             what(&counts) as f64 / start.elapsed().as_secs_f64() / 1e6
         })

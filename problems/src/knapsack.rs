@@ -109,11 +109,11 @@ impl Tree for Knapsack {
         Some(fingerprint("knapsack", &(self.capacity, items)))
     }
 
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
         let (mut value, mut weight) = (0, 0);
-        for (i, number) in plan.iter().enumerate() {
+        for (i, number) in solution.iter().enumerate() {
             let item = self.items.iter().find(|item| item.number == *number);
-            let Some(item) = item.filter(|_| !plan[..i].contains(number)) else {
+            let Some(item) = item.filter(|_| !solution[..i].contains(number)) else {
                 return Some(Err(format!("item {number} is unknown or taken twice")));
             };
             value += item.value;
@@ -187,7 +187,7 @@ mod tests {
             let found = run_to_end(&mut explorer, i64::MAX).found.unwrap();
             let value = Goal::Maximise.value(found.score);
             assert_eq!(value, best_by_hand(&knapsack), "{knapsack:?}");
-            assert_eq!(knapsack.check(&found.plan), Some(Ok(value)));
+            assert_eq!(knapsack.check(&found.solution), Some(Ok(value)));
         }
     }
 
@@ -196,14 +196,14 @@ mod tests {
         let knapsack: &'static _ = Box::leak(Box::new(random(&mut Rand64::new(5), 24)));
         let root = Pool::whole(knapsack.root()).to_work();
         let mut explorer = TreeExplorer::new(knapsack);
-        explorer.put(&root.bytes).unwrap();
+        explorer.add_work(&root.bytes).unwrap();
         let best = run_to_end(&mut explorer, i64::MAX).found.unwrap().score;
-        explorer.put(&root.bytes).unwrap();
+        explorer.add_work(&root.bytes).unwrap();
         let whole = run_to_end(&mut explorer, best);
         for seed in 0..20 {
             explorer_law(&|_| Box::new(TreeExplorer::new(knapsack)), &root, best, &whole, seed);
         }
-        explorer.put(&root.bytes).unwrap();
+        explorer.add_work(&root.bytes).unwrap();
         explorer.run(5, best);
         let good = explorer.drain();
         hostile_law(&|| Box::new(TreeExplorer::new(knapsack)), &good.bytes, 2000, 3);

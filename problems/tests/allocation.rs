@@ -25,7 +25,7 @@ fn a_warm_search_of_an_interval_allocates_nothing() {
         let (best, _) = best_known("ta021").unwrap();
         (flowshop.bound, flowshop.reference, flowshop.nodes) = (bound, best, Nodes::Interval);
         let mut explorer = flowshop.explorer();
-        explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+        explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
         explorer.run(1_000_000, best);
         let fuel = if bound == Bound::One { 5_000_000 } else { 500_000 };
         assert_eq!(allocations(&mut *explorer, fuel, best), 0, "{bound}");
@@ -33,7 +33,7 @@ fn a_warm_search_of_an_interval_allocates_nothing() {
     let mut queens = Queens::new(16, Level::best()).unwrap();
     queens.nodes = Nodes::Interval;
     let mut explorer = queens.explorer();
-    explorer.put(&Problem::root(&queens).bytes).unwrap();
+    explorer.add_work(&Problem::root(&queens).bytes).unwrap();
     assert!(explorer.run(1000, i64::MAX).used >= 1000);
     assert_eq!(allocations(&mut *explorer, 5_000_000, i64::MAX), 0);
 }

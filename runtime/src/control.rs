@@ -37,13 +37,13 @@ pub struct Reason(AtomicU8);
 
 impl Reason {
     /// Gives a reason; the first one is kept.
-    pub fn give(&self, why: Stop) {
+    pub fn set(&self, why: Stop) {
         let _ = self.0.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// The reason that was given, if any.
     #[inline]
-    pub fn given(&self) -> Option<Stop> {
+    pub fn get(&self) -> Option<Stop> {
         Stop::of(self.0.load(Ordering::Relaxed))
     }
 }
@@ -91,7 +91,7 @@ impl Control {
     }
 
     /// Makes a solution the incumbent if it is better; returns whether it was.
-    pub fn offer(&self, found: Solution) -> bool {
+    pub fn offer_solution(&self, found: Solution) -> bool {
         let mut solution = lock(&self.solution);
         let better = found.score < self.best();
         if better {
@@ -108,7 +108,7 @@ impl Control {
 
     /// Draws at most this much fuel: a small part of what is left, so that no unit runs dry before the others. Every
     /// draw must be followed by a refund.
-    pub fn draw(&self, most: u64) -> u64 {
+    pub fn draw_fuel(&self, most: u64) -> u64 {
         let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
         let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
         match self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
@@ -127,7 +127,7 @@ impl Control {
     }
 
     /// Returns unused fuel, or charges excess use.
-    pub fn refund(&self, drawn: u64, used: u64) {
+    pub fn refund_fuel(&self, drawn: u64, used: u64) {
         let left_after = |left: u64| (left < u64::MAX).then(|| (left + drawn).saturating_sub(used));
         // Without a limit there is nothing to account for.
         if let Ok(left) = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left_after) {
@@ -150,7 +150,7 @@ impl Control {
     }
 
     /// Adds fuel, where there is a limit.
-    pub fn refuel(&self, fuel: u64) {
+    pub fn add_fuel(&self, fuel: u64) {
         self.low.store(fuel / 2, Ordering::Relaxed);
         // Earlier excess use is paid first.
         let pay = |beyond: u64| Some(beyond - beyond.min(fuel));
@@ -163,7 +163,7 @@ impl Control {
     }
 
     /// Takes all fuel away, where there is a limit.
-    pub fn dry(&self) {
+    pub fn remove_fuel(&self) {
         let none = |left: u64| (left < u64::MAX).then_some(0);
         let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, none);
     }
@@ -174,36 +174,36 @@ impl Control {
     }
 
     /// Counts all units as busy again. None of them may be at work.
-    pub fn recount(&self) {
+    pub fn set_all_busy(&self) {
         self.busy.store(self.units, Ordering::Release);
     }
 
     /// Adds one to the busy count. The caller must know that the count is above 0: because it is counted itself, or
     /// because what it has just received is.
-    pub fn join(&self) {
+    pub fn add_busy(&self) {
         self.busy.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Adds one to the busy count unless it is 0; returns whether it did.
-    pub fn join_unless_over(&self) -> bool {
+    pub fn add_busy_unless_over(&self) -> bool {
         let more = |busy: u64| (busy > 0).then(|| busy + 1);
         self.busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
     }
 
     /// Subtracts one from the busy count; returns whether none is left.
-    pub fn leave(&self) -> bool {
+    pub fn remove_busy(&self) -> bool {
         self.busy.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
     /// Signals the run to stop. The first reason is kept.
     pub fn stop(&self, why: Stop) {
-        self.stop.give(why);
+        self.stop.set(why);
     }
 
     /// Why the run must stop, if it must.
     #[inline]
     pub fn stopped(&self) -> Option<Stop> {
-        self.stop.given()
+        self.stop.get()
     }
 }
 
@@ -219,12 +219,14 @@ mod loom_tests {
             let control = Arc::new(Control::new(i64::MAX, None, None, 2));
             let other = {
                 let control = control.clone();
-                thread::spawn(move || control.offer(Solution { score: 3, plan: vec![3] }))
+                thread::spawn(move || {
+                    control.offer_solution(Solution { score: 3, solution: vec![3] })
+                })
             };
-            control.offer(Solution { score: 5, plan: vec![5] });
+            control.offer_solution(Solution { score: 5, solution: vec![5] });
             other.join().unwrap();
             assert_eq!(control.best(), 3);
-            assert_eq!(control.solution().unwrap().plan, [3]);
+            assert_eq!(control.solution().unwrap().solution, [3]);
         });
     }
 
@@ -235,14 +237,14 @@ mod loom_tests {
             let other = {
                 let control = control.clone();
                 thread::spawn(move || {
-                    let drawn = control.draw(1 << 18);
-                    control.refund(drawn, 0);
-                    control.draw(1 << 18)
+                    let drawn = control.draw_fuel(1 << 18);
+                    control.refund_fuel(drawn, 0);
+                    control.draw_fuel(1 << 18)
                 })
             };
-            let mut drawn = control.draw(1 << 18);
+            let mut drawn = control.draw_fuel(1 << 18);
             drawn += other.join().unwrap();
-            while let more @ 1.. = control.draw(1 << 18) {
+            while let more @ 1.. = control.draw_fuel(1 << 18) {
                 drawn += more;
             }
             assert_eq!(drawn, 3);
@@ -256,18 +258,18 @@ mod loom_tests {
             let other = {
                 let control = control.clone();
                 thread::spawn(move || {
-                    control.join();
-                    let last = control.leave();
+                    control.add_busy();
+                    let last = control.remove_busy();
                     assert!(!last);
-                    control.leave()
+                    control.remove_busy()
                 })
             };
-            let last = control.leave();
-            let joined = control.join_unless_over();
-            let after = joined && control.leave();
+            let last = control.remove_busy();
+            let joined = control.add_busy_unless_over();
+            let after = joined && control.remove_busy();
             let other = other.join().unwrap();
             assert_eq!(u32::from(last) + u32::from(after) + u32::from(other), 1);
-            assert!(!control.join_unless_over());
+            assert!(!control.add_busy_unless_over());
         });
     }
 

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub trait Devices: Debug + Send + Sync + RefUnwindSafe {
     /// The devices that can be used for a problem. With `at_once`, each is open when this returns, unless the run was
     /// `stopped`; otherwise a device that opens slowly is opened while the threads already search.
-    fn plan<'p>(
+    fn plan_devices<'p>(
         &self,
         problem: &'p dyn Problem,
         at_once: bool,
@@ -49,7 +49,7 @@ pub trait PlannedDevice: Send {
     ///
     /// # Errors
     /// If it cannot read the work, or finds that a bound is wrong.
-    fn rate(&mut self, from: &Work, best: i64) -> Result<f64, RunError>;
+    fn measure_rate(&mut self, from: &Work, best: i64) -> Result<f64, RunError>;
 
     /// Its executor. `warn` receives a line if the device fails; a `slow` of 1 means full speed.
     fn executor<'r>(
@@ -69,7 +69,10 @@ const TIME: Duration = Duration::from_millis(300);
 ///
 /// # Errors
 /// If a bound is found to be wrong.
-pub fn rate(mut best: i64, mut step: impl FnMut(i64) -> (Progress, f64)) -> Result<f64, RunError> {
+pub fn measure_rate(
+    mut best: i64,
+    mut step: impl FnMut(i64) -> (Progress, f64),
+) -> Result<f64, RunError> {
     let (start, mut used, mut left) = (Instant::now(), 0, 1.0);
     while left > 0.0 && start.elapsed() < TIME {
         let (progress, size) = step(best);

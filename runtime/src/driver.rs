@@ -101,22 +101,22 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let run_state = self.unit_io.run_state;
         let started_ns = run_state.now_ns();
         match run_state.site_state() {
-            None => self.work(started_ns)?,
-            Some(site_state) => self.dwell(site_state, started_ns)?,
+            None => self.run_round(started_ns)?,
+            Some(site_state) => self.run_rounds(site_state, started_ns)?,
         }
-        Ok(self.leave(started_ns))
+        Ok(self.into_result(started_ns))
     }
 
     /// Works for as long as the site does. Whenever the gateway takes all work from the units, they hand it in and
     /// begin the next round.
-    fn dwell(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
+    fn run_rounds(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
         let new = self.interpreter.peer().clone();
         loop {
-            self.work(started_ns)?;
+            self.run_round(started_ns)?;
             if site_state.is_over() || self.unit_io.run_state.control().stopped().is_some() {
                 return Ok(());
             }
-            site_state.hand_over(self.unit_io.hand_over(self.interpreter.on_the_way()));
+            site_state.hand_over(self.unit_io.hand_over(self.interpreter.in_flight()));
             self.interpreter = Interpreter::new(new.clone(), true);
             // If that round is already over, the unit has nothing to hand over from it.
             self.round += 2;
@@ -130,32 +130,32 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Works until all work is done, the round ends, or the run is stopped.
-    fn work(&mut self, started_ns: u64) -> Result<(), RunError> {
+    fn run_round(&mut self, started_ns: u64) -> Result<(), RunError> {
         let run_state = self.unit_io.run_state;
         let mut now_ns = run_state.now_ns();
-        self.tell(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
-        while !self.interpreter.peer().finished() && run_state.goes_on(self.round) {
+        self.pass_to_peer(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
+        while !self.interpreter.peer().finished() && run_state.continues(self.round) {
             let size = self.unit_io.executor.explorer().size();
             if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(now_ns - started_ns)) {
-                now_ns = self.improve(now_ns);
+                now_ns = self.run_improver(now_ns);
             } else if size == 0.0 {
-                self.park();
-                now_ns = self.wait(u64::MAX, now_ns);
+                self.answer_all_requests();
+                now_ns = self.wait_for_mail(u64::MAX, now_ns);
             } else if self.seeds.is_none() && self.interpreter.peer().waits(size) {
                 // Progress requests are answered between two waits.
-                now_ns = self.wait(POLL_NS, now_ns);
-                self.answer_look();
+                now_ns = self.wait_for_mail(POLL_NS, now_ns);
+                self.answer_request();
             } else if let Some(rest_ns) = self.pace.as_ref().and_then(|pace| pace.rest_ns(now_ns)) {
-                now_ns = self.wait(rest_ns, now_ns);
+                now_ns = self.wait_for_mail(rest_ns, now_ns);
             } else {
-                now_ns = self.step(now_ns)?;
+                now_ns = self.run_stretch(now_ns)?;
             }
             while let Some(mail) = self.unit_io.transport.poll() {
-                self.read(mail, now_ns)?;
+                self.handle_mail(mail, now_ns)?;
             }
             if self.unit_io.wake_at_ns.is_some_and(|at| at <= now_ns) {
                 self.unit_io.wake_at_ns = None;
-                self.tell(Event::Woke, None, now_ns)?;
+                self.pass_to_peer(Event::Woke, None, now_ns)?;
             }
             self.begin_snapshot(now_ns)?;
         }
@@ -163,7 +163,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Waits for mail or for the time to wake the peer, but at most this long. Returns the time afterwards.
-    fn wait(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
+    fn wait_for_mail(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
         let wake_in_ns = self.unit_io.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
         let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
         self.unit_io.transport.wait(wait_ns.map(Duration::from_nanos));
@@ -171,7 +171,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// The results at the end.
-    fn leave(self, started_ns: u64) -> UnitResult {
+    fn into_result(self, started_ns: u64) -> UnitResult {
         let UnitIo { run_state, mut executor, mut report, balance, .. } = self.unit_io;
         let ended_ns = run_state.now_ns();
         let total_s = (ended_ns - started_ns) as f64 * 1e-9;
@@ -179,7 +179,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         report.improve_s = self.heuristic.as_ref().map_or(0.0, TimedImprover::seconds);
         report.idle_s = (total_s - report.busy_s - report.improve_s).max(0.0);
         report.counts.add(&executor.flush().counts);
-        executor.tell(&mut report);
+        executor.fill_report(&mut report);
         let explorer = executor.explorer();
         UnitResult {
             started_ns,
@@ -195,23 +195,28 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Passes an event to the peer, and carries out its actions.
-    fn tell(&mut self, event: Event, work: Option<Arc<Work>>, now_ns: u64) -> Result<(), RunError> {
-        self.interpreter.tell(event, work, now_ns, &mut self.chooser, &mut self.unit_io)
+    fn pass_to_peer(
+        &mut self,
+        event: Event,
+        work: Option<Arc<Work>>,
+        now_ns: u64,
+    ) -> Result<(), RunError> {
+        self.interpreter.handle_event(event, work, now_ns, &mut self.chooser, &mut self.unit_io)
     }
 
     /// Explores for a stretch and informs the peer. Returns the time afterwards.
-    fn step(&mut self, now_ns: u64) -> Result<u64, RunError> {
+    fn run_stretch(&mut self, now_ns: u64) -> Result<u64, RunError> {
         let Some(stretch) = self.explore()? else {
             // More fuel may come from other sites, or from units that return some.
             let run_state = self.unit_io.run_state;
             let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
             let over = run_state.control().stopped().is_some();
-            return Ok(if over { now_ns } else { self.wait(at_most_ns, now_ns) });
+            return Ok(if over { now_ns } else { self.wait_for_mail(at_most_ns, now_ns) });
         };
         let UnitIo { me, run_state, executor, report, .. } = &mut self.unit_io;
         let Stretch { progress, mut busy_ns, active, phases } = stretch;
         if let Some(pace) = &mut self.pace {
-            busy_ns = pace.pay(now_ns, progress.used).max(busy_ns);
+            busy_ns = pace.charge_nodes(now_ns, progress.used).max(busy_ns);
         }
         if let Some(activity) = &mut report.activity {
             let (nodes, active) = (progress.used, active.unwrap_or(1.0));
@@ -226,15 +231,15 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         // Offer the solution first: counts shown without it could claim more than is proven.
         if let Some(found) = progress.found {
-            run_state.offer(found);
+            run_state.offer_solution(found);
         }
         let explorer = executor.explorer();
-        run_state.show(*me, &report.counts, explorer.open_nodes());
-        run_state.counters(*me).hold(explorer.size());
-        run_state.counters(*me).spend(busy_ns);
-        self.answer_look();
+        run_state.publish_counts(*me, &report.counts, explorer.open_nodes());
+        run_state.counters(*me).publish_size(explorer.size());
+        run_state.counters(*me).add_busy_time(busy_ns);
+        self.answer_request();
         self.explored_ns = now_ns;
-        self.tell(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
+        self.pass_to_peer(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
         Ok(now_ns)
     }
 
@@ -243,21 +248,21 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let UnitIo { run_state, executor, transport, .. } = &mut self.unit_io;
         let control = run_state.control();
         let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
-        let granted = control.draw(executor.appetite().min(most));
+        let granted = control.draw_fuel(executor.max_fuel().min(most));
         match run_state.site_state() {
             None if control.is_dry() => {
                 control.stop(Stop::Nodes);
                 return Ok(None);
             }
-            Some(site_state) if control.is_low() => site_state.ring(),
+            Some(site_state) if control.is_low() => site_state.wake_gateway(),
             _ => {}
         }
         if granted == 0 {
             return Ok(None);
         }
         if let Some(top) = self.seeds.zip(self.top) {
-            let (stretch, done) = seed(executor, top, control.best(), granted.min(SLICE))?;
-            control.refund(granted, stretch.progress.counts.bounded);
+            let (stretch, done) = explore_top(executor, top, control.best(), granted.min(SLICE))?;
+            control.refund_fuel(granted, stretch.progress.counts.bounded);
             self.seeds = self.seeds.filter(|_| !done);
             return Ok(Some(stretch));
         }
@@ -268,7 +273,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             interrupted: &|| transport.waiting() || control.stopped().is_some(),
         });
         // The limit applies to counted nodes; fuel is also used by nodes without children.
-        control.refund(granted, stretch.progress.counts.bounded);
+        control.refund_fuel(granted, stretch.progress.counts.bounded);
         Ok(Some(stretch))
     }
 
@@ -279,41 +284,45 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let epoch = saver.map_or(0, |saver| saver.epoch());
         // Where a counter detects the end, the snapshot is counted until the peer has passed it on.
         let counted = self.interpreter.peer().uses_counter();
-        if epoch > self.epoch && (!counted || run_state.control().join_unless_over()) {
+        if epoch > self.epoch && (!counted || run_state.control().add_busy_unless_over()) {
             self.epoch = epoch;
-            self.tell(Event::Snapshot { epoch }, None, now_ns)?;
+            self.pass_to_peer(Event::Snapshot { epoch }, None, now_ns)?;
         }
         Ok(())
     }
 
     /// Looks for a better solution beside the search. Returns the time afterwards.
-    fn improve(&mut self, now_ns: u64) -> u64 {
+    fn run_improver(&mut self, now_ns: u64) -> u64 {
         let Some(heuristic) = &mut self.heuristic else { return now_ns };
         let run_state = self.unit_io.run_state;
         let found = heuristic.improver.improve();
         let after_ns = run_state.now_ns();
-        let gained = found.is_some_and(|found| run_state.offer(found));
-        heuristic.note(after_ns - now_ns, gained);
-        self.answer_look();
+        let gained = found.is_some_and(|found| run_state.offer_solution(found));
+        heuristic.record_time(after_ns - now_ns, gained);
+        self.answer_request();
         after_ns
     }
 
     /// Publishes how much of the tree is open here, if that was requested since the last call.
-    fn answer_look(&mut self) {
+    fn answer_request(&mut self) {
         let (run_state, me) = (self.unit_io.run_state, self.unit_io.me);
         let progress_request = run_state.progress_request();
-        if run_state.counters(me).owes(progress_request) {
+        if run_state.counters(me).must_answer(progress_request) {
             let explorer = self.unit_io.executor.explorer();
             let open = explorer.open_share().unwrap_or(f64::NAN);
             let here = explorer.least_bound().unwrap_or(i64::MAX);
-            run_state.counters(me).answer(progress_request, open, here.min(self.least_kept()));
+            run_state.counters(me).answer_request(
+                progress_request,
+                open,
+                here.min(self.least_kept()),
+            );
         }
     }
 
     /// Answers all progress requests until there is work again: there is none now.
-    fn park(&mut self) {
+    fn answer_all_requests(&mut self) {
         let run_state = self.unit_io.run_state;
-        run_state.counters(self.unit_io.me).park(self.least_kept());
+        run_state.counters(self.unit_io.me).answer_all_requests(self.least_kept());
     }
 
     /// The least bound of all pieces on their way from here.
@@ -322,18 +331,18 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         bounds.min().unwrap_or(i64::MAX)
     }
 
-    fn read(&mut self, mail: PeerMessage, now_ns: u64) -> Result<(), RunError> {
+    fn handle_mail(&mut self, mail: PeerMessage, now_ns: u64) -> Result<(), RunError> {
         let PeerMessage { from, message, work } = mail;
         self.unit_io.note_mail(&message);
         let depth = self.interpreter.peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
         self.seeds = again.map(|(depth, _)| depth).or(self.seeds);
-        self.tell(Event::Mail { from, message }, work, now_ns)
+        self.pass_to_peer(Event::Mail { from, message }, work, now_ns)
     }
 }
 
 /// Explores the open nodes above a depth for a stretch. Returns also whether none are left.
-fn seed(
+fn explore_top(
     executor: &mut impl Executor,
     (depth, top): (u32, &dyn Top),
     best: i64,
@@ -342,7 +351,7 @@ fn seed(
     let start = Instant::now();
     let work = executor.explorer().drain();
     let SeedResult { work, progress, done } = top.seed(&work.bytes, depth, best, fuel)?;
-    executor.explorer().put(&work.bytes)?;
+    executor.explorer().add_work(&work.bytes)?;
     let busy_ns = start.elapsed().as_nanos() as u64;
     Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))
 }

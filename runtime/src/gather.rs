@@ -33,13 +33,17 @@ pub fn gather(
         least_bound = least_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));
     }
-    let mut outcome = Outcome { open, ..sum(problem, run_state, left) };
-    settle(run_state, &mut outcome, least_bound);
+    let mut outcome = Outcome { open, ..sum_units(problem, run_state, left) };
+    complete_outcome(run_state, &mut outcome, least_bound);
     (outcome, pieces)
 }
 
 /// The outcome of this process's units, without open work and bounds.
-pub fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<UnitResult>) -> Outcome {
+pub fn sum_units(
+    problem: &dyn Problem,
+    run_state: &RunState<'_>,
+    left: Vec<UnitResult>,
+) -> Outcome {
     let control = run_state.control();
     let (mut counts, mut balance) = (Counts::default(), Balance::default());
     let (mut explored_ns, mut ended_ns) = (0, 0);
@@ -69,7 +73,7 @@ pub fn sum(problem: &dyn Problem, run_state: &RunState<'_>, left: Vec<UnitResult
 }
 
 /// Completes the outcome, given the least bound of all open nodes: what is proven, and whether the stop matters.
-pub fn settle(run_state: &RunState<'_>, outcome: &mut Outcome, least_bound: i64) {
+pub fn complete_outcome(run_state: &RunState<'_>, outcome: &mut Outcome, least_bound: i64) {
     let best = run_state.control().best();
     // No solution is better than both the incumbent and the least open bound. With no node open, the incumbent is
     // optimal. A bound known without searching counts too, but no bound exceeds the incumbent.
@@ -83,10 +87,10 @@ pub fn settle(run_state: &RunState<'_>, outcome: &mut Outcome, least_bound: i64)
 ///
 /// # Errors
 /// If it differs from what the search claims.
-pub fn check(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
+pub fn check_solution(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
     let Some(best) = &outcome.solution else { return Ok(()) };
     let claimed = outcome.goal.value(best.score);
-    match problem.check(&best.plan) {
+    match problem.check(&best.solution) {
         None => Ok(()),
         Some(Ok(value)) if value == claimed || outcome.goal == Goal::Find => Ok(()),
         Some(Ok(value)) => Err(RunError::Solution(format!(

@@ -30,7 +30,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; another error if the lock file cannot be created.
-    pub fn hold(path: &Path) -> io::Result<Self> {
+    pub fn acquire(path: &Path) -> io::Result<Self> {
         // A link and its target share one lock.
         let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
         let mut lock_path = path.into_os_string();
@@ -43,7 +43,7 @@ impl Lock {
         if let Some(held) = held {
             return Ok(Self { _held: held });
         }
-        let file = take(&lock_path)?;
+        let file = open_and_lock(&lock_path)?;
         let held = Arc::new(HeldLock { lock_path: lock_path.clone(), file });
         HELD.with_borrow_mut(|all| all.push((lock_path, Arc::downgrade(&held))));
         Ok(Self { _held: held })
@@ -51,7 +51,7 @@ impl Lock {
 }
 
 /// Opens and locks the lock file. Tries again if its last owner removed it in between.
-fn take(lock_path: &Path) -> io::Result<Option<File>> {
+fn open_and_lock(lock_path: &Path) -> io::Result<Option<File>> {
     for attempt in 0.. {
         let file = File::options().write(true).create(true).truncate(false).open(lock_path)?;
         // Our lock files are empty, so this file belongs to somebody else.
@@ -115,11 +115,11 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("pleach-lock-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("run.pleach");
-        let lock = Lock::hold(&path).unwrap();
-        let again = Lock::hold(&path).unwrap();
+        let lock = Lock::acquire(&path).unwrap();
+        let again = Lock::acquire(&path).unwrap();
         let elsewhere = || {
             let path = path.clone();
-            let held = std::thread::spawn(move || Lock::hold(&path).map(|_| ())).join().unwrap();
+            let held = std::thread::spawn(move || Lock::acquire(&path).map(|_| ())).join().unwrap();
             held.map_err(|why| why.kind())
         };
         assert_eq!(elsewhere(), Err(io::ErrorKind::ResourceBusy));

@@ -30,7 +30,7 @@ impl Pace {
     }
 
     /// Charges the nodes of a stretch that began at this time. Returns the time that they take at this pace.
-    pub fn pay(&mut self, began_ns: u64, nodes: u64) -> u64 {
+    pub fn charge_nodes(&mut self, began_ns: u64, nodes: u64) -> u64 {
         let takes_ns = nodes as f64 * self.node_ns;
         self.free_at_ns = self.free_at_ns.max(began_ns as f64 - BEHIND_NS) + takes_ns;
         takes_ns as u64
@@ -45,13 +45,13 @@ mod tests {
     fn nodes_take_their_time_even_after_a_late_start() {
         let mut pace = Pace::new(1000);
         assert_eq!((pace.fuel(), pace.rest_ns(0)), (5, None));
-        assert_eq!(pace.pay(0, 3), 3_000_000);
+        assert_eq!(pace.charge_nodes(0, 3), 3_000_000);
         assert_eq!(pace.rest_ns(1_000_000), Some(2_000_000));
         assert_eq!(pace.rest_ns(3_000_000), None);
         // After a sleep that was a little too long it catches up, but not after a long time without work.
-        pace.pay(4_000_000, 1);
+        pace.charge_nodes(4_000_000, 1);
         assert_eq!(pace.rest_ns(4_000_000), None);
-        pace.pay(1_000_000_000, 30);
+        pace.charge_nodes(1_000_000_000, 30);
         assert_eq!(pace.rest_ns(1_000_000_000), Some(10_000_000));
     }
 }

@@ -1,6 +1,6 @@
-//! [`weighted`]: measures how fast each unit searches alone, for shares that are fixed beforehand.
+//! [`with_powers`]: measures how fast each unit searches alone, for shares that are fixed beforehand.
 
-use crate::devices::rate;
+use crate::devices::measure_rate;
 use crate::error::RunError;
 use crate::settings::Settings;
 use crate::units::PlannedUnit;
@@ -15,7 +15,7 @@ const MOST: f64 = 1e6;
 ///
 /// # Errors
 /// If a unit cannot read the problem's root, or finds that a bound is wrong.
-pub(crate) fn weighted(
+pub(crate) fn with_powers(
     problem: &dyn Problem,
     settings: &Settings,
     units: &mut [PlannedUnit<'_>],
@@ -31,12 +31,13 @@ pub(crate) fn weighted(
     let mut thread = None;
     for unit in units {
         let full = match (unit.device(), thread) {
-            (Some(device), _) => device.rate(&root, best)?,
+            (Some(device), _) => device.measure_rate(&root, best)?,
             (None, Some(rate)) => rate,
             (None, None) => {
                 let mut explorer = problem.explorer();
-                explorer.put(&root.bytes)?;
-                *thread.insert(rate(best, |best| (explorer.run(FUEL, best), explorer.size()))?)
+                explorer.add_work(&root.bytes)?;
+                *thread
+                    .insert(measure_rate(best, |best| (explorer.run(FUEL, best), explorer.size()))?)
             }
         };
         let paced = settings.pace.map_or(f64::INFINITY, |pace| pace as f64);

@@ -85,21 +85,21 @@ impl<'a> RunState<'a> {
     }
 
     /// Offers a solution that a unit has found.
-    pub fn offer(&self, found: Solution) -> bool {
-        let better = self.control.offer(found);
+    pub fn offer_solution(&self, found: Solution) -> bool {
+        let better = self.control.offer_solution(found);
         if self.goal == Goal::Find {
-            self.halt(Stop::Found);
+            self.request_stop(Stop::Found);
         } else if let Some(site_state) = self.site_state.as_ref().filter(|_| better) {
-            site_state.ring();
+            site_state.wake_gateway();
         }
         better
     }
 
     /// Stops the search: at once in a single process, otherwise as soon as the sites can.
-    pub fn halt(&self, why: Stop) {
+    pub fn request_stop(&self, why: Stop) {
         match &self.site_state {
             None => self.control.stop(why),
-            Some(site_state) => site_state.wish(why),
+            Some(site_state) => site_state.request_stop(why),
         }
     }
 
@@ -115,13 +115,13 @@ impl<'a> RunState<'a> {
 
     /// Whether units that began in a round continue.
     #[inline]
-    pub fn goes_on(&self, round: u64) -> bool {
+    pub fn continues(&self, round: u64) -> bool {
         self.control.stopped().is_none() && self.round() == round
     }
 
     /// Publishes what a unit has counted.
-    pub fn show(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
-        self.counters(me).show(counts, open_nodes);
+    pub fn publish_counts(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
+        self.counters(me).publish_counts(counts, open_nodes);
     }
 
     /// A unit's counters.

@@ -34,13 +34,13 @@ pub struct SaveNow {
 
 impl SaveNow {
     /// Requests a save.
-    pub fn ask(&self) {
+    pub fn request(&self) {
         self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 
     /// The number of requests so far.
     #[must_use]
-    pub fn asked(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.asked.load(std::sync::atomic::Ordering::Relaxed)
     }
 
@@ -48,7 +48,7 @@ impl SaveNow {
     /// save.
     #[must_use]
     pub fn from_now(&self) -> Self {
-        Self { before: self.asked(), ..self.clone() }
+        Self { before: self.count(), ..self.clone() }
     }
 
     /// The number of requests made before the run began.
@@ -194,7 +194,7 @@ impl<'a> Saver<'a> {
     }
 
     /// Requests a snapshot. The previous one must be complete.
-    pub fn ask(&self) {
+    pub fn request_snapshot(&self) {
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
@@ -205,11 +205,11 @@ impl<'a> Saver<'a> {
 
     /// Locks the file, and writes it before the run begins, so that no search is wasted on a path that cannot be
     /// written.
-    pub fn begin(&self, pieces: Vec<Work>, control: &Control) -> Result<Lock, RunError> {
+    pub fn lock_and_write(&self, pieces: Vec<Work>, control: &Control) -> Result<Lock, RunError> {
         let begin = || {
             // Check before a lock file is created beside it.
             self.save.may_replace()?;
-            let lock = Lock::hold(&self.save.path)?;
+            let lock = Lock::acquire(&self.save.path)?;
             self.save.may_replace()?;
             self.write(&Counts::default(), pieces, control)?;
             Ok(lock)
@@ -242,7 +242,7 @@ impl<'a> Saver<'a> {
     pub fn write(&self, counts: &Counts, pieces: Vec<Work>, control: &Control) -> io::Result<()> {
         let mut all = Checkpoint { pieces, ..self.before.clone() };
         all.counts.add(counts);
-        self.put(all, control)
+        self.write_checkpoint(all, control)
     }
 
     /// Writes the file with the progress report of the whole, at the root of several sites.
@@ -251,10 +251,10 @@ impl<'a> Saver<'a> {
         whole: &ProgressReport<Portion<Counts>>,
         control: &Control,
     ) -> io::Result<()> {
-        self.put(self.before.clone().with_progress_report(whole), control)
+        self.write_checkpoint(self.before.clone().with_progress_report(whole), control)
     }
 
-    fn put(&self, mut all: Checkpoint, control: &Control) -> io::Result<()> {
+    fn write_checkpoint(&self, mut all: Checkpoint, control: &Control) -> io::Result<()> {
         all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
         all.best = control.best();
         all.solution = control.solution();

@@ -23,7 +23,7 @@ const POLL_EVERY: Duration = Duration::from_millis(10);
 /// The state of a search's other processes, as far as known.
 pub trait OtherProcesses: Send + Sync {
     /// The state of all of them together.
-    fn together(&self) -> CombinedProgress;
+    fn combined_progress(&self) -> CombinedProgress;
 
     /// The state of each, as it last reported.
     fn snapshots(&self) -> Vec<SiteSnapshot>;
@@ -106,17 +106,17 @@ impl SiteState {
     }
 
     /// Wakes the gateway.
-    pub fn ring(&self) {
-        self.mailboxes.ring(0);
+    pub fn wake_gateway(&self) {
+        self.mailboxes.wake_peer(0);
     }
 
     /// Asks the gateway to stop the search, or to leave it.
-    pub fn wish(&self, why: Stop) {
+    pub fn request_stop(&self, why: Stop) {
         if why == Stop::Asked {
             self.asked.store(true, Ordering::Relaxed);
         }
-        self.wish.give(why);
-        self.ring();
+        self.wish.set(why);
+        self.wake_gateway();
     }
 
     /// Whether the user or the caller asked this process to end its part.
@@ -125,8 +125,8 @@ impl SiteState {
     }
 
     /// The reason why the gateway was asked to stop, if it was.
-    pub fn wished(&self) -> Option<Stop> {
-        self.wish.given()
+    pub fn requested_stop(&self) -> Option<Stop> {
+        self.wish.get()
     }
 
     /// The round under way.
@@ -174,12 +174,12 @@ impl SiteState {
     }
 
     /// Records the counts of a unit that is without work.
-    pub fn settle(&self, me: PeerId, counts: Counts) {
+    pub fn record_counts(&self, me: PeerId, counts: Counts) {
         *lock(&self.settled[me as usize]) = counts;
     }
 
     /// The counts of all units, once all are without work.
-    pub fn settled(&self) -> Counts {
+    pub fn total_counts(&self) -> Counts {
         let mut sum = Counts::default();
         self.settled.iter().for_each(|counts| sum.add(&lock(counts)));
         sum
@@ -201,23 +201,23 @@ impl SiteState {
         let all = list.len() == self.peers() as usize;
         drop(list);
         if all {
-            self.ring();
+            self.wake_gateway();
         }
     }
 
-    fn take(&self, list: &Mutex<Vec<Cut>>) -> Option<Vec<Cut>> {
+    fn take_if_complete(&self, list: &Mutex<Vec<Cut>>) -> Option<Vec<Cut>> {
         let mut list = lock(list);
         (list.len() == self.peers() as usize).then(|| std::mem::take(&mut *list))
     }
 
     /// The cuts of all peers, once all have arrived.
-    pub fn whole(&self) -> Option<Vec<Cut>> {
-        self.take(&self.cuts)
+    pub fn take_cuts(&self) -> Option<Vec<Cut>> {
+        self.take_if_complete(&self.cuts)
     }
 
     /// The work and counts of all peers at the end of the round, once all have handed them over.
     pub fn all_ends(&self) -> Option<Vec<Cut>> {
-        self.take(&self.ends)
+        self.take_if_complete(&self.ends)
     }
 
     /// Stores the root's newest progress report.
@@ -263,7 +263,7 @@ fn all_open(whole: &ProgressReport<Portion<Counts>>) -> impl Iterator<Item = &Wo
 /// The part of the tree that is open by a progress report, if known.
 pub fn share_open(problem: &dyn Problem, whole: &ProgressReport<Portion<Counts>>) -> Option<f64> {
     let mut explorer = problem.explorer();
-    all_open(whole).try_for_each(|piece| explorer.put(&piece.bytes)).ok()?;
+    all_open(whole).try_for_each(|piece| explorer.add_work(&piece.bytes)).ok()?;
     let open = explorer.open_nodes();
     explorer.open_share().filter(|&share| share > 0.0 || open == 0.0)
 }

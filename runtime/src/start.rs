@@ -3,7 +3,7 @@
 use crate::control::{Control, Stop};
 use crate::driver::{Unit, UnitResult};
 use crate::error::{MOST_THREADS, RunError};
-use crate::gather::{check, gather};
+use crate::gather::{check_solution, gather};
 use crate::late;
 use crate::late::scratch::ScratchExplorer;
 use crate::outcome::Watcher;
@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::timed_improver::TimedImprover;
 use crate::transport::local::Mailboxes;
 use crate::unit_io::UnitIo;
-use crate::units::{Plan, PlannedUnit, plan};
+use crate::units::{Plan, PlannedUnit, plan_units};
 use crate::watch::watch_over;
 use crate::worker_pool::WorkerPool;
 use pleach_core::search::problem::Problem;
@@ -53,7 +53,7 @@ impl WorkerPool {
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
         let start = Instant::now();
-        let settings = &complete(settings);
+        let settings = &with_defaults(settings);
         if settings.threads > MOST_THREADS {
             return Err(RunError::Threads(settings.threads));
         }
@@ -67,26 +67,28 @@ impl WorkerPool {
             return Err(RunError::Cutoff);
         }
         problem.set_stop_requested(false);
-        let Plan { mut units, warnings } = plan(problem, settings, start)?;
+        let Plan { mut units, warnings } = plan_units(problem, settings, start)?;
         let n_units = units.len() as u32;
         // This process is alone: it takes over what others held when the file was written.
-        let before =
-            &before(problem, settings)?.flattened().map_err(|why| RunError::Resume(why.into()))?;
+        let before = &initial_state(problem, settings)?
+            .flattened()
+            .map_err(|why| RunError::Resume(why.into()))?;
         let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
         let saver = saver.map(|save| Saver::new(save, before, n_units, start));
         let about = (problem.goal(), problem.least_score());
-        let control = control(problem, settings, before, settings.node_limit, n_units);
-        let settings = &profile::weighted(problem, settings, &mut units, control.best())?;
+        let control = new_control(problem, settings, before, settings.node_limit, n_units);
+        let settings = &profile::with_powers(problem, settings, &mut units, control.best())?;
         let names = units.iter().map(|unit| unit.name.as_str().into()).collect();
         let run_state =
             &RunState::new(about, before, control, names, (start, saver), warnings, None);
-        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), run_state.control());
+        let begin =
+            |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;
         let mailboxes = &Mailboxes::new(n_units);
         let context = RunContext { problem, settings, run_state, mailboxes };
-        let left = self.work(&context, units, watch)?;
+        let left = self.run_units(&context, units, watch)?;
         let (mut outcome, open) = gather(problem, run_state, mailboxes, left);
-        check(problem, &outcome)?;
+        check_solution(problem, &outcome)?;
         if let Some(saver) = run_state.saver() {
             // If the search found or proved what it looked for, nothing is left to do.
             let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
@@ -104,7 +106,7 @@ impl WorkerPool {
     }
 
     /// Runs all units while the run is watched.
-    fn work<'a>(
+    fn run_units<'a>(
         &self,
         context: &RunContext<'a>,
         units: Vec<PlannedUnit<'a>>,
@@ -122,7 +124,7 @@ impl WorkerPool {
             // If the whole work is one piece, the first peer gets it.
             let place = (me + n_units - tree.first()) % n_units;
             let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
-            let job = move || context.unit(peer, planned, pieces, improves);
+            let job = move || context.run_unit(peer, planned, pieces, improves);
             Box::new(job) as Box<dyn FnOnce() -> Result<UnitResult, RunError> + Send + '_>
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
@@ -159,7 +161,7 @@ pub struct RunContext<'a> {
 
 impl<'a> RunContext<'a> {
     /// Runs one unit, which begins with these pieces, on the calling thread.
-    pub fn unit(
+    pub fn run_unit(
         &self,
         peer: Peer,
         planned: PlannedUnit<'a>,
@@ -216,7 +218,7 @@ impl Drop for Guard<'_> {
 }
 
 /// The settings with defaults filled in.
-fn complete(settings: &Settings) -> Settings {
+fn with_defaults(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     // Without any unit nothing would be searched or proven.
     settings.threads = settings.threads.max(u32::from(settings.devices.is_none()));
@@ -241,7 +243,7 @@ pub fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
 const SAMPLE: Duration = Duration::from_millis(50);
 
 /// The state from which the run starts: the one it resumes, or a search that has not begun.
-pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
+pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
     if let Some(start) = &settings.start {
         check_start(problem, start)?;
     }
@@ -251,7 +253,7 @@ pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, 
         let start = Instant::now();
         let go_on = || start.elapsed() < SAMPLE;
         let fingerprint = if doubted { problem.new_fingerprint(&go_on) } else { 0 };
-        let (run, best, pieces) = (random(), i64::MAX, vec![problem.root()]);
+        let (run, best, pieces) = (random_id(), i64::MAX, vec![problem.root()]);
         return Ok(Checkpoint { fingerprint, run, best, pieces, ..Checkpoint::default() });
     };
     if !problem.has_fingerprint(before.fingerprint) {
@@ -262,10 +264,10 @@ pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, 
     let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
     if to_beat < before.best {
         // This is a new run: processes of the run in the file do not know this value, by which this run will prune.
-        before.run = random();
+        before.run = random_id();
     }
     let mut explorer = problem.explorer();
-    let read = |piece: &Work| explorer.put(&piece.bytes);
+    let read = |piece: &Work| explorer.add_work(&piece.bytes);
     before
         .clone()
         .flattened()
@@ -274,7 +276,7 @@ pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, 
         .iter()
         .try_for_each(read)
         .map_err(content)?;
-    let plan = before.solution.as_ref().map(|best| &best.plan);
+    let plan = before.solution.as_ref().map(|best| &best.solution);
     match plan.and_then(|plan| problem.check(plan)) {
         Some(Err(_)) => Err(content(Malformed::Range)),
         _ => Ok(before),
@@ -282,14 +284,14 @@ pub fn before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, 
 }
 
 /// A random number that no other run and no other process draws.
-pub fn random() -> u64 {
+pub fn random_id() -> u64 {
     RandomState::new().hash_one((std::process::id(), Instant::now()))
 }
 
 /// Refuses a solution to start from that is invalid, or whose score is wrong.
 fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> {
     let (goal, score) = (problem.goal(), start.score);
-    match problem.check(&start.plan) {
+    match problem.check(&start.solution) {
         Some(Err(why)) => Err(RunError::Start(why)),
         Some(Ok(value)) if goal != Goal::Find && goal.score(value) != score => {
             let right = goal.score(value);
@@ -300,7 +302,7 @@ fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> 
 }
 
 /// The incumbent, the fuel and the counter of a run.
-pub fn control(
+pub fn new_control(
     problem: &dyn Problem,
     settings: &Settings,
     before: &Checkpoint,

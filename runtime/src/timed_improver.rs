@@ -26,7 +26,7 @@ impl<'p> TimedImprover<'p> {
     }
 
     /// Records time spent, and whether it improved the incumbent.
-    pub fn note(&mut self, spent_ns: u64, gained: bool) {
+    pub fn record_time(&mut self, spent_ns: u64, gained: bool) {
         self.spent_ns += spent_ns;
         if gained {
             self.gained_at_ns = self.spent_ns;

@@ -48,7 +48,7 @@ impl Default for UnitCounters {
 
 impl UnitCounters {
     /// Whether the unit has answered a progress request. Once all units have, their counters together omit no work.
-    pub fn answers(&self, request: u64) -> bool {
+    pub fn has_answered(&self, request: u64) -> bool {
         self.answered.load(Ordering::Acquire) >= request
     }
 
@@ -82,7 +82,7 @@ impl UnitCounters {
     }
 
     /// Publishes the size of the unit's work.
-    pub fn hold(&self, size: f64) {
+    pub fn publish_size(&self, size: f64) {
         self.size.store(size.to_bits(), Ordering::Relaxed);
     }
 
@@ -93,13 +93,13 @@ impl UnitCounters {
     }
 
     /// Counts time spent exploring. Only the unit itself calls this.
-    pub fn spend(&self, busy_ns: u64) {
+    pub fn add_busy_time(&self, busy_ns: u64) {
         let before_ns = self.busy_ns.load(Ordering::Relaxed);
         self.busy_ns.store(before_ns + busy_ns, Ordering::Relaxed);
     }
 
     /// Publishes the counts and the number of open nodes.
-    pub fn show(&self, counts: &Counts, open_nodes: f64) {
+    pub fn publish_counts(&self, counts: &Counts, open_nodes: f64) {
         self.branched.store(counts.branched, Ordering::Relaxed);
         self.bounded.store(counts.bounded, Ordering::Relaxed);
         self.total.store(counts.total as u64, Ordering::Relaxed);
@@ -107,12 +107,12 @@ impl UnitCounters {
     }
 
     /// Whether a progress request is not answered yet.
-    pub fn owes(&self, request: u64) -> bool {
+    pub fn must_answer(&self, request: u64) -> bool {
         self.answered.load(Ordering::Relaxed) != request
     }
 
     /// Answers a progress request.
-    pub fn answer(&self, request: u64, open: f64, least_bound: i64) {
+    pub fn answer_request(&self, request: u64, open: f64, least_bound: i64) {
         self.rises.fetch_add(1, Ordering::SeqCst);
         self.open.store(open.to_bits(), Ordering::Relaxed);
         // A piece counts here until it is acknowledged, and at its receiver from then on.
@@ -121,14 +121,14 @@ impl UnitCounters {
     }
 
     /// Answers this and all later requests, until the unit has work again.
-    pub fn park(&self, least_bound: i64) {
+    pub fn answer_all_requests(&self, least_bound: i64) {
         self.open_nodes.store(0, Ordering::Relaxed);
-        self.hold(0.0);
-        self.answer(PARKED, 0.0, least_bound);
+        self.publish_size(0.0);
+        self.answer_request(PARKED, 0.0, least_bound);
     }
 
     /// Includes work that has arrived. Must be called before its giver gets the acknowledgement.
-    pub fn take(&self, least_bound: i64) {
+    pub fn include_work(&self, least_bound: i64) {
         self.least_bound.fetch_min(least_bound, Ordering::SeqCst);
     }
 }

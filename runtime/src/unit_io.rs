@@ -8,7 +8,7 @@ use crate::run_state::RunState;
 use crate::transport::{PeerMessage, Transport};
 use pleach_core::search::work::Work;
 use pleach_core::steal::late::LateEffects;
-use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
+use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
@@ -53,13 +53,13 @@ impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
     }
 
     /// Hands over all work and counts of the unit. The unit keeps nothing, and discards earlier mail.
-    pub fn hand_over(&mut self, on_the_way: OnTheWay<Arc<Work>>) -> Cut {
+    pub fn hand_over(&mut self, in_flight: InFlight<Arc<Work>>) -> Cut {
         self.report.counts.add(&self.executor.flush().counts);
         while self.transport.poll().is_some() {}
         self.wake_at_ns = None;
-        self.run_state.counters(self.me).hold(0.0);
+        self.run_state.counters(self.me).publish_size(0.0);
         let work = self.executor.explorer().drain();
-        Cut { peer: self.me, work, counts: self.report.counts, on_the_way }
+        Cut { peer: self.me, work, counts: self.report.counts, in_flight }
     }
 
     /// Counts a message that is about to be read.
@@ -92,11 +92,11 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
         Ok(self.executor.explorer().split(share).map(Arc::new))
     }
 
-    fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
-        self.executor.explorer().put(&piece.bytes)?;
+    fn add_work(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
+        self.executor.explorer().add_work(&piece.bytes)?;
         let counters = self.run_state.counters(self.me);
-        counters.take(piece.least_bound);
-        counters.hold(self.executor.explorer().size());
+        counters.include_work(piece.least_bound);
+        counters.publish_size(self.executor.explorer().size());
         Ok(())
     }
 
@@ -113,35 +113,35 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
         self.transport.send(to, PeerMessage { from: self.me, message, work });
     }
 
-    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
+    fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), RunError> {
         self.report.counts.add(&self.executor.flush().counts);
         let (peer, work) = (self.me, self.executor.explorer().copy());
-        self.run_state.hand_in(Cut { peer, work, counts: self.report.counts, on_the_way });
+        self.run_state.hand_in(Cut { peer, work, counts: self.report.counts, in_flight });
         Ok(())
     }
 
-    fn join(&mut self) -> Result<(), RunError> {
-        self.run_state.control().join();
+    fn join_counter(&mut self) -> Result<(), RunError> {
+        self.run_state.control().add_busy();
         Ok(())
     }
 
-    fn leave(&mut self) -> Result<bool, RunError> {
+    fn leave_counter(&mut self) -> Result<bool, RunError> {
         let Some(site_state) = self.run_state.site_state() else {
-            return Ok(self.run_state.control().leave());
+            return Ok(self.run_state.control().remove_busy());
         };
         if self.executor.explorer().size() == 0.0 {
             self.report.counts.add(&self.executor.flush().counts);
-            site_state.settle(self.me, self.report.counts);
+            site_state.record_counts(self.me, self.report.counts);
         }
-        if self.run_state.control().leave() {
-            site_state.ring();
+        if self.run_state.control().remove_busy() {
+            site_state.wake_gateway();
         }
         // The gateway decides when the search is over.
         Ok(false)
     }
 
     /// Units of one process share the incumbent.
-    fn beat(&mut self, _score: i64) {}
+    fn update_incumbent(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, at_ns: u64) {
         self.wake_at_ns = Some(at_ns);
@@ -151,7 +151,7 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
         Ok(())
     }
 
-    fn broken(&mut self, law: Law) -> Result<(), RunError> {
+    fn report_broken_law(&mut self, law: Law) -> Result<(), RunError> {
         Err(RunError::Protocol(format!("peer {}: {law:?}", self.me)))
     }
 

@@ -1,4 +1,4 @@
-//! [`plan`]: the units of a run: first the threads, then the usable devices.
+//! [`plan_units`]: the units of a run: first the threads, then the usable devices.
 
 use crate::devices::{DevicePlan, PlannedDevice};
 use crate::error::RunError;
@@ -31,7 +31,7 @@ pub struct PlannedUnit<'p> {
 ///
 /// # Errors
 /// If no unit is left.
-pub fn plan<'p>(
+pub fn plan_units<'p>(
     problem: &'p dyn Problem,
     settings: &Settings,
     start: Instant,
@@ -41,7 +41,8 @@ pub fn plan<'p>(
         || settings.cancel.is_cancelled() || until.is_some_and(|until| Instant::now() >= until);
     // A device is opened first if there are no threads, or if its speed must be measured beforehand.
     let at_once = settings.threads == 0 || settings.policy.profile;
-    let plan = settings.devices.as_ref().map(|devices| devices.plan(problem, at_once, &stopped));
+    let plan =
+        settings.devices.as_ref().map(|devices| devices.plan_devices(problem, at_once, &stopped));
     let DevicePlan { devices, mut warnings } = plan.unwrap_or_default();
     let busy = devices.iter().filter(|device| device.needs_core()).count() as u32;
     let fewer = if settings.make_room { busy } else { 0 };
@@ -90,7 +91,7 @@ impl<'p> PlannedUnit<'p> {
             Some(device) => device.executor(problem, Box::new(|line| run_state.warn(line)), slow),
         };
         for piece in pieces {
-            executor.explorer().put(&piece.bytes)?;
+            executor.explorer().add_work(&piece.bytes)?;
         }
         Ok(executor)
     }

@@ -44,7 +44,7 @@ pub fn watch_over(
 ) {
     let control = run_state.control();
     let halt = |why| {
-        run_state.halt(why);
+        run_state.request_stop(why);
         problem.set_stop_requested(true);
         mailboxes.ring_all();
     };
@@ -77,12 +77,12 @@ pub fn watch_over(
             halted = true;
             halt(Stop::Memory);
         } else {
-            let warning = saving.proceed(now).or_else(|| run_state.next_warning());
+            let warning = saving.save_if_due(now).or_else(|| run_state.next_warning());
             if now >= progress_at || warning.is_some() {
                 progress_at = now.saturating_add(settings.progress_every);
                 if watcher(&ProgressSnapshot {
                     warning,
-                    ..snapshot(problem, run_state, &mut known)
+                    ..take_snapshot(problem, run_state, &mut known)
                 })
                 .is_break()
                 {
@@ -142,9 +142,9 @@ impl<'a> Saving<'a> {
 
     /// Requests a snapshot if it is time, and writes the one under way if it is complete. Returns a warning if that
     /// fails for the first time.
-    fn proceed(&mut self, now: Duration) -> Option<String> {
+    fn save_if_due(&mut self, now: Duration) -> Option<String> {
         let saver = self.saver?;
-        let asked = self.requests.asked();
+        let asked = self.requests.count();
         if std::mem::replace(&mut self.answered, asked) < asked {
             self.at = now;
         }
@@ -162,10 +162,10 @@ impl<'a> Saving<'a> {
             return written.err().and_then(|why| saver.warn(&why, false));
         }
         if now >= self.at {
-            saver.ask();
+            saver.request_snapshot();
             self.under_way = true;
             self.at = now.saturating_add(saver.every());
-            self.mailboxes.ring(0);
+            self.mailboxes.wake_peer(0);
         }
         None
     }
@@ -185,7 +185,7 @@ struct WatchState {
 
 impl WatchState {
     /// Handles the root's newest progress report.
-    fn see(&mut self, problem: &dyn Problem, site_state: &SiteState) {
+    fn handle_root_report(&mut self, problem: &dyn Problem, site_state: &SiteState) {
         self.proven = site_state.least_bound().max(self.proven);
         let newest = site_state.progress_report();
         if !is_same(newest.as_ref(), self.whole.as_ref()) {
@@ -202,7 +202,7 @@ fn is_same(one: Option<&Whole>, other: Option<&Whole>) -> bool {
 }
 
 /// A snapshot of the run.
-fn snapshot(
+fn take_snapshot(
     problem: &dyn Problem,
     run_state: &RunState<'_>,
     known: &mut WatchState,
@@ -213,7 +213,7 @@ fn snapshot(
     // Units answer a progress request after their next stretch, so this snapshot reads the answers to the last request.
     let progress_request = run_state.progress_request();
     let all = progress_request > 0
-        && run_state.unit_counters().iter().all(|counters| counters.answers(progress_request));
+        && run_state.unit_counters().iter().all(|counters| counters.has_answered(progress_request));
     let rises = || run_state.unit_counters().iter().map(UnitCounters::rises).sum::<u64>();
     let before = rises();
     for counters in run_state.unit_counters() {
@@ -225,7 +225,7 @@ fn snapshot(
     let together = rises() == before;
     run_state.request_progress();
     if let Some(site_state) = run_state.site_state() {
-        known.see(problem, site_state);
+        known.handle_root_report(problem, site_state);
         return snapshot_of_all_sites(run_state, counts, site_state, known);
     }
     if all && together {
@@ -239,13 +239,13 @@ fn snapshot(
         best: solution.as_ref().map(|best| run_state.goal.value(best.score)),
         solution,
         bound: known_bound(run_state, known.proven),
-        units: units(run_state, 0),
+        units: unit_snapshots(run_state, 0),
         ..ProgressSnapshot::default()
     }
 }
 
 /// The state of each unit of this process, from this peer on: the first peer may be a gateway.
-fn units(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
+fn unit_snapshots(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
     let all = run_state.names().iter().zip(run_state.unit_counters()).skip(first);
     let unit = |(name, counters): (&Arc<str>, &UnitCounters)| {
         let ((counts, ..), (_, busy_ns)) = (counters.read(), counters.spent());
@@ -274,7 +274,7 @@ fn snapshot_of_all_sites(
     site_state: &SiteState,
     known: &mut WatchState,
 ) -> ProgressSnapshot {
-    let others = site_state.others().together();
+    let others = site_state.others().combined_progress();
     let unit_counters = &run_state.unit_counters()[1..];
     let busy = unit_counters.iter().filter(|counters| counters.size() > 0.0).count() as u32;
     let own = SiteSnapshot {
@@ -306,7 +306,7 @@ fn snapshot_of_all_sites(
         solution,
         bound,
         sites: Some(sites),
-        units: units(run_state, 1),
+        units: unit_snapshots(run_state, 1),
         each_site,
         ..ProgressSnapshot::default()
     }

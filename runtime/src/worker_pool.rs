@@ -69,7 +69,7 @@ impl WorkerPool {
         jobs: Vec<Box<dyn FnOnce() -> R + Send + 'env>>,
         meanwhile: impl FnOnce(&Latch),
     ) -> Result<Vec<thread::Result<R>>, RunError> {
-        let workers = self.hire(jobs.len())?;
+        let workers = self.take_workers(jobs.len())?;
         let latch = Arc::new(Latch::new(jobs.len() as u32));
         let slots: Vec<JobResult<R>> = jobs.iter().map(|_| JobResult::default()).collect();
         {
@@ -92,7 +92,7 @@ impl WorkerPool {
     }
 
     /// Takes `n` threads without a task, bound to cores if possible. Missing ones are started.
-    fn hire(&self, n: usize) -> Result<Vec<Worker>, RunError> {
+    fn take_workers(&self, n: usize) -> Result<Vec<Worker>, RunError> {
         let pins = Pins::new(n);
         let mut idle = lock(&self.idle);
         if self.process.swap(std::process::id(), Ordering::Relaxed) != std::process::id() {

@@ -44,7 +44,7 @@ fn random_runs_count_exactly() {
     let wanted = trees.map(|words| {
         let tree = uts(words, Level::Off);
         let mut explorer = tree.explorer();
-        explorer.put(&Problem::root(&tree).bytes).unwrap();
+        explorer.add_work(&Problem::root(&tree).bytes).unwrap();
         pleach_core::search::laws::run_to_end(&mut *explorer, i64::MAX).counts
     });
     for seed in 0..runs() {
@@ -113,7 +113,7 @@ fn random_runs_of_a_flowshop_explore_one_tree() {
         .map(|which| {
             let flowshop = make(which, Level::best());
             let mut explorer = flowshop.explorer();
-            explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+            explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
             pleach_core::search::laws::run_to_end(&mut *explorer, flowshop.reference).counts
         })
         .collect();
@@ -171,7 +171,7 @@ fn random_runs_of_intervals_count_exactly() {
         .map(|make| {
             let (problem, best) = make(Level::best(), Nodes::Pool);
             let mut explorer = problem.explorer();
-            explorer.put(&problem.root().bytes).unwrap();
+            explorer.add_work(&problem.root().bytes).unwrap();
             pleach_core::search::laws::run_to_end(&mut *explorer, best.unwrap_or(i64::MAX)).counts
         })
         .collect();

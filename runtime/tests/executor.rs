@@ -19,9 +19,9 @@ fn budget<'a>(fuel: u64, interrupted: &'a dyn Fn() -> bool) -> Budget<'a> {
 /// The whole tree is explored within the fuel, however short the stretches are.
 fn stretches_add_up(mut executor: impl Executor, tree: &Uts) {
     let mut whole = tree.explorer();
-    whole.put(&tree.root().bytes).unwrap();
+    whole.add_work(&tree.root().bytes).unwrap();
     let wanted = pleach_core::search::laws::run_to_end(&mut *whole, i64::MAX).counts;
-    executor.explorer().put(&tree.root().bytes).unwrap();
+    executor.explorer().add_work(&tree.root().bytes).unwrap();
     let mut counts = pleach_core::search::tree::Counts::default();
     let mut stretches = 0;
     while executor.explorer().size() > 0.0 {
@@ -36,7 +36,7 @@ fn stretches_add_up(mut executor: impl Executor, tree: &Uts) {
 
 /// An interruption ends a stretch at the next check.
 fn interruptions_are_noticed(mut executor: impl Executor, tree: &Uts) {
-    executor.explorer().put(&tree.root().bytes).unwrap();
+    executor.explorer().add_work(&tree.root().bytes).unwrap();
     let looks = Cell::new(0);
     let second = || {
         looks.set(looks.get() + 1);
@@ -60,7 +60,7 @@ fn a_slowed_unit_is_as_slow_as_requested() {
     let tree = Uts::new(Parameters::parse("T1").unwrap(), Level::best());
     let time = |slow| {
         let mut executor = ThreadExecutor::new(tree.explorer(), slow);
-        executor.explorer().put(&tree.root().bytes).unwrap();
+        executor.explorer().add_work(&tree.root().bytes).unwrap();
         let mut busy_ns = 0;
         let mut nodes = 0;
         while nodes < 300_000 {

@@ -57,7 +57,7 @@ fn works() -> Vec<(Box<dyn Problem>, Work)> {
         [Box::new(uts), Box::new(queens), Box::new(flowshop), Box::new(ranked)];
     let with_work = |problem: Box<dyn Problem>| {
         let mut explorer = problem.explorer();
-        explorer.put(&problem.root().bytes).unwrap();
+        explorer.add_work(&problem.root().bytes).unwrap();
         explorer.run(10_000, i64::MAX);
         let half = explorer.split(0.5).unwrap();
         drop(explorer);
@@ -75,7 +75,7 @@ fn envelopes(work: &Work, fingerprint: u64) -> Vec<Vec<u8>> {
         elapsed_ns: 1 << 40,
         counts: Counts { branched: 5, bounded: 1 << 40, total: 1 << 100, depth: 20 },
         best: 2297,
-        solution: Some(Solution { score: 2297, plan: (1..21).collect() }),
+        solution: Some(Solution { score: 2297, solution: (1..21).collect() }),
         pieces: vec![work.clone(), work.clone()],
         ..Checkpoint::default()
     };
@@ -165,7 +165,7 @@ fn mutated_inputs_are_refused() {
         }
         for piece in pieces {
             let mut explorer = works[which].0.explorer();
-            match explorer.put(&piece) {
+            match explorer.add_work(&piece) {
                 Ok(()) => {
                     taken += 1;
                     explorer.run(50, i64::MAX);

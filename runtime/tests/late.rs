@@ -35,7 +35,7 @@ fn redundant_nodes_are_exactly_the_excess() {
     ] {
         let problem = flowshop(name, bound, branching);
         let mut explorer = problem.explorer();
-        explorer.put(&problem.root().bytes).unwrap();
+        explorer.add_work(&problem.root().bytes).unwrap();
         let alone = pleach_core::search::laws::run_to_end(&mut *explorer, problem.reference).counts;
         for seed in 0..30 {
             let mut rng = Rand64::new(seed);

@@ -119,7 +119,7 @@ fn give_on(
     (rng, names, depth): (&mut Rand64, &mut u64, u32),
 ) -> ProgressReport<Portion<Counts>> {
     let mut explorer = problem.explorer();
-    open.iter().for_each(|piece| explorer.put(&piece.bytes).unwrap());
+    open.iter().for_each(|piece| explorer.add_work(&piece.bytes).unwrap());
     let mut part = ProgressReport::<Portion<Counts>>::default();
     for _ in 0..2 {
         let ran = explorer.run(rng.rand_range(0..20), i64::MAX);

@@ -142,7 +142,7 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// The number of this process, and the number of processes.
-    pub fn place(&self) -> Result<(Rank, u32), NetError> {
+    pub fn rank_and_size(&self) -> Result<(Rank, u32), NetError> {
         let (mut rank, mut size) = (-1, 0);
         // SAFETY: `rank` has room for the answer.
         let code = unsafe { (self.functions.rank)(self.handles.world, &raw mut rank) };
@@ -157,13 +157,13 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// Whether the other processes survive the death of one.
-    pub fn survive(&self) -> bool {
+    pub fn survives_deaths(&self) -> bool {
         self.deaths.is_some()
     }
 
     /// The ranks of all processes known to have died. Once these deaths are acknowledged, messages from the others are
     /// found again.
-    pub fn dead(&self) -> Result<Vec<c_int>, NetError> {
+    pub fn dead_ranks(&self) -> Result<Vec<c_int>, NetError> {
         let dead = self.deaths.as_ref().map(Deaths::acknowledge);
         let failed = |code| self.error("MPIX_Comm_get_failed", code);
         dead.unwrap_or(Ok(Vec::new())).map_err(failed)
@@ -185,7 +185,7 @@ impl<D: Dialect> Calls<D> {
     }
 
     /// Checks for a message that waits to be received.
-    pub fn find(&self) -> Result<Option<MatchedMessage<D>>, NetError> {
+    pub fn probe(&self) -> Result<Option<MatchedMessage<D>>, NetError> {
         let (mut found, mut length) = (0, -1);
         let (mut message, mut status) = (self.handles.no_message, D::Status::default());
         // SAFETY: all three have room for the answers.

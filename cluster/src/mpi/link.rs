@@ -57,7 +57,7 @@ impl<D: Dialect> RankLink<D> {
             if self.sending.len() == OUTSTANDING {
                 break;
             }
-            let Some(piece) = self.outbox.take() else { break };
+            let Some(piece) = self.outbox.next_part() else { break };
             self.sending.push_back(calls.send(to, piece)?);
             moved = true;
         }
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn the_library_holds_eight_messages_at_most() {
         let (calls, mut link) = (calls(), RankLink::<Fake>::default());
-        link.outbox.post(vec![1; 5 * CHUNK]);
-        (0..10).for_each(|i| link.outbox.post(vec![i]));
+        link.outbox.push(vec![1; 5 * CHUNK]);
+        (0..10).for_each(|i| link.outbox.push(vec![i]));
         // A length, five parts, ten messages.
         for (left, sent, moves) in [(0, 8, true), (0, 8, false), (3, 11, true), (10, 16, true)] {
             LEFT.set(left);
@@ -107,7 +107,7 @@ mod tests {
     fn others_have_their_turn() {
         let (calls, mut link) = (calls(), RankLink::<Fake>::default());
         LEFT.set(1_000_000);
-        (0..100).for_each(|i| link.outbox.post(vec![i]));
+        (0..100).for_each(|i| link.outbox.push(vec![i]));
         assert_eq!(link.push(&calls, 1), Ok(true));
         assert_eq!(SENT.get() as usize, TURN);
     }

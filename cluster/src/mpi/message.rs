@@ -57,7 +57,7 @@ pub struct RankOutbox {
 
 impl RankOutbox {
     /// Adds a message.
-    pub fn post(&mut self, bytes: Vec<u8>) {
+    pub fn push(&mut self, bytes: Vec<u8>) {
         if bytes.len() <= CHUNK {
             return self.pieces.push_back(MessagePart::new(PartKind::Whole, bytes));
         }
@@ -67,7 +67,7 @@ impl RankOutbox {
     }
 
     /// Adds the end.
-    pub fn end(&mut self) {
+    pub fn push_end(&mut self) {
         self.pieces.push_back(MessagePart::new(PartKind::End, Vec::new()));
     }
 
@@ -76,7 +76,7 @@ impl RankOutbox {
     }
 
     /// Takes the content of the next MPI message.
-    pub fn take(&mut self) -> Option<MessagePart> {
+    pub fn next_part(&mut self) -> Option<MessagePart> {
         let first = self.pieces.front_mut()?;
         if first.range.len() <= CHUNK {
             return self.pieces.pop_front();
@@ -123,7 +123,7 @@ impl Inbox {
     }
 
     /// Takes the next MPI message. No message may be longer than `limit`, and no memory is allocated for a longer one.
-    pub fn take(
+    pub fn accept_part(
         &mut self,
         kind: PartKind,
         bytes: Vec<u8>,
@@ -185,9 +185,9 @@ mod tests {
     fn travel(outbox: &mut RankOutbox, limit: usize) -> Result<Vec<InboxEvent>, PartFault> {
         let mut inbox = Inbox::default();
         let mut arrived = Vec::new();
-        while let Some(piece) = outbox.take() {
+        while let Some(piece) = outbox.next_part() {
             assert!(piece.bytes().len() <= CHUNK);
-            match inbox.take(piece.kind, piece.bytes().to_vec(), limit)? {
+            match inbox.accept_part(piece.kind, piece.bytes().to_vec(), limit)? {
                 InboxEvent::Part(_) => {}
                 whole => arrived.push(whole),
             }
@@ -212,8 +212,8 @@ mod tests {
         fn messages_arrive_whole_and_in_order(lengths in prop::collection::vec(lengths(), 0..6)) {
             let mut outbox = RankOutbox::default();
             let messages: Vec<_> = lengths.into_iter().map(filled).collect();
-            messages.iter().for_each(|message| outbox.post(message.clone()));
-            outbox.end();
+            messages.iter().for_each(|message| outbox.push(message.clone()));
+            outbox.push_end();
             let mut expected: Vec<_> = messages.into_iter().map(InboxEvent::Message).collect();
             expected.push(InboxEvent::End);
             prop_assert_eq!(travel(&mut outbox, 5 * CHUNK), Ok(expected));
@@ -229,7 +229,7 @@ mod tests {
                 let Some(kind) = PartKind::from_tag(tag) else { continue };
                 let length = (CHUNK as u64 + size).to_le_bytes().to_vec();
                 let bytes = if kind == PartKind::Length { length } else { filled(size as usize * 8000) };
-                match inbox.take(kind, bytes, limit) {
+                match inbox.accept_part(kind, bytes, limit) {
                     Ok(InboxEvent::Message(message)) => prop_assert!(message.len() <= limit),
                     Ok(_) => {}
                     Err(_) => break,
@@ -249,8 +249,8 @@ mod tests {
     #[test]
     fn parts_share_the_message() {
         let mut outbox = RankOutbox::default();
-        outbox.post(filled(2 * CHUNK));
-        let pieces: Vec<_> = std::iter::from_fn(|| outbox.take()).collect();
+        outbox.push(filled(2 * CHUNK));
+        let pieces: Vec<_> = std::iter::from_fn(|| outbox.next_part()).collect();
         let kinds: Vec<_> = pieces.iter().map(|piece| piece.kind).collect();
         assert_eq!(kinds, [PartKind::Length, PartKind::Part, PartKind::Part]);
         assert!(Arc::ptr_eq(&pieces[1].message, &pieces[2].message));
@@ -261,14 +261,14 @@ mod tests {
         let limit = 3 * CHUNK;
         for (length, fits) in [(limit, true), (limit + 1, false)] {
             let mut outbox = RankOutbox::default();
-            outbox.post(filled(length));
+            outbox.push(filled(length));
             assert_eq!(travel(&mut outbox, limit).is_ok(), fits, "{length}");
         }
         let mut outbox = RankOutbox::default();
-        outbox.post(filled(9));
+        outbox.push(filled(9));
         assert_eq!(travel(&mut outbox, 8), Err(PartFault::TooLong(9)));
         let huge = u64::MAX.to_le_bytes().to_vec();
-        let taken = Inbox::default().take(PartKind::Length, huge, limit);
+        let taken = Inbox::default().accept_part(PartKind::Length, huge, limit);
         assert_eq!(taken, Err(PartFault::TooLong(u64::MAX)));
     }
 
@@ -293,9 +293,9 @@ mod tests {
             let mut inbox = Inbox::default();
             let (last, first) = messages.split_last().unwrap();
             for (kind, bytes) in first {
-                inbox.take(*kind, bytes.clone(), 4 * CHUNK).unwrap();
+                inbox.accept_part(*kind, bytes.clone(), 4 * CHUNK).unwrap();
             }
-            let taken = inbox.take(last.0, last.1.clone(), 4 * CHUNK);
+            let taken = inbox.accept_part(last.0, last.1.clone(), 4 * CHUNK);
             assert!(matches!(taken, Err(PartFault::Garbled(_))), "{:?}: {taken:?}", last.0);
         }
     }

@@ -44,7 +44,7 @@ pub fn network<D: Dialect>(
     limit: usize,
 ) -> Result<Option<Box<dyn Network>>, NetError> {
     let calls = Calls::<D>::initialize(opened)?;
-    let (me, sites) = calls.place()?;
+    let (me, sites) = calls.rank_and_size()?;
     if let Some(launched) = opened.launched.filter(|&launched| launched != sites) {
         let library = opened.version.clone();
         return Err(NetError::OtherLauncher { launched, seen: sites, library });
@@ -82,7 +82,7 @@ impl<D: Dialect> Mpi<D> {
         if self.dead.contains(&to) {
             return Ok(());
         }
-        self.links[to as usize].outbox.post(bytes);
+        self.links[to as usize].outbox.push(bytes);
         self.start(to)
     }
 
@@ -106,12 +106,12 @@ impl<D: Dialect> Mpi<D> {
         if result != Err(NetError::Died) {
             return result;
         }
-        self.lose(site);
+        self.on_site_lost(site);
         Ok(true)
     }
 
     /// Handles the death of a site. Its transfers under way stay with the library.
-    fn lose(&mut self, site: Rank) {
+    fn on_site_lost(&mut self, site: Rank) {
         if self.dead.contains(&site) {
             return;
         }
@@ -176,11 +176,11 @@ impl<D: Dialect> Mpi<D> {
     /// Matches new messages, and takes those that are complete.
     fn find(&mut self) -> Result<bool, NetError> {
         for taken in 0..TAKEN {
-            let found = match self.calls.find() {
+            let found = match self.calls.probe() {
                 Err(NetError::Died) => {
                     let before = self.dead.len();
-                    let dead = self.calls.dead()?.into_iter();
-                    dead.flat_map(Rank::try_from).for_each(|site| self.lose(site));
+                    let dead = self.calls.dead_ranks()?.into_iter();
+                    dead.flat_map(Rank::try_from).for_each(|site| self.on_site_lost(site));
                     return Ok(self.dead.len() > before);
                 }
                 found => found?,
@@ -218,7 +218,7 @@ impl<D: Dialect> Mpi<D> {
         let (link, mut moved) = (&mut self.links[from as usize], false);
         while let Some((kind, bytes)) = link.pull(&self.calls)? {
             moved = true;
-            match link.inbox.take(kind, bytes, self.limit) {
+            match link.inbox.accept_part(kind, bytes, self.limit) {
                 Ok(InboxEvent::Part(memory))
                     if kind == PartKind::Part && self.spare.len() < TAKEN =>
                 {
@@ -239,7 +239,7 @@ impl<D: Dialect> Mpi<D> {
     }
 
     /// Remembers the first failure.
-    fn keep(&mut self, result: Result<(), NetError>) {
+    fn record_failure(&mut self, result: Result<(), NetError>) {
         if let Err(error) = result {
             self.failed.get_or_insert(error);
         }
@@ -256,7 +256,7 @@ impl<D: Dialect> Network for Mpi<D> {
     }
 
     fn members(&self) -> Members {
-        if self.calls.survive() { Members::Mortal } else { Members::Fixed }
+        if self.calls.survives_deaths() { Members::Mortal } else { Members::Fixed }
     }
 
     fn name(&self) -> &str {
@@ -266,14 +266,14 @@ impl<D: Dialect> Network for Mpi<D> {
     fn send(&mut self, to: Rank, bytes: Vec<u8>) {
         if self.failed.is_none() {
             let posted = self.post(to, bytes);
-            self.keep(posted);
+            self.record_failure(posted);
         }
     }
 
     fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
         if self.failed.is_none() && !self.over {
             let advanced = self.advance();
-            self.keep(advanced);
+            self.record_failure(advanced);
         }
         match &self.failed {
             Some(error) => Err(error.clone()),
@@ -294,9 +294,9 @@ impl<D: Dialect> Network for Mpi<D> {
         let me = self.me;
         let lives = |to: &Rank| *to != me && !self.dead.contains(to);
         for to in (0..self.sites()).filter(lives).collect::<Vec<_>>() {
-            self.links[to as usize].outbox.end();
+            self.links[to as usize].outbox.push_end();
             let started = self.start(to);
-            self.keep(started);
+            self.record_failure(started);
         }
     }
 

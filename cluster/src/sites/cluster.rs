@@ -76,7 +76,7 @@ impl Cluster {
         terms: Terms,
     ) -> Result<Self, RunError> {
         let cluster = Self { again: Some(again), ..Self::new(network, None, waker, terms) };
-        cluster.session().welcomed(&welcome)?;
+        cluster.session().apply_welcome(&welcome)?;
         Ok(cluster)
     }
 
@@ -115,8 +115,8 @@ impl Cluster {
     /// Starts to reconnect to the lost root; `None` if that is impossible.
     pub(super) fn begin_to_return(&self, session: &mut Session) -> Option<Reconnect> {
         let again = self.again.as_ref()?;
-        session.drift();
-        Some(Reconnect::begin(again, session.me(), &self.waker))
+        session.disconnect();
+        Some(Reconnect::start(again, session.me(), &self.waker))
     }
 
     /// The number of places for other processes.
@@ -166,7 +166,7 @@ impl Cluster {
             if let Some(order) = session.next_order() {
                 return Ok(order);
             }
-            match reconnect.as_ref().and_then(Reconnect::end) {
+            match reconnect.as_ref().and_then(Reconnect::result) {
                 Some(Ok(entered)) => {
                     self.come_back(&mut session, entered)?;
                     reconnect = None;
@@ -179,8 +179,8 @@ impl Cluster {
                 let lost = RunError::Lost(ROOT_LOST.into());
                 reconnect = Some(self.begin_to_return(&mut session).ok_or(lost)?);
             }
-            if session.hear()?.is_none() {
-                self.rest(&session, POLL_EVERY);
+            if session.next_incoming()?.is_none() {
+                self.wait_for_arrival(&session, POLL_EVERY);
             }
         }
         Ok(None)
@@ -198,7 +198,7 @@ impl Cluster {
     }
 
     /// Waits for an arrival from the network.
-    pub fn rest(&self, session: &Session, at_most: Duration) {
+    pub fn wait_for_arrival(&self, session: &Session, at_most: Duration) {
         match session.rest().map_or(at_most, |rest| rest.min(at_most)) {
             Duration::ZERO => std::thread::yield_now(),
             rest => self.waker.wait(rest),
@@ -214,13 +214,13 @@ impl Cluster {
         session.finish();
         let start = Instant::now();
         // A failed network has ended, too.
-        while let Ok(heard) = session.hear() {
-            match heard {
+        while let Ok(incoming) = session.next_incoming() {
+            match incoming {
                 Some(Incoming::End) => return,
                 Some(Incoming::Lost(0)) if !self.is_root() => return,
                 Some(_) => {}
                 None if start.elapsed() > FAREWELL && self.open => return,
-                None => self.rest(&session, POLL_EVERY),
+                None => self.wait_for_arrival(&session, POLL_EVERY),
             }
         }
     }
@@ -231,8 +231,8 @@ impl Cluster {
         session.finish();
         let start = Instant::now();
         // Wait until the last message is sent.
-        while start.elapsed() < LAST_WORD && matches!(session.hear(), Ok(None | Some(_))) {
-            self.rest(&session, LAST_WORD / 4);
+        while start.elapsed() < LAST_WORD && matches!(session.next_incoming(), Ok(None | Some(_))) {
+            self.wait_for_arrival(&session, LAST_WORD / 4);
         }
     }
 

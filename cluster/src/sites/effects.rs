@@ -3,7 +3,7 @@
 use super::spare_piece::SparePiece;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
-use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
+use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
@@ -42,8 +42,8 @@ impl Effects for InnerEffects<'_> {
         Ok(self.spare.split(share).map(Arc::new))
     }
 
-    fn put(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
-        Ok(self.spare.put(&piece.bytes)?)
+    fn add_work(&mut self, piece: Arc<Work>) -> Result<(), RunError> {
+        Ok(self.spare.add_work(&piece.bytes)?)
     }
 
     fn send(&mut self, to: PeerId, message: Message, work: Option<Arc<Work>>) {
@@ -54,25 +54,25 @@ impl Effects for InnerEffects<'_> {
         self.transport.send(to, PeerMessage { from: 0, message, work });
     }
 
-    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), RunError> {
+    fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), RunError> {
         let work = self.spare.copy();
-        self.site_state.hand_in(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        self.site_state.hand_in(Cut { peer: 0, work, counts: Counts::default(), in_flight });
         Ok(())
     }
 
-    fn join(&mut self) -> Result<(), RunError> {
-        self.run_state.control().join();
+    fn join_counter(&mut self) -> Result<(), RunError> {
+        self.run_state.control().add_busy();
         Ok(())
     }
 
     /// The gateway checks by itself whether nobody is busy.
-    fn leave(&mut self) -> Result<bool, RunError> {
-        self.run_state.control().leave();
+    fn leave_counter(&mut self) -> Result<bool, RunError> {
+        self.run_state.control().remove_busy();
         Ok(false)
     }
 
     /// Units of one process share the incumbent.
-    fn beat(&mut self, _score: i64) {}
+    fn update_incumbent(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, at_ns: u64) {
         self.wake_at_ns = Some(at_ns);
@@ -82,7 +82,7 @@ impl Effects for InnerEffects<'_> {
         Ok(())
     }
 
-    fn broken(&mut self, law: Law) -> Result<(), RunError> {
+    fn report_broken_law(&mut self, law: Law) -> Result<(), RunError> {
         Err(RunError::Protocol(format!("the gateway: {law:?}")))
     }
 }

@@ -11,7 +11,7 @@ use pleach_core::search::tree::Counts;
 use pleach_runtime::control::Stop;
 use pleach_runtime::driver::UnitResult;
 use pleach_runtime::error::RunError;
-use pleach_runtime::gather::{check, settle, sum};
+use pleach_runtime::gather::{check_solution, complete_outcome, sum_units};
 use pleach_runtime::outcome::Watcher;
 use pleach_runtime::outcome::{Balance, Outcome, SiteEnd, SiteReport, UnitReport};
 use pleach_runtime::start::last_warnings;
@@ -22,38 +22,39 @@ const ACCOUNTS: Duration = Duration::from_secs(3);
 
 impl SiteRun<'_> {
     /// The outcome: at the root, of the whole search; elsewhere, of this site's part.
-    pub fn close(
+    pub fn gather_outcome(
         &self,
         session: &mut Session,
-        (kept, left): (GatewayResult, Vec<UnitResult>),
+        (gateway_result, left): (GatewayResult, Vec<UnitResult>),
         lag_ns: u64,
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
         let SiteRun { problem, run_state, .. } = *self;
-        let mut outcome = Outcome { stop: kept.stop, ..sum(problem, run_state, left) };
-        outcome.balance.add(kept.balance);
-        match kept.whole {
+        let mut outcome =
+            Outcome { stop: gateway_result.stop, ..sum_units(problem, run_state, left) };
+        outcome.balance.add(gateway_result.balance);
+        match gateway_result.whole {
             None => {
                 let totals = SiteTotals {
                     host: pleach_runtime::host(),
                     units: outcome.units.clone(),
                     balance: outcome.balance.clone(),
-                    commits: kept.commits,
+                    commits: gateway_result.commits,
                     lag_ns,
-                    wasted: kept.wasted,
+                    wasted: gateway_result.wasted,
                 };
                 session.send(0, &SessionMessage::SiteTotals(totals));
                 outcome.seconds = run_state.seconds();
             }
             Some(whole) => {
-                self.judge(&mut outcome, &whole);
-                check(problem, &outcome)?;
-                self.save(&outcome, &whole);
+                self.complete_outcome(&mut outcome, &whole);
+                check_solution(problem, &outcome)?;
+                self.save_outcome(&outcome, &whole);
                 // A process that joins now waits for the next search.
-                session.pause();
+                session.end_search();
                 outcome.seconds = run_state.seconds();
                 self.hear_accounts(session)?;
-                self.report(&mut outcome, kept.commits);
+                self.add_site_reports(&mut outcome, gateway_result.commits);
             }
         }
         last_warnings(run_state, watch);
@@ -61,15 +62,15 @@ impl SiteRun<'_> {
     }
 
     /// Completes the outcome from the whole: counts, bound, and whether work is left.
-    fn judge(&self, outcome: &mut Outcome, whole: &Portion<Counts>) {
+    fn complete_outcome(&self, outcome: &mut Outcome, whole: &Portion<Counts>) {
         outcome.counts = whole.done;
         outcome.open = whole.size();
         let bounds = whole.open.iter().map(|piece| piece.least_bound);
         let least = bounds.min().unwrap_or(i64::MAX);
-        settle(self.run_state, outcome, least);
+        complete_outcome(self.run_state, outcome, least);
     }
 
-    fn save(&self, outcome: &Outcome, whole: &Portion<Counts>) {
+    fn save_outcome(&self, outcome: &Outcome, whole: &Portion<Counts>) {
         let Some(saver) = self.run_state.saver() else { return };
         let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
         let open = if stopped { whole.clone() } else { Portion { done: whole.done, open: vec![] } };
@@ -83,26 +84,26 @@ impl SiteRun<'_> {
     /// Receives the totals of the other sites.
     fn hear_accounts(&self, session: &mut Session) -> Result<(), RunError> {
         let (others, start) = (self.others, Instant::now());
-        while others.owing() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
-            match session.hear()? {
+        while others.awaits_totals() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
+            match session.next_incoming()? {
                 Some(Incoming::Message(from, SessionMessage::SiteTotals(totals))) => {
-                    others.totals(from, totals);
+                    others.record_totals(from, totals);
                 }
                 // The failure comes too late to matter: everything was counted.
                 Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
                     self.run_state.warn(format!("site {site}: {why}"));
-                    others.totals(site, SiteTotals::default());
+                    others.record_totals(site, SiteTotals::default());
                 }
-                Some(Incoming::Lost(site)) => others.lose(site, self.run_state.now_ns()),
+                Some(Incoming::Lost(site)) => others.record_loss(site, self.run_state.now_ns()),
                 Some(_) => {}
-                None => self.cluster.rest(session, Duration::from_millis(10)),
+                None => self.cluster.wait_for_arrival(session, Duration::from_millis(10)),
             }
         }
         Ok(())
     }
 
     /// What each site did, with its units.
-    fn report(&self, outcome: &mut Outcome, commits: u64) {
+    fn add_site_reports(&self, outcome: &mut Outcome, commits: u64) {
         let before = self.run_state.before.counted().unwrap_or_default().bounded;
         let counted = outcome.counts.bounded.saturating_sub(before);
         let mut units = std::mem::take(&mut outcome.units);

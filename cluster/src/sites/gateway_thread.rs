@@ -74,35 +74,35 @@ pub(super) struct GatewayResult {
 
 impl GatewayThread<'_> {
     /// Runs the gateway until the search is over.
-    pub fn keep(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
-        self.workers.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+    pub fn run(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
+        self.workers.pass_event(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         for site in self.session.others() {
             self.gateway.site_joined(site, self.run_state.now_ns(), &mut self.workers)?;
         }
         if resumed {
-            self.gateway.resume(self.run_state.now_ns(), &mut self.workers)?;
+            self.gateway.adopt_listed_leases(self.run_state.now_ns(), &mut self.workers)?;
         }
         while self.run_state.control().stopped().is_none() {
-            self.workers.attend()?;
+            self.workers.handle_mail()?;
             self.look_for_the_root()?;
             self.hear_sites()?;
             let now_ns = self.run_state.now_ns();
-            let cut = self.workers.cut()?;
-            self.gateway.turn(cut.as_ref(), now_ns, &mut self.workers)?;
+            let cut = self.workers.take_cut()?;
+            self.gateway.handle_units(cut.as_ref(), now_ns, &mut self.workers)?;
             if self.workers.check_at_ns <= now_ns {
                 self.workers.check_at_ns = u64::MAX;
                 let next_ns = self.gateway.check_timers(now_ns, &mut self.workers)?;
                 self.workers.check_at_ns = self.workers.check_at_ns.min(next_ns);
             }
-            self.obey()?;
-            self.send()?;
+            self.carry_out_requests()?;
+            self.send_messages()?;
             if self.is_over()? {
                 break;
             }
             self.tell_how_far();
-            self.rest()?;
+            self.wait_for_input()?;
         }
-        self.send()?;
+        self.send_messages()?;
         self.site_state.end();
         let whole = self.gateway.site().holding(None).map(|whole| whole.part().content.clone());
         Ok(GatewayResult {
@@ -118,19 +118,20 @@ impl GatewayThread<'_> {
     fn hear_sites(&mut self) -> Result<(), RunError> {
         for _ in 0..TAKEN {
             let next = self.next.take();
-            let Some(heard) = next.map_or_else(|| self.session.hear(), |heard| Ok(Some(heard)))?
+            let Some(incoming) =
+                next.map_or_else(|| self.session.next_incoming(), |incoming| Ok(Some(incoming)))?
             else {
                 break;
             };
-            self.take(heard)?;
+            self.handle_incoming(incoming)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, heard: Incoming) -> Result<(), RunError> {
+    fn handle_incoming(&mut self, incoming: Incoming) -> Result<(), RunError> {
         let now_ns = self.run_state.now_ns();
         let root = self.cluster.is_root();
-        match heard {
+        match incoming {
             Incoming::Message(from, SessionMessage::Gateway(bytes)) => {
                 let read = GatewayPacket::from_bytes(
                     &bytes,
@@ -143,34 +144,39 @@ impl GatewayThread<'_> {
                     Some(GatewayPacket { message: GatewayMessage::Stop, .. })
                         if from > 0 && self.cluster.is_open() => {}
                     Some(packet) => {
-                        self.gateway.hear(from, packet.message, now_ns, &mut self.workers)?;
+                        self.gateway.handle_message(
+                            from,
+                            packet.message,
+                            now_ns,
+                            &mut self.workers,
+                        )?;
                     }
-                    None => self.invalid(from, now_ns)?,
+                    None => self.on_invalid_message(from, now_ns)?,
                 }
             }
             Incoming::Message(from, SessionMessage::SiteProgress(progress)) if root => {
                 if progress.blind {
                     self.site_state.go_blind();
                 }
-                self.others.see(from, progress);
+                self.others.record_progress(from, progress);
             }
             Incoming::Message(_, SessionMessage::Wish(Stop::Memory)) if root => {
-                self.site_state.wish(Stop::Memory)
+                self.site_state.request_stop(Stop::Memory)
             }
             Incoming::Message(site, SessionMessage::Failed(why)) if root || site == 0 => {
                 return Err(RunError::Site { site, why });
             }
             Incoming::Message(from, SessionMessage::SiteTotals(totals)) if root => {
                 // The site leaves before the end, and waits for a confirmation.
-                self.others.totals(from, totals);
+                self.others.record_totals(from, totals);
                 self.parted.insert(from);
-                self.gateway.unreachable(from, now_ns, &mut self.workers)?;
+                self.gateway.on_site_unreachable(from, now_ns, &mut self.workers)?;
                 self.session.send(from, &SessionMessage::Dismissed);
             }
             Incoming::Message(..) | Incoming::Nothing => {}
             Incoming::Joined(site) => {
                 let host = self.session.host_of(site).to_string();
-                self.others.join(site, host, self.session.is_back(site), now_ns);
+                self.others.record_join(site, host, self.session.is_back(site), now_ns);
                 self.workers.lapsed.remove(&site);
                 self.invalid.remove(&site);
                 self.parted.remove(&site);
@@ -180,18 +186,18 @@ impl GatewayThread<'_> {
             Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
             Incoming::Lost(0) => return self.lose_the_root(now_ns),
             Incoming::Lost(site) => {
-                self.others.lose(site, now_ns);
+                self.others.record_loss(site, now_ns);
                 if self.parted.remove(&site) {
-                    self.gateway.lost(site, now_ns, &mut self.workers)?;
+                    self.gateway.on_site_lost(site, now_ns, &mut self.workers)?;
                 } else {
-                    self.lose(site, now_ns)?;
+                    self.on_link_down(site, now_ns)?;
                 }
             }
             Incoming::Left(site) => {
-                self.others.lose(site, now_ns);
-                self.gateway.lost(site, now_ns, &mut self.workers)?;
+                self.others.record_loss(site, now_ns);
+                self.gateway.on_site_lost(site, now_ns, &mut self.workers)?;
             }
-            Incoming::Invalid(site) => self.invalid(site, now_ns)?,
+            Incoming::Invalid(site) => self.on_invalid_message(site, now_ns)?,
             Incoming::Note(line) => self.run_state.warn(line),
             Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
         }
@@ -199,7 +205,7 @@ impl GatewayThread<'_> {
     }
 
     /// Handles an invalid message. A site that sends too many is cut off.
-    fn invalid(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
+    fn on_invalid_message(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
         let count = self.invalid.entry(from).or_default();
         *count += 1;
         if *count == 1 {
@@ -207,17 +213,17 @@ impl GatewayThread<'_> {
         }
         if *count == MOST_INVALID && self.session.expel(from, "its messages are invalid") {
             self.run_state.warn(format!("site {from} was excluded: its messages are invalid"));
-            self.gateway.lost(from, now_ns, &mut self.workers)?;
+            self.gateway.on_site_lost(from, now_ns, &mut self.workers)?;
         }
         Ok(())
     }
 
     /// Handles a broken link to another site.
-    fn lose(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
+    fn on_link_down(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
         if self.cluster.comes_back() {
-            self.gateway.away(site, now_ns, &mut self.workers)
+            self.gateway.on_link_down(site, now_ns, &mut self.workers)
         } else {
-            self.gateway.lost(site, now_ns, &mut self.workers)
+            self.gateway.on_site_lost(site, now_ns, &mut self.workers)
         }
     }
 
@@ -243,7 +249,7 @@ impl GatewayThread<'_> {
             return true;
         };
         let goal = self.run_state.goal;
-        match self.workers.problem.check(&best.plan) {
+        match self.workers.problem.check(&best.solution) {
             None => true,
             Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,
             Some(Err(_)) => false,
@@ -259,14 +265,14 @@ impl GatewayThread<'_> {
         let lost = RunError::Lost(ROOT_LOST.into());
         self.reconnect = Some(self.cluster.begin_to_return(self.session).ok_or(lost)?);
         for site in others {
-            self.gateway.unreachable(site, now_ns, &mut self.workers)?;
+            self.gateway.on_site_unreachable(site, now_ns, &mut self.workers)?;
         }
-        self.gateway.unreachable(0, now_ns, &mut self.workers)
+        self.gateway.on_site_unreachable(0, now_ns, &mut self.workers)
     }
 
     /// Checks whether the attempt to reconnect to the root has finished.
     fn look_for_the_root(&mut self) -> Result<(), RunError> {
-        let Some(end) = self.reconnect.as_ref().and_then(Reconnect::end) else { return Ok(()) };
+        let Some(end) = self.reconnect.as_ref().and_then(Reconnect::result) else { return Ok(()) };
         self.reconnect = None;
         let me = self.cluster.me();
         self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
@@ -295,14 +301,14 @@ impl GatewayThread<'_> {
     }
 
     /// Carries out requests of the units or their watcher.
-    fn obey(&mut self) -> Result<(), RunError> {
+    fn carry_out_requests(&mut self) -> Result<(), RunError> {
         let now_ns = self.run_state.now_ns();
         let follows = !self.cluster.is_root();
         if follows && self.site_state.asked_to_leave() && !self.leaving {
             (self.leaving, self.stop) = (true, Some(Stop::Asked));
-            self.gateway.leave(now_ns, &mut self.workers)?;
+            self.gateway.leave_search(now_ns, &mut self.workers)?;
         }
-        let Some(why) = self.site_state.wished().filter(|_| self.stop.is_none()) else {
+        let Some(why) = self.site_state.requested_stop().filter(|_| self.stop.is_none()) else {
             return Ok(());
         };
         self.stop = Some(why);
@@ -313,15 +319,15 @@ impl GatewayThread<'_> {
                 self.session.send(0, &SessionMessage::Wish(why));
                 Ok(())
             }
-            _ => self.gateway.stop(now_ns, &mut self.workers),
+            _ => self.gateway.stop_search(now_ns, &mut self.workers),
         }
     }
 
     /// Whether the search is over for this site.
     fn is_over(&mut self) -> Result<bool, RunError> {
         if self.gateway.is_gathered() && !self.gateway.over() {
-            self.gateway.close(self.run_state.now_ns(), &mut self.workers)?;
-            self.send()?;
+            self.gateway.end_search(self.run_state.now_ns(), &mut self.workers)?;
+            self.send_messages()?;
         }
         if self.gateway.stopped() && self.stop.is_none() && self.cluster.is_root() {
             // The gateway stops by itself when the node limit is reached.
@@ -331,7 +337,7 @@ impl GatewayThread<'_> {
         let has_left = self.gateway.site().has_left();
         let late = |&(_, until_ns): &(Order, u64)| has_left || self.run_state.now_ns() >= until_ns;
         if let Some((order, _)) = self.begins_again.take_if(|it| !self.leaving && late(it)) {
-            self.send()?;
+            self.send_messages()?;
             self.session.announce(order);
             return Err(RunError::Replaced);
         }
@@ -340,7 +346,7 @@ impl GatewayThread<'_> {
     }
 
     /// Sends the gateway's messages.
-    fn send(&mut self) -> Result<(), RunError> {
+    fn send_messages(&mut self) -> Result<(), RunError> {
         while !self.workers.messages.is_empty() {
             let mut missing = Vec::new();
             for (to, message) in std::mem::take(&mut self.workers.messages) {
@@ -349,7 +355,7 @@ impl GatewayThread<'_> {
                 } else {
                     None
                 };
-                note(&mut self.workers.effects.balance, &mut self.commits, &message);
+                count_message(&mut self.workers.effects.balance, &mut self.commits, &message);
                 let packet = GatewayPacket { from: self.cluster.me(), message };
                 let message = SessionMessage::Gateway(packet.to_bytes(self.order.fingerprint));
                 if !self.session.send(to, &message) {
@@ -358,9 +364,9 @@ impl GatewayThread<'_> {
             }
             for (site, given) in missing {
                 let now_ns = self.run_state.now_ns();
-                self.gateway.unreachable(site, now_ns, &mut self.workers)?;
+                self.gateway.on_site_unreachable(site, now_ns, &mut self.workers)?;
                 if let Some(lease) = given {
-                    self.gateway.undelivered(lease, now_ns, &mut self.workers)?;
+                    self.gateway.on_undelivered(lease, now_ns, &mut self.workers)?;
                 }
             }
         }
@@ -387,10 +393,10 @@ impl GatewayThread<'_> {
     }
 
     /// Waits for the units, the network or a timer.
-    fn rest(&mut self) -> Result<(), RunError> {
+    fn wait_for_input(&mut self) -> Result<(), RunError> {
         loop {
             if self.next.is_none() {
-                self.next = self.session.hear()?;
+                self.next = self.session.next_incoming()?;
             }
             let peer_ns = self.workers.effects.wake_at_ns.unwrap_or(u64::MAX);
             let progress_ns = if self.cluster.is_root() { u64::MAX } else { self.next_progress_ns };
@@ -410,7 +416,7 @@ impl GatewayThread<'_> {
 }
 
 /// Counts a message that a gateway sends.
-fn note(balance: &mut Balance, commits: &mut u64, message: &GatewayMessage<Counts>) {
+fn count_message(balance: &mut Balance, commits: &mut u64, message: &GatewayMessage<Counts>) {
     balance.messages += 1;
     match message {
         GatewayMessage::Peer(Message::Ask { .. }) => balance.requests += 1,

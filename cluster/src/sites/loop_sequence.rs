@@ -22,7 +22,7 @@ pub struct LoopSequence {
     /// At the root: the sites that were ready for a step before it had begun, with their messages.
     pub early: Vec<(SiteId, Vec<u8>)>,
     /// At the root: for each site that still takes part, the last step whose end it knows.
-    pub heard: BTreeMap<SiteId, u32>,
+    pub informed: BTreeMap<SiteId, u32>,
     /// At the root: the excluded sites.
     pub barred: BTreeSet<SiteId>,
 }
@@ -44,13 +44,13 @@ impl LoopSequence {
     }
 
     /// Notes that a process knows of the end of a step.
-    pub fn hears(&mut self, site: SiteId, at: u32) {
-        let heard = self.heard.entry(site).or_insert(at);
-        *heard = (*heard).max(at);
+    pub fn record_informed(&mut self, site: SiteId, at: u32) {
+        let informed = self.informed.entry(site).or_insert(at);
+        *informed = (*informed).max(at);
     }
 
     /// Ends the step, complete or not, with the results that everybody needs.
-    pub fn step(&mut self, complete: bool, results: Vec<RowResults>) {
+    pub fn end_step(&mut self, complete: bool, results: Vec<RowResults>) {
         self.at += 1;
         self.past.push((complete, results));
     }

@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn messages_survive_a_round_trip() {
         let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4 };
-        let best = Some(Solution { score: -5, plan: vec![1, 2] });
+        let best = Some(Solution { score: -5, solution: vec![1, 2] });
         let order =
             Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };
         let messages = [

@@ -28,7 +28,7 @@ pub struct OtherSites {
 }
 
 impl OtherSites {
-    fn last(&self, site: SiteId, change: impl FnOnce(&mut Membership)) {
+    fn update_last(&self, site: SiteId, change: impl FnOnce(&mut Membership)) {
         if let Some(membership) =
             lock(&self.memberships).get_mut(&site).and_then(|memberships| memberships.last_mut())
         {
@@ -37,7 +37,7 @@ impl OtherSites {
     }
 
     /// Records that a process has taken a place, perhaps one that it had before.
-    pub fn join(&self, site: SiteId, host: String, again: bool, now_ns: u64) {
+    pub fn record_join(&self, site: SiteId, host: String, again: bool, now_ns: u64) {
         let membership = Membership { host, joined_ns: now_ns, ..Membership::default() };
         let mut memberships = lock(&self.memberships);
         let memberships = memberships.entry(site).or_default();
@@ -49,8 +49,8 @@ impl OtherSites {
     }
 
     /// Records that a process is gone.
-    pub fn lose(&self, site: SiteId, now_ns: u64) {
-        self.last(site, |membership| {
+    pub fn record_loss(&self, site: SiteId, now_ns: u64) {
+        self.update_last(site, |membership| {
             membership.left_ns.get_or_insert(now_ns);
             // A site that leaves in an orderly way sends its totals first.
             let left = if membership.totals.is_some() { SiteEnd::Left } else { SiteEnd::Lost };
@@ -59,13 +59,13 @@ impl OtherSites {
     }
 
     /// Records a site's progress.
-    pub fn see(&self, site: SiteId, progress: SiteProgress) {
-        self.last(site, |membership| membership.progress = progress);
+    pub fn record_progress(&self, site: SiteId, progress: SiteProgress) {
+        self.update_last(site, |membership| membership.progress = progress);
     }
 
     /// Records a site's totals: it has left the search.
-    pub fn totals(&self, site: SiteId, totals: SiteTotals) {
-        self.last(site, |membership| {
+    pub fn record_totals(&self, site: SiteId, totals: SiteTotals) {
+        self.update_last(site, |membership| {
             if membership.host.is_empty() {
                 membership.host.clone_from(&totals.host);
             }
@@ -74,7 +74,7 @@ impl OtherSites {
     }
 
     /// Whether some site is present and has not sent its totals yet.
-    pub fn owing(&self) -> bool {
+    pub fn awaits_totals(&self) -> bool {
         let memberships = lock(&self.memberships);
         let there = memberships.values().filter_map(|memberships| memberships.last());
         there
@@ -109,7 +109,7 @@ impl OtherSites {
 
 impl OtherProcesses for OtherSites {
     /// The state of all other sites together.
-    fn together(&self) -> CombinedProgress {
+    fn combined_progress(&self) -> CombinedProgress {
         let mut sum = CombinedProgress::default();
         for membership in lock(&self.memberships).values().flatten() {
             sum.counts.add(&membership.progress.counts);

@@ -58,21 +58,21 @@ pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
 
 impl Reconnect {
     /// Starts to come back to a place. Rings the waker when that has succeeded or failed.
-    pub fn begin(enter: &Rejoin, place: SiteId, waker: &Arc<Waker>) -> Self {
+    pub fn start(enter: &Rejoin, place: SiteId, waker: &Arc<Waker>) -> Self {
         let (sender, receiver) = channel();
         let (enter, waker) = (Arc::clone(enter), Arc::clone(waker));
         let go = move || {
             // Sending fails if nobody waits any more.
             let _ = sender.send(enter(place));
-            waker.ring();
+            waker.wake();
         };
-        // Without a thread nothing is ever sent, which `end` reports.
+        // Without a thread nothing is ever sent, which `result` reports.
         let _ = std::thread::Builder::new().name("return".into()).spawn(go);
         Self(receiver)
     }
 
     /// The result, once the attempt has ended.
-    pub fn end(&self) -> Option<Result<Admission, String>> {
+    pub fn result(&self) -> Option<Result<Admission, String>> {
         match self.0.try_recv() {
             Ok(end) => Some(end),
             Err(TryRecvError::Empty) => None,

@@ -23,10 +23,10 @@ use pleach_runtime::save::Saver;
 use pleach_runtime::settings::ProcessGroup;
 use pleach_runtime::settings::Settings;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::start::{RunContext, before, control, last_warnings, random};
+use pleach_runtime::start::{RunContext, initial_state, last_warnings, new_control, random_id};
 use pleach_runtime::sync::{Mutex, lock};
 use pleach_runtime::transport::local::Mailboxes;
-use pleach_runtime::units::{Plan, PlannedUnit, plan};
+use pleach_runtime::units::{Plan, PlannedUnit, plan_units};
 use pleach_runtime::watch::watch_over;
 use pleach_runtime::worker_pool::WorkerPool;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,21 +64,22 @@ impl ProcessGroup for Cluster {
         }
         let session = &mut *cluster.session();
         let ordered = session.take_order();
-        let settings = &followed(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;
+        let settings =
+            &settings_of_order(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;
         problem.set_stop_requested(false);
-        let Plan { units, warnings } = plan(problem, settings, start)?;
+        let Plan { units, warnings } = plan_units(problem, settings, start)?;
         let peers = units.len() as u32 + 1;
         let before = &match &ordered {
             Some((order, _)) => ordered_start(problem, order)?,
-            None if cluster.is_open() => before(problem, settings)?,
+            None if cluster.is_open() => initial_state(problem, settings)?,
             // No site of an earlier run waits to be adopted.
-            None => before(problem, settings)?
+            None => initial_state(problem, settings)?
                 .flattened()
                 .map_err(|why| RunError::Resume(why.into()))?,
         };
         let limited = ordered.as_ref().map_or(settings.node_limit.is_some(), |(it, _)| it.limited);
         let fuel = limited.then_some(0);
-        let control = control(problem, settings, before, fuel, peers);
+        let control = new_control(problem, settings, before, fuel, peers);
         let saver = settings.save.as_ref().filter(|_| cluster.is_root());
         let saver = saver.map(|save| Saver::new((save, &settings.about), before, peers, start));
         let mailboxes = &Mailboxes::new(peers);
@@ -90,22 +91,23 @@ impl ProcessGroup for Cluster {
         let names = names.map(Into::into).collect();
         let run_state =
             &RunState::new(about, before, control, names, (start, saver), warnings, site_state);
-        let begin = |saver: &Saver<'_>| saver.begin(before.pieces.clone(), run_state.control());
+        let begin =
+            |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;
         let order = ordered.as_ref().map(|(order, _)| order.clone());
         let order =
             order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));
         let site = SiteRun { problem, settings, run_state, cluster, others, order: &order };
         if cluster.is_root() {
-            session.begin(order.clone());
+            session.begin_search(order.clone());
         }
         cluster.waker().connect(Some(mailboxes.clone()));
-        let ended = site.work(pool, session, units, watch);
+        let ended = site.run_units(pool, session, units, watch);
         cluster.waker().connect(None);
         let (kept, left) = match ended {
             Ok(ended) => ended,
             Err(why) => {
-                session.pause();
+                session.end_search();
                 // An error in the problem affects all sites; a failure of this site alone costs only this site
                 // where sites come and go.
                 let for_all = matches!(why, RunError::Bound(_) | RunError::Solution(_));
@@ -117,13 +119,13 @@ impl ProcessGroup for Cluster {
             }
         };
         let lag_ns = ordered.map_or(0, |(_, came)| start.duration_since(came).as_nanos() as u64);
-        site.close(session, (kept, left), lag_ns, watch)
+        site.gather_outcome(session, (kept, left), lag_ns, watch)
     }
 }
 
 impl<'a> SiteRun<'a> {
     /// Runs all units and the gateway beside them, while the run is watched.
-    fn work(
+    fn run_units(
         &self,
         pool: &WorkerPool,
         session: &mut Session,
@@ -145,18 +147,19 @@ impl<'a> SiteRun<'a> {
             let peer = Peer::new(me, tree, inside.clone());
             // The last thread runs the heuristic.
             let improves = me == threads.max(1);
-            let job = move || context.unit(peer, planned, std::iter::empty(), improves).map(Some);
+            let job =
+                move || context.run_unit(peer, planned, std::iter::empty(), improves).map(Some);
             jobs.push(
                 Box::new(job) as Box<dyn FnOnce() -> Result<Option<UnitResult>, RunError> + Send>
             );
         }
-        let gateway = self.gateway(session);
+        let gateway = self.new_gateway(session);
         let gateway_thread = self.gateway_thread(gateway, session, &inside);
         let resumed = !run_state.before.subs.is_empty();
         let into = &kept;
         jobs.push(Box::new(move || {
             let mut guard = context.guard();
-            *lock(into) = Some(gateway_thread.keep(resumed)?);
+            *lock(into) = Some(gateway_thread.run(resumed)?);
             guard.well = true;
             Ok(None)
         }));
@@ -178,11 +181,11 @@ impl<'a> SiteRun<'a> {
     }
 
     /// The gateway of this site.
-    fn gateway(&self, session: &Session) -> Gateway<Counts> {
+    fn new_gateway(&self, session: &Session) -> Gateway<Counts> {
         let SiteRun { settings, run_state, cluster, order, .. } = *self;
         let me = cluster.me();
         // It distinguishes this process from all others that ever have this number.
-        let incarnation = random();
+        let incarnation = random_id();
         let mut site = if cluster.is_root() {
             let best = run_state.control().solution();
             Site::root(me, incarnation, run_state.before.progress_report(), best)
@@ -190,11 +193,11 @@ impl<'a> SiteRun<'a> {
             let mut site = Site::new(me, incarnation);
             // The site prunes by this value, so it must have the solution.
             if let Some(best) = &order.best {
-                site.found(best, &mut Vec::new());
+                site.record_solution(best, &mut Vec::new());
             }
             site
         };
-        site.tell_at_most(MOST_REPORT_BYTES);
+        site.set_max_report_bytes(MOST_REPORT_BYTES);
         let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
@@ -208,7 +211,7 @@ impl<'a> SiteRun<'a> {
         }
         let sites = PeerTree::new(session.places(), policy.tree, 0);
         let peer = Peer::new(me, &sites, policy);
-        let peer = if cluster.is_open() { peer.alone() } else { peer };
+        let peer = if cluster.is_open() { peer.with_changing_peers() } else { peer };
         let chooser = SeededChooser::new(settings.seed, me);
         let mut terms = cluster.terms();
         if let Some(save) = &settings.save {
@@ -216,7 +219,7 @@ impl<'a> SiteRun<'a> {
         }
         let mut gateway = Gateway::new(site, terms, peer, chooser, LOW_NS);
         if order.limited {
-            gateway.limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
+            gateway.set_node_limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
         }
         gateway
     }
@@ -231,7 +234,7 @@ impl<'a> SiteRun<'a> {
         let site_state = self.site_state();
         for site in session.others().into_iter().filter(|_| cluster.is_root()) {
             let host = session.host_of(site).to_string();
-            self.others.join(site, host, false, run_state.now_ns());
+            self.others.record_join(site, host, false, run_state.now_ns());
         }
         GatewayThread {
             gateway,
@@ -257,7 +260,7 @@ impl<'a> SiteRun<'a> {
 }
 
 /// The settings as changed by the root's order.
-fn followed(
+fn settings_of_order(
     settings: &Settings,
     cluster: &Cluster,
     order: Option<&Order>,
@@ -289,7 +292,7 @@ fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited
     let attained = known.as_ref().is_some_and(|known| known.score <= best);
     Order {
         run: before.run,
-        root: random(),
+        root: random_id(),
         fingerprint: before.fingerprint,
         cutoff: if attained { i64::MAX } else { best },
         best: known,

@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// Disconnects from the lost root, and so from all others.
-    pub fn drift(&mut self) {
+    pub fn disconnect(&mut self) {
         self.network = Box::new(OfflineNetwork { me: self.me(), places: self.places() });
         // Searches that it has announced will not take place.
         self.early.clear();
@@ -153,7 +153,7 @@ impl Session {
     /// Continues in a rejoined network.
     pub fn come_back(&mut self, (network, welcome): Admission) -> Result<(), RunError> {
         *self = Self::new(network, None);
-        self.welcomed(&welcome)
+        self.apply_welcome(&welcome)
     }
 
     /// The root's order, if this site, which had this number in the run of an earlier order, can continue with its
@@ -182,7 +182,7 @@ impl Session {
         if let Some(entrance) = &mut self.entrance {
             entrance.expel(site, reason);
             self.barred.extend(self.all.get(site as usize).and_then(|place| place.token));
-            self.set(site, false);
+            self.set_present(site, false);
         }
         self.entrance.is_some()
     }
@@ -230,7 +230,7 @@ impl Session {
     }
 
     /// Begins a search, at the root.
-    pub fn begin(&mut self, order: Order) {
+    pub fn begin_search(&mut self, order: Order) {
         self.search += 1;
         let message = SessionMessage::Begin(order);
         self.send_all(&message);
@@ -241,12 +241,12 @@ impl Session {
     }
 
     /// Ends a search, at the root: newcomers wait for the next one.
-    pub fn pause(&mut self) {
+    pub fn end_search(&mut self) {
         self.welcome = None;
     }
 
     /// Takes the welcome that this newcomer received.
-    pub fn welcomed(&mut self, bytes: &[u8]) -> Result<(), RunError> {
+    pub fn apply_welcome(&mut self, bytes: &[u8]) -> Result<(), RunError> {
         let (search, message) = SessionMessage::from_bytes(bytes)?;
         self.early.push_back((0, search, message));
         Ok(())
@@ -289,7 +289,7 @@ impl Session {
     }
 
     /// The next arrival from the network, if there is one.
-    pub fn hear(&mut self) -> Result<Option<Incoming>, RunError> {
+    pub fn next_incoming(&mut self) -> Result<Option<Incoming>, RunError> {
         let now = self.early.iter().position(|(_, search, message)| {
             *search == self.search && !matches!(message, SessionMessage::Begin(_))
         });
@@ -301,14 +301,14 @@ impl Session {
         }
         let Some(arrival) = self.network.poll()? else { return Ok(None) };
         Ok(Some(match arrival {
-            Arrival::Message { from, bytes } => self.read(from, &bytes),
+            Arrival::Message { from, bytes } => self.read_message(from, &bytes),
             Arrival::Joined { site, .. } => {
-                self.set(site, true);
+                self.set_present(site, true);
                 self.bring_up_to_date(site);
                 Incoming::Joined(site)
             }
             Arrival::Lost(site) => {
-                self.set(site, false);
+                self.set_present(site, false);
                 Incoming::Lost(site)
             }
             Arrival::End => Incoming::End,
@@ -327,14 +327,14 @@ impl Session {
         }
     }
 
-    fn set(&mut self, site: SiteId, there: bool) {
+    fn set_present(&mut self, site: SiteId, there: bool) {
         if let Some(place) = self.all.get_mut(site as usize) {
             (place.there, place.given) = (there, there);
             place.left = if there { None } else { place.left.or_else(|| Some(Instant::now())) };
         }
     }
 
-    fn read(&mut self, from: SiteId, bytes: &[u8]) -> Incoming {
+    fn read_message(&mut self, from: SiteId, bytes: &[u8]) -> Incoming {
         match SessionMessage::from_bytes(bytes) {
             // Only the root gives orders.
             Ok((_, SessionMessage::Begin(_) | SessionMessage::Dismissed)) if from != 0 => {
@@ -346,7 +346,7 @@ impl Session {
             }
             // Whichever search the sender knows of.
             Ok((_, SessionMessage::Left)) if self.network.me() == 0 => {
-                self.set(from, false);
+                self.set_present(from, false);
                 Incoming::Left(from)
             }
             // No site knows of a search before the root does.

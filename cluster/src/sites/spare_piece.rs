@@ -26,8 +26,8 @@ impl<'p> SparePiece<'p> {
         self.held.size()
     }
 
-    pub fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.held.put(work)
+    pub fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.held.add_work(work)
     }
 
     pub fn copy(&mut self) -> Work {
@@ -50,16 +50,16 @@ impl<'p> SparePiece<'p> {
     /// Whether a piece can be read: work from other sites is checked before it is kept.
     pub fn can_read(&self, piece: &Work) -> bool {
         let mut table = lock(&self.table);
-        let read = table.put(&piece.bytes).is_ok();
+        let read = table.add_work(&piece.bytes).is_ok();
         // Empty it again, even if only a part was read.
         table.drain();
         read
     }
 
     /// Divides a piece into the rest and a share.
-    pub fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
+    pub fn divide_piece(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
         let mut table = lock(&self.table);
-        table.put(&piece.bytes).ok()?;
+        table.add_work(&piece.bytes).ok()?;
         let given = if table.size() < 2.0 { None } else { table.split(share) };
         let left = table.drain();
         given.map(|given| (left, given))

@@ -16,9 +16,9 @@ pub struct Waker {
 
 impl Waker {
     /// Wakes the thread that waits, or the next one that will wait.
-    pub fn ring(&self) {
+    pub fn wake(&self) {
         if let Some(mailboxes) = &*lock(&self.gateway) {
-            mailboxes.ring(0);
+            mailboxes.wake_peer(0);
         }
         *lock(&self.rung) = true;
         self.changed.notify_all();
@@ -28,7 +28,7 @@ impl Waker {
     pub(super) fn connect(&self, gateway: Option<Mailboxes>) {
         *lock(&self.gateway) = gateway;
         // Earlier rings may have gone unnoticed.
-        self.ring();
+        self.wake();
     }
 
     /// Waits until the waker is rung or the time is up.

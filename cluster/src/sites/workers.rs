@@ -107,26 +107,26 @@ impl<'a> SiteWorkers<'a> {
     }
 
     /// Passes an event to the gateway's inner peer, with the work that came with it.
-    pub fn hear(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
+    pub fn pass_event(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
         let now_ns = self.now_ns();
-        self.interpreter.tell(event, work, now_ns, &mut self.chooser, &mut self.effects)
+        self.interpreter.handle_event(event, work, now_ns, &mut self.chooser, &mut self.effects)
     }
 
     /// Reads mail from the units, and wakes the peer if it is due.
-    pub fn attend(&mut self) -> Result<(), RunError> {
+    pub fn handle_mail(&mut self) -> Result<(), RunError> {
         while let Some(PeerMessage { from, message, work }) = self.effects.transport.poll() {
-            self.hear(Event::Mail { from, message }, work)?;
+            self.pass_event(Event::Mail { from, message }, work)?;
         }
         if self.effects.wake_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns()) {
             self.effects.wake_at_ns = None;
-            self.hear(Event::Woke, None)?;
+            self.pass_event(Event::Woke, None)?;
         }
         Ok(())
     }
 
     /// The requested cut, once all units have made theirs.
-    pub fn cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
-        let Some(cuts) = self.effects.site_state.whole() else { return Ok(None) };
+    pub fn take_cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
+        let Some(cuts) = self.effects.site_state.take_cuts() else { return Ok(None) };
         let (all, open) = assemble(cuts);
         Ok(Some(portion(since(&all, &self.base)?, open)))
     }
@@ -196,41 +196,41 @@ impl Workers for SiteWorkers<'_> {
         (all.0.saturating_sub(before.0), busy_ns)
     }
 
-    fn allowed(&self) -> u64 {
+    fn allowed_nodes(&self) -> u64 {
         self.effects.run_state.control().fuel()
     }
 
-    fn allow(&mut self, nodes: u64) {
-        self.effects.run_state.control().refuel(nodes);
+    fn allow_nodes(&mut self, nodes: u64) {
+        self.effects.run_state.control().add_fuel(nodes);
         self.effects.site_state.mailboxes().ring_all();
     }
 
-    fn forbid(&mut self) {
-        self.effects.run_state.control().dry();
+    fn forbid_nodes(&mut self) {
+        self.effects.run_state.control().remove_fuel();
     }
 
-    fn put(&mut self, work: &Work) -> Result<(), RunError> {
-        Ok(self.effects.spare.put(&work.bytes)?)
+    fn add_work(&mut self, work: &Work) -> Result<(), RunError> {
+        Ok(self.effects.spare.add_work(&work.bytes)?)
     }
 
-    fn tell(&mut self, event: Event) -> Result<(), RunError> {
-        self.hear(event, None)
+    fn pass_to_inner_peer(&mut self, event: Event) -> Result<(), RunError> {
+        self.pass_event(event, None)
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
         self.effects.spare.split(share)
     }
 
-    fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
-        self.effects.spare.divide(piece, share)
+    fn divide_piece(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
+        self.effects.spare.divide_piece(piece, share)
     }
 
     fn begin_cut(&mut self) -> Result<(), RunError> {
         // The cut is counted until the peer has passed it on.
-        self.effects.run_state.control().join();
+        self.effects.run_state.control().add_busy();
         self.effects.site_state.forget_cuts();
         self.epoch += 1;
-        self.hear(Event::Snapshot { epoch: self.epoch }, None)
+        self.pass_event(Event::Snapshot { epoch: self.epoch }, None)
     }
 
     fn best(&self) -> Option<Solution> {
@@ -238,20 +238,20 @@ impl Workers for SiteWorkers<'_> {
         if control.best() < self.known { control.solution() } else { None }
     }
 
-    fn settle(&mut self) -> Result<Counts, RunError> {
+    fn take_counts(&mut self) -> Result<Counts, RunError> {
         // Cuts made by now are no longer needed.
         self.effects.site_state.forget_cuts();
-        let all = self.effects.site_state.settled();
+        let all = self.effects.site_state.total_counts();
         let before = std::mem::replace(&mut self.base, all);
         since(&all, &before)
     }
 
-    fn empty(&mut self) -> Result<Portion<Counts>, RunError> {
+    fn take_all(&mut self) -> Result<Portion<Counts>, RunError> {
         let site_state = self.effects.site_state;
         self.problem.set_stop_requested(true);
         site_state.close_round();
-        let (work, on_the_way) = (self.effects.spare.drain(), self.interpreter.on_the_way());
-        site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), on_the_way });
+        let (work, in_flight) = (self.effects.spare.drain(), self.interpreter.in_flight());
+        site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), in_flight });
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
         self.base = all;
@@ -261,20 +261,20 @@ impl Workers for SiteWorkers<'_> {
         self.effects.wake_at_ns = None;
         self.interpreter = Interpreter::new(self.new.clone(), true);
         self.epoch = 0;
-        self.effects.run_state.control().recount();
+        self.effects.run_state.control().set_all_busy();
         self.problem.set_stop_requested(false);
         site_state.begin_round();
-        self.hear(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        self.pass_event(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         Ok(portion(done, open))
     }
 
-    fn beat(&mut self, best: &Solution) -> Result<(), RunError> {
+    fn update_incumbent(&mut self, best: &Solution) -> Result<(), RunError> {
         self.known = self.known.min(best.score);
-        self.effects.run_state.offer(best.clone());
+        self.effects.run_state.offer_solution(best.clone());
         Ok(())
     }
 
-    fn lapsed(&mut self, site: SiteId) {
+    fn report_lapsed_site(&mut self, site: SiteId) {
         // A site may hold several leases that all lapse: warn only once.
         if self.lapsed.insert(site) {
             let line = format!("site {site} is silent: its work is taken back and done again");
@@ -290,7 +290,7 @@ impl Workers for SiteWorkers<'_> {
         self.check_at_ns = self.check_at_ns.min(at_ns);
     }
 
-    fn save(
+    fn save_report(
         &mut self,
         whole: &ProgressReport<Portion<Counts>>,
         _best: Option<&Solution>,

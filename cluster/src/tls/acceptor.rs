@@ -126,14 +126,14 @@ impl Acceptor {
             for event in &events {
                 match event.token() {
                     LISTENER => more = true,
-                    Token(number) => self.hear(number, now),
+                    Token(number) => self.read_peer(number, now),
                 }
             }
             events.clear();
             if more {
                 more = self.accept(now);
             }
-            self.expel(now);
+            self.expel_slow_peers(now);
             worked = Instant::now();
             self.debt += worked - now;
         }
@@ -182,26 +182,26 @@ impl Acceptor {
             let goes = *goes.0;
             self.unauthenticated.remove(&goes);
         }
-        self.hear(number, now);
+        self.read_peer(number, now);
     }
 
     /// Handles data from an unauthenticated peer.
-    fn hear(&mut self, number: usize, now: Instant) {
+    fn read_peer(&mut self, number: usize, now: Instant) {
         let Some(mut newcomer) = self.unauthenticated.remove(&number) else { return };
-        match newcomer.hear(&self.secure, &self.version, now) {
+        match newcomer.read_hello(&self.secure, &self.version, now) {
             HelloOutcome::Pending => drop(self.unauthenticated.insert(number, newcomer)),
             HelloOutcome::Complete(hello) => {
                 let Some(mut wire) = newcomer.wire else { return };
                 if self.poll.registry().deregister(&mut wire.socket).is_ok() {
                     self.known += 1;
                     let order = HubCommand::JoinRequest { number: self.known, hello };
-                    self.orders.give(MailItem::Wire(self.known, wire, order));
+                    self.orders.push(MailItem::Wire(self.known, wire, order));
                 }
             }
             HelloOutcome::Refused(refusal) => {
                 let Some(mut wire) = newcomer.wire else { return };
                 let mut outbox = FrameOutbox::default();
-                outbox.first(refusal.frame());
+                outbox.push_first(refusal.frame());
                 let _ = wire.write(&mut outbox, now);
                 wire.close();
                 let address = newcomer.address;
@@ -214,7 +214,7 @@ impl Acceptor {
     }
 
     /// Turns away peers that take too long.
-    fn expel(&mut self, now: Instant) {
+    fn expel_slow_peers(&mut self, now: Instant) {
         while let Some(oldest) = self.unauthenticated.first_entry()
             && oldest.get().until <= now
         {
@@ -224,14 +224,14 @@ impl Acceptor {
     }
 
     fn note(&mut self, note: &str, now: Instant) {
-        if let Some(note) = self.notes.tell(note, now) {
-            self.mailbox.put(&mut Vec::new(), &mut vec![HubEvent::Note(note)], usize::MAX);
+        if let Some(note) = self.notes.admit(note, now) {
+            self.mailbox.push_all(&mut Vec::new(), &mut vec![HubEvent::Note(note)], usize::MAX);
         }
     }
 }
 
 impl UnauthenticatedPeer {
-    fn hear(&mut self, secure: &Secure, version: &str, now: Instant) -> HelloOutcome {
+    fn read_hello(&mut self, secure: &Secure, version: &str, now: Instant) -> HelloOutcome {
         if let Some(socket) = &self.silent {
             let mut first = [0];
             match socket.peek(&mut first) {
@@ -264,7 +264,7 @@ impl UnauthenticatedPeer {
             }
         }
         loop {
-            match self.listen(version, now) {
+            match self.read_limited(version, now) {
                 Ok(Some(Handshake::More)) => {}
                 Ok(Some(Handshake::Done)) | Ok(None) => return HelloOutcome::Pending,
                 Ok(Some(Handshake::Ended)) => {
@@ -308,7 +308,11 @@ impl UnauthenticatedPeer {
     }
 
     /// Reads what has arrived, up to the limit for an unauthenticated peer.
-    fn listen(&mut self, version: &str, now: Instant) -> Result<Option<Handshake>, HelloOutcome> {
+    fn read_limited(
+        &mut self,
+        version: &str,
+        now: Instant,
+    ) -> Result<Option<Handshake>, HelloOutcome> {
         let Some(wire) = &mut self.wire else { return Ok(None) };
         let limit = if wire.is_unauthenticated() { BEFORE_KEY } else { BEFORE_HELLO };
         let room = limit.saturating_sub(self.taken).min(BEFORE_KEY);

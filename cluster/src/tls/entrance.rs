@@ -60,21 +60,21 @@ impl Entrance for TlsEntrance {
     }
 
     fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>) {
-        self.orders.give(MailItem::Command(HubCommand::Admit { number, site, welcome }));
+        self.orders.push(MailItem::Command(HubCommand::Admit { number, site, welcome }));
     }
 
     fn refuse(&mut self, number: u32, reason: &str) {
         let refusal = Refusal::new(RefusalCode::Refused, reason);
-        self.orders.give(MailItem::Command(HubCommand::Refuse { number, refusal }));
+        self.orders.push(MailItem::Command(HubCommand::Refuse { number, refusal }));
     }
 
     fn postpone(&mut self, number: u32, reason: &str) {
         let refusal = Refusal::new(RefusalCode::Busy, reason);
-        self.orders.give(MailItem::Command(HubCommand::Refuse { number, refusal }));
+        self.orders.push(MailItem::Command(HubCommand::Refuse { number, refusal }));
     }
 
     fn expel(&mut self, site: Rank, reason: &str) {
-        self.orders.give(MailItem::Command(HubCommand::Expel { site, reason: reason.into() }));
+        self.orders.push(MailItem::Command(HubCommand::Expel { site, reason: reason.into() }));
     }
 }
 
@@ -104,8 +104,8 @@ pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance
     let thread = |name: &str| std::thread::Builder::new().name(name.into());
     let mut star =
         Star::new((0, places), limits, orders.clone(), mailbox.clone(), Some(waker), Vec::new());
-    star.keep(thread("tls").spawn(|| turns.run()).map_err(listen_error)?);
-    star.keep(thread("tls-acceptor").spawn(|| acceptor.run()).map_err(listen_error)?);
+    star.add_thread(thread("tls").spawn(|| turns.run()).map_err(listen_error)?);
+    star.add_thread(thread("tls-acceptor").spawn(|| acceptor.run()).map_err(listen_error)?);
     Ok((star, TlsEntrance { address: local, orders, mailbox }))
 }
 

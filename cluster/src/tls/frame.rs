@@ -117,15 +117,15 @@ pub struct FrameReader {
 
 impl FrameReader {
     /// Takes bytes off the front, up to the end of the next frame.
-    pub fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame>, FrameFault> {
+    pub fn read_frame(&mut self, bytes: &mut &[u8]) -> Result<Option<Frame>, FrameFault> {
         if self.open.is_none() {
-            self.head.extend_from_slice(off(bytes, HEAD - self.head.len()));
+            self.head.extend_from_slice(take_bytes(bytes, HEAD - self.head.len()));
             let Ok(head) = <[u8; HEAD]>::try_from(&self.head[..]) else { return Ok(None) };
             self.head.clear();
-            self.open = Some(open(&head)?);
+            self.open = Some(parse_head(&head)?);
         }
         if let Some((frame, length)) = &mut self.open {
-            frame.body.extend_from_slice(off(bytes, *length - frame.body.len()));
+            frame.body.extend_from_slice(take_bytes(bytes, *length - frame.body.len()));
             if frame.body.len() < *length {
                 return Ok(None);
             }
@@ -135,13 +135,13 @@ impl FrameReader {
 }
 
 /// Takes up to this many bytes off the front.
-fn off<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
+fn take_bytes<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
     let (front, rest) = bytes.split_at(length.min(bytes.len()));
     *bytes = rest;
     front
 }
 
-fn open(head: &[u8; HEAD]) -> Result<(Frame, usize), FrameFault> {
+fn parse_head(head: &[u8; HEAD]) -> Result<(Frame, usize), FrameFault> {
     let number =
         |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let kind = *KINDS.get(usize::from(head[0])).ok_or("a frame of an unknown kind")?;
@@ -180,7 +180,7 @@ mod tests {
         for step in 1..bytes.len() {
             let (mut reader, mut seen) = (FrameReader::default(), Vec::new());
             for mut piece in bytes.chunks(step) {
-                while let Some(frame) = reader.take(&mut piece).unwrap() {
+                while let Some(frame) = reader.read_frame(&mut piece).unwrap() {
                     seen.push(frame);
                 }
                 assert_eq!(piece, []);
@@ -195,7 +195,7 @@ mod tests {
             let most = kind.lengths().1;
             let head = Frame::head(kind, 0, 0, most + 1);
             assert_eq!(
-                FrameReader::default().take(&mut &head[..]),
+                FrameReader::default().read_frame(&mut &head[..]),
                 Err("a frame of a wrong length")
             );
             assert!(most <= CHUNK);

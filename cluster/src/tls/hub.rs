@@ -115,14 +115,16 @@ impl Hub {
         };
         member.site = Some(site);
         let places = (self.places.len() as u32).to_le_bytes().to_vec();
-        member.outbox.first(Frame::new(FrameKind::Welcome, site, number, places));
-        member.outbox.shared(0, 0, 0, welcome);
+        member.outbox.push_first(Frame::new(FrameKind::Welcome, site, number, places));
+        member.outbox.push_shared(0, 0, 0, welcome);
         let bytes = member.hello.bytes.clone();
         for (&other, its) in &mut self.members {
             let Some(place) = its.site else { continue };
             // A joiner's own bytes are for the root only.
-            member.outbox.frame(place, Frame::new(FrameKind::Joined, place, other, Vec::new()));
-            its.outbox.frame(site, Frame::new(FrameKind::Joined, site, number, Vec::new()));
+            member
+                .outbox
+                .push_frame(place, Frame::new(FrameKind::Joined, place, other, Vec::new()));
+            its.outbox.push_frame(site, Frame::new(FrameKind::Joined, site, number, Vec::new()));
             self.out.touched.push(other);
         }
         self.places[site as usize] = number;
@@ -134,9 +136,9 @@ impl Hub {
     fn send(&mut self, to: Rank, number: u32, bytes: Vec<u8>) {
         let there = number > 0 && self.places.get(to as usize) == Some(&number);
         if let Some(member) = self.members.get_mut(&number).filter(|_| there) {
-            member.outbox.message(0, 0, 0, bytes);
+            member.outbox.push_message(0, 0, 0, bytes);
             self.out.touched.push(number);
-            self.check(number);
+            self.check_backlog(number);
         }
     }
 
@@ -145,22 +147,22 @@ impl Hub {
         let number = self.places.get(site as usize).copied().unwrap_or_default();
         if number > 0 {
             self.out.cut.push((number, Some(Refusal::new(RefusalCode::Cut, why))));
-            self.gone(number, why);
+            self.on_disconnected(number, why);
         }
     }
 
     /// Ends a connection for which too many bytes wait.
-    fn check(&mut self, number: u32) {
+    fn check_backlog(&mut self, number: u32) {
         let slow = |member: &HubMember| member.outbox.waiting() > self.limits.waiting;
         if self.members.get(&number).is_some_and(slow) {
             let why = "it does not read what is sent to it";
             self.out.cut.push((number, Some(Refusal::new(RefusalCode::Cut, why))));
-            self.gone(number, why);
+            self.on_disconnected(number, why);
         }
     }
 
     /// Takes a piece of a message from a site.
-    fn piece(&mut self, from: u32, site: Rank, piece: Frame) -> Result<(), FrameFault> {
+    fn handle_part(&mut self, from: u32, site: Rank, piece: Frame) -> Result<(), FrameFault> {
         let (to, number, limit) = (piece.site, piece.number, self.limits.message);
         let Some(member) = self.members.get_mut(&from) else { return Ok(()) };
         if member.finished {
@@ -173,7 +175,7 @@ impl Hub {
             if number != 0 {
                 return Err("a message to another root");
             }
-            if let Some(bytes) = member.messages.take(piece, limit)? {
+            if let Some(bytes) = member.messages.add_part(piece, limit)? {
                 self.out.deliveries.push(Delivery::Message { from: site, number: from, bytes });
             }
             return Ok(());
@@ -185,16 +187,16 @@ impl Hub {
         if number != relayed.number || number == 0 || number > self.newest {
             return Err("a message with a forged number");
         }
-        let done = relayed.sequence.step(&piece, limit)?;
+        let done = relayed.sequence.accept_part(&piece, limit)?;
         if done {
             member.relayed.remove(&to);
         }
         if self.places[to as usize] == number
             && let Some(receiver) = self.members.get_mut(&number)
         {
-            receiver.outbox.frame(site, Frame { site, number: 0, ..piece });
+            receiver.outbox.push_frame(site, Frame { site, number: 0, ..piece });
             self.out.touched.push(number);
-            self.check(number);
+            self.check_backlog(number);
         }
         Ok(())
     }
@@ -205,17 +207,17 @@ impl Hub {
             return Err("an end inside a message");
         }
         member.finished = true;
-        self.settle();
+        self.announce_end();
         Ok(())
     }
 
     /// Announces the end to all joiners once all have finished, and to the caller once all joiners know.
-    fn settle(&mut self) {
+    fn announce_end(&mut self) {
         let mut inside = self.members.values().filter(|member| member.site.is_some());
         if self.finished && !self.ending && inside.all(|member| member.finished) {
             self.ending = true;
             for (&number, member) in self.members.iter_mut().filter(|(_, m)| m.site.is_some()) {
-                member.outbox.last(FrameKind::End);
+                member.outbox.push_last(FrameKind::End);
                 self.out.touched.push(number);
             }
         }
@@ -228,31 +230,31 @@ impl Hub {
 }
 
 impl Logic for Hub {
-    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault> {
+    fn handle_frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault> {
         let Some(member) = self.members.get(&number) else { return Ok(()) };
         match (member.site, frame.kind) {
             (_, FrameKind::Beat) => Ok(()),
             (Some(site), FrameKind::Whole | FrameKind::Start | FrameKind::Part) => {
-                self.piece(number, site, frame)
+                self.handle_part(number, site, frame)
             }
             (Some(_), FrameKind::Finish) => self.finish_of(number),
             (Some(_), FrameKind::Bye) if self.ending => {
                 self.out.cut.push((number, None));
-                self.gone(number, "");
+                self.on_disconnected(number, "");
                 Ok(())
             }
             // The joiner gives its reason for ending the connection.
             (_, FrameKind::Refuse) => {
                 let why = Refusal::read(&frame.body)?.reason;
                 self.out.cut.push((number, None));
-                self.gone(number, &why);
+                self.on_disconnected(number, &why);
                 Ok(())
             }
             _ => Err("a frame out of place"),
         }
     }
 
-    fn order(&mut self, order: HubCommand) {
+    fn handle_command(&mut self, order: HubCommand) {
         match order {
             HubCommand::Send { to, number, bytes } => self.send(to, number, bytes),
             HubCommand::JoinRequest { number, hello } => self.on_join_request(number, hello),
@@ -263,7 +265,7 @@ impl Logic for Hub {
                 if self.members.contains_key(&number) {
                     let why = "it sends faster than the root reads";
                     self.out.cut.push((number, Some(Refusal::new(RefusalCode::Cut, why))));
-                    self.gone(number, why);
+                    self.on_disconnected(number, why);
                 }
             }
             HubCommand::Finish => {
@@ -273,12 +275,12 @@ impl Logic for Hub {
                 for number in knocking {
                     self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
                 }
-                self.settle();
+                self.announce_end();
             }
         }
     }
 
-    fn gone(&mut self, number: u32, why: &str) {
+    fn on_disconnected(&mut self, number: u32, why: &str) {
         let Some(member) = self.members.remove(&number) else { return };
         let Some(site) = member.site else { return };
         self.places[site as usize] = 0;
@@ -291,20 +293,20 @@ impl Logic for Hub {
                 self.out.events.push(HubEvent::Note(note));
             }
             for (&other, its) in self.members.iter_mut().filter(|(_, its)| its.site.is_some()) {
-                its.outbox.frame(site, Frame::new(FrameKind::Lost, site, number, Vec::new()));
+                its.outbox.push_frame(site, Frame::new(FrameKind::Lost, site, number, Vec::new()));
                 self.out.touched.push(other);
             }
         }
-        self.settle();
+        self.announce_end();
     }
 
-    fn flushed(&mut self, _: u32) {}
+    fn on_flushed(&mut self, _: u32) {}
 
     fn outbox(&mut self, number: u32) -> Option<&mut FrameOutbox> {
         self.members.get_mut(&number).map(|member| &mut member.outbox)
     }
 
-    fn out(&mut self) -> &mut HubOutput {
+    fn output_mut(&mut self) -> &mut HubOutput {
         &mut self.out
     }
 }
@@ -319,10 +321,10 @@ mod tests {
         let mut hub = Hub::new(4, Limits::default());
         for number in [7, 8] {
             let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-            hub.order(HubCommand::JoinRequest { number, hello });
-            hub.order(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
+            hub.handle_command(HubCommand::JoinRequest { number, hello });
+            hub.handle_command(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
         }
-        let out = hub.out();
+        let out = hub.output_mut();
         let joined = |number| Delivery::Joined { site: 2, number, bytes: Vec::new() };
         assert_eq!(out.deliveries, [joined(7), Delivery::Lost { site: 2 }, joined(8)]);
         assert!(
@@ -330,8 +332,8 @@ mod tests {
             "{out:?}"
         );
         // Late frames of the old connection, and its end, do not affect the new one.
-        assert_eq!(hub.frame(7, Frame::new(FrameKind::Beat, 0, 0, Vec::new())), Ok(()));
-        hub.gone(7, CLOSED);
+        assert_eq!(hub.handle_frame(7, Frame::new(FrameKind::Beat, 0, 0, Vec::new())), Ok(()));
+        hub.on_disconnected(7, CLOSED);
         assert_eq!(hub.places[2], 8);
     }
 
@@ -340,13 +342,13 @@ mod tests {
     fn the_reason_of_a_site_that_leaves_is_noted() {
         let mut hub = Hub::new(4, Limits::default());
         let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-        hub.order(HubCommand::JoinRequest { number: 7, hello });
-        hub.order(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
+        hub.handle_command(HubCommand::JoinRequest { number: 7, hello });
+        hub.handle_command(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
         let refusal = Refusal::new(RefusalCode::Cut, "more arrived than was read");
-        assert_eq!(hub.frame(7, refusal.frame()), Ok(()));
-        let lost = hub.out().deliveries.last();
+        assert_eq!(hub.handle_frame(7, refusal.frame()), Ok(()));
+        let lost = hub.output_mut().deliveries.last();
         assert_eq!(lost, Some(&Delivery::Lost { site: 2 }));
         let noted = |event: &HubEvent| matches!(event, HubEvent::Note(line) if line.contains("more arrived"));
-        assert!(hub.out().events.iter().any(noted), "{:?}", hub.out().events);
+        assert!(hub.output_mut().events.iter().any(noted), "{:?}", hub.output_mut().events);
     }
 }

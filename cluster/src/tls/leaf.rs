@@ -40,7 +40,7 @@ impl Leaf {
     /// A joiner that sends this hello.
     pub fn new(hello: &Hello, limits: Limits) -> Self {
         let mut outbox = FrameOutbox::default();
-        outbox.first(Frame::new(FrameKind::Hello, 0, 0, hello.write()));
+        outbox.push_first(Frame::new(FrameKind::Hello, 0, 0, hello.write()));
         let out = HubOutput { touched: vec![0], ..HubOutput::default() };
         let (places, messages) = (Vec::new(), BTreeMap::new());
         Self { limits, stage: LeafStage::Asking, me: 0, places, messages, outbox, out }
@@ -77,7 +77,7 @@ impl Leaf {
         Ok(())
     }
 
-    fn piece(&mut self, piece: Frame) -> Result<(), FrameFault> {
+    fn handle_part(&mut self, piece: Frame) -> Result<(), FrameFault> {
         let from = piece.site;
         let number = *self.places.get(from as usize).ok_or("a message from nobody")?;
         if from != 0 && number == 0 {
@@ -86,7 +86,7 @@ impl Leaf {
         let first = from == 0 && self.stage == LeafStage::Placed;
         let limit = if first { self.limits.welcome } else { self.limits.message };
         let messages = self.messages.entry(from).or_default();
-        let Some(bytes) = messages.take(piece, limit)? else { return Ok(()) };
+        let Some(bytes) = messages.add_part(piece, limit)? else { return Ok(()) };
         if first {
             self.stage = LeafStage::Inside;
             let (site, places) = (self.me, self.places.len() as u32);
@@ -104,14 +104,14 @@ impl Leaf {
             self.stage = LeafStage::Over;
             self.out.events.push(HubEvent::Refused(refusal));
         } else {
-            self.gone(0, &format!("the root ended the connection: {}", refusal.reason));
+            self.on_disconnected(0, &format!("the root ended the connection: {}", refusal.reason));
         }
         Ok(())
     }
 }
 
 impl Logic for Leaf {
-    fn frame(&mut self, _: u32, frame: Frame) -> Result<(), FrameFault> {
+    fn handle_frame(&mut self, _: u32, frame: Frame) -> Result<(), FrameFault> {
         match (self.stage, frame.kind) {
             (LeafStage::Over, _) | (_, FrameKind::Beat) => Ok(()),
             (_, FrameKind::Refuse) => self.refused(&frame.body),
@@ -121,12 +121,12 @@ impl Logic for Leaf {
             (
                 LeafStage::Placed | LeafStage::Inside,
                 FrameKind::Whole | FrameKind::Start | FrameKind::Part,
-            ) => self.piece(frame),
+            ) => self.handle_part(frame),
             (LeafStage::Inside, FrameKind::End)
                 if !self.messages.values().any(MessageAssembler::is_open) =>
             {
                 self.stage = LeafStage::Ending;
-                self.outbox.last(FrameKind::Bye);
+                self.outbox.push_last(FrameKind::Bye);
                 self.out.touched.push(0);
                 Ok(())
             }
@@ -134,18 +134,20 @@ impl Logic for Leaf {
         }
     }
 
-    fn order(&mut self, order: HubCommand) {
+    fn handle_command(&mut self, order: HubCommand) {
         // Without the root nothing would ever be sent.
         if matches!(self.stage, LeafStage::Over) {
             return;
         }
         match order {
-            HubCommand::Send { to, number, bytes } => self.outbox.message(to, to, number, bytes),
-            HubCommand::Finish => self.outbox.last(FrameKind::Finish),
+            HubCommand::Send { to, number, bytes } => {
+                self.outbox.push_message(to, to, number, bytes)
+            }
+            HubCommand::Finish => self.outbox.push_last(FrameKind::Finish),
             HubCommand::Flooded { .. } => {
                 let why = "more arrived than was read";
                 self.out.cut.push((0, Some(Refusal::new(RefusalCode::Cut, why))));
-                return self.gone(0, why);
+                return self.on_disconnected(0, why);
             }
             HubCommand::JoinRequest { .. }
             | HubCommand::Admit { .. }
@@ -155,7 +157,7 @@ impl Logic for Leaf {
         self.out.touched.push(0);
     }
 
-    fn gone(&mut self, _: u32, why: &str) {
+    fn on_disconnected(&mut self, _: u32, why: &str) {
         let stage = std::mem::replace(&mut self.stage, LeafStage::Over);
         self.outbox = FrameOutbox::default();
         match stage {
@@ -171,7 +173,7 @@ impl Logic for Leaf {
         }
     }
 
-    fn flushed(&mut self, _: u32) {
+    fn on_flushed(&mut self, _: u32) {
         if self.stage == LeafStage::Ending {
             self.stage = LeafStage::Over;
             self.out.deliveries.push(Delivery::End);
@@ -182,7 +184,7 @@ impl Logic for Leaf {
         (self.stage != LeafStage::Over).then_some(&mut self.outbox)
     }
 
-    fn out(&mut self) -> &mut HubOutput {
+    fn output_mut(&mut self) -> &mut HubOutput {
         &mut self.out
     }
 }
@@ -196,11 +198,12 @@ mod tests {
     fn without_the_root_nothing_is_kept() {
         let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
         let mut leaf = Leaf::new(&hello, Limits::default());
-        leaf.frame(0, Frame::new(FrameKind::Welcome, 1, 1, 4_u32.to_le_bytes().into())).unwrap();
-        leaf.order(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
+        leaf.handle_frame(0, Frame::new(FrameKind::Welcome, 1, 1, 4_u32.to_le_bytes().into()))
+            .unwrap();
+        leaf.handle_command(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
         assert!(leaf.outbox.waiting() > 100);
-        leaf.gone(0, "it was closed");
-        leaf.order(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
+        leaf.on_disconnected(0, "it was closed");
+        leaf.handle_command(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
         assert_eq!(leaf.outbox.waiting(), 0);
     }
 }

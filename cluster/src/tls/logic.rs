@@ -87,20 +87,20 @@ pub struct HubOutput {
 /// One side of the star.
 pub trait Logic: Send {
     /// Takes a frame. A fault ends the connection.
-    fn frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault>;
+    fn handle_frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault>;
 
     /// Takes a command.
-    fn order(&mut self, order: HubCommand);
+    fn handle_command(&mut self, order: HubCommand);
 
     /// Handles a broken connection.
-    fn gone(&mut self, number: u32, why: &str);
+    fn on_disconnected(&mut self, number: u32, why: &str);
 
     /// Notes that everything for a connection has been sent.
-    fn flushed(&mut self, number: u32);
+    fn on_flushed(&mut self, number: u32);
 
     /// The frames that wait for a connection.
     fn outbox(&mut self, number: u32) -> Option<&mut FrameOutbox>;
 
     /// The output since the last call.
-    fn out(&mut self) -> &mut HubOutput;
+    fn output_mut(&mut self) -> &mut HubOutput;
 }

@@ -29,7 +29,7 @@ impl Orders {
         Self { queue: Mutex::default(), waker, stop: AtomicBool::new(false) }
     }
 
-    pub fn give(&self, item: MailItem) {
+    pub fn push(&self, item: MailItem) {
         let mut queue = lock(&self.queue);
         queue.push(item);
         let first = queue.len() == 1;
@@ -40,7 +40,7 @@ impl Orders {
     }
 
     /// Takes all commands in order.
-    pub fn take(&self, into: &mut Vec<MailItem>) {
+    pub fn take_all(&self, into: &mut Vec<MailItem>) {
         std::mem::swap(&mut *lock(&self.queue), into);
     }
 
@@ -84,7 +84,7 @@ impl CallerMailbox {
 
     /// Adds arrivals and events, and wakes the caller if it may sleep. Returns the connections with more than this many
     /// bytes of unread messages.
-    pub fn put(
+    pub fn push_all(
         &self,
         deliveries: &mut Vec<Delivery>,
         events: &mut Vec<HubEvent>,
@@ -120,7 +120,7 @@ impl CallerMailbox {
         flooded
     }
 
-    pub fn take(&self) -> Option<Delivery> {
+    pub fn pop(&self) -> Option<Delivery> {
         let mut inside = lock(&self.inside);
         let delivery = inside.deliveries.pop_front()?;
         if let Some((number, bytes)) = weight(&delivery)
@@ -173,7 +173,7 @@ impl Notes {
     }
 
     /// The note, if it may be shown now, with the number of notes that were not.
-    pub fn tell(&mut self, note: &str, now: Instant) -> Option<String> {
+    pub fn admit(&mut self, note: &str, now: Instant) -> Option<String> {
         let seconds = now.saturating_duration_since(self.since).as_secs();
         self.since += Duration::from_secs(seconds);
         self.left = Self::BURST.min(self.left.saturating_add(seconds as u32));
@@ -196,22 +196,23 @@ mod tests {
     fn notes_are_rate_limited() {
         let start = Instant::now();
         let mut notes = Notes::new(start);
-        let noted = (0..1000).filter_map(|_| notes.tell("a", start)).count();
+        let noted = (0..1000).filter_map(|_| notes.admit("a", start)).count();
         assert_eq!(noted, 5);
         let later = start + Duration::from_millis(1500);
-        assert_eq!(notes.tell("b", later), Some("b (995 more were not shown)".into()));
-        assert_eq!(notes.tell("c", later), None);
+        assert_eq!(notes.admit("b", later), Some("b (995 more were not shown)".into()));
+        assert_eq!(notes.admit("c", later), None);
     }
 
     #[test]
     fn messages_that_wait_are_counted_by_connection() {
         let mailbox = CallerMailbox::new(Arc::new(|| {}));
         let message = |number| Delivery::Message { from: 1, number, bytes: vec![0; 36] };
-        let put = |number, most| mailbox.put(&mut vec![message(number)], &mut Vec::new(), most);
+        let put =
+            |number, most| mailbox.push_all(&mut vec![message(number)], &mut Vec::new(), most);
         assert_eq!(put(3, 150), []);
         assert_eq!(put(4, 150), []);
         assert_eq!(put(3, 150), [3]);
-        while mailbox.take().is_some() {}
-        assert_eq!(mailbox.put(&mut vec![message(3)], &mut Vec::new(), 150), []);
+        while mailbox.pop().is_some() {}
+        assert_eq!(mailbox.push_all(&mut vec![message(3)], &mut Vec::new(), 150), []);
     }
 }

@@ -15,7 +15,7 @@ impl PartSequence {
     }
 
     /// Takes a piece. Returns whether it completes a message.
-    pub fn step(&mut self, piece: &Frame, limit: usize) -> Result<bool, FrameFault> {
+    pub fn accept_part(&mut self, piece: &Frame, limit: usize) -> Result<bool, FrameFault> {
         if self.is_open() != (piece.kind == FrameKind::Part) {
             return Err("pieces of messages out of order");
         }
@@ -55,8 +55,8 @@ impl MessageAssembler {
         self.sequence.is_open()
     }
 
-    pub fn take(&mut self, piece: Frame, limit: usize) -> Result<Option<Vec<u8>>, FrameFault> {
-        let done = self.sequence.step(&piece, limit)?;
+    pub fn add_part(&mut self, piece: Frame, limit: usize) -> Result<Option<Vec<u8>>, FrameFault> {
+        let done = self.sequence.accept_part(&piece, limit)?;
         match piece.kind {
             FrameKind::Whole => return Ok(Some(piece.body)),
             // Memory is allocated as bytes arrive, not as they are announced.

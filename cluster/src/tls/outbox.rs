@@ -65,17 +65,17 @@ impl FrameOutbox {
     }
 
     /// Adds a frame that goes before all others.
-    pub fn first(&mut self, frame: Frame) {
+    pub fn push_first(&mut self, frame: Frame) {
         self.first.push_back(frame);
     }
 
     /// Adds a frame that goes after all others.
-    pub fn last(&mut self, kind: FrameKind) {
+    pub fn push_last(&mut self, kind: FrameKind) {
         self.last.push_back(kind);
     }
 
     /// Adds a frame to a lane.
-    pub fn frame(&mut self, lane: u32, frame: Frame) {
+    pub fn push_frame(&mut self, lane: u32, frame: Frame) {
         let Frame { kind, site, number, body } = frame;
         self.add(
             lane,
@@ -84,7 +84,7 @@ impl FrameOutbox {
     }
 
     /// Adds a message of any length to a lane.
-    pub fn message(&mut self, lane: u32, site: u32, number: u32, bytes: Vec<u8>) {
+    pub fn push_message(&mut self, lane: u32, site: u32, number: u32, bytes: Vec<u8>) {
         self.add(
             lane,
             OutgoingFrame {
@@ -98,7 +98,7 @@ impl FrameOutbox {
     }
 
     /// Adds a message of any length to a lane, without copying it.
-    pub fn shared(&mut self, lane: u32, site: u32, number: u32, bytes: Arc<[u8]>) {
+    pub fn push_shared(&mut self, lane: u32, site: u32, number: u32, bytes: Arc<[u8]>) {
         let body = MessageBytes::Shared(bytes);
         self.add(lane, OutgoingFrame { kind: FrameKind::Whole, site, number, body, sent: None });
     }
@@ -113,23 +113,23 @@ impl FrameOutbox {
     }
 
     /// Writes frames until there are this many bytes or no more frames.
-    pub fn fill(&mut self, out: &mut Vec<u8>, until: usize) {
+    pub fn write_frames(&mut self, out: &mut Vec<u8>, until: usize) {
         while out.len() < until && self.next(out) {}
     }
 
     fn next(&mut self, out: &mut Vec<u8>) -> bool {
         if let Some(frame) = self.first.pop_front() {
-            put(out, frame.kind, frame.site, frame.number, &frame.body);
+            write_frame(out, frame.kind, frame.site, frame.number, &frame.body);
             return true;
         }
         let Some(lane) = self.turns.pop_front() else {
             let Some(kind) = self.last.pop_front() else { return false };
-            put(out, kind, 0, 0, &[]);
+            write_frame(out, kind, 0, 0, &[]);
             return true;
         };
         let Some(items) = self.lanes.get_mut(&lane) else { return true };
         if let Some(item) = items.front_mut()
-            && step(item, out)
+            && write_next(item, out)
         {
             self.waiting -= item.body.weight();
             items.pop_front();
@@ -144,24 +144,24 @@ impl FrameOutbox {
 }
 
 /// Writes the next frame of an item. Returns whether it was the last.
-fn step(item: &mut OutgoingFrame, out: &mut Vec<u8>) -> bool {
+fn write_next(item: &mut OutgoingFrame, out: &mut Vec<u8>) -> bool {
     let (site, number, bytes) = (item.site, item.number, item.body.bytes());
     if item.kind != FrameKind::Whole || bytes.len() <= CHUNK {
-        put(out, item.kind, site, number, bytes);
+        write_frame(out, item.kind, site, number, bytes);
         return true;
     }
     let Some(sent) = item.sent else {
-        put(out, FrameKind::Start, site, number, &(bytes.len() as u64).to_le_bytes());
+        write_frame(out, FrameKind::Start, site, number, &(bytes.len() as u64).to_le_bytes());
         item.sent = Some(0);
         return false;
     };
     let end = bytes.len().min(sent + CHUNK);
-    put(out, FrameKind::Part, site, number, &bytes[sent..end]);
+    write_frame(out, FrameKind::Part, site, number, &bytes[sent..end]);
     item.sent = Some(end);
     end == bytes.len()
 }
 
-fn put(out: &mut Vec<u8>, kind: FrameKind, site: u32, number: u32, body: &[u8]) {
+fn write_frame(out: &mut Vec<u8>, kind: FrameKind, site: u32, number: u32, body: &[u8]) {
     out.extend(Frame::head(kind, site, number, body.len()));
     out.extend_from_slice(body);
 }
@@ -174,19 +174,19 @@ mod tests {
 
     fn frames(outbox: &mut FrameOutbox) -> Vec<Frame> {
         let mut bytes = Vec::new();
-        outbox.fill(&mut bytes, usize::MAX);
+        outbox.write_frames(&mut bytes, usize::MAX);
         let (mut rest, mut reader) = (&bytes[..], FrameReader::default());
-        std::iter::from_fn(|| reader.take(&mut rest).unwrap()).collect()
+        std::iter::from_fn(|| reader.read_frame(&mut rest).unwrap()).collect()
     }
 
     #[test]
     fn lanes_take_turns_and_the_end_comes_last() {
         let mut outbox = FrameOutbox::default();
-        outbox.last(FrameKind::Finish);
-        outbox.message(1, 1, 5, vec![1; 3 * CHUNK - 1]);
-        outbox.message(1, 1, 5, vec![3]);
-        outbox.shared(2, 2, 6, vec![2; 7].into());
-        outbox.first(Frame::new(FrameKind::Beat, 0, 0, Vec::new()));
+        outbox.push_last(FrameKind::Finish);
+        outbox.push_message(1, 1, 5, vec![1; 3 * CHUNK - 1]);
+        outbox.push_message(1, 1, 5, vec![3]);
+        outbox.push_shared(2, 2, 6, vec![2; 7].into());
+        outbox.push_first(Frame::new(FrameKind::Beat, 0, 0, Vec::new()));
         assert_eq!(outbox.waiting(), 3 * CHUNK - 1 + 1 + 3 * HEAD);
         let frames = frames(&mut outbox);
         let kinds: Vec<(FrameKind, u32)> = frames.iter().map(|f| (f.kind, f.site)).collect();
@@ -198,7 +198,7 @@ mod tests {
         let mut messages = MessageAssembler::default();
         let ones = frames.into_iter().filter(|frame| frame.site == 1);
         let whole: Vec<Vec<u8>> =
-            ones.filter_map(|f| messages.take(f, 3 * CHUNK).unwrap()).collect();
+            ones.filter_map(|f| messages.add_part(f, 3 * CHUNK).unwrap()).collect();
         assert_eq!(whole, [vec![1; 3 * CHUNK - 1], vec![3]]);
     }
 }

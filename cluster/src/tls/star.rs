@@ -51,13 +51,13 @@ impl Star {
     }
 
     /// Adds a thread, which ends with the network.
-    pub(super) fn keep(&mut self, thread: JoinHandle<()>) {
+    pub(super) fn add_thread(&mut self, thread: JoinHandle<()>) {
         self.threads.push(thread);
     }
 
     /// Why a joiner has lost the root, once it has.
     #[must_use]
-    pub fn why(&mut self) -> Option<&str> {
+    pub fn loss_reason(&mut self) -> Option<&str> {
         if self.me != 0 {
             while let Some(event) = self.mailbox.take_event() {
                 if let HubEvent::Gone(why) = event {
@@ -75,7 +75,7 @@ impl Star {
         if to == self.me {
             self.own.push_back(bytes);
         } else if to == 0 || number != 0 {
-            self.orders.give(MailItem::Command(HubCommand::Send { to, number, bytes }));
+            self.orders.push(MailItem::Command(HubCommand::Send { to, number, bytes }));
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Network for Star {
         if let Some(bytes) = self.own.pop_front() {
             return Ok(Some(Arrival::Message { from: self.me, bytes }));
         }
-        let delivery = self.mailbox.take();
+        let delivery = self.mailbox.pop();
         Ok(delivery.map(|delivery| self.arrival(delivery)))
     }
 
@@ -149,7 +149,7 @@ impl Network for Star {
     fn finish(&mut self) {
         if !self.finished && self.failed.is_none() {
             self.finished = true;
-            self.orders.give(MailItem::Command(HubCommand::Finish));
+            self.orders.push(MailItem::Command(HubCommand::Finish));
         }
     }
 

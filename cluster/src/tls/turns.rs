@@ -69,14 +69,14 @@ impl<L: Logic> Turns<L> {
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(number as usize);
         // Its silence counts from now on.
-        wire.heard = Instant::now();
+        wire.received_at = Instant::now();
         match self.poll.registry().register(&mut wire.socket, token, both) {
             Ok(()) => {
                 self.links.insert(number, Connection { wire, parting: None });
                 self.reads.insert(number);
                 self.writes.insert(number);
             }
-            Err(error) => self.logic.gone(number, &error.to_string()),
+            Err(error) => self.logic.on_disconnected(number, &error.to_string()),
         }
     }
 
@@ -103,25 +103,25 @@ impl<L: Logic> Turns<L> {
                     self.writes.insert(number);
                 }
             }
-            self.orders.take(&mut orders);
+            self.orders.take_all(&mut orders);
             for item in orders.drain(..) {
                 match item {
-                    MailItem::Command(order) => self.logic.order(order),
+                    MailItem::Command(order) => self.logic.handle_command(order),
                     MailItem::Wire(number, wire, order) => {
-                        self.logic.order(order);
+                        self.logic.handle_command(order);
                         self.add(number, *wire);
                     }
                 }
             }
             let now = Instant::now();
-            self.settle(now);
+            self.apply_output(now);
             self.read(now);
-            self.settle(now);
+            self.apply_output(now);
             self.write(now);
-            self.settle(now);
+            self.apply_output(now);
             if now.duration_since(self.ticked) >= TICK {
-                self.tick(now);
-                self.settle(now);
+                self.check_silence(now);
+                self.apply_output(now);
             }
         }
         for link in self.links.values_mut() {
@@ -135,21 +135,21 @@ impl<L: Logic> Turns<L> {
             let Some(link) = self.links.get_mut(&number) else { continue };
             let logic = &mut self.logic;
             let parting = link.parting.is_some();
-            let mut each = |frame| if parting { Ok(()) } else { logic.frame(number, frame) };
+            let mut each = |frame| if parting { Ok(()) } else { logic.handle_frame(number, frame) };
             match link.wire.read(&mut self.scratch, &mut each) {
                 Ok((turn, length)) => {
                     if length > 0 {
-                        link.wire.heard = now;
+                        link.wire.received_at = now;
                     }
                     match turn {
                         Handshake::More => drop(self.reads.insert(number)),
                         Handshake::Done => {}
-                        Handshake::Ended => self.ended(number, CLOSED),
+                        Handshake::Ended => self.on_closed(number, CLOSED),
                     }
                     // TLS itself may have something to send.
                     self.writes.insert(number);
                 }
-                Err(broken) => self.broken(number, &broken, now),
+                Err(broken) => self.on_broken(number, &broken, now),
             }
         }
     }
@@ -170,35 +170,37 @@ impl<L: Logic> Turns<L> {
                     if parting {
                         link.wire.close();
                     } else {
-                        self.logic.flushed(number);
+                        self.logic.on_flushed(number);
                     }
                 }
                 Ok(Handshake::Done) => {}
-                Ok(Handshake::Ended) => self.ended(number, CLOSED),
-                Err(broken) => self.broken(number, &broken, now),
+                Ok(Handshake::Ended) => self.on_closed(number, CLOSED),
+                Err(broken) => self.on_broken(number, &broken, now),
             }
         }
     }
 
     /// Ends connections that have been silent for too long, and sends signs of life on the others.
-    fn tick(&mut self, now: Instant) {
+    fn check_silence(&mut self, now: Instant) {
         // Time in which this process stood still does not count as silence of others.
         let still = now.duration_since(self.ticked).saturating_sub(2 * TICK);
         self.ticked = now;
         let (mut silent, mut late) = (Vec::new(), Vec::new());
         for (&number, link) in &mut self.links {
-            link.wire.heard += still;
+            link.wire.received_at += still;
             match &link.parting {
                 Some((_, until)) if now >= *until => late.push(number),
                 Some(_) => {}
-                None if now.saturating_duration_since(link.wire.heard) > self.limits.silence => {
+                None if now.saturating_duration_since(link.wire.received_at)
+                    > self.limits.silence =>
+                {
                     silent.push(number);
                 }
                 None => {
-                    if now.saturating_duration_since(link.wire.said) >= BEAT
+                    if now.saturating_duration_since(link.wire.sent_at) >= BEAT
                         && let Some(outbox) = self.logic.outbox(number).filter(|o| o.is_empty())
                     {
-                        outbox.first(Frame::new(FrameKind::Beat, 0, 0, Vec::new()));
+                        outbox.push_first(Frame::new(FrameKind::Beat, 0, 0, Vec::new()));
                         self.writes.insert(number);
                     }
                 }
@@ -207,33 +209,33 @@ impl<L: Logic> Turns<L> {
         late.into_iter().for_each(|number| self.drop_link(number));
         for number in silent {
             let why = format!("silent for {:.0} s", self.limits.silence.as_secs_f64());
-            self.logic.gone(number, &why);
-            self.part(number, Some(Refusal::new(RefusalCode::Cut, &why)), now);
+            self.logic.on_disconnected(number, &why);
+            self.end_connection(number, Some(Refusal::new(RefusalCode::Cut, &why)), now);
         }
     }
 
-    fn ended(&mut self, number: u32, why: &str) {
+    fn on_closed(&mut self, number: u32, why: &str) {
         self.drop_link(number);
-        self.logic.gone(number, why);
+        self.logic.on_disconnected(number, why);
     }
 
-    fn broken(&mut self, number: u32, broken: &ConnectionError, now: Instant) {
+    fn on_broken(&mut self, number: u32, broken: &ConnectionError, now: Instant) {
         let why = broken.to_string();
         match broken {
             ConnectionError::Frame(_) => {
-                self.part(number, Some(Refusal::new(RefusalCode::Cut, &why)), now)
+                self.end_connection(number, Some(Refusal::new(RefusalCode::Cut, &why)), now)
             }
             _ => self.drop_link(number),
         }
-        self.logic.gone(number, &why);
+        self.logic.on_disconnected(number, &why);
     }
 
     /// Ends a connection, with a last frame if there is one.
-    fn part(&mut self, number: u32, word: Option<Refusal>, now: Instant) {
+    fn end_connection(&mut self, number: u32, word: Option<Refusal>, now: Instant) {
         if let Some(link) = self.links.get_mut(&number).filter(|link| link.parting.is_none()) {
             let mut outbox = FrameOutbox::default();
             if let Some(word) = word {
-                outbox.first(word.frame());
+                outbox.push_first(word.frame());
             }
             link.parting = Some((outbox, now + PARTING));
             self.writes.insert(number);
@@ -249,21 +251,21 @@ impl<L: Logic> Turns<L> {
     }
 
     /// Carries out the output of the logic.
-    fn settle(&mut self, now: Instant) {
+    fn apply_output(&mut self, now: Instant) {
         loop {
-            let out = self.logic.out();
+            let out = self.logic.output_mut();
             self.writes.extend(out.touched.drain(..));
             let cut = std::mem::take(&mut out.cut);
             let most = self.limits.waiting;
-            let flooded = self.mailbox.put(&mut out.deliveries, &mut out.events, most);
+            let flooded = self.mailbox.push_all(&mut out.deliveries, &mut out.events, most);
             if cut.is_empty() && flooded.is_empty() {
                 return;
             }
             for (number, word) in cut {
-                self.part(number, word, now);
+                self.end_connection(number, word, now);
             }
             for number in flooded {
-                self.logic.order(HubCommand::Flooded { number });
+                self.logic.handle_command(HubCommand::Flooded { number });
             }
         }
     }

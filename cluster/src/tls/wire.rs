@@ -88,8 +88,8 @@ pub struct Wire {
     /// Plain frames on their way into TLS.
     batch: Vec<u8>,
     /// When something was last received, and last sent.
-    pub heard: Instant,
-    pub said: Instant,
+    pub received_at: Instant,
+    pub sent_at: Instant,
 }
 
 impl Wire {
@@ -99,7 +99,7 @@ impl Wire {
         #[cfg(target_os = "linux")]
         let _ = socket2::SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT);
         let (reader, batch) = (FrameReader::default(), Vec::new());
-        let mut wire = Self { socket, tls, reader, batch, heard: now, said: now };
+        let mut wire = Self { socket, tls, reader, batch, received_at: now, sent_at: now };
         wire.tls.set_buffer_limit(None);
         wire
     }
@@ -129,7 +129,7 @@ impl Wire {
             self.tls
                 .read_tls(&mut rest)
                 .map_err(|error| ConnectionError::Tls(error.to_string()))?;
-            if self.accept(each)? {
+            if self.take_frames(each)? {
                 return Ok((Handshake::Ended, length));
             }
         }
@@ -138,7 +138,7 @@ impl Wire {
     }
 
     /// Takes frames from TLS. Returns whether the other end has closed.
-    fn accept(
+    fn take_frames(
         &mut self,
         each: &mut dyn FnMut(Frame) -> Result<(), FrameFault>,
     ) -> Result<bool, ConnectionError> {
@@ -148,7 +148,7 @@ impl Wire {
             while let Ok(mut bytes @ [_, ..]) = std::io::BufRead::fill_buf(&mut plain) {
                 let length = bytes.len();
                 while !bytes.is_empty() {
-                    match self.reader.take(&mut bytes) {
+                    match self.reader.read_frame(&mut bytes) {
                         Ok(Some(frame)) => each(frame).map_err(ConnectionError::Frame)?,
                         Ok(None) => break,
                         Err(fault) => return Err(ConnectionError::Frame(fault)),
@@ -178,7 +178,7 @@ impl Wire {
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(error) => return Err(ConnectionError::Socket(error.to_string())),
                 }
-                self.said = now;
+                self.sent_at = now;
             }
             if self.is_unauthenticated() || outbox.is_empty() {
                 return Ok(Handshake::Done);
@@ -187,7 +187,7 @@ impl Wire {
                 return Ok(Handshake::More);
             }
             self.batch.clear();
-            outbox.fill(&mut self.batch, TURN);
+            outbox.write_frames(&mut self.batch, TURN);
             let taken = self.tls.writer().write_all(&self.batch);
             taken.map_err(|error| ConnectionError::Tls(error.to_string()))?;
         }

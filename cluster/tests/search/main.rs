@@ -146,7 +146,7 @@ fn the_optimum_is_found_and_proven_with_a_schedule() {
         let outcome = together(&flowshop, sites, &settings(2));
         let best = outcome.solution.unwrap();
         assert_eq!((best.score, outcome.lower_bound, outcome.stop), (1278, 1278, None));
-        assert_eq!(Problem::check(&flowshop, &best.plan), Some(Ok(1278)));
+        assert_eq!(Problem::check(&flowshop, &best.solution), Some(Ok(1278)));
     }
 }
 

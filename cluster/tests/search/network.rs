@@ -45,7 +45,7 @@ impl ThreadNetwork {
 
     fn put(&self, to: SiteId, arrival: Arrival) {
         self.shared.boxes[to as usize].lock().unwrap().push_back(arrival);
-        self.shared.wakers[to as usize].ring();
+        self.shared.wakers[to as usize].wake();
     }
 }
 

@@ -238,7 +238,7 @@ fn echo(address: &str, key: &str) -> bool {
             }
             Some(Arrival::Joined { site, .. }) => println!("joined {site}"),
             Some(Arrival::Lost(0)) => {
-                println!("lost 0: {}", star.why().unwrap());
+                println!("lost 0: {}", star.loss_reason().unwrap());
                 return false;
             }
             Some(Arrival::Lost(site)) => println!("lost {site}"),

@@ -11,19 +11,24 @@ use std::sync::Arc;
 
 impl<C: Content> Site<C> {
     /// Handles a message from another site, or from itself.
-    pub fn on(&mut self, from: SiteId, message: LeaseMessage<C>, actions: &mut LeaseActions<C>) {
+    pub fn handle_message(
+        &mut self,
+        from: SiteId,
+        message: LeaseMessage<C>,
+        actions: &mut LeaseActions<C>,
+    ) {
         match message {
             LeaseMessage::Work { lease, content, best } => {
-                self.take_best(best, actions);
+                self.record_best(best, actions);
                 self.on_work(from, lease, content, actions);
             }
             LeaseMessage::Ack { lease } => self.on_ack(from, lease, actions),
             LeaseMessage::Commit { lease, progress_report, best } => {
-                self.take_best(best, actions);
+                self.record_best(best, actions);
                 self.on_progress_report(from, lease, &progress_report, false, actions);
             }
             LeaseMessage::Return { lease, progress_report, best } => {
-                self.take_best(best, actions);
+                self.record_best(best, actions);
                 self.on_progress_report(from, lease, &progress_report, true, actions);
             }
             // The timer has already noted that the lender is alive.
@@ -34,7 +39,7 @@ impl<C: Content> Site<C> {
             LeaseMessage::Adopt { lease } => self.on_adopt(from, lease, actions),
             LeaseMessage::Missing { lease } => {
                 if self.live_recs(lease).any(|rec| rec.holder == from) {
-                    self.fold_all(lease, actions);
+                    self.take_over_lease(lease, actions);
                 }
             }
             LeaseMessage::Unknown { lease } => {
@@ -44,7 +49,7 @@ impl<C: Content> Site<C> {
                 {
                     holding.lender = None;
                     if drops {
-                        self.abandon(lease, actions);
+                        self.drop_holding(lease, actions);
                     }
                 }
             }
@@ -53,16 +58,16 @@ impl<C: Content> Site<C> {
 
     fn on_work(&mut self, from: SiteId, lease: Lease, content: C, actions: &mut LeaseActions<C>) {
         if self.leaving {
-            return self.miss(from, lease, actions);
+            return self.send_missing(from, lease, actions);
         }
         if self.holding(Some(lease)).is_none() {
             let mixes = self.is(LeaseMutant::MixesLeases);
             let first = self.holdings.iter_mut().find(|holding| mixes && !holding.returning);
             if let Some(first) = first {
                 first.part.content.add(&content);
-                self.hold(Some(lease), Some(from), ProgressReport::default());
+                self.add_holding(Some(lease), Some(from), ProgressReport::default());
             } else {
-                self.hold(Some(lease), Some(from), ProgressReport::of(content));
+                self.add_holding(Some(lease), Some(from), ProgressReport::of(content));
             }
             send(from, LeaseMessage::Ack { lease }, actions);
             actions.push(LeaseAction::Came { lease, from });
@@ -102,7 +107,7 @@ impl<C: Content> Site<C> {
         }
         if live {
             if returned {
-                self.fold_all(lease, actions);
+                self.take_over_lease(lease, actions);
                 send(from, LeaseMessage::Returned { lease }, actions);
             }
         } else if !self.lists_in_return(lease) {
@@ -134,17 +139,17 @@ impl<C: Content> Site<C> {
 
     fn on_adopt(&mut self, from: SiteId, lease: Lease, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding_mut(Some(lease)) else {
-            return self.miss(from, lease, actions);
+            return self.send_missing(from, lease, actions);
         };
         holding.lender = Some(from);
         if holding.returning {
-            self.say_again(Some(lease), actions);
+            self.repeat_return(Some(lease), actions);
         } else {
             actions.push(LeaseAction::Owed { lease });
         }
     }
 
-    fn miss(&self, to: SiteId, lease: Lease, actions: &mut LeaseActions<C>) {
+    fn send_missing(&self, to: SiteId, lease: Lease, actions: &mut LeaseActions<C>) {
         if !self.is(LeaseMutant::NoMissing) {
             send(to, LeaseMessage::Missing { lease }, actions);
         }
@@ -163,7 +168,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Takes over a lease for good, by its last progress report, in every live holding that lists it.
-    pub(super) fn fold_all(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
+    pub(super) fn take_over_lease(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let (frozen, keeps) =
             (!self.is(LeaseMutant::NotFrozen), self.is(LeaseMutant::TakeOverKeepsTheLease));
         let silent = self.is(LeaseMutant::TakeOverWithoutAdopt);
@@ -186,9 +191,9 @@ impl<C: Content> Site<C> {
         }
     }
 
-    pub(super) fn take_best(&mut self, best: Option<Solution>, actions: &mut LeaseActions<C>) {
+    pub(super) fn record_best(&mut self, best: Option<Solution>, actions: &mut LeaseActions<C>) {
         if let Some(best) = best.filter(|_| !self.is(LeaseMutant::IgnoresTheSolution)) {
-            self.found(&best, actions);
+            self.record_solution(&best, actions);
         }
     }
 }

@@ -60,7 +60,7 @@ impl<C: Content> Site<C> {
     ) -> Self {
         let mut site = Self::new(me, incarnation);
         site.best = best;
-        site.hold(None, None, whole);
+        site.add_holding(None, None, whole);
         site
     }
 
@@ -104,7 +104,7 @@ impl<C: Content> Site<C> {
 
     /// The holding to work on: the one in use by the units, or else the first with open work. Others wait.
     #[must_use]
-    pub fn working(&self) -> Option<&Holding<C>> {
+    pub fn current_holding(&self) -> Option<&Holding<C>> {
         let open = |holding: &&Holding<C>| !holding.returning && holding.part.content.has_open();
         let in_use = self.holdings.iter().find(|holding| holding.in_use);
         in_use.or_else(|| self.holdings.iter().find(open))
@@ -120,7 +120,7 @@ impl<C: Content> Site<C> {
         self.holdings.iter_mut().find(|holding| holding.held == held)
     }
 
-    fn live(&mut self, held: HoldingId) -> Option<&mut Holding<C>> {
+    fn live_holding_mut(&mut self, held: HoldingId) -> Option<&mut Holding<C>> {
         self.holding_mut(held).filter(|holding| !holding.returning)
     }
 
@@ -156,19 +156,23 @@ impl<C: Content> Site<C> {
 
     /// Changes the content of a live holding, to take open work out for the units or put it back. Returns the result
     /// of `change`; `None` if there is no such live holding.
-    pub fn change<R>(&mut self, held: HoldingId, change: impl FnOnce(&mut C) -> R) -> Option<R> {
-        self.live(held).map(|holding| change(&mut holding.part.content))
+    pub fn change_content<R>(
+        &mut self,
+        held: HoldingId,
+        change: impl FnOnce(&mut C) -> R,
+    ) -> Option<R> {
+        self.live_holding_mut(held).map(|holding| change(&mut holding.part.content))
     }
 
     /// Notes whether the units are working on a holding.
     pub fn set_in_use(&mut self, held: HoldingId, in_use: bool) {
-        if let Some(holding) = self.live(held) {
+        if let Some(holding) = self.live_holding_mut(held) {
             holding.in_use = in_use;
         }
     }
 
     /// Records a solution if it is better than the best known one.
-    pub fn found(&mut self, solution: &Solution, actions: &mut LeaseActions<C>) {
+    pub fn record_solution(&mut self, solution: &Solution, actions: &mut LeaseActions<C>) {
         if self.best.as_ref().is_none_or(|best| solution.score < best.score) {
             self.best = Some(solution.clone());
             actions.push(LeaseAction::Better);
@@ -177,7 +181,7 @@ impl<C: Content> Site<C> {
 
     /// Gives what `take` takes from the open work to another site. Returns its name; `None` if there is no such live
     /// holding, the site is leaving, or nothing can be taken.
-    pub fn give(
+    pub fn lend_work(
         &mut self,
         held: HoldingId,
         to: SiteId,
@@ -190,7 +194,7 @@ impl<C: Content> Site<C> {
         let lease = Lease { site: self.me, incarnation: self.incarnation, number: self.given };
         let keeps = self.is(LeaseMutant::GivesAndKeeps);
         let best = self.best_to_send();
-        let holding = self.live(held)?;
+        let holding = self.live_holding_mut(held)?;
         let before = keeps.then(|| holding.part.content.clone());
         let content = take(&mut holding.part.content)?;
         if let Some(before) = before {
@@ -206,7 +210,7 @@ impl<C: Content> Site<C> {
     /// A progress report of this instant, without what the units have: the interpreter adds what they had at the same
     /// instant.
     #[must_use]
-    pub fn freeze(&self, held: HoldingId) -> Option<ProgressReport<C>> {
+    pub fn current_report(&self, held: HoldingId) -> Option<ProgressReport<C>> {
         let holding = self.holding(held).filter(|holding| !holding.returning)?;
         let mut part = holding.part.clone();
         if self.is(LeaseMutant::NestedWithoutBytes) {
@@ -216,7 +220,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Sends the lender of a live holding a progress report, which may be of any instant.
-    pub fn commit(
+    pub fn send_commit(
         &self,
         held: HoldingId,
         progress_report: ProgressReport<C>,
@@ -231,7 +235,7 @@ impl<C: Content> Site<C> {
 
     /// Affirms to the lender of a live holding that it is still held here. Used when there is no new progress report: a
     /// node may take longer than a lease period.
-    pub fn affirm(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
+    pub fn affirm_holding(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             send(to, LeaseMessage::Ack { lease }, actions);
@@ -245,7 +249,7 @@ impl<C: Content> Site<C> {
     }
 
     /// The holdings that can be returned now.
-    pub fn ready(&self) -> impl Iterator<Item = &Holding<C>> {
+    pub fn returnable_holdings(&self) -> impl Iterator<Item = &Holding<C>> {
         self.holdings.iter().filter(|holding| self.is_ready(holding))
     }
 
@@ -261,7 +265,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Returns a holding to its lender if it can be returned now.
-    pub fn give_back(&mut self, held: HoldingId, actions: &mut LeaseActions<C>) -> bool {
+    pub fn return_holding(&mut self, held: HoldingId, actions: &mut LeaseActions<C>) -> bool {
         if !self.may_return(held) {
             return false;
         }
@@ -277,7 +281,7 @@ impl<C: Content> Site<C> {
                 });
             }
         }
-        self.say_again(held, actions);
+        self.repeat_return(held, actions);
         if self.is(LeaseMutant::ForgetsAtReturn) {
             self.holdings.retain(|holding| holding.held != held);
         }
@@ -285,7 +289,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Repeats the return of a holding.
-    pub fn say_again(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
+    pub fn repeat_return(&self, held: HoldingId, actions: &mut LeaseActions<C>) {
         let Some(holding) = self.holding(held).filter(|holding| holding.returning) else { return };
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             let mut progress_report = holding.part.clone();
@@ -298,7 +302,7 @@ impl<C: Content> Site<C> {
     }
 
     /// Asks the holder of a lease for its progress.
-    pub fn ask(&self, lease: Lease, actions: &mut LeaseActions<C>) {
+    pub fn ask_holder(&self, lease: Lease, actions: &mut LeaseActions<C>) {
         let foreign = lease.incarnation != self.incarnation;
         if foreign && self.is(LeaseMutant::ResumeWithoutAdopt) {
             return;
@@ -311,24 +315,24 @@ impl<C: Content> Site<C> {
     }
 
     /// Asks a site for the progress of all its leases: it may just have come back.
-    pub fn ask_all_of(&self, holder: SiteId, actions: &mut LeaseActions<C>) {
+    pub fn ask_about_leases_of(&self, holder: SiteId, actions: &mut LeaseActions<C>) {
         let live = self.holdings.iter().filter(|holding| !holding.returning);
         let held =
             live.flat_map(|holding| &holding.part.subs).filter(|(_, it)| it.holder == holder);
-        held.for_each(|(&lease, _)| self.ask(lease, actions));
+        held.for_each(|(&lease, _)| self.ask_holder(lease, actions));
     }
 
     /// Takes a lease back from a holder that is silent or gone. A false suspicion costs only time.
-    pub fn suspect(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
+    pub fn take_back_lease(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let rec = self.live_recs(lease).next();
         if let Some(holder) = rec.map(|rec| rec.holder) {
             send(holder, LeaseMessage::Unknown { lease }, actions);
-            self.fold_all(lease, actions);
+            self.take_over_lease(lease, actions);
         }
     }
 
     /// Gives up a holding that no lender has adopted.
-    pub fn abandon(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
+    pub fn drop_holding(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let Some(at) = self.holdings.iter().position(|holding| holding.held == Some(lease)) else {
             return;
         };
@@ -341,7 +345,7 @@ impl<C: Content> Site<C> {
 
     /// Limits the size of progress reports that the site sends, where possible. Leaving details out costs only time: if
     /// several sites die at once, more of their work is repeated.
-    pub fn tell_at_most(&mut self, bytes: u64) {
+    pub fn set_max_report_bytes(&mut self, bytes: u64) {
         self.most_bytes = bytes;
     }
 
@@ -351,14 +355,14 @@ impl<C: Content> Site<C> {
     }
 
     /// Takes back all leases of another site.
-    pub fn take_back(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
+    pub fn take_back_leases_of(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
         let live = self.holdings.iter().filter(|holding| !holding.returning);
         let held: Vec<Lease> = live
             .flat_map(|holding| &holding.part.subs)
             .filter(|(_, rec)| rec.holder == site)
             .map(|(&lease, _)| lease)
             .collect();
-        held.into_iter().for_each(|lease| self.suspect(lease, actions));
+        held.into_iter().for_each(|lease| self.take_back_lease(lease, actions));
     }
 
     /// Whether another site holds a lease for this one.
@@ -369,14 +373,14 @@ impl<C: Content> Site<C> {
     }
 
     /// Handles the loss of another site: takes its leases back, and makes orphans of what was held for it.
-    pub fn lost(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
-        self.take_back(site, actions);
+    pub fn on_site_lost(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
+        self.take_back_leases_of(site, actions);
         for holding in &mut self.holdings {
             holding.lender = holding.lender.filter(|&lender| lender != site);
         }
     }
 
-    pub(super) fn hold(
+    pub(super) fn add_holding(
         &mut self,
         held: HoldingId,
         lender: Option<SiteId>,
@@ -399,14 +403,14 @@ impl<C: Content> Site<C> {
     fn best_to_send(&self) -> Option<Solution> {
         let mut best = self.best.clone();
         if let Some(best) = best.as_mut().filter(|_| self.is(LeaseMutant::ValueWithoutSolution)) {
-            best.plan.clear();
+            best.solution.clear();
         }
         best
     }
 
     /// Adds a holding in any state, to test states that no run may reach.
     #[cfg(any(test, feature = "faults"))]
-    pub fn hold_anything(
+    pub fn add_any_holding(
         &mut self,
         lease: Lease,
         lender: Option<SiteId>,

@@ -93,7 +93,7 @@ impl<C: Content> LeaseTimer<C> {
     }
 
     /// Handles a message.
-    pub fn on(
+    pub fn handle_message(
         &mut self,
         from: SiteId,
         message: LeaseMessage<C>,
@@ -113,7 +113,7 @@ impl<C: Content> LeaseTimer<C> {
         if let Some(last_heard_ns) = heard {
             *last_heard_ns = now_ns;
         }
-        self.site.on(from, message, actions);
+        self.site.handle_message(from, message, actions);
         if let Some(times) = self.holdings.get_mut(&Some(lease)) {
             let orphan = self.site.holding(Some(lease)).is_some_and(Holding::is_orphan);
             times.unknown = orphan && (unknown || times.unknown);
@@ -127,7 +127,7 @@ impl<C: Content> LeaseTimer<C> {
 
     /// Notes that the lender of some work has asked for a commit. Its older progress report is good enough for a
     /// while: often the work is done before. Returns when the commit is due.
-    pub fn owes(&mut self, lease: Lease, now_ns: u64) -> u64 {
+    pub fn schedule_commit(&mut self, lease: Lease, now_ns: u64) -> u64 {
         let due_ns = now_ns.saturating_add(self.terms.lease_ns / 4);
         let times = self.times(Some(lease), now_ns);
         times.owed_ns = times.owed_ns.min(due_ns);
@@ -148,7 +148,7 @@ impl<C: Content> LeaseTimer<C> {
 
     /// The holding whose commit is due, if any.
     #[must_use]
-    pub fn due(&self, now_ns: u64) -> Option<HoldingId> {
+    pub fn due_commit(&self, now_ns: u64) -> Option<HoldingId> {
         let live = self.site.holdings().iter().filter(|holding| !holding.returning());
         let mut known = live.filter(|holding| !holding.is_orphan());
         known.find(|holding| self.due_ns(holding.held()) <= now_ns).map(|holding| holding.held())
@@ -163,7 +163,7 @@ impl<C: Content> LeaseTimer<C> {
     }
 
     /// Notes that a commit of a holding was made or begun, and how long it takes.
-    pub fn committed(&mut self, held: HoldingId, now_ns: u64, took_ns: u64) {
+    pub fn record_commit(&mut self, held: HoldingId, now_ns: u64, took_ns: u64) {
         let times = self.times(held, now_ns);
         (times.last_sent_ns, times.took_ns, times.owed_ns) = (now_ns, took_ns, u64::MAX);
     }
@@ -188,7 +188,7 @@ impl<C: Content> LeaseTimer<C> {
     }
 
     /// Starts to track new holdings and leases, and forgets those that are gone.
-    pub fn note(&mut self, now_ns: u64) {
+    pub fn track_leases(&mut self, now_ns: u64) {
         let held = self.site.holdings();
         if held.len() == self.holdings.len()
             && held.iter().all(|holding| self.holdings.contains_key(&holding.held()))
@@ -203,7 +203,7 @@ impl<C: Content> LeaseTimer<C> {
     }
 
     fn look_at_holdings(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) {
-        self.note(now_ns);
+        self.track_leases(now_ns);
         let Terms { lease_ns, patience_ns, .. } = self.terms;
         for (held, times) in &mut self.holdings {
             let (Some(lease), Some(holding)) = (*held, self.site.holding(*held)) else { continue };
@@ -215,15 +215,15 @@ impl<C: Content> LeaseTimer<C> {
             };
             let silent_ns = now_ns.saturating_sub(times.last_sent_ns.max(times.affirmed_ns));
             if now_ns >= since_ns.saturating_add(wait_ns) {
-                self.site.abandon(lease, actions);
+                self.site.drop_holding(lease, actions);
             } else if !holding.returning() && silent_ns >= lease_ns / 4 {
                 times.affirmed_ns = now_ns;
-                self.site.affirm(*held, actions);
+                self.site.affirm_holding(*held, actions);
             } else if holding.returning()
                 && now_ns >= times.last_sent_ns.saturating_add(lease_ns / 2)
             {
                 times.last_sent_ns = now_ns;
-                self.site.say_again(*held, actions);
+                self.site.repeat_return(*held, actions);
             }
         }
     }
@@ -239,7 +239,7 @@ impl<C: Content> LeaseTimer<C> {
                 if let Some(holder) = self.site.holder_of(lease) {
                     actions.push(LeaseAction::Lapsed { lease, holder });
                 }
-                self.site.suspect(lease, actions);
+                self.site.take_back_lease(lease, actions);
                 continue;
             }
             let half_ns = self.terms.lease_ns / 2;
@@ -247,7 +247,7 @@ impl<C: Content> LeaseTimer<C> {
                 && now_ns >= asked_ns.saturating_add(half_ns / 2)
             {
                 asked_ns = now_ns;
-                self.site.ask(lease, actions);
+                self.site.ask_holder(lease, actions);
             }
             self.holders.insert(lease, (last_heard_ns, asked_ns));
         }
@@ -292,9 +292,9 @@ mod tests {
             open.0 -= 1;
             Some(Open(1))
         };
-        let lease = root.site_mut().give(None, 1, take, &mut actions).unwrap();
+        let lease = root.site_mut().lend_work(None, 1, take, &mut actions).unwrap();
         pass(actions, 0, &mut holder, 0, &mut LeaseActions::new());
-        holder.note(0);
+        holder.track_leases(0);
         (root, holder, lease)
     }
 
@@ -309,7 +309,9 @@ mod tests {
         let mut others = LeaseActions::new();
         for action in actions {
             match action {
-                LeaseAction::Send { message, .. } => to.on(from, message, now_ns, answers),
+                LeaseAction::Send { message, .. } => {
+                    to.handle_message(from, message, now_ns, answers)
+                }
                 other => others.push(other),
             }
         }
@@ -321,7 +323,7 @@ mod tests {
     fn a_holder_that_has_nothing_to_commit_keeps_its_lease() {
         let (mut root, mut holder, lease) = pair();
         let mut acks = LeaseActions::new();
-        holder.site().affirm(Some(lease), &mut acks);
+        holder.site().affirm_holding(Some(lease), &mut acks);
         pass(acks, 1, &mut root, 0, &mut LeaseActions::new());
         for now_ns in (0..100 * LEASE).step_by(LEASE as usize / 16) {
             let (mut said, mut asked) = (LeaseActions::new(), LeaseActions::new());

@@ -64,7 +64,7 @@ pub trait OnDevice: Sync {
 
     /// Converts a solution that a kernel wrote.
     fn solution(&self, score: i64, plan: &[u32]) -> Solution {
-        Solution { score, plan: plan.iter().map(|&word| word.into()).collect() }
+        Solution { score, solution: plan.iter().map(|&word| word.into()).collect() }
     }
 }
 

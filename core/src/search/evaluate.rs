@@ -229,7 +229,7 @@ impl<B: BoundedElsewhere> HostSearch for Evaluation<B> {
 }
 
 impl<B: BoundedElsewhere> Explorer for Evaluation<B> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         let entries = read(self.by.tree(), work)?.into_entries();
         let held = entries.iter().map(|entry| with(entry, self.by.hold(&entry.node)));
         self.pool.append(Pool::new(held.collect()));
@@ -252,10 +252,10 @@ impl<B: BoundedElsewhere> Explorer for Evaluation<B> {
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
         let all = self.drain();
         let mut plain = TreeExplorer::new(self.by.tree());
-        plain.put(&all.bytes).expect("a search takes its own work back");
+        plain.add_work(&all.bytes).expect("a search takes its own work back");
         let progress = plain.run(fuel, best);
         let left = plain.drain();
-        self.put(&left.bytes).expect("a search takes its own work back");
+        self.add_work(&left.bytes).expect("a search takes its own work back");
         progress
     }
 

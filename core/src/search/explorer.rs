@@ -32,7 +32,7 @@ impl Progress {
 /// can exchange it. The laws are in [`crate::search::laws`].
 pub trait Explorer: Send {
     /// Adds work.
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed>;
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
     /// Open nodes, or leaves below them where work is intervals: 0 without work, at least 2 if a split can give
     /// something.
@@ -76,7 +76,7 @@ pub trait Explorer: Send {
     /// A copy of what [`Explorer::drain`] would return, for a snapshot of a run that continues.
     fn copy(&mut self) -> Work {
         let all = self.drain();
-        self.put(&all.bytes).expect("an explorer takes its own work back");
+        self.add_work(&all.bytes).expect("an explorer takes its own work back");
         all
     }
 }
@@ -179,7 +179,7 @@ impl<T: Tree> DepthFirst for T {
 }
 
 impl<T: Tree> Explorer for TreeExplorer<'_, T> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         self.pool.append(read(self.tree, work)?);
         Ok(())
     }
@@ -317,7 +317,7 @@ mod tests {
         }
         let tree: &'static Cheapest = Box::leak(Box::new(tree));
         let mut explorer = TreeExplorer::new(tree);
-        explorer.put(&root.bytes).unwrap();
+        explorer.add_work(&root.bytes).unwrap();
         explorer.run(20, i64::MAX);
         let good = explorer.drain();
         hostile_law(&|| Box::new(TreeExplorer::new(tree)), &good.bytes, 2000, 1);

@@ -92,7 +92,7 @@ fn pass_on<'p>(
 ) {
     let mut rng = Rand64::new(u128::from(seed));
     let mut crowd: Vec<_> = (0..4).map(make).collect();
-    crowd[0].put(&root.bytes).expect("the root is canonical");
+    crowd[0].add_work(&root.bytes).expect("the root is canonical");
     let mut sum = Progress::default();
     while crowd.iter().any(|explorer| explorer.size() > 0.0) {
         let from = rng.rand_range(0..4) as usize;
@@ -114,7 +114,7 @@ fn pass_on<'p>(
                 if let Some(work) = given {
                     assert!(work.size >= 1.0, "a piece without nodes");
                     assert!(crowd[from].size() > 0.0, "a split gave everything");
-                    crowd[to].put(&work.bytes).expect("a split is canonical");
+                    crowd[to].add_work(&work.bytes).expect("a split is canonical");
                 }
             }
             _ if rng.rand_range(0..8) == 0 => {
@@ -122,7 +122,7 @@ fn pass_on<'p>(
                 let all = crowd[from].drain();
                 assert_eq!(copy.bytes, all.bytes, "a copy and a drain differ");
                 assert!(crowd[from].size() == 0.0, "a drain left something");
-                crowd[to].put(&all.bytes).expect("a drain is canonical");
+                crowd[to].add_work(&all.bytes).expect("a drain is canonical");
             }
             _ => {}
         }
@@ -158,7 +158,7 @@ pub fn hostile_law(make: &dyn Fn() -> Box<dyn Explorer>, good: &[u8], rounds: u3
     for _ in 0..rounds {
         let bytes = mutate(good, &mut rng);
         let mut explorer = make();
-        if explorer.put(&bytes).is_ok() {
+        if explorer.add_work(&bytes).is_ok() {
             explorer.run(100, i64::MAX);
             let _ = explorer.split(0.5);
             explorer.drain();

@@ -76,10 +76,10 @@ pub trait Ranked: Send {
 
     /// Moves from the node at `depth` to one of its children, open or not, and branches it. No node
     /// deeper on the path may have open children.
-    fn enter(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress);
+    fn enter_child(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress);
 
     /// Closes all open children of a node except those with these ranks.
-    fn keep(&mut self, depth: usize, ranks: Range<usize>);
+    fn keep_children(&mut self, depth: usize, ranks: Range<usize>);
 
     /// Whether the deepest node with open children has just been branched and none of them entered
     /// yet.
@@ -95,7 +95,7 @@ pub trait Ranked: Send {
     fn any_open(&self) -> bool;
 
     /// The number of open children of a node on the path.
-    fn open(&self, depth: usize) -> usize;
+    fn open_children(&self, depth: usize) -> usize;
 
     /// The least and the greatest rank of a node's open children.
     fn open_ranks(&self, depth: usize) -> Option<(usize, usize)>;
@@ -104,7 +104,7 @@ pub trait Ranked: Send {
     fn least_open(&self, depth: usize) -> Option<i64>;
 
     /// The bound of the child with this rank, if that child is open.
-    fn child(&self, depth: usize, rank: usize) -> Option<i64>;
+    fn child_bound(&self, depth: usize, rank: usize) -> Option<i64>;
 
     /// The rank of the child through which the path continues.
     fn rank(&self, depth: usize) -> usize;
@@ -173,7 +173,7 @@ impl<R: Ranked> RankedExplorer<R> {
                 return;
             }
             let here = begin.get(depth).map(|&rank| usize::from(rank));
-            let next = here.filter(|&rank| self.walk.child(depth, rank).is_some());
+            let next = here.filter(|&rank| self.walk.child_bound(depth, rank).is_some());
             let mut kept = here.map_or(0, |rank| rank + 1)..usize::MAX;
             if depth <= common {
                 kept.end = digit(&self.end, depth).into();
@@ -182,18 +182,18 @@ impl<R: Ranked> RankedExplorer<R> {
                     self.find_edge(depth);
                 }
             }
-            self.walk.keep(depth, kept);
+            self.walk.keep_children(depth, kept);
             // If the path leads into a pruned child, nothing below it is open.
             let Some(rank) = next else { return };
             let owned = depth + 1 >= begin.len();
-            self.walk.enter(depth, rank, best, if owned { progress } else { &mut aside });
+            self.walk.enter_child(depth, rank, best, if owned { progress } else { &mut aside });
         }
     }
 
     /// Records the child, of a node on the path to the end, that the end passes through.
     fn find_edge(&mut self, depth: usize) {
         let Some(rest) = self.end.get(depth + 1..).filter(|rest| !rest.is_empty()) else { return };
-        let Some(bound) = self.walk.child(depth, self.end[depth].into()) else { return };
+        let Some(bound) = self.walk.child_bound(depth, self.end[depth].into()) else { return };
         let weights = self.leaves[depth + 1..].iter();
         let leaves = rest.iter().zip(weights).map(|(&digit, weight)| f64::from(digit) * weight);
         let leaves = leaves.sum::<f64>().min(f64::MAX);
@@ -207,11 +207,11 @@ impl<R: Ranked> RankedExplorer<R> {
             return;
         }
         let below = edge.depth + 1;
-        self.walk.enter(edge.depth, self.end[edge.depth].into(), best, progress);
+        self.walk.enter_child(edge.depth, self.end[edge.depth].into(), best, progress);
         self.shallow = below;
         if self.walk.depth() == below + 1 {
             self.find_edge(below);
-            self.walk.keep(below, 0..self.end[below].into());
+            self.walk.keep_children(below, 0..self.end[below].into());
         }
     }
 
@@ -234,8 +234,8 @@ impl<R: Ranked> RankedExplorer<R> {
 
     /// The rest of the interval being explored. Pruned children at its end are dropped: otherwise they would make up
     /// most of what a split gives away.
-    fn current(&self) -> Option<Interval> {
-        let open = |&depth: &usize| self.walk.open(depth) > 0;
+    fn current_interval(&self) -> Option<Interval> {
+        let open = |&depth: &usize| self.walk.open_children(depth) > 0;
         let path = 0..self.walk.depth();
         let deepest = path.clone().rev().find(open);
         let begin = match (deepest, &self.edge) {
@@ -263,26 +263,26 @@ impl<R: Ranked> RankedExplorer<R> {
     }
 
     /// All work, as intervals.
-    fn all(&self) -> Intervals {
+    fn all_work(&self) -> Intervals {
         let mut all = self.waiting.clone();
-        if let Some(current) = self.current() {
+        if let Some(current) = self.current_interval() {
             let current = Intervals::one(self.walk.places(), current);
-            // `put` rejects work that overlaps with any of this.
+            // `add_work` rejects work that overlaps with any of this.
             all.append(current).expect("explored and waiting work never overlap");
         }
         all
     }
 
     /// Turns the interval being explored into a waiting one.
-    fn settle(&mut self) {
-        self.waiting = self.all();
+    fn requeue_current(&mut self) {
+        self.waiting = self.all_work();
         self.walk.clear();
         self.edge = None;
     }
 }
 
 impl<R: Ranked> Explorer for RankedExplorer<R> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         let more = Intervals::from_bytes(self.walk.places(), work)?;
         let whole = self.walk.whole();
         let valid = |interval: &Interval| {
@@ -291,21 +291,21 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
         if !more.parts().iter().all(valid) {
             return Err(Malformed::Range);
         }
-        self.settle();
+        self.requeue_current();
         self.waiting.append(more)
     }
 
     /// Leaves below open nodes, counting only the two shallowest depths with open nodes.
     fn size(&self) -> f64 {
         let edge = self.edge.as_ref().map_or(0.0, |edge| edge.leaves);
-        let open = |depth| self.walk.open(depth) as f64 * self.leaves[depth];
+        let open = |depth| self.walk.open_children(depth) as f64 * self.leaves[depth];
         let mut open = (self.shallow..self.walk.depth()).map(open).filter(|&leaves| leaves > 0.0);
         let open = open.next().map_or(0.0, |first| first + open.next().unwrap_or(0.0));
         (self.waiting.size() + edge + open).min(f64::MAX)
     }
 
     fn open_nodes(&self) -> f64 {
-        let open = (self.shallow..self.walk.depth()).map(|depth| self.walk.open(depth));
+        let open = (self.shallow..self.walk.depth()).map(|depth| self.walk.open_children(depth));
         (open.sum::<usize>() + self.waiting.parts().len()) as f64
     }
 
@@ -317,7 +317,7 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
     /// Counting leaves would show nearly the whole tree as done once its first nodes are pruned.
     /// Waiting intervals are still measured in leaves, but only until the search takes them up.
     fn open_share(&self) -> Option<f64> {
-        let open = |depth| self.walk.open(depth) as f64 * self.walk.tree_part(depth);
+        let open = |depth| self.walk.open_children(depth) as f64 * self.walk.tree_part(depth);
         let edge = |edge: &Edge| self.walk.tree_part(edge.depth) * edge.part;
         let waiting = self.waiting.part() / part(self.walk.places(), &self.walk.whole().end);
         let path = (0..self.walk.depth()).map(open).sum::<f64>();
@@ -337,26 +337,26 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
                 break;
             }
         }
-        while self.shallow < self.walk.depth() && self.walk.open(self.shallow) == 0 {
+        while self.shallow < self.walk.depth() && self.walk.open_children(self.shallow) == 0 {
             self.shallow += 1;
         }
         progress
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        self.settle();
+        self.requeue_current();
         self.waiting.split(share).map(|given| given.to_work())
     }
 
     fn drain(&mut self) -> Work {
-        self.settle();
+        self.requeue_current();
         let given = self.waiting.to_work();
         self.waiting = Intervals::none(self.walk.places());
         given
     }
 
     fn copy(&mut self) -> Work {
-        self.all().to_work()
+        self.all_work().to_work()
     }
 
     fn trims(&self) -> bool {
@@ -365,7 +365,7 @@ impl<R: Ranked> Explorer for RankedExplorer<R> {
 
     fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
         let away = Intervals::from_bytes(self.walk.places(), away)?;
-        self.settle();
+        self.requeue_current();
         self.waiting = self.waiting.without(&away);
         Ok(())
     }

@@ -82,7 +82,7 @@ mod tests {
     fn nothing_is_lost_at_any_depth() {
         let root = Pool::whole(Words.root()).to_work();
         let mut explorer = TreeExplorer::new(&Words);
-        explorer.put(&root.bytes).unwrap();
+        explorer.add_work(&root.bytes).unwrap();
         let whole = run_to_end(&mut explorer, i64::MAX);
         let mut sizes = Vec::new();
         for depth in 0..9 {
@@ -95,7 +95,7 @@ mod tests {
                 }
                 let entries = read(&Words, &work.bytes).unwrap().into_entries();
                 assert!(entries.iter().all(|entry| entry.depth == depth));
-                explorer.put(&work.bytes).unwrap();
+                explorer.add_work(&work.bytes).unwrap();
                 all.add(run_to_end(&mut explorer, i64::MAX));
                 assert_eq!(all.counts, whole.counts, "depth {depth}, {fuel} at a time");
                 sizes.push(entries.len());

@@ -105,7 +105,7 @@ pub trait Tree: Sync {
     }
 
     /// Notes whether the run is waiting to stop. A tree whose nodes take long may then put off the current ones with
-    /// [`Children::leave`].
+    /// [`Children::postpone`].
     fn set_stop_requested(&self, _requested: bool) {}
 
     /// Recomputes a solution's value from the problem alone. `None` means that the tree has no check.
@@ -125,7 +125,7 @@ pub struct Solution {
     /// Its score, by which the engine compares: lower is better.
     pub score: i64,
     /// The solution itself, as numbers in a format that the problem defines.
-    pub plan: Vec<i64>,
+    pub solution: Vec<i64>,
 }
 
 /// A solution that is better than a bound of the tree allows: the bound is wrong, and the search may have
@@ -256,22 +256,22 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// Puts the node off instead of adding children. The stretch ends here.
     ///
     /// The node has been counted, so its rest should have a [`Tree::weight`] of 0.
-    pub fn leave(&mut self, bound: i64, node: T::Node) {
+    pub fn postpone(&mut self, bound: i64, node: T::Node) {
         self.first = Some((T::GOAL.score(bound).max(self.bound), node));
         self.depth -= 1;
         self.fuel = 0;
     }
 
-    /// Reports a finished solution. `plan` is called only if the solution beats the incumbent.
+    /// Reports a finished solution. `solution` is called only if the solution beats the incumbent.
     ///
     /// The worst value of the range, `i64::MAX` when minimising and `i64::MIN` when maximising, means "none yet" and
     /// cannot be a solution's value.
     #[inline]
-    pub fn solution(&mut self, value: i64, plan: impl FnOnce() -> Vec<i64>) {
+    pub fn solution(&mut self, value: i64, solution: impl FnOnce() -> Vec<i64>) {
         let score = T::GOAL.score(value);
         if score < self.cutoff {
             self.fuel = 0;
-            self.cutoff = note::<T>(self.found, score, self.bound, plan);
+            self.cutoff = record_solution::<T>(self.found, score, self.bound, solution);
         }
     }
 
@@ -316,11 +316,11 @@ pub fn expansion<T: Tree>(tree: &T, node: &T::Node, bound: i64, best: i64) -> Ex
 /// Not a method and never inlined: a rare call must not take registers from the explorer's loop.
 #[cold]
 #[inline(never)]
-fn note<T: Tree + ?Sized>(
+fn record_solution<T: Tree + ?Sized>(
     found: &mut Found,
     score: i64,
     bound: i64,
-    plan: impl FnOnce() -> Vec<i64>,
+    solution: impl FnOnce() -> Vec<i64>,
 ) -> i64 {
     if score < bound {
         let full = std::any::type_name::<T>();
@@ -328,7 +328,7 @@ fn note<T: Tree + ?Sized>(
         let (bound, value) = (T::GOAL.value(bound), T::GOAL.value(score));
         found.fault = Some(WrongBound { tree, bound, value });
     } else {
-        found.solution = Some(Solution { score, plan: plan() });
+        found.solution = Some(Solution { score, solution: solution() });
     }
     score
 }

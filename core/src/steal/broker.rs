@@ -34,7 +34,7 @@ impl Broker {
         self.on_load(peer, load);
         if let Some(at) = self.passed.iter().position(|(asked, _)| *asked == peer) {
             let (_, thief) = self.passed.remove(at);
-            if !served && !thieves.has(thief.peer) {
+            if !served && !thieves.contains(thief.peer) {
                 thieves.add(thief);
             }
         }

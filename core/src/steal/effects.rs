@@ -1,7 +1,7 @@
 //! [`Effects`]: the operations that the interpreter of a peer needs, and the [`Law`]s that it checks.
 
 use super::late::LateEffects;
-use super::ledger::OnTheWay;
+use super::ledger::InFlight;
 use super::message::Message;
 use super::ticket::{PeerId, Ticket};
 
@@ -28,7 +28,7 @@ pub trait Effects {
     ///
     /// # Errors
     /// If the piece cannot be read.
-    fn put(&mut self, piece: Self::Piece) -> Result<(), Self::Error>;
+    fn add_work(&mut self, piece: Self::Piece) -> Result<(), Self::Error>;
 
     /// Sends a message, with the work that travels with it.
     fn send(&mut self, to: PeerId, message: Message, piece: Option<Self::Piece>);
@@ -37,22 +37,22 @@ pub trait Effects {
     ///
     /// # Errors
     /// If the work cannot be encoded.
-    fn cut(&mut self, epoch: u64, on_the_way: OnTheWay<Self::Piece>) -> Result<(), Self::Error>;
+    fn cut(&mut self, epoch: u64, in_flight: InFlight<Self::Piece>) -> Result<(), Self::Error>;
 
     /// Adds one to the counter that all units share.
     ///
     /// # Errors
     /// If the run is over.
-    fn join(&mut self) -> Result<(), Self::Error>;
+    fn join_counter(&mut self) -> Result<(), Self::Error>;
 
     /// Subtracts one from that counter. Returns whether it is now zero.
     ///
     /// # Errors
     /// If the counter was zero.
-    fn leave(&mut self) -> Result<bool, Self::Error>;
+    fn leave_counter(&mut self) -> Result<bool, Self::Error>;
 
     /// Makes the unit look only for solutions better than this score, which another unit knows.
-    fn beat(&mut self, score: i64);
+    fn update_incumbent(&mut self, score: i64);
 
     /// Schedules a wake-up of the peer.
     fn wake_at(&mut self, at_ns: u64);
@@ -67,7 +67,7 @@ pub trait Effects {
     ///
     /// # Errors
     /// Where that ends the run.
-    fn broken(&mut self, law: Law) -> Result<(), Self::Error>;
+    fn report_broken_law(&mut self, law: Law) -> Result<(), Self::Error>;
 
     /// The operations that late giving needs, where it exists.
     fn late(&mut self) -> Option<&mut dyn LateEffects<Self::Piece, Self::Error>> {

@@ -17,8 +17,8 @@ pub(super) fn hand_over<P: Clone, V: Effects<Piece = P>>(
     piece: P,
     effects: &mut V,
 ) -> Result<(), V::Error> {
-    if !ledger.keep(ticket, to, piece.clone()) {
-        effects.broken(Law::TicketUsedTwice(ticket))?;
+    if !ledger.insert(ticket, to, piece.clone()) {
+        effects.report_broken_law(Law::TicketUsedTwice(ticket))?;
     }
     if peer.keeps_copies() {
         peer.note_copy(ticket, effects.size_of(&piece));

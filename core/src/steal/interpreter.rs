@@ -5,7 +5,7 @@ use super::chooser::Chooser;
 use super::effects::{Effects, Law};
 use super::giving::hand_over;
 use super::late::carry::carry_out;
-use super::ledger::{Ledger, OnTheWay};
+use super::ledger::{InFlight, Ledger};
 use super::message::{Action, Event, Message};
 use super::peer::Peer;
 use super::thieves::Thief;
@@ -26,7 +26,7 @@ pub struct Interpreter<P> {
     /// Events for the peer after this batch.
     gave: bool,
     all_idle: bool,
-    kept: Vec<Thief>,
+    not_split: Vec<Thief>,
 }
 
 impl<P: Clone> Interpreter<P> {
@@ -42,7 +42,7 @@ impl<P: Clone> Interpreter<P> {
             done: 0,
             gave: false,
             all_idle: false,
-            kept: Vec::new(),
+            not_split: Vec::new(),
         }
     }
 
@@ -60,8 +60,8 @@ impl<P: Clone> Interpreter<P> {
 
     /// The pieces on their way to and from the peer.
     #[must_use]
-    pub fn on_the_way(&self) -> OnTheWay<P> {
-        self.ledger.on_the_way()
+    pub fn in_flight(&self) -> InFlight<P> {
+        self.ledger.in_flight()
     }
 
     /// The work that has arrived and that the peer has not taken yet.
@@ -80,7 +80,7 @@ impl<P: Clone> Interpreter<P> {
     ///
     /// # Errors
     /// The first effect that fails.
-    pub fn tell<V: Effects<Piece = P>>(
+    pub fn handle_event<V: Effects<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
@@ -88,13 +88,13 @@ impl<P: Clone> Interpreter<P> {
         chooser: &mut dyn Chooser,
         effects: &mut V,
     ) -> Result<(), V::Error> {
-        self.begin(event, piece, now_ns, chooser, effects);
-        while self.proceed(now_ns, chooser, effects)? {}
+        self.begin_event(event, piece, now_ns, chooser, effects);
+        while self.carry_out_next(now_ns, chooser, effects)? {}
         Ok(())
     }
 
-    /// Passes an event to the peer. [`Interpreter::proceed`] carries out its actions.
-    pub fn begin<V: Effects<Piece = P>>(
+    /// Passes an event to the peer. [`Interpreter::carry_out_next`] carries out its actions.
+    pub fn begin_event<V: Effects<Piece = P>>(
         &mut self,
         event: Event,
         piece: Option<P>,
@@ -111,7 +111,7 @@ impl<P: Clone> Interpreter<P> {
             self.to_take = false;
         }
         self.incoming = piece;
-        self.ask(event, now_ns, chooser, effects);
+        self.collect_actions(event, now_ns, chooser, effects);
     }
 
     /// Whether a peer that obeys the protocol can have sent this message. Others are dropped: invalid messages must not
@@ -131,13 +131,13 @@ impl<P: Clone> Interpreter<P> {
         known(from) && possible
     }
 
-    /// The action that [`Interpreter::proceed`] carries out next.
+    /// The action that [`Interpreter::carry_out_next`] carries out next.
     pub fn next_action(&self) -> Option<&Action> {
         self.batch.get(self.done)
     }
 
     /// Carries out one action, or reports the results of the batch to the peer. Returns whether there is more to do.
-    pub fn proceed<V: Effects<Piece = P>>(
+    pub fn carry_out_next<V: Effects<Piece = P>>(
         &mut self,
         now_ns: u64,
         chooser: &mut dyn Chooser,
@@ -145,13 +145,13 @@ impl<P: Clone> Interpreter<P> {
     ) -> Result<bool, V::Error> {
         if let Some(&action) = self.next_action() {
             self.done += 1;
-            self.act(action, effects)?;
+            self.carry_out_action(action, effects)?;
             return Ok(true);
         }
         self.batch.clear();
         self.done = 0;
-        let next = if let Some(thief) = self.kept.pop() {
-            Event::Kept { thief }
+        let next = if let Some(thief) = self.not_split.pop() {
+            Event::NotSplit { thief }
         } else if std::mem::take(&mut self.gave) {
             Event::Gave
         } else if std::mem::take(&mut self.all_idle) {
@@ -159,16 +159,16 @@ impl<P: Clone> Interpreter<P> {
         } else {
             // Only work that a `Take` should have taken breaks the law: other work may be left over.
             if self.incoming.take().is_some() && std::mem::take(&mut self.to_take) {
-                effects.broken(Law::InVain)?;
+                effects.report_broken_law(Law::InVain)?;
             }
             return Ok(false);
         };
-        self.ask(next, now_ns, chooser, effects);
+        self.collect_actions(next, now_ns, chooser, effects);
         Ok(true)
     }
 
     /// Passes an event to the peer, and collects its actions.
-    fn ask<V: Effects<Piece = P>>(
+    fn collect_actions<V: Effects<Piece = P>>(
         &mut self,
         event: Event,
         now_ns: u64,
@@ -176,11 +176,11 @@ impl<P: Clone> Interpreter<P> {
         effects: &mut V,
     ) {
         let incoming = self.to_take().map_or(0.0, |piece| effects.size_of(piece));
-        self.peer.on(event, now_ns, effects.size() + incoming, chooser, &mut self.batch);
+        self.peer.handle_event(event, now_ns, effects.size() + incoming, chooser, &mut self.batch);
     }
 
     /// Carries out one action.
-    fn act<V: Effects<Piece = P>>(
+    fn carry_out_action<V: Effects<Piece = P>>(
         &mut self,
         action: Action,
         effects: &mut V,
@@ -193,24 +193,24 @@ impl<P: Clone> Interpreter<P> {
                     let held = (&mut self.peer, &mut self.ledger);
                     hand_over(held, thief.peer, ticket, piece, effects)?;
                 }
-                None => self.kept.push(thief),
+                None => self.not_split.push(thief),
             },
             Action::Take { ticket } => match self.incoming.take() {
                 Some(piece) => {
-                    self.ledger.take(ticket);
-                    effects.put(piece)?;
+                    self.ledger.record_taken(ticket);
+                    effects.add_work(piece)?;
                 }
-                None => effects.broken(Law::DidNotCome(ticket))?,
+                None => effects.report_broken_law(Law::DidNotCome(ticket))?,
             },
             Action::Release { ticket } => {
                 if !self.ledger.release(ticket) {
-                    effects.broken(Law::NotKept(ticket))?;
+                    effects.report_broken_law(Law::NotKept(ticket))?;
                 }
             }
-            Action::Cut { epoch } => effects.cut(epoch, self.ledger.on_the_way())?,
-            Action::Join => effects.join()?,
-            Action::Leave => self.all_idle |= effects.leave()?,
-            Action::Beat { score } => effects.beat(score),
+            Action::Cut { epoch } => effects.cut(epoch, self.ledger.in_flight())?,
+            Action::Join => effects.join_counter()?,
+            Action::Leave => self.all_idle |= effects.leave_counter()?,
+            Action::UpdateIncumbent { score } => effects.update_incumbent(score),
             Action::WakeAt { at_ns } => effects.wake_at(at_ns),
             Action::Finish => effects.finish()?,
             Action::Late(change) => {

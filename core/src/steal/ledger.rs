@@ -24,14 +24,14 @@ pub struct Ledger<P> {
 
 /// A snapshot's record of the pieces on their way to and from one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct OnTheWay<P> {
+pub struct InFlight<P> {
     /// Pieces given but not acknowledged, each with its receiver.
     pub kept: Vec<(Ticket, PeerId, P)>,
     /// The number of the last piece taken from each giver.
     pub taken: Vec<(PeerId, u64)>,
 }
 
-impl<P> Default for OnTheWay<P> {
+impl<P> Default for InFlight<P> {
     fn default() -> Self {
         Self { kept: Vec::new(), taken: Vec::new() }
     }
@@ -44,7 +44,7 @@ impl<P: Clone> Ledger<P> {
     }
 
     /// Keeps a piece. Returns whether the ticket is new.
-    pub(super) fn keep(&mut self, ticket: Ticket, to: PeerId, piece: P) -> bool {
+    pub(super) fn insert(&mut self, ticket: Ticket, to: PeerId, piece: P) -> bool {
         self.kept.insert(ticket, KeptPiece { to, piece }).is_none()
     }
 
@@ -59,7 +59,7 @@ impl<P: Clone> Ledger<P> {
     }
 
     /// Notes that a piece was taken.
-    pub(super) fn take(&mut self, ticket: Ticket) {
+    pub(super) fn record_taken(&mut self, ticket: Ticket) {
         if let Some(taken) = &mut self.taken {
             taken.insert(ticket.giver, ticket.number);
         }
@@ -77,10 +77,10 @@ impl<P: Clone> Ledger<P> {
     }
 
     /// The record for a snapshot.
-    pub(super) fn on_the_way(&self) -> OnTheWay<P> {
+    pub(super) fn in_flight(&self) -> InFlight<P> {
         let kept = self.kept.iter().map(|(&ticket, kept)| (ticket, kept.to, kept.piece.clone()));
         let taken = self.taken.iter().flatten().map(|(&giver, &number)| (giver, number));
-        OnTheWay { kept: kept.collect(), taken: taken.collect() }
+        InFlight { kept: kept.collect(), taken: taken.collect() }
     }
 
     /// All pieces kept.

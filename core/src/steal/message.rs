@@ -117,7 +117,7 @@ pub enum Event {
     /// A piece was split off. The size shows what is left.
     Gave,
     /// A piece that the peer wanted to give could not be split off.
-    Kept {
+    NotSplit {
         /// The intended receiver.
         thief: Thief,
     },
@@ -188,7 +188,7 @@ pub enum Action {
         epoch: u64,
     },
     /// Look only for solutions better than this score, which another unit knows.
-    Beat {
+    UpdateIncumbent {
         /// The score: lower is better.
         score: i64,
     },

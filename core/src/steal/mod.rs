@@ -24,7 +24,7 @@ mod tree;
 pub use chooser::{Chooser, SeededChooser};
 pub use effects::{Effects, Law};
 pub use interpreter::Interpreter;
-pub use ledger::{Ledger, OnTheWay};
+pub use ledger::{InFlight, Ledger};
 pub use message::{Action, Event, Message};
 pub use peer::Peer;
 pub use policy::{End, PRESETS, Policy, Rests, Victim};

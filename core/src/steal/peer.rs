@@ -38,7 +38,7 @@ pub struct Peer {
     pub(super) piece: Option<Ticket>,
     /// The load last reported to the broker, and when the next report is due.
     reported_load: u32,
-    pub(super) tell_at_ns: u64,
+    pub(super) report_at_ns: u64,
     /// The number of peers of the subtree, including this one, that have not had their part of the whole.
     unserved: u32,
     pub(super) work: Totals,
@@ -73,7 +73,7 @@ impl Peer {
             copies: Copies::default(),
             piece: None,
             reported_load: 0,
-            tell_at_ns: 0,
+            report_at_ns: 0,
             unserved: place.size(),
             place,
             work: Totals::default(),
@@ -90,7 +90,7 @@ impl Peer {
 
     /// The same peer where others come and go: it asks only those that have joined.
     #[must_use]
-    pub fn alone(self) -> Self {
+    pub fn with_changing_peers(self) -> Self {
         Self { others: Some(Vec::new()), ..self }
     }
 
@@ -159,11 +159,11 @@ impl Peer {
     /// The peer's speed: as given by hand, or else as measured.
     #[must_use]
     pub fn power(&self) -> Power {
-        self.policy.weight(self.me).unwrap_or(self.meter.power())
+        self.policy.fixed_power(self.me).unwrap_or(self.meter.power())
     }
 
     /// Reacts to an event at time `now_ns`; `size` is the size of the unit's work.
-    pub fn on(
+    pub fn handle_event(
         &mut self,
         event: Event,
         now_ns: u64,
@@ -177,39 +177,39 @@ impl Peer {
         }
         if size > 0.0 && self.left && !event.brings_work() {
             // Only a gateway has work that no message brought.
-            self.come_back(actions);
+            self.rejoin_counter(actions);
         }
         match event {
             Event::Stepped { nodes, busy_ns } => {
                 self.meter.add(nodes, busy_ns);
-                self.serve(size, actions);
+                self.serve_thieves(size, actions);
                 self.report_what_is_left(now_ns, size, actions);
                 if self.is(Mutant::CountsLate) {
-                    self.come_back(actions);
+                    self.rejoin_counter(actions);
                 }
             }
-            Event::Gave => self.serve(size, actions),
-            Event::Kept { thief } => self.take_back(thief, actions),
+            Event::Gave => self.serve_thieves(size, actions),
+            Event::NotSplit { thief } => self.on_not_split(thief, actions),
             Event::Mail { from, message } => self.on_mail(from, message, size, actions),
             Event::Woke => self.asking.on_woke(),
             Event::Snapshot { epoch } => {
                 self.on_snapshot(epoch, actions);
-                self.count(Action::Leave, actions);
+                self.change_counter(Action::Leave, actions);
             }
             Event::Refilled => self.on_refilled(size, actions),
             // Without work it asks below.
-            Event::Short if size > 0.0 => self.ask(now_ns, chooser, actions),
+            Event::Short if size > 0.0 => self.ask_for_work(now_ns, chooser, actions),
             Event::Short => {}
             Event::Came { peer } => self.on_came(peer),
             Event::Lost { peer } => self.on_lost(peer),
-            Event::AllIdle => self.end(self.me, actions),
-            Event::Found { score } => self.spread(score, self.me, actions),
+            Event::AllIdle => self.pass_on_done(self.me, actions),
+            Event::Found { score } => self.spread_best(score, self.me, actions),
         }
         if self.finished {
             return;
         }
         if self.policy.victim == Victim::Broker {
-            self.report(now_ns, size, actions);
+            self.report_load(now_ns, size, actions);
         }
         if size == 0.0 {
             self.on_empty(now_ns, chooser, actions);
@@ -220,12 +220,12 @@ impl Peer {
     ///
     /// Links keep order, so the score arrives ahead of the report of the peer that found it: it reaches the root before
     /// the root detects the end, and every other peer before `Done` does.
-    fn spread(&mut self, score: i64, from: PeerId, actions: &mut Vec<Action>) {
+    fn spread_best(&mut self, score: i64, from: PeerId, actions: &mut Vec<Action>) {
         if score < self.best || self.is(Mutant::SpreadsAnyScore) && self.best != score {
             self.best = score;
             for peer in self.neighbours(from) {
                 let at = actions.len();
-                self.count(Action::Join, actions);
+                self.change_counter(Action::Join, actions);
                 send(peer, Message::Best { score }, actions);
                 if self.is(Mutant::SendsBeforeCounting) {
                     actions[at..].reverse();
@@ -235,7 +235,7 @@ impl Peer {
     }
 
     /// The neighbours in the tree of peers.
-    pub(crate) fn in_the_tree(&self) -> impl Iterator<Item = PeerId> {
+    pub(crate) fn tree_neighbours(&self) -> impl Iterator<Item = PeerId> {
         self.neighbours(self.me)
     }
 
@@ -246,7 +246,7 @@ impl Peer {
     }
 
     /// Passes `Done` on, away from the neighbour that it came from.
-    fn end(&mut self, from: PeerId, actions: &mut Vec<Action>) {
+    fn pass_on_done(&mut self, from: PeerId, actions: &mut Vec<Action>) {
         self.neighbours(from).for_each(|peer| send(peer, Message::Done, actions));
         actions.push(Action::Finish);
         self.finished = true;
@@ -254,7 +254,7 @@ impl Peer {
 
     /// Handles work from a source other than a peer.
     fn on_refilled(&mut self, size: f64, actions: &mut Vec<Action>) {
-        self.come_back(actions);
+        self.rejoin_counter(actions);
         let parked = self.asking.on_work(self.me, &self.place, &self.policy);
         parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
         self.serve_waiting(size, actions);
@@ -289,7 +289,7 @@ impl Peer {
     fn on_snapshot(&mut self, epoch: u64, actions: &mut Vec<Action>) {
         self.cut(epoch, actions);
         for child in self.place.children() {
-            self.count(Action::Join, actions);
+            self.change_counter(Action::Join, actions);
             send(child, Message::Snapshot { epoch }, actions);
         }
     }
@@ -303,7 +303,7 @@ impl Peer {
     }
 
     /// Passes requests on, at a broker; reports the load periodically, at a worker.
-    fn report(&mut self, now_ns: u64, size: f64, actions: &mut Vec<Action>) {
+    fn report_load(&mut self, now_ns: u64, size: f64, actions: &mut Vec<Action>) {
         if self.me == 0 {
             while let Some((peer, thief)) = self.broker.pass(size, &mut self.thieves) {
                 let Thief { peer: thief, power, .. } = thief;
@@ -312,9 +312,9 @@ impl Peer {
             return;
         }
         let load = size as u64;
-        if log2_load(load) != self.reported_load && now_ns >= self.tell_at_ns {
+        if log2_load(load) != self.reported_load && now_ns >= self.report_at_ns {
             self.reported_load = log2_load(load);
-            self.tell_at_ns = now_ns + self.policy.report_ns;
+            self.report_at_ns = now_ns + self.policy.report_ns;
             send(0, Message::Load { load }, actions);
         }
     }
@@ -324,7 +324,7 @@ impl Peer {
         let gives = self.policy.gives(self.me);
         if gives && size >= 2.0 {
             self.thieves.remove(thief.peer);
-            self.give(&thief, size, actions);
+            self.give_share(&thief, size, actions);
         } else if thief.waits || gives && size > 0.0 {
             // A single node cannot be split now, but often can after the next step.
             if !self.is(Mutant::ForgetsParked) {
@@ -336,13 +336,13 @@ impl Peer {
     }
 
     /// Serves one waiting thief, if there is enough work. Otherwise refuses the thieves that do not wait.
-    fn serve(&mut self, size: f64, actions: &mut Vec<Action>) {
+    fn serve_thieves(&mut self, size: f64, actions: &mut Vec<Action>) {
         if self.keeps_copies() {
             return self.lend(size, actions);
         }
         if !self.serve_waiting(size, actions) && size < 2.0 {
-            let in_vain = self.thieves.in_vain();
-            in_vain.iter().for_each(|thief| self.refuse(thief, actions));
+            let refused = self.thieves.extract_not_waiting();
+            refused.iter().for_each(|thief| self.refuse(thief, actions));
         }
     }
 
@@ -350,7 +350,7 @@ impl Peer {
     fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
         let enough = size >= 2.0 && self.policy.gives(self.me);
         let thief = if enough { self.thieves.next() } else { None };
-        thief.inspect(|thief| self.give(thief, size, actions)).is_some()
+        thief.inspect(|thief| self.give_share(thief, size, actions)).is_some()
     }
 
     fn refuse(&mut self, thief: &Thief, actions: &mut Vec<Action>) {
@@ -373,7 +373,7 @@ impl Peer {
         }
     }
 
-    pub(super) fn give(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
+    pub(super) fn give_share(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
         let share = self.policy.share.of(&self.share_context(thief, size)).into();
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         // The number of peers that it counted for here, in case it gets nothing.
@@ -385,7 +385,7 @@ impl Peer {
     }
 
     /// Handles a piece that could not be split off after all: the thief keeps waiting, or is refused.
-    fn take_back(&mut self, thief: Thief, actions: &mut Vec<Action>) {
+    fn on_not_split(&mut self, thief: Thief, actions: &mut Vec<Action>) {
         self.unserved += thief.units;
         self.work.sent -= 1;
         self.unacknowledged -= 1;
@@ -402,11 +402,11 @@ impl Peer {
         if self.keeps_copies() && self.lend_to_itself(actions) {
             return;
         }
-        let in_vain = self.thieves.in_vain();
-        in_vain.iter().for_each(|thief| self.refuse(thief, actions));
-        self.ask(now_ns, chooser, actions);
+        let refused = self.thieves.extract_not_waiting();
+        refused.iter().for_each(|thief| self.refuse(thief, actions));
+        self.ask_for_work(now_ns, chooser, actions);
         match self.policy.end {
-            Some(End::Counter) => return self.leave(actions),
+            Some(End::Counter) => return self.leave_counter(actions),
             Some(End::Leases) => return,
             Some(End::Waves | End::Requests) | None => {}
         }
@@ -414,12 +414,13 @@ impl Peer {
         if !waits && self.unacknowledged == 0 && self.copies.is_empty() {
             let at_requests = self.policy.end == Some(End::Requests);
             let rules = Rules {
-                begins: !at_requests || self.place.children().all(|child| self.thieves.has(child)),
+                begins: !at_requests
+                    || self.place.children().all(|child| self.thieves.contains(child)),
                 two_waves: !self.is(Mutant::OneWave),
                 counts: !self.is(Mutant::NoCounts),
             };
             if let Some(step) = self.waves.on_idle(self.work, rules) {
-                self.carry_out(step, actions);
+                self.carry_out_step(step, actions);
                 // A single peer has nobody to wait for.
                 if self.peers == 1 && !self.finished {
                     self.on_empty(now_ns, chooser, actions);
@@ -441,7 +442,7 @@ impl Peer {
     }
 
     /// Asks the peers that the policy names.
-    fn ask(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
+    fn ask_for_work(&mut self, now_ns: u64, chooser: &mut dyn Chooser, actions: &mut Vec<Action>) {
         loop {
             let context = Context {
                 me: self.me,
@@ -465,7 +466,7 @@ impl Peer {
         }
     }
 
-    fn carry_out(&mut self, step: Step, actions: &mut Vec<Action>) {
+    fn carry_out_step(&mut self, step: Step, actions: &mut Vec<Action>) {
         let down = |message, actions: &mut Vec<Action>| {
             self.place.children().for_each(|child| send(child, message, actions));
         };
@@ -476,7 +477,7 @@ impl Peer {
                     send(parent, Message::Report { sent, received }, actions);
                 }
             }
-            Step::End => self.end(self.me, actions),
+            Step::End => self.pass_on_done(self.me, actions),
         }
     }
 

@@ -40,7 +40,7 @@ impl Thieves {
     }
 
     /// Whether this peer waits for an answer.
-    pub fn has(&self, peer: PeerId) -> bool {
+    pub fn contains(&self, peer: PeerId) -> bool {
         self.thieves.iter().any(|thief| thief.peer == peer)
     }
 
@@ -50,7 +50,7 @@ impl Thieves {
     }
 
     /// Removes and returns the thieves to refuse; those that wait stay.
-    pub fn in_vain(&mut self) -> Vec<Thief> {
+    pub fn extract_not_waiting(&mut self) -> Vec<Thief> {
         self.thieves.extract_if(.., |thief| !thief.waits).collect()
     }
 }
@@ -69,7 +69,7 @@ mod tests {
             let mut peer = Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy.clone());
             let mut given = |event| {
                 let mut actions = Vec::new();
-                peer.on(event, 5, 1000.0, &mut chooser, &mut actions);
+                peer.handle_event(event, 5, 1000.0, &mut chooser, &mut actions);
                 let give = |action: &Action| match action {
                     Action::Give { thief, share, .. } => Some((*thief, *share)),
                     _ => None,
@@ -81,7 +81,7 @@ mod tests {
             let message = Message::Ask { power: Power(3000), units, waits: true };
             let (thief, share) = given(Event::Mail { from: 1, message }).unwrap();
             assert_ne!(share, Fraction::from(0.5));
-            assert_eq!(given(Event::Kept { thief }), None);
+            assert_eq!(given(Event::NotSplit { thief }), None);
             assert_eq!(given(step), Some((thief, share)));
         }
     }

@@ -158,8 +158,8 @@ impl PeerTree {
             level += 1;
         }
         let next = peer + 1;
-        let goes_on = u64::from(next) < end && self.children(next).next().is_some();
-        (level, if goes_on { next } else { first as PeerId })
+        let has_children = u64::from(next) < end && self.children(next).next().is_some();
+        (level, if has_children { next } else { first as PeerId })
     }
 
     /// The children of a range of peers in a full tree, also a range.

@@ -5,7 +5,7 @@ use crate::lease::wire::{pack_subs, unpack_subs};
 use crate::lease::{Lease, ProgressReport, Rec, nested};
 use crate::search::tree::{Counts, Solution};
 use crate::search::work::{Malformed, Pack, Reader, Work};
-use crate::steal::{OnTheWay, PeerId, Ticket};
+use crate::steal::{InFlight, PeerId, Ticket};
 use crate::wire::{ContentKind, Unreadable, can_grow, open, seal};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -132,7 +132,7 @@ pub struct Cut {
     /// Its counts.
     pub counts: Counts,
     /// The pieces on their way to and from it.
-    pub on_the_way: OnTheWay<Arc<Work>>,
+    pub in_flight: InFlight<Arc<Work>>,
 }
 
 /// The counts and the open work of a complete snapshot. A piece that its giver keeps is open unless its receiver
@@ -141,7 +141,7 @@ pub struct Cut {
 pub fn assemble(cuts: Vec<Cut>) -> (Counts, Vec<Work>) {
     let mut last = HashMap::new();
     for cut in &cuts {
-        let taken = cut.on_the_way.taken.iter();
+        let taken = cut.in_flight.taken.iter();
         last.extend(taken.map(|&(giver, number)| ((cut.peer, giver), number)));
     }
     let was_taken = |ticket: Ticket, to: PeerId| {
@@ -152,7 +152,7 @@ pub fn assemble(cuts: Vec<Cut>) -> (Counts, Vec<Work>) {
     for cut in cuts {
         counts.add(&cut.counts);
         pieces.push(cut.work);
-        let kept = cut.on_the_way.kept.into_iter();
+        let kept = cut.in_flight.kept.into_iter();
         let open = kept.filter(|&(ticket, to, _)| !was_taken(ticket, to));
         pieces.extend(open.map(|(_, _, work)| Arc::unwrap_or_clone(work)));
     }

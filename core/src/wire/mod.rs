@@ -213,7 +213,7 @@ pub fn can_grow(counts: &Counts) -> bool {
     branched.max(bounded) <= u64::MAX / 2 && total <= u128::MAX / 2
 }
 
-crate::pack_struct!(Solution { score: i64, plan: Vec<i64> });
+crate::pack_struct!(Solution { score: i64, solution: Vec<i64> });
 
 impl Pack for Work {
     const LEAST: usize = 8 + 1 + 1;

@@ -16,7 +16,7 @@ fn checkpoint() -> Checkpoint {
         elapsed_ns: 12_345_678_901,
         counts: Counts { branched: 5, bounded: 1 << 40, total: 1 << 100, depth: 20 },
         best: 2297,
-        solution: Some(Solution { score: 2298, plan: (0..20).collect() }),
+        solution: Some(Solution { score: 2298, solution: (0..20).collect() }),
         pieces: (1..4).map(piece).collect(),
         ..Checkpoint::default()
     }

@@ -29,7 +29,7 @@ fn main() {
             std::process::exit(2);
         }
     };
-    host.put(&Problem::root(&flowshop).bytes).expect("the root is canonical");
+    host.add_work(&Problem::root(&flowshop).bytes).expect("the root is canonical");
     let layout = host.layout();
     let two = |words: &[u32]| u64::from(words[0]) | u64::from(*words.get(1).unwrap_or(&0)) << 32;
     let tables: Vec<u64> = layout.tables.chunks(2).map(two).collect();

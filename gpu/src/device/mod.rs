@@ -120,9 +120,9 @@ impl Device {
     }
 
     /// Sets how the next kernels are built and how long they may run, and how work arrives and leaves.
-    pub fn handle(&mut self, handling: Handling, exchange: Exchange) {
+    pub fn configure(&mut self, handling: Handling, exchange: Exchange) {
         self.exchange = exchange;
-        self.memory.handle(handling);
+        self.memory.configure(handling);
     }
 
     /// What the device did besides exploring since the last call.
@@ -272,8 +272,8 @@ impl Device {
             true => f64::from_bits(report.nodes),
             false => report.nodes as f64,
         };
-        let found = if report.found > 0 { self.found()? } else { None };
-        if self.pays(round, &report, round_ns) {
+        let found = if report.found > 0 { self.take_solution()? } else { None };
+        if self.exchange_pays(round, &report, round_ns) {
             let start = Instant::now();
             self.exchange(round.inside, report.idle)?;
             let took_ns = nanos_since(start);
@@ -286,7 +286,7 @@ impl Device {
     }
 
     /// Whether an exchange costs less time than idle explorers would lose in another round like this one.
-    fn pays(&self, round: &Round, report: &LaunchReport, round_ns: u64) -> bool {
+    fn exchange_pays(&self, round: &Round, report: &LaunchReport, round_ns: u64) -> bool {
         let active = u64::from(self.launch.active);
         let lost_ns = u128::from(round_ns) * u128::from(report.idle) / u128::from(active);
         // A round that ended early would end early again, and a round without busy explorers would do nothing.
@@ -295,7 +295,7 @@ impl Device {
     }
 
     /// The best solution that any explorer recorded; clears all records.
-    fn found(&mut self) -> Result<Option<(i64, Vec<u32>)>, DeviceError> {
+    fn take_solution(&mut self) -> Result<Option<(i64, Vec<u32>)>, DeviceError> {
         let all = self.launch.explorers as usize * self.found;
         let words = self.read(self.launch.found, all)?;
         self.memory.write(self.launch.found, &vec![0; all])?;
@@ -348,7 +348,7 @@ impl Device {
 
     /// Which explorers give.
     #[must_use]
-    pub fn gives(&self) -> Givers {
+    pub fn givers(&self) -> Givers {
         self.exchange.gives
     }
 }

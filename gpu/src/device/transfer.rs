@@ -64,7 +64,7 @@ impl Device {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn take(&mut self, size: f64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
+    pub fn take_work(&mut self, size: f64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
         let start = Instant::now();
         let heights = self.heights()?;
         let shares = self.choose(&heights, size);
@@ -121,9 +121,9 @@ impl Device {
         Ok(())
     }
 
-    /// Removes this much work, as [`Device::take`] does, and starts copying it to a buffer on the host, followed by a
-    /// copy of all that stays. Returns how many words were removed, and how long the device stood still. Does nothing
-    /// if there is too little work for that, or too much.
+    /// Removes this much work, as [`Device::take_work`] does, and starts copying it to a buffer on the host, followed
+    /// by a copy of all that stays. Returns how many words were removed, and how long the device stood still. Does
+    /// nothing if there is too little work for that, or too much.
     ///
     /// # Errors
     /// If the device fails.

@@ -298,7 +298,7 @@ impl<D: Driver> Memory for Gpu<D> {
         self.driver.free_bytes()
     }
 
-    fn handle(&mut self, handling: Handling) {
+    fn configure(&mut self, handling: Handling) {
         self.handling = handling;
     }
 

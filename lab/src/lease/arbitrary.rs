@@ -36,7 +36,7 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
     }
     let names: Vec<(Lease, u8)> =
         model.names.iter().map(|(&lease, &units)| (lease, units)).collect();
-    let best = Some(Solution { score: 0, plan: vec![1] });
+    let best = Some(Solution { score: 0, solution: vec![1] });
     for place in 0..PLACES {
         let mut site = Site::new(place as SiteId, 200 + place as u64);
         if place == 0 {
@@ -44,12 +44,12 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
             site = Site::root(0, 200, whole, None);
         }
         let mut actions = Vec::new();
-        site.found(&Solution { score: 0, plan: vec![1] }, &mut actions);
+        site.record_solution(&Solution { score: 0, solution: vec![1] }, &mut actions);
         for &(lease, units) in &names {
             if chance.choose(3) == 0 {
                 let part = divide(chance, &names, units, 3);
                 let lender = (chance.choose(3) > 0).then(|| chance.choose(PLACES as u32));
-                site.hold_anything(lease, lender, chance.choose(3) == 0, part);
+                site.add_any_holding(lease, lender, chance.choose(3) == 0, part);
             }
         }
         model.place_site(place, site);

@@ -47,23 +47,27 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
     for from in [0, 2, 3] {
         let work = work_of(from, rng, names);
         about.push((from, work.lease()));
-        site.on(from, work, &mut actions);
+        site.handle_message(from, work, &mut actions);
     }
     for held in about.clone() {
         let (to, piece) = (rng.rand_range(0..u64::from(SITES)) as SiteId, piece(rng));
         let give = |_: &mut Portion<Counts>| Some(Portion::open(vec![piece]));
-        let lease = site.give(Some(held.1), to, give, &mut actions).unwrap();
+        let lease = site.lend_work(Some(held.1), to, give, &mut actions).unwrap();
         about.push((to, lease));
         if rng.rand_range(0..2) == 0 {
             // The receiver has lent some of it in turn.
             let progress_report = progress_report(rng, names, 2).into();
-            site.on(to, LeaseMessage::Commit { lease, progress_report, best: None }, &mut actions);
+            site.handle_message(
+                to,
+                LeaseMessage::Commit { lease, progress_report, best: None },
+                &mut actions,
+            );
         }
     }
     // One lease is on its way back, if everything given from it has arrived.
     let (lender, lease) = about[0];
-    site.change(Some(lease), |content| content.open.clear());
-    site.give_back(Some(lease), &mut actions);
+    site.change_content(Some(lease), |content| content.open.clear());
+    site.return_holding(Some(lease), &mut actions);
     about.push((lender, lease));
     let mut mail = packets(rng, names);
     for (from, lease) in about {
@@ -144,7 +148,7 @@ fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: 
     let new = usize::from(matches!(message, LeaseMessage::Work { .. }));
     let shown = format!("{message:?}");
     let mut actions = Vec::new();
-    timer.on(packet.from, message, now_ns, &mut actions);
+    timer.handle_message(packet.from, message, now_ns, &mut actions);
     let after = holdings(timer.site());
     for (after, most) in after.into_iter().zip([
         before[0] + new,
@@ -156,7 +160,7 @@ fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: 
     // Taking over work that was reported earlier leads to more actions.
     let most = 4 + before[1] + (nested + 1) * lists;
     assert!(actions.len() <= most, "{} actions, at most {most}: {shown}", actions.len());
-    timer.note(now_ns);
+    timer.track_leases(now_ns);
     actions.iter().any(|action| matches!(action, LeaseAction::TakenOver { .. }))
 }
 
@@ -197,7 +201,7 @@ fn bombard(mutants: u64) {
         if rng.rand_range(0..8) == 0 {
             let mut actions = Vec::new();
             scene.timer.check_timers(now_ns, &mut actions);
-            scene.timer.note(now_ns);
+            scene.timer.track_leases(now_ns);
         }
     }
     println!(

@@ -48,7 +48,7 @@ impl LeaseModel {
         progress_report: &ProgressReport<Bits>,
         best: Option<&Solution>,
     ) -> Result<(), String> {
-        let planned = best.is_some_and(|best| !best.plan.is_empty());
+        let planned = best.is_some_and(|best| !best.solution.is_empty());
         if does(progress_report, self.optimum()) && !planned && !self.cutoff {
             return Err("the optimum is done but its solution is missing".into());
         }
@@ -101,7 +101,7 @@ impl LeaseModel {
         if done != self.all() {
             return Err(format!("the search ended with the units {done:#b} done"));
         }
-        if root.site.best().is_none_or(|best| best.plan.is_empty()) && !self.cutoff {
+        if root.site.best().is_none_or(|best| best.solution.is_empty()) && !self.cutoff {
             return Err("the search ended without the solution".into());
         }
         Ok(true)

@@ -131,7 +131,7 @@ impl LeaseModel {
             site.mutant = self.mutant;
         }
         if self.left.trims {
-            site.tell_at_most(0);
+            site.set_max_report_bytes(0);
         }
         let (hand, owed) = (Bits::default(), BTreeSet::new());
         Process { site, hand, in_hand: None, cut: None, owed, cutoff: self.cutoff }
@@ -254,7 +254,7 @@ impl LeaseModel {
         if self.processes[to as usize].is_none() {
             return Ok(());
         }
-        self.act(to as usize, |site, actions| site.on(from, message, actions))
+        self.act(to as usize, |site, actions| site.handle_message(from, message, actions))
     }
 
     /// Returns what the units hold to their site.
@@ -262,7 +262,7 @@ impl LeaseModel {
         let process = self.at(place)?;
         if let Some(held) = process.in_hand.take() {
             let hand = std::mem::take(&mut process.hand);
-            process.site.change(held, |content| content.add(&hand));
+            process.site.change_content(held, |content| content.add(&hand));
             process.site.set_in_use(held, false);
         }
         Ok(())
@@ -273,9 +273,9 @@ impl LeaseModel {
         let (before, faulty, optimum) = (self.done, self.faulty, self.optimum());
         let process = self.at(place)?;
         if !process.hand.has_open() {
-            let held = process.site.working().map(Holding::held);
+            let held = process.site.current_holding().map(Holding::held);
             let held = held.ok_or("there is no holding to work on")?;
-            let taken = process.site.change(held, |content| content.take(8));
+            let taken = process.site.change_content(held, |content| content.take(8));
             let taken = taken.ok_or("there is no open unit")?;
             process.site.set_in_use(held, true);
             process.hand.add(&taken);
@@ -285,8 +285,8 @@ impl LeaseModel {
         process.hand.open ^= unit;
         process.hand.done |= unit;
         if unit == optimum && process.site.best().is_none() && !process.cutoff {
-            let solution = Solution { score: 0, plan: vec![1] };
-            self.act(place, |site, actions| site.found(&solution, actions))?;
+            let solution = Solution { score: 0, solution: vec![1] };
+            self.act(place, |site, actions| site.record_solution(&solution, actions))?;
         }
         if !faulty && before & unit != 0 {
             return Err(format!("the unit {unit:#b} is done twice without a fault"));

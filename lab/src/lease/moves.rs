@@ -77,7 +77,7 @@ impl LeaseModel {
             return moves.push((Move::Exit(place), false));
         }
         // A site that is leaving only hands over its work.
-        if !site.leaving() && site.working().is_some() {
+        if !site.leaving() && site.current_holding().is_some() {
             moves.push((Move::Work(place), false));
         }
         for holding in site.holdings() {
@@ -197,22 +197,24 @@ impl LeaseModel {
             Move::Answer(place, lease) | Move::Commit(place, lease) => {
                 self.at(place)?.owed.remove(&lease);
                 if let Some(part) = self.whole(place, Some(lease))? {
-                    self.act(place, |site, actions| site.commit(Some(lease), part, actions))?;
+                    self.act(place, |site, actions| site.send_commit(Some(lease), part, actions))?;
                 }
             }
             Move::Return(place, lease) => {
                 self.at(place)?.owed.remove(&lease);
                 self.act(place, |site, actions| {
-                    site.give_back(Some(lease), actions);
+                    site.return_holding(Some(lease), actions);
                 })?;
             }
             Move::Deliver(at) => {
                 let packet = self.mail.remove(at);
                 self.deliver(packet)?;
             }
-            Move::Ask(place, lease) => self.act(place, |site, actions| site.ask(lease, actions))?,
+            Move::Ask(place, lease) => {
+                self.act(place, |site, actions| site.ask_holder(lease, actions))?
+            }
             Move::SayAgain(place, lease) => {
-                self.act(place, |site, actions| site.say_again(Some(lease), actions))?;
+                self.act(place, |site, actions| site.repeat_return(Some(lease), actions))?;
             }
             Move::Suspect(place, lease) => {
                 let holder = self.holder(place, lease);
@@ -221,7 +223,7 @@ impl LeaseModel {
                     self.left.suspicions -= 1;
                     self.fault();
                 }
-                self.act(place, |site, actions| site.suspect(lease, actions))?;
+                self.act(place, |site, actions| site.take_back_lease(lease, actions))?;
             }
             Move::Abandon(place, lease) => {
                 let site = &self.at(place)?.site;
@@ -231,7 +233,7 @@ impl LeaseModel {
                     self.left.suspicions -= 1;
                     self.fault();
                 }
-                self.act(place, |site, actions| site.abandon(lease, actions))?;
+                self.act(place, |site, actions| site.drop_holding(lease, actions))?;
             }
             Move::Join(place) => {
                 self.left.joins -= 1;
@@ -293,7 +295,7 @@ impl LeaseModel {
             self.settle(place)?;
         }
         self.act(place, |site, actions| {
-            site.give(held, to, |content| Some(content.take(count)), actions);
+            site.lend_work(held, to, |content| Some(content.take(count)), actions);
         })
     }
 
@@ -304,7 +306,7 @@ impl LeaseModel {
         held: HoldingId,
     ) -> Result<Option<ProgressReport<Bits>>, String> {
         let process = self.at(place)?;
-        let mut part = process.site.freeze(held);
+        let mut part = process.site.current_report(held);
         if let Some(part) = part.as_mut().filter(|_| process.in_hand == Some(held)) {
             part.content.add(&process.hand);
         }
@@ -328,7 +330,7 @@ impl LeaseModel {
             _ => {}
         }
         if held.is_some() {
-            return self.act(place, |site, actions| site.commit(held, part, actions));
+            return self.act(place, |site, actions| site.send_commit(held, part, actions));
         }
         let best = self.at(place)?.site.best().cloned();
         self.file = Some((part, best));
@@ -338,7 +340,7 @@ impl LeaseModel {
     /// What a mutant does once it has reported what was done.
     fn forget_done(&mut self, place: usize, held: HoldingId) -> Result<(), String> {
         let process = self.at(place)?;
-        process.site.change(held, |content| content.done = 0);
+        process.site.change_content(held, |content| content.done = 0);
         if process.in_hand == Some(held) {
             process.hand.done = 0;
         }

@@ -4,7 +4,7 @@ use super::fleet_state::FleetState;
 use crate::load::{Hand, Load};
 use pleach_core::lease::SiteId;
 use pleach_core::search::work::Work;
-use pleach_core::steal::{Effects, Law, Message, OnTheWay, PeerId};
+use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
@@ -54,8 +54,8 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         piece.map(Some).ok_or(format!("unit {} gave from fewer than two nodes", self.unit()))
     }
 
-    fn put(&mut self, piece: Arc<Work>) -> Result<(), String> {
-        let put = self.hand().put(&piece.bytes);
+    fn add_work(&mut self, piece: Arc<Work>) -> Result<(), String> {
+        let put = self.hand().add_work(&piece.bytes);
         put.map_err(|why| format!("a piece cannot be read: {why}"))
     }
 
@@ -63,9 +63,9 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         self.state.send_near(self.site, self.me, to, (message, piece), self.now_ns);
     }
 
-    fn cut(&mut self, _epoch: u64, on_the_way: OnTheWay<Arc<Work>>) -> Result<(), String> {
+    fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), String> {
         let (work, done) = (self.hand().copy(), self.hand().done());
-        let cut = Cut { peer: self.me, work, counts: done.counts, on_the_way };
+        let cut = Cut { peer: self.me, work, counts: done.counts, in_flight };
         let record = &mut self.state.records[self.site as usize];
         record.cuts.push((cut, done));
         if record.cuts.len() == record.peers as usize {
@@ -75,13 +75,13 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         Ok(())
     }
 
-    fn join(&mut self) -> Result<(), String> {
+    fn join_counter(&mut self) -> Result<(), String> {
         self.state.records[self.site as usize].count += 1;
         Ok(())
     }
 
     /// The site itself counts as one more, so that its units never end on their own.
-    fn leave(&mut self) -> Result<bool, String> {
+    fn leave_counter(&mut self) -> Result<bool, String> {
         let record = &mut self.state.records[self.site as usize];
         record.count = record.count.checked_sub(1).ok_or("more peers left than had joined")?;
         if record.count == 0 {
@@ -91,8 +91,8 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         Ok(false)
     }
 
-    fn beat(&mut self, score: i64) {
-        self.hand().beat(score);
+    fn update_incumbent(&mut self, score: i64) {
+        self.hand().update_incumbent(score);
         if self.me == 0 {
             let gateway = self.unit();
             self.state.plan(gateway, self.now_ns);
@@ -107,7 +107,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         Err("units of a site declared the end".into())
     }
 
-    fn broken(&mut self, law: Law) -> Result<(), String> {
+    fn report_broken_law(&mut self, law: Law) -> Result<(), String> {
         Err(format!("unit {}: {law:?}", self.unit()))
     }
 }

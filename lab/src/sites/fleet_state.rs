@@ -253,7 +253,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
         let (all, best) = (hand.copy(), hand.best());
         *hand = self.load.hand();
-        hand.beat(best);
+        hand.update_incumbent(best);
         Some(all)
     }
 
@@ -274,7 +274,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             let unit = &mut self.units[at];
             self.busy -= u32::from(unit.stretch.is_some());
             unit.hand = self.load.hand();
-            unit.hand.beat(best);
+            unit.hand.update_incumbent(best);
             unit.mail.clear();
             unit.stretch = None;
             (unit.turn_ns, unit.wake_ns, unit.began) = (NEVER, NEVER, false);

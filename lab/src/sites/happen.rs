@@ -72,17 +72,19 @@ impl<L: Load> World<'_, L> {
                 let incarnation = self.incarnation();
                 self.place_site(site, Site::new(site, incarnation), now_ns)
             }
-            Incident::Leave => match self
-                .any_site(|record| record.alive && record.stands_ns <= now_ns)
-            {
-                Some(site) => {
-                    self.with_gate(site, now_ns, |gateway, inside| gateway.leave(now_ns, inside))?;
-                    let gateway = self.inner.state.gateway(site);
-                    self.state().plan(gateway, now_ns);
-                    Ok(())
+            Incident::Leave => {
+                match self.any_site(|record| record.alive && record.stands_ns <= now_ns) {
+                    Some(site) => {
+                        self.with_gate(site, now_ns, |gateway, inside| {
+                            gateway.leave_search(now_ns, inside)
+                        })?;
+                        let gateway = self.inner.state.gateway(site);
+                        self.state().plan(gateway, now_ns);
+                        Ok(())
+                    }
+                    None => Ok(()),
                 }
-                None => Ok(()),
-            },
+            }
             Incident::Cut => {
                 if let Some(site) = self.any_site(|record| record.alive) {
                     self.state().figures.cut_off += 1;
@@ -117,7 +119,7 @@ impl<L: Load> World<'_, L> {
                 Ok(())
             }
             Incident::End => {
-                self.with_gate(0, now_ns, |gateway, inside| gateway.stop(now_ns, inside))?;
+                self.with_gate(0, now_ns, |gateway, inside| gateway.stop_search(now_ns, inside))?;
                 let gateway = self.inner.state.gateway(0);
                 self.state().plan(gateway, now_ns);
                 Ok(())
@@ -250,7 +252,9 @@ impl<L: Load> World<'_, L> {
             && !self.inner.state.records[site as usize].over
         {
             self.state().records[other as usize].missed_by.insert(site);
-            self.with_gate(site, now_ns, |gateway, inside| gateway.away(other, now_ns, inside))?;
+            self.with_gate(site, now_ns, |gateway, inside| {
+                gateway.on_link_down(other, now_ns, inside)
+            })?;
             let gateway = self.inner.state.gateway(site);
             self.state().plan(gateway, now_ns);
         }
@@ -263,6 +267,6 @@ impl<L: Load> World<'_, L> {
         let (whole, best) = self.inner.state.file.clone().ok_or("the root has no file")?;
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, whole, best), now_ns)?;
-        self.with_gate(0, now_ns, |gateway, inside| gateway.resume(now_ns, inside))
+        self.with_gate(0, now_ns, |gateway, inside| gateway.adopt_listed_leases(now_ns, inside))
     }
 }

@@ -77,7 +77,7 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         let at = unit as usize;
         let me = unit - self.state.gateway(site);
         let effects = &mut SiteUnitEffects { state: &mut self.state, site, me, now_ns };
-        self.interpreters[at].tell(event, work, now_ns, &mut self.choosers[at], effects)
+        self.interpreters[at].handle_event(event, work, now_ns, &mut self.choosers[at], effects)
     }
 }
 
@@ -135,11 +135,11 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         (record.nodes - nodes, busy_ns.saturating_sub(before_ns) / units)
     }
 
-    fn allowed(&self) -> u64 {
+    fn allowed_nodes(&self) -> u64 {
         self.inner.state.records[self.site as usize].allowed
     }
 
-    fn allow(&mut self, nodes: u64) {
+    fn allow_nodes(&mut self, nodes: u64) {
         let (state, now_ns) = (&mut self.inner.state, self.now_ns);
         let record = &mut state.records[self.site as usize];
         let paid = nodes.min(record.beyond);
@@ -153,17 +153,17 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         }
     }
 
-    fn forbid(&mut self) {
+    fn forbid_nodes(&mut self) {
         let record = &mut self.inner.state.records[self.site as usize];
         self.inner.state.figures.granted -= std::mem::take(&mut record.allowed);
     }
 
-    fn put(&mut self, work: &Work) -> Result<(), String> {
-        let put = self.hand().put(&work.bytes);
+    fn add_work(&mut self, work: &Work) -> Result<(), String> {
+        let put = self.hand().add_work(&work.bytes);
         put.map_err(|why| format!("a piece cannot be read: {why}"))
     }
 
-    fn tell(&mut self, event: Event) -> Result<(), String> {
+    fn pass_to_inner_peer(&mut self, event: Event) -> Result<(), String> {
         self.inner.tell(self.site, self.gateway(), (event, None), self.now_ns)
     }
 
@@ -172,9 +172,9 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         self.inner.state.split_spare(gateway, share)
     }
 
-    fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
+    fn divide_piece(&self, piece: &Work, share: f64) -> Option<(Work, Work)> {
         let mut hand = self.inner.state.load.hand();
-        hand.put(&piece.bytes).ok()?;
+        hand.add_work(&piece.bytes).ok()?;
         let given = if hand.size() < 2.0 { None } else { hand.split(share) };
         given.map(|given| (hand.copy(), given))
     }
@@ -185,41 +185,41 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         record.epoch += 1;
         record.cuts.clear();
         let epoch = record.epoch;
-        self.tell(Event::Snapshot { epoch })
+        self.pass_to_inner_peer(Event::Snapshot { epoch })
     }
 
     fn best(&self) -> Option<Solution> {
         let score = self.inner.state.best(self.site);
-        (score < self.inner.state.start).then(|| Solution { score, plan: vec![score] })
+        (score < self.inner.state.start).then(|| Solution { score, solution: vec![score] })
     }
 
-    fn settle(&mut self) -> Result<WorkDone, String> {
+    fn take_counts(&mut self) -> Result<WorkDone, String> {
         let done = self.inner.state.done(self.site);
         self.inner.state.records[self.site as usize].base.add(&done);
         Ok(done)
     }
 
-    fn empty(&mut self) -> Result<Portion<WorkDone>, String> {
+    fn take_all(&mut self) -> Result<Portion<WorkDone>, String> {
         let done = self.inner.state.done(self.site);
         let mut cuts = Vec::new();
         for at in self.inner.state.range(self.site) {
             let peer = at as u32 - self.gateway();
             let work = self.inner.state.units[at].hand.copy();
-            let on_the_way = self.inner.interpreters[at].on_the_way();
+            let in_flight = self.inner.interpreters[at].in_flight();
             let counts = self.inner.state.units[at].hand.done().counts;
-            cuts.push(pleach_core::wire::checkpoint::Cut { peer, work, counts, on_the_way });
+            cuts.push(pleach_core::wire::checkpoint::Cut { peer, work, counts, in_flight });
         }
         let (_, open) = assemble(cuts);
         self.inner.clear(self.site, self.now_ns);
         Ok(Portion { done, open: open.into_iter().map(Arc::new).collect() })
     }
 
-    fn beat(&mut self, best: &Solution) -> Result<(), String> {
-        self.hand().beat(best.score);
-        self.tell(Event::Found { score: best.score })
+    fn update_incumbent(&mut self, best: &Solution) -> Result<(), String> {
+        self.hand().update_incumbent(best.score);
+        self.pass_to_inner_peer(Event::Found { score: best.score })
     }
 
-    fn lapsed(&mut self, _site: SiteId) {}
+    fn report_lapsed_site(&mut self, _site: SiteId) {}
 
     fn send(&mut self, to: SiteId, message: GatewayMessage<WorkDone>) {
         if matches!(message, GatewayMessage::Peer(Message::Work { .. })) {
@@ -233,7 +233,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         record.gate_wake_ns = record.gate_wake_ns.min(at_ns.max(self.now_ns + 1));
     }
 
-    fn save(
+    fn save_report(
         &mut self,
         whole: &ProgressReport<Portion<WorkDone>>,
         best: Option<&Solution>,

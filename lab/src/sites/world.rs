@@ -73,15 +73,15 @@ impl<'a, L: Load> World<'a, L> {
         let life = self.inner.state.records[site as usize].life;
         let chooser = SeededChooser::new(mix(fleet.seed, 20, u64::from(life)), site);
         let peer = Peer::new(site, &self.sites, self.policy.clone());
-        let peer = if fleet.open { peer.alone() } else { peer };
-        leases.tell_at_most(fleet.progress_report_bytes);
+        let peer = if fleet.open { peer.with_changing_peers() } else { peer };
+        leases.set_max_report_bytes(fleet.progress_report_bytes);
         let root = leases.holding(None).is_some();
         let mut gateway = Gateway::new(leases, fleet.terms, peer, chooser, fleet.low_ns);
         let record = &mut self.inner.state.records[site as usize];
         if let Some(limit) = fleet.node_limit {
             record.allowed = 0;
             // A root that resumes a search does not know how much of its limit the others still have.
-            gateway.limit(if root { limit } else { 0 });
+            gateway.set_node_limit(if root { limit } else { 0 });
         }
         self.gateways[site as usize] = Some(gateway);
         (record.alive, record.since_ns, record.over) = (true, now_ns, false);
@@ -273,12 +273,14 @@ impl<'a, L: Load> World<'a, L> {
             now_ns += self.inner.state.fleet.handle_ns;
             if let Some(SimMail::Far { from, message, .. }) = self.state().take_message(place) {
                 self.with_gate(site, now_ns, |gateway, inside| {
-                    gateway.hear(from, message, now_ns, inside)
+                    gateway.handle_message(from, message, now_ns, inside)
                 })?;
             }
         }
         let cut = self.cut(site)?;
-        self.with_gate(site, now_ns, |gateway, inside| gateway.turn(cut.as_ref(), now_ns, inside))?;
+        self.with_gate(site, now_ns, |gateway, inside| {
+            gateway.handle_units(cut.as_ref(), now_ns, inside)
+        })?;
         if self.state().records[site as usize].gate_wake_ns <= now_ns {
             self.state().records[site as usize].gate_wake_ns = NEVER;
             let mut next_ns = NEVER;
@@ -346,7 +348,7 @@ impl<'a, L: Load> World<'a, L> {
             }
             if gathered {
                 // A late site is notified by the next site that receives its mail.
-                self.with_gate(0, now_ns, |gateway, inside| gateway.close(now_ns, inside))?;
+                self.with_gate(0, now_ns, |gateway, inside| gateway.end_search(now_ns, inside))?;
             }
         }
         if site > 0 && left {

@@ -18,30 +18,30 @@ struct BarrierState {
     /// Whether a thread will never arrive.
     broken: bool,
     /// Whether the last thread to arrive decided to continue.
-    goes_on: bool,
+    continues: bool,
 }
 
 impl Barrier {
     pub fn new(threads: usize) -> Self {
-        let state = BarrierState { here: 0, round: 0, broken: false, goes_on: true };
+        let state = BarrierState { here: 0, round: 0, broken: false, continues: true };
         Self { threads, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits until all threads have arrived. The last one decides with `goes_on` whether all of them continue. Returns
-    /// `None` if a thread is lost.
-    pub fn wait(&self, goes_on: impl FnOnce() -> bool) -> Option<bool> {
+    /// Waits until all threads have arrived. The last one decides with `continues` whether all of them continue.
+    /// Returns `None` if a thread is lost.
+    pub fn wait(&self, continues: impl FnOnce() -> bool) -> Option<bool> {
         let mut state = lock(&self.state);
         state.here += 1;
         if state.here == self.threads {
-            (state.here, state.round, state.goes_on) = (0, state.round + 1, goes_on());
+            (state.here, state.round, state.continues) = (0, state.round + 1, continues());
             self.changed.notify_all();
-            return (!state.broken).then_some(state.goes_on);
+            return (!state.broken).then_some(state.continues);
         }
         let round = state.round;
         while state.round == round && !state.broken {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        (!state.broken).then_some(state.goes_on)
+        (!state.broken).then_some(state.continues)
     }
 
     /// Marks a thread as lost: it will never arrive.

@@ -54,10 +54,10 @@ impl<'a> LoopDevice<'a> {
             return Ok(None);
         }
         let Some(layout) = work.layout(&|| !is_over()) else { return Ok(None) };
-        device.handle(spec.handling, Default::default());
+        device.configure(spec.handling, Default::default());
         let slots = spec.rmax.unwrap_or(SLOTS).max(1);
         let made = device.make_slots(&layout, slots as usize, 1, spec.once);
-        made.inspect_err(|_| device.lose())?;
+        made.inspect_err(|_| device.mark_failed())?;
         let free = (0..slots as usize).rev().collect();
         let (under_way, last) = (Vec::new(), Instant::now());
         Ok(Some(Self { device, work, room: layout.width, free, under_way, last }))
@@ -76,7 +76,7 @@ impl<'a> LoopDevice<'a> {
         did: &mut TakerTally,
     ) -> Result<(), DeviceError> {
         let mut last = share.whole();
-        let mut rest: Option<Range<u32>> = share.own(me);
+        let mut rest: Option<Range<u32>> = share.static_range(me);
         loop {
             if share.is_stopped() {
                 rest = None;
@@ -90,11 +90,11 @@ impl<'a> LoopDevice<'a> {
                 let fits = self.fitting(&row, units);
                 rest = (fits < row.end).then_some(fits..row.end);
                 let row = row.start..fits;
-                share.hold(me, &row);
+                share.record_start(me, &row);
                 if let Err(why) = self.send(row.clone(), units(&row)) {
                     let lost = self.under_way.drain(..).map(|sent| sent.row);
                     share.give_back(me, lost.chain([row]).chain(rest));
-                    self.device.lose();
+                    self.device.mark_failed();
                     return Err(why);
                 }
             }
@@ -108,12 +108,12 @@ impl<'a> LoopDevice<'a> {
                     last = share.cost(&sent.row);
                     did.add(sent.units.len() as u64, last, self.last.max(sent.since).elapsed());
                     self.last = Instant::now();
-                    share.note(me, &sent.row, took.as_nanos() as f64 * slow);
+                    share.record_done(me, &sent.row, took.as_nanos() as f64 * slow);
                 }
                 Err(why) => {
                     let lost = self.under_way.drain(..).map(|sent| sent.row);
                     share.give_back(me, lost.chain(rest));
-                    self.device.lose();
+                    self.device.mark_failed();
                     return Err(why);
                 }
             }

@@ -102,7 +102,7 @@ impl<'a> LoopQueue<'a> {
         let in_row = if ends.is_empty() { units } else { 0 };
         let rates = Rates::new(takers.all());
         let first_site = takers.threads + takers.devices;
-        (first_site..takers.all()).for_each(|site| rates.miss(site));
+        (first_site..takers.all()).for_each(|site| rates.remove(site));
         let state = TakersState {
             waiting: takers.sites,
             returned: VecDeque::new(),
@@ -137,13 +137,13 @@ impl<'a> LoopQueue<'a> {
     }
 
     /// The same, but the units come from another process, range by range: see [`LoopQueue::hand_out`].
-    pub fn fed(self) -> Self {
+    pub fn fed_by_root(self) -> Self {
         lock(&self.state).waiting -= 1;
         Self { row: RangeDeque::new(0), fed: AtomicBool::new(true), ..self }
     }
 
     /// Wakes all waiting takers and calls the callback.
-    fn tell(&self) {
+    fn notify_all(&self) {
         self.changed.notify_all();
         if let Some(hooks) = self.hooks {
             (hooks.changed)();
@@ -174,7 +174,7 @@ impl<'a> LoopQueue<'a> {
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         let _state = lock(&self.state);
-        self.tell();
+        self.notify_all();
     }
 
     /// Whether the loop was stopped.
@@ -183,27 +183,27 @@ impl<'a> LoopQueue<'a> {
     }
 
     /// The progress of each taker.
-    pub fn seen(&self) -> &[TakerProgress] {
+    pub fn progress(&self) -> &[TakerProgress] {
         &self.seen
     }
 
     /// Records that a taker starts a range.
-    pub fn hold(&self, me: usize, units: &Range<u32>) {
-        self.seen[me].hold(units.start.into()..units.end.into());
+    pub fn record_start(&self, me: usize, units: &Range<u32>) {
+        self.seen[me].record_start(units.start.into()..units.end.into());
     }
 
     /// Records that a taker has done a range.
-    pub fn note(&self, me: usize, units: &Range<u32>, took_ns: f64) {
+    pub fn record_done(&self, me: usize, units: &Range<u32>, took_ns: f64) {
         self.done.fetch_add(u64::from(units.end - units.start), Ordering::Relaxed);
-        self.seen[me].note(u64::from(units.end - units.start), took_ns as u64);
-        self.rates.note(me, self.cost(units), took_ns);
+        self.seen[me].record_done(u64::from(units.end - units.start), took_ns as u64);
+        self.rates.record(me, self.cost(units), took_ns);
         if let Some(hooks) = self.hooks {
             (hooks.done)(units);
         }
     }
 
     /// The range of a static split; a taker asks for it once.
-    pub fn own(&self, me: usize) -> Option<Range<u32>> {
+    pub fn static_range(&self, me: usize) -> Option<Range<u32>> {
         let range = *self.ends.get(me)?..self.ends[me + 1];
         (!range.is_empty()).then_some(range)
     }
@@ -216,8 +216,8 @@ impl<'a> LoopQueue<'a> {
         let kind = self.takers.kind(me);
         let size = |left: &Range<u32>| self.size(me, kind, last, (left, self.cost(left)));
         let taken = match kind {
-            TakerKind::Thread => self.row.front(size),
-            TakerKind::Device | TakerKind::Site => self.row.back(size),
+            TakerKind::Thread => self.row.pop_front(size),
+            TakerKind::Device | TakerKind::Site => self.row.pop_back(size),
         };
         let returned = || self.returned.load(Ordering::Relaxed);
         taken
@@ -286,7 +286,7 @@ impl<'a> LoopQueue<'a> {
             }
             let alone = state.waiting == self.takers.all();
             let range = self.take_returned(&mut state, me, last);
-            let range = range.or_else(|| alone.then(|| self.row.front(|_| 1)).flatten());
+            let range = range.or_else(|| alone.then(|| self.row.pop_front(|_| 1)).flatten());
             if range.is_some() {
                 state.waiting -= 1;
                 return range;
@@ -301,7 +301,7 @@ impl<'a> LoopQueue<'a> {
     }
 
     /// A range for another process that has none, if there is one for it now.
-    pub fn begin(&self, site: usize) -> Option<Range<u32>> {
+    pub fn first_range(&self, site: usize) -> Option<Range<u32>> {
         if self.row.left().is_empty() && !self.returned.load(Ordering::Relaxed) {
             return None;
         }
@@ -309,31 +309,31 @@ impl<'a> LoopQueue<'a> {
         lock(&self.state).waiting -= 1;
         let range = self.try_next(site, self.whole);
         if range.is_none() {
-            self.rest();
+            self.record_idle();
         }
         range
     }
 
     /// Records that another process is idle.
-    pub fn rest(&self) {
+    pub fn record_idle(&self) {
         lock(&self.state).waiting += 1;
         self.changed.notify_all();
     }
 
     /// Records that another process has joined.
-    pub fn come(&self, site: usize) {
+    pub fn record_joined(&self, site: usize) {
         self.rates.forget(site);
     }
 
     /// Records that another process is gone or silent: free takers do its ranges.
-    pub fn miss(&self, site: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
-        self.rates.miss(site);
+    pub fn requeue_ranges(&self, site: usize, ranges: impl IntoIterator<Item = Range<u32>>) {
+        self.rates.remove(site);
         self.seen[site].drop_all();
         self.hand_out(ranges);
     }
 
     /// Work that has to be repeated because its results are lost.
-    pub fn undo(&self, units: u32) {
+    pub fn uncount_done(&self, units: u32) {
         self.done.fetch_sub(units.into(), Ordering::Relaxed);
     }
 
@@ -341,7 +341,7 @@ impl<'a> LoopQueue<'a> {
     pub fn hand_out(&self, ranges: impl IntoIterator<Item = Range<u32>>) {
         let mut state = lock(&self.state);
         self.put_back(&mut state, ranges);
-        self.tell();
+        self.notify_all();
     }
 
     fn put_back(&self, state: &mut TakersState, ranges: impl IntoIterator<Item = Range<u32>>) {
@@ -351,7 +351,7 @@ impl<'a> LoopQueue<'a> {
 
     /// Ends the loop if all takers are idle, because nothing more comes from other processes. Returns whether it has
     /// ended.
-    pub fn close(&self) -> bool {
+    pub fn end_if_idle(&self) -> bool {
         let mut state = lock(&self.state);
         let nothing = state.returned.is_empty() && self.row.left().is_empty();
         if self.is_stopped() || nothing && state.waiting == self.takers.all() {
@@ -379,7 +379,7 @@ impl<'a> LoopQueue<'a> {
         let mut state = lock(&self.state);
         self.put_back(&mut state, ranges);
         state.devices -= 1;
-        self.tell();
+        self.notify_all();
     }
 
     /// Whether there is nothing left to take.
@@ -389,12 +389,12 @@ impl<'a> LoopQueue<'a> {
     }
 
     /// Records that a device cannot be used: it takes nothing, and others do its part of a static split.
-    pub fn leave(&self, me: usize) {
+    pub fn remove_taker(&self, me: usize) {
         let mut state = lock(&self.state);
-        self.put_back(&mut state, self.own(me));
+        self.put_back(&mut state, self.static_range(me));
         state.devices -= 1;
         state.waiting += 1;
-        self.tell();
+        self.notify_all();
     }
 
     /// Units not done.

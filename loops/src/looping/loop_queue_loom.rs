@@ -67,33 +67,33 @@ fn a_site_and_a_thread(site_is_lost: bool) {
             spawn(move || {
                 let mut all = Vec::new();
                 while let Some(range) = share.next(0, 0.0) {
-                    share.note(0, &range, 1.0);
+                    share.record_done(0, &range, 1.0);
                     all.extend(range);
                 }
                 all
             })
         };
         let (mut all, mut has, mut rests, mut takes) = (Vec::<u32>::new(), None, true, true);
-        share.come(1);
-        while !share.close() {
+        share.record_joined(1);
+        while !share.end_if_idle() {
             if let Some(range) = has.take() {
                 if site_is_lost {
                     takes = false;
-                    share.miss(1, [range]);
+                    share.requeue_ranges(1, [range]);
                 } else {
-                    share.note(1, &range, 1.0);
+                    share.record_done(1, &range, 1.0);
                     all.extend(range);
                 }
             }
             if takes {
-                has = if rests { share.begin(1) } else { share.try_next(1, 1.0) };
+                has = if rests { share.first_range(1) } else { share.try_next(1, 1.0) };
             }
             if has.is_some() {
                 rests = false;
                 continue;
             }
             if !std::mem::replace(&mut rests, true) {
-                share.rest();
+                share.record_idle();
                 continue;
             }
             waker.wait();

@@ -62,31 +62,31 @@ impl<L: Loop> LoopThread<'_, L> {
 
     /// Runs ranges until none are left.
     pub fn run(&self, did: &mut TakerTally) -> L::Hand {
-        self.take(self.share.own(self.me), did)
+        self.run_ranges(self.share.static_range(self.me), did)
     }
 
     /// Does the same for a device that has failed: its own ranges were given back.
     pub fn go_on(&self, did: &mut TakerTally) -> L::Hand {
-        self.take(None, did)
+        self.run_ranges(None, did)
     }
 
-    fn take(&self, mut own: Option<Range<u32>>, did: &mut TakerTally) -> L::Hand {
+    fn run_ranges(&self, mut own: Option<Range<u32>>, did: &mut TakerTally) -> L::Hand {
         let mut hand = self.work.hand();
         let (mut last, mut owed) = (self.share.whole(), Duration::ZERO);
         loop {
             // A static range may be half of the loop.
             let pieces = if own.is_some() { PIECES } else { 1 };
             let Some(row) = own.take().or_else(|| self.share.next(self.me, last)) else { break };
-            self.share.hold(self.me, &row);
+            self.share.record_start(self.me, &row);
             let (units, began) = (self.units(&row), Instant::now());
             let count = units.len() as u64;
             let size = units.len().div_ceil(pieces).max(1);
             let Some(worked) = self.in_pieces(units, size, &mut hand, &mut owed) else { break };
             last = self.share.cost(&row);
             did.add(count, last, began.elapsed());
-            self.share.note(self.me, &row, worked.as_nanos() as f64 * self.slow);
+            self.share.record_done(self.me, &row, worked.as_nanos() as f64 * self.slow);
         }
-        self.rest(owed);
+        self.sleep(owed);
         hand
     }
 
@@ -110,7 +110,7 @@ impl<L: Loop> LoopThread<'_, L> {
                 *owed += took.mul_f64(self.slow - 1.0);
                 if *owed > OWED {
                     let slept = Instant::now();
-                    self.rest(*owed);
+                    self.sleep(*owed);
                     *owed = owed.saturating_sub(slept.elapsed());
                 }
             }
@@ -123,7 +123,7 @@ impl<L: Loop> LoopThread<'_, L> {
     }
 
     /// Sleeps, unless the loop is stopped.
-    fn rest(&self, time: Duration) {
+    fn sleep(&self, time: Duration) {
         let end = Instant::now() + time;
         while !self.share.is_stopped() {
             let left = end.saturating_duration_since(Instant::now());

@@ -32,8 +32,8 @@ impl RangeDeque {
     /// Takes units from the front: as many as `size` returns for those left, at most all. Returns `None` if none are
     /// left or wanted.
     #[inline]
-    pub fn front(&self, size: impl Fn(&Range<u32>) -> u32) -> Option<Range<u32>> {
-        self.take(|left| {
+    pub fn pop_front(&self, size: impl Fn(&Range<u32>) -> u32) -> Option<Range<u32>> {
+        self.split(|left| {
             let cut = left.start + size(left).min(left.end - left.start);
             (left.start..cut, cut..left.end)
         })
@@ -41,20 +41,20 @@ impl RangeDeque {
 
     /// Takes units from the back.
     #[inline]
-    pub fn back(&self, size: impl Fn(&Range<u32>) -> u32) -> Option<Range<u32>> {
-        self.take(|left| {
+    pub fn pop_back(&self, size: impl Fn(&Range<u32>) -> u32) -> Option<Range<u32>> {
+        self.split(|left| {
             let cut = left.end - size(left).min(left.end - left.start);
             (cut..left.end, left.start..cut)
         })
     }
 
     /// Takes everything that is left.
-    pub fn close(&self) -> Option<Range<u32>> {
-        self.front(|left| left.end - left.start)
+    pub fn take_all(&self) -> Option<Range<u32>> {
+        self.pop_front(|left| left.end - left.start)
     }
 
     #[inline]
-    fn take(&self, cut: impl Fn(&Range<u32>) -> (Range<u32>, Range<u32>)) -> Option<Range<u32>> {
+    fn split(&self, cut: impl Fn(&Range<u32>) -> (Range<u32>, Range<u32>)) -> Option<Range<u32>> {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
             let (taken, rest) = cut(&range(seen));
@@ -77,16 +77,16 @@ mod tests {
     #[test]
     fn the_ends_meet_and_never_pass() {
         let row = RangeDeque::new(10);
-        assert_eq!(row.front(|_| 3), Some(0..3));
-        assert_eq!(row.back(|_| 4), Some(6..10));
-        assert_eq!(row.front(|_| 0), None);
+        assert_eq!(row.pop_front(|_| 3), Some(0..3));
+        assert_eq!(row.pop_back(|_| 4), Some(6..10));
+        assert_eq!(row.pop_front(|_| 0), None);
         assert_eq!(row.left(), 3..6);
-        assert_eq!(row.back(|left| left.end - left.start - 1), Some(4..6));
-        assert_eq!(row.front(|_| u32::MAX), Some(3..4));
-        assert_eq!((row.front(|_| 1), row.back(|_| 1), row.close()), (None, None, None));
+        assert_eq!(row.pop_back(|left| left.end - left.start - 1), Some(4..6));
+        assert_eq!(row.pop_front(|_| u32::MAX), Some(3..4));
+        assert_eq!((row.pop_front(|_| 1), row.pop_back(|_| 1), row.take_all()), (None, None, None));
         let most = RangeDeque::new(u32::MAX);
-        assert_eq!(most.back(|_| u32::MAX - 1), Some(1..u32::MAX));
-        assert_eq!(most.close(), Some(0..1));
+        assert_eq!(most.pop_back(|_| u32::MAX - 1), Some(1..u32::MAX));
+        assert_eq!(most.take_all(), Some(0..1));
     }
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
         let takers = |front: bool| {
             move || {
                 let size = |_: &Range<u32>| 3;
-                let next = || if front { row.front(size) } else { row.back(size) };
+                let next = || if front { row.pop_front(size) } else { row.pop_back(size) };
                 std::iter::from_fn(next).flatten().collect::<Vec<u32>>()
             }
         };
@@ -120,10 +120,12 @@ mod loom_tests {
             let row = Arc::new(RangeDeque::new(3));
             let taker = |row: Arc<RangeDeque>, front: bool| {
                 let size = |_: &Range<u32>| 2;
-                loom::thread::spawn(move || if front { row.front(size) } else { row.back(size) })
+                loom::thread::spawn(
+                    move || if front { row.pop_front(size) } else { row.pop_back(size) },
+                )
             };
             let others = [taker(row.clone(), true), taker(row.clone(), false)];
-            let mut all: Vec<u32> = row.front(|_| 2).into_iter().flatten().collect();
+            let mut all: Vec<u32> = row.pop_front(|_| 2).into_iter().flatten().collect();
             all.extend(others.into_iter().flat_map(|it| it.join().unwrap()).flatten());
             all.extend(row.left());
             all.sort_unstable();

@@ -34,7 +34,7 @@ pub(super) fn run_loop<L: Loop>(
     let units = work.units();
     let grain = units.div_ceil(u32::MAX as usize).max(1);
     let cost_before = |row: u32| work.cost_before((row as usize).saturating_mul(grain).min(units));
-    let (devices, mut warnings) = usable(work, settings);
+    let (devices, mut warnings) = usable_devices(work, settings);
     let threads = settings.threads.max(u32::from(devices.is_empty())) as usize;
     if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
         return Err(RunError::NoUnit(warnings.remove(0)));
@@ -48,11 +48,11 @@ pub(super) fn run_loop<L: Loop>(
     let sites = processes.as_ref().map_or(0, LoopProcesses::places);
     let follows = processes.as_ref().is_some_and(LoopProcesses::follows);
     let takers = Takers { threads, devices: devices.len(), sites };
-    let done = |rows: &Range<u32>| processes.iter().for_each(|processes| processes.done(rows));
-    let changed = || processes.iter().for_each(LoopProcesses::ring);
+    let done = |rows: &Range<u32>| processes.iter().for_each(|processes| processes.mark_done(rows));
+    let changed = || processes.iter().for_each(LoopProcesses::wake);
     let hooks = processes.as_ref().map(|_| Hooks { done: &done, changed: &changed });
     let share = LoopQueue::new(rows, &cost_before, &settings.sizes, takers).with(hooks);
-    let share = &if follows { share.fed() } else { share };
+    let share = &if follows { share.fed_by_root() } else { share };
     let start = Instant::now();
     let specs = (0..threads).map(|_| None).chain(devices.iter().map(|(spec, _)| Some(*spec)));
     let jobs = specs.zip(&names).enumerate().map(|(me, (spec, name))| {
@@ -71,7 +71,7 @@ pub(super) fn run_loop<L: Loop>(
     if let Some(processes) = processes {
         let (units, names) = ((&stands_for as UnitsOf<'_>, units as u64), &names);
         jobs.push(Box::new(move || {
-            LoopJobResult::Remote(processes.keep(share, units, names, start))
+            LoopJobResult::Remote(processes.share_loop(share, units, names, start))
         }));
     }
     let ended = pool.side_by_side(jobs, |latch| {
@@ -80,7 +80,7 @@ pub(super) fn run_loop<L: Loop>(
         while latch.wait(settings.progress_every) > 0 {
             let seconds = start.elapsed().as_secs_f64();
             let done = share.done().saturating_mul(grain as u64).min(units as u64);
-            let takers = snapshots(share.seen(), &names, grain as u64);
+            let takers = snapshots(share.progress(), &names, grain as u64);
             let snapshot = LoopSnapshot { done, units: units as u64, seconds, takers };
             if watch(&snapshot).is_break() {
                 share.stop();
@@ -96,7 +96,7 @@ pub(super) fn run_loop<L: Loop>(
         }
     }
     if let Some(processes) = processes.as_ref().filter(|_| others.complete == Some(true)) {
-        processes.tell(taken.iter().map(|one| TakerReport::from(&one.did)).collect());
+        processes.report_to_root(taken.iter().map(|one| TakerReport::from(&one.did)).collect());
     }
     let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
     let (mut hands, mut parts) = (Vec::new(), Vec::new());
@@ -163,13 +163,13 @@ impl<L: Loop> Taker<'_, L> {
                 return (self.hands.run(did), None);
             }
             Ok(None) => {
-                share.leave(me);
+                share.remove_taker(me);
                 return (work.hand(), None);
             }
             Err(why) => {
                 let lost = Some(format!("not used: {why}"));
                 if self.threads > 0 {
-                    share.leave(me);
+                    share.remove_taker(me);
                     return (work.hand(), lost);
                 }
                 // Its own range of a static split is taken below.
@@ -188,7 +188,7 @@ impl<L: Loop> Taker<'_, L> {
 }
 
 /// The devices that have a kernel for the loop, with their names, and a line about each of the others.
-fn usable<'s, L: Loop>(
+fn usable_devices<'s, L: Loop>(
     work: &L,
     settings: &'s LoopSettings,
 ) -> (Vec<(&'s Spec, String)>, Vec<String>) {

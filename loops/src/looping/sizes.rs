@@ -55,7 +55,7 @@ impl Rates {
     }
 
     /// Records that a taker needed this long for work of this cost.
-    pub fn note(&self, unit: usize, cost: f64, took_ns: f64) {
+    pub fn record(&self, unit: usize, cost: f64, took_ns: f64) {
         let (now, before) = (cost / took_ns.max(1.0), self.of(unit));
         // Longer measurements have more weight.
         let weight = if before > 0.0 { 0.25 + 0.5 * (took_ns / SLICE_NS[0]).min(1.0) } else { 1.0 };
@@ -71,7 +71,7 @@ impl Rates {
     }
 
     /// Marks a taker as not present.
-    pub fn miss(&self, unit: usize) {
+    pub fn remove(&self, unit: usize) {
         self.0[unit].store(MISSING.to_bits(), Ordering::Relaxed);
     }
 
@@ -162,8 +162,8 @@ mod tests {
     fn a_faster_unit_takes_more_and_all_take_less_towards_the_end() {
         let rates = Rates::new(2);
         assert_eq!(rates.wanted(0, TakerKind::Thread, 2560.0, 0.0, 1.0), Some(10.0));
-        rates.note(0, 3000.0, 1e3);
-        rates.note(1, 1000.0, 1e3);
+        rates.record(0, 3000.0, 1e3);
+        rates.record(1, 1000.0, 1e3);
         let wants = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e12, 1.0).unwrap();
         assert_eq!((wants(0, 8e6), wants(1, 8e6)), (3e6, 1e6));
         assert_eq!(wants(0, 1e12), 6e6);
@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn a_slow_unit_leaves_the_last_ones_to_the_fast_ones() {
         let rates = Rates::new(3);
-        rates.note(0, 100.0, 1.0);
-        rates.note(1, 100.0, 1.0);
-        rates.note(2, 1.0, 1.0);
+        rates.record(0, 100.0, 1.0);
+        rates.record(1, 100.0, 1.0);
+        rates.record(2, 1.0, 1.0);
         // One unit is left: either of the fast takers would take it; the slow one would not.
         let takes = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e9, 1000.0).is_some();
         assert_eq!([takes(0, 1e3), takes(1, 1e3), takes(2, 1e3)], [true, true, false]);

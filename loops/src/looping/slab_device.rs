@@ -30,8 +30,8 @@ impl<'a, S> SlabDevice<'a, S> {
         slab: &S,
     ) -> Result<Self, DeviceError> {
         let mut device = pool.take(spec)?;
-        device.handle(spec.handling, Default::default());
-        device.make_slots(&work.layout(slab), 1, 1, false).inspect_err(|_| device.lose())?;
+        device.configure(spec.handling, Default::default());
+        device.make_slots(&work.layout(slab), 1, 1, false).inspect_err(|_| device.mark_failed())?;
         Ok(Self { device, work })
     }
 
@@ -67,7 +67,7 @@ impl<'a, S> SlabDevice<'a, S> {
     /// Executes an order and returns its results.
     fn launch(&mut self, order: SlabOrder) -> Result<&[u32], DeviceError> {
         if let Err(why) = self.carry_out(order) {
-            self.device.lose();
+            self.device.mark_failed();
             return Err(why);
         }
         self.device.slots().bounds(0)

@@ -130,7 +130,7 @@ where
         let with =
             |(spec, name): &(_, String)| SlabWorker { name: name.clone(), spec: Some(*spec) };
         let members: Vec<SlabWorker<'_>> = threads.chain(devices.iter().map(with)).collect();
-        match attempt(pool, work, &begin, (&mut stops, start), (settings, &members), watch) {
+        match try_steps(pool, work, &begin, (&mut stops, start), (settings, &members), watch) {
             Ok(mut done) => {
                 done.report.warnings = warnings;
                 return Ok(done);
@@ -145,7 +145,7 @@ where
 }
 
 /// Does the steps from the start, unless a device fails.
-fn attempt<W: Stepping>(
+fn try_steps<W: Stepping>(
     pool: &WorkerPool,
     work: &W,
     begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
@@ -173,7 +173,7 @@ fn attempt<W: Stepping>(
         // Before cutting again: new slabs do not know their neighbours' edges yet.
         while to_come.next_if_eq(&phase.done).is_some() {
             if let Some(show) = &mut stops.show {
-                fetch(&mut held, members)?;
+                fetch_slabs(&mut held, members)?;
                 show(phase.done, &held.iter().map(|held| &held.slab).collect::<Vec<_>>());
             }
         }
@@ -186,8 +186,8 @@ fn attempt<W: Stepping>(
             let learnt = cut(work.units(), work.least(), &rates.collect::<Vec<_>>());
             schedule.begin();
             if far(&ranges, &learnt, work.units()) {
-                fetch(&mut held, members)?;
-                held = recut(pool, work, held, &learnt)?;
+                fetch_slabs(&mut held, members)?;
+                held = recut_slabs(pool, work, held, &learnt)?;
                 ranges = learnt;
             }
             schedule.end(phase.done);
@@ -195,7 +195,7 @@ fn attempt<W: Stepping>(
         }
         let before = phase.done;
         for (seen, range) in seen.iter().zip(&ranges) {
-            seen.hold(range.start as u64..range.end as u64);
+            seen.record_start(range.start as u64..range.end as u64);
         }
         held = phase.run(held, stop.min(schedule.next()) - before, watch)?;
         for (share, range) in shares.iter_mut().zip(&ranges) {
@@ -203,7 +203,7 @@ fn attempt<W: Stepping>(
         }
     }
     if !phase.stopped {
-        fetch(&mut held, members)?;
+        fetch_slabs(&mut held, members)?;
     }
     let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
     let all: f64 = shares.iter().sum();
@@ -225,7 +225,10 @@ fn attempt<W: Stepping>(
 }
 
 /// Fetches all slabs that devices have.
-fn fetch<S>(held: &mut [SlabWork<'_, S>], members: &[SlabWorker<'_>]) -> Result<(), StepsError> {
+fn fetch_slabs<S>(
+    held: &mut [SlabWork<'_, S>],
+    members: &[SlabWorker<'_>],
+) -> Result<(), StepsError> {
     let mut lost = Vec::new();
     for (SlabWork { slab, device, .. }, member) in held.iter_mut().zip(members) {
         let fetched = device.as_mut().map_or(Ok(()), |device| device.fetch(slab));
@@ -256,7 +259,7 @@ fn begin_slabs<'w, S: Send>(
 }
 
 /// Cuts slabs again.
-fn recut<'w, W: Stepping>(
+fn recut_slabs<'w, W: Stepping>(
     pool: &WorkerPool,
     work: &'w W,
     held: Vec<SlabWork<'w, W::Slab>>,
@@ -302,7 +305,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
             let slow = slow_down(&settings.slow, &member.name);
             Box::new(move || {
                 let guard = LeaveOnDrop(meet);
-                let lost = turn.go(&mut held, steps, slow).err();
+                let lost = turn.sweep_slab(&mut held, steps, slow).err();
                 if lost.is_none() {
                     std::mem::forget(guard);
                 }
@@ -357,7 +360,12 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
     ///
     /// # Errors
     /// Why the device failed; its slab is then lost.
-    fn go(&self, held: &mut SlabWork<'w, W::Slab>, steps: usize, slow: f64) -> Result<(), String> {
+    fn sweep_slab(
+        &self,
+        held: &mut SlabWork<'w, W::Slab>,
+        steps: usize,
+        slow: f64,
+    ) -> Result<(), String> {
         let Self { work, me, edges, meet, stop, .. } = *self;
         if let (None, Some(spec), Some(on)) = (&held.device, self.member.spec, work.on_device()) {
             let device = SlabDevice::new(on, spec, DevicePool::shared(), &held.slab);
@@ -365,12 +373,12 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
         }
         let mut left = steps;
         for parity in [0, 1].into_iter().cycle() {
-            publish(work, &held.slab, &edges[me], parity);
-            let goes_on = meet.wait(|| !stop.load(Ordering::Relaxed));
-            let Some(goes_on) = goes_on else { return Ok(()) };
+            publish_edges(work, &held.slab, &edges[me], parity);
+            let continues = meet.wait(|| !stop.load(Ordering::Relaxed));
+            let Some(continues) = continues else { return Ok(()) };
             // Also at the end: the caller may need the edges.
-            take(work, &mut held.slab, (me, edges), parity);
-            if !goes_on || left == 0 {
+            take_edges(work, &mut held.slab, (me, edges), parity);
+            if !continues || left == 0 {
                 break;
             }
             let (now, began) = (left.min(work.depth()), Instant::now());
@@ -384,7 +392,7 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
             let took = began.elapsed();
             held.last += took;
             held.busy += took;
-            self.seen.sweep(now, took);
+            self.seen.record_sweep(now, took);
             left -= now;
             if me == 0 {
                 self.swept.fetch_add(now as u64, Ordering::Relaxed);
@@ -395,7 +403,7 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
 }
 
 /// Writes a slab's edges for its neighbours.
-fn publish<W: Stepping>(work: &W, slab: &W::Slab, edges: &Edges, parity: usize) {
+fn publish_edges<W: Stepping>(work: &W, slab: &W::Slab, edges: &Edges, parity: usize) {
     for above in [false, true] {
         let mut edge = lock(&edges[parity][usize::from(above)]);
         edge.clear();
@@ -404,7 +412,12 @@ fn publish<W: Stepping>(work: &W, slab: &W::Slab, edges: &Edges, parity: usize) 
 }
 
 /// Takes the edges of a slab's neighbours.
-fn take<W: Stepping>(work: &W, slab: &mut W::Slab, (me, edges): (usize, &[Edges]), parity: usize) {
+fn take_edges<W: Stepping>(
+    work: &W,
+    slab: &mut W::Slab,
+    (me, edges): (usize, &[Edges]),
+    parity: usize,
+) {
     let last = edges.len() - 1;
     let below = if me > 0 { Some(me - 1) } else { work.is_ring().then_some(last) };
     let above = if me < last { Some(me + 1) } else { work.is_ring().then_some(0) };

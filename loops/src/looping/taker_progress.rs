@@ -55,7 +55,7 @@ impl TakerProgress {
     }
 
     /// Records that it was given these units.
-    pub fn hold(&self, units: Range<u64>) {
+    pub fn record_start(&self, units: Range<u64>) {
         self.from.store(units.start, Ordering::Relaxed);
         self.to.store(units.end, Ordering::Relaxed);
         if self.open.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -64,7 +64,7 @@ impl TakerProgress {
     }
 
     /// Records that it has done this many of the given units.
-    pub fn note(&self, units: u64, took_ns: u64) {
+    pub fn record_done(&self, units: u64, took_ns: u64) {
         self.since_ns.store(self.now_ns(), Ordering::Relaxed);
         let open = self.open.load(Ordering::Relaxed);
         self.open.store(open.saturating_sub(1), Ordering::Relaxed);
@@ -78,10 +78,10 @@ impl TakerProgress {
     }
 
     /// Records this many steps with everything it holds.
-    pub fn sweep(&self, steps: usize, took: Duration) {
+    pub fn record_sweep(&self, steps: usize, took: Duration) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let held = read(&self.to).saturating_sub(read(&self.from));
-        self.note(held.saturating_mul(steps as u64), took.as_nanos() as u64);
+        self.record_done(held.saturating_mul(steps as u64), took.as_nanos() as u64);
     }
 
     /// Its current progress; each of its own units stands for this many of the loop.
@@ -112,17 +112,17 @@ mod tests {
         let busy = || seen.snapshot("cpu0", 1).busy_s;
         sleep(Duration::from_millis(2));
         assert_eq!(busy(), 0.0);
-        seen.hold(3..9);
-        seen.hold(9..12);
+        seen.record_start(3..9);
+        seen.record_start(9..12);
         sleep(Duration::from_millis(2));
         assert!(busy() >= 0.002);
-        seen.note(6, 1);
+        seen.record_done(6, 1);
         sleep(Duration::from_millis(2));
         assert!(busy() >= 0.002, "another range is under way");
-        seen.note(3, 1);
+        seen.record_done(3, 1);
         let ended = TakerSnapshot { name: "cpu0".into(), units: 18, busy_s: 2e-9, held: 18..24 };
         assert_eq!(seen.snapshot("cpu0", 2), ended);
-        seen.hold(0..1);
+        seen.record_start(0..1);
         seen.drop_all();
         assert_eq!(busy(), 2e-9);
     }

@@ -77,18 +77,19 @@ impl LoopOnDevice for Rays<'_> {
     }
 
     fn store(&self, units: Range<usize>, results: &[u32]) {
-        let (pixels, told) = results.split_at(units.len() * TILE_PIXELS * PIXEL);
-        let told = told.chunks_exact(TILE_PIXELS / WARP * TOLD);
-        for ((unit, pixels), told) in units.zip(pixels.chunks_exact(TILE_PIXELS * PIXEL)).zip(told)
+        let (pixels, statistics) = results.split_at(units.len() * TILE_PIXELS * PIXEL);
+        let statistics = statistics.chunks_exact(TILE_PIXELS / WARP * TOLD);
+        for ((unit, pixels), statistics) in
+            units.zip(pixels.chunks_exact(TILE_PIXELS * PIXEL)).zip(statistics)
         {
             let mut cells = self.tiles.part(unit);
             for (cell, words) in cells.iter_mut().zip(pixels.chunks_exact(PIXEL)) {
                 *cell = std::array::from_fn(|channel| f32::from_bits(words[channel]));
             }
             let mut tally = Tally::default();
-            for told in told.chunks_exact(TOLD) {
-                let segments = u64::from(told[0]) | u64::from(told[1]) << 32;
-                tally.add(Tally { segments, lost: told[2].into() });
+            for statistics in statistics.chunks_exact(TOLD) {
+                let segments = u64::from(statistics[0]) | u64::from(statistics[1]) << 32;
+                tally.add(Tally { segments, lost: statistics[2].into() });
             }
             self.count(unit, tally);
         }

@@ -137,8 +137,8 @@ impl<'a> Frame<'a> {
         assert_eq!([picture.width(), picture.height()], self.sizes);
         let tiles =
             Cells::cut(&mut picture.cells, std::iter::repeat_n(TILE_PIXELS, self.tiles.count()));
-        let told = (0..self.tiles.count()).map(|_| Mutex::default()).collect();
-        Rays { frame: self, tiles, level, told }
+        let tallies = (0..self.tiles.count()).map(|_| Mutex::default()).collect();
+        Rays { frame: self, tiles, level, tallies }
     }
 
     /// Draws the frame on this thread.
@@ -217,7 +217,7 @@ pub struct Rays<'a> {
     pub(super) tiles: Cells<'a, [f32; 4]>,
     level: Level,
     /// The statistics of each tile.
-    told: Vec<Mutex<Tally>>,
+    tallies: Vec<Mutex<Tally>>,
 }
 
 impl Rays<'_> {
@@ -225,18 +225,18 @@ impl Rays<'_> {
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut sum = Tally::default();
-        (0..self.told.len()).for_each(|unit| sum.add(self.tally_of(unit)));
+        (0..self.tallies.len()).for_each(|unit| sum.add(self.tally_of(unit)));
         sum
     }
 
     /// The statistics of a tile.
     pub(super) fn tally_of(&self, unit: usize) -> Tally {
-        *self.told[unit].lock().unwrap_or_else(PoisonError::into_inner)
+        *self.tallies[unit].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Stores the statistics of a tile.
     pub(super) fn count(&self, unit: usize, tally: Tally) {
-        *self.told[unit].lock().unwrap_or_else(PoisonError::into_inner) = tally;
+        *self.tallies[unit].lock().unwrap_or_else(PoisonError::into_inner) = tally;
     }
 }
 

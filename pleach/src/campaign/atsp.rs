@@ -9,8 +9,8 @@ use pleach_core::search::work::Nodes;
 use pleach_problems::atsp::Atsp;
 pub use pleach_problems::atsp::bound::Bound;
 pub use pleach_problems::atsp::instance::Instance;
-use pleach_problems::atsp::instance::plan;
 use pleach_problems::atsp::instance::solution;
+use pleach_problems::atsp::instance::solution_of;
 pub use pleach_problems::atsp::named::{named, optimum};
 pub use pleach_problems::atsp::read::read;
 use pleach_runtime::Settings;
@@ -66,8 +66,8 @@ pub struct Answer {
 pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Error> {
     let (mut begun, atsp, mut ready) = prepare(instance, &mut options, false)?;
     let report = begun.run(&atsp, &mut ready)?;
-    let plan = report.solution.as_ref();
-    let order = plan.map(|plan| instance.order(plan)).transpose();
+    let solution = report.solution.as_ref();
+    let order = solution.map(|solution| instance.order(solution)).transpose();
     Ok(Answer {
         status: report.status,
         tour: order.map_err(Error::Input)?,
@@ -95,7 +95,7 @@ fn prepare<'s, 'a>(
     fits(*best, bound.unwrap_or(Bound::Auto), search.nodes).map_err(Error::Input)?;
     let asked = json!({
         "best": best.to_string(),
-        "start": start.as_deref().map(plan),
+        "start": start.as_deref().map(solution_of),
         "bound": bound.map(|bound| bound.to_string()),
         "nodes": search.nodes.to_string(),
     });

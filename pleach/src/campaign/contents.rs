@@ -37,7 +37,7 @@ impl Contents {
     ) -> Result<Self, Malformed> {
         let checkpoint = checkpoint.clone().flattened()?;
         let mut explorer = problem.explorer();
-        checkpoint.pieces.iter().try_for_each(|piece| explorer.put(&piece.bytes))?;
+        checkpoint.pieces.iter().try_for_each(|piece| explorer.add_work(&piece.bytes))?;
         let goal = problem.goal();
         let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
         let open = explorer.open_nodes();

@@ -13,7 +13,7 @@ pub use pleach_problems::flowshop::bound::Bound;
 pub use pleach_problems::flowshop::branching::Branching;
 use pleach_problems::flowshop::heuristic::neh;
 pub use pleach_problems::flowshop::instance::Instance;
-use pleach_problems::flowshop::instance::plan;
+use pleach_problems::flowshop::instance::solution_of;
 pub use pleach_problems::flowshop::named::{best_known, named};
 pub use pleach_problems::flowshop::read::read;
 use pleach_runtime::Settings;
@@ -87,8 +87,8 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
         ready.state["first"] = finished_before(&report, &ready.state);
         count_optima(&mut begun, &flowshop, ready, second, &mut report)?;
     }
-    let plan = report.solution.as_ref();
-    let order = plan.map(|plan| instance.order(plan)).transpose();
+    let solution = report.solution.as_ref();
+    let order = solution.map(|solution| instance.order(solution)).transpose();
     Ok(Answer {
         status: report.status,
         schedule: order.map_err(Error::Input)?,
@@ -138,7 +138,7 @@ fn prepare<'s, 'a>(
     let rule = branching.unwrap_or(Branching::MinBranch);
     let asked = json!({
         "best": best.to_string(),
-        "start": start.as_deref().map(plan),
+        "start": start.as_deref().map(solution_of),
         "bound": bound.map(|bound| bound.to_string()),
         "branching": rule.to_string(),
         "all": *all,
@@ -197,9 +197,10 @@ fn begin(
             order = flowshop.reach(value, &begun.reaching(), settings.seed).or(order);
         }
     }
-    settings.start = order
-        .as_ref()
-        .map(|order| Solution { score: instance.makespan(order).into(), plan: plan(order) });
+    settings.start = order.as_ref().map(|order| Solution {
+        score: instance.makespan(order).into(),
+        solution: solution_of(order),
+    });
     let values = [settings.best, settings.start.as_ref().map(|start| start.score)];
     flowshop.reference = values.into_iter().flatten().min().unwrap_or(i64::MAX);
     flowshop.start = order;
@@ -226,7 +227,7 @@ fn go_on(
     let mut state = begun.saved.state.clone();
     flowshop.reference = state["reference"].as_i64().unwrap_or(i64::MAX);
     let solution = content.solution.as_ref();
-    flowshop.start = solution.and_then(|best| flowshop.instance().order(&best.plan).ok());
+    flowshop.start = solution.and_then(|best| flowshop.instance().order(&best.solution).ok());
     state["bound"] = json!(flowshop.bound.to_string());
     let (mut second, mut first) = (None, content.clone());
     if !state["first"].is_null() {

@@ -28,7 +28,7 @@ impl Saved {
         let Some(file) = file else { return Ok(Self { asked, ..Self::default() }) };
         let save = Save { path: file.path.clone(), every: file.every };
         let wrong = |why| Error::file(&file.path, why);
-        let lock = if reading { None } else { Some(Lock::hold(&file.path).map_err(wrong)?) };
+        let lock = if reading { None } else { Some(Lock::acquire(&file.path).map_err(wrong)?) };
         save.may_replace().map_err(wrong)?;
         let from = file.from.as_deref().unwrap_or(&file.path);
         let mut saved = Self { asked, _lock: lock, ..Self::default() };
@@ -52,7 +52,7 @@ impl Saved {
     }
 
     /// A search that another process leads and has announced, without any of its work.
-    pub fn told(about: &str) -> Self {
+    pub fn announced(about: &str) -> Self {
         let about: Value = serde_json::from_str(about).unwrap_or_default();
         let state = about["state"].clone();
         let content = Content { best: i64::MAX, ..Content::default() };
@@ -136,7 +136,7 @@ pub(super) fn finished(outcome: &Outcome) -> Value {
         "depth": counts.depth,
         "best": lower_bound,
         "score": solution.as_ref().map(|solution| solution.score),
-        "solution": solution.as_ref().map(|solution| &solution.plan),
+        "solution": solution.as_ref().map(|solution| &solution.solution),
     })
 }
 
@@ -146,7 +146,7 @@ pub(super) fn over(state: &Value, fingerprint: u64) -> Option<Content> {
     let plan = state["solution"].as_array();
     let plan = plan.map(|plan| plan.iter().map(Value::as_i64).collect::<Option<Vec<i64>>>());
     let solution = match (plan, state["score"].as_i64()) {
-        (Some(plan), Some(score)) => Some(Solution { score, plan: plan? }),
+        (Some(plan), Some(score)) => Some(Solution { score, solution: plan? }),
         _ => None,
     };
     let (branched, bounded) = (number("branched")?, number("bounded")?);

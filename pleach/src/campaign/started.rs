@@ -39,7 +39,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let started = Instant::now();
         let follows = looking && search.settings.processes.is_some();
         let saved = if follows {
-            Saved::told(&search.settings.about)
+            Saved::announced(&search.settings.about)
         } else {
             Saved::open(search.checkpoint.clone(), asked, looking)?
         };

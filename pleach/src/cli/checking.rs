@@ -315,18 +315,18 @@ fn on_device(
     let built = explorer.built().cloned();
     let mut searched = || -> Result<Found, Broken> {
         let unreadable = |_| Broken::Wrong("it cannot read the root".into());
-        explorer.put(&problem.root().bytes).map_err(unreadable)?;
+        explorer.add_work(&problem.root().bytes).map_err(unreadable)?;
         let mut best = target.best.map_or(i64::MAX, |value| problem.goal().score(value));
         let (mut progress, mut solution) = (Progress::default(), None);
         while explorer.size() > 0.0 {
-            let fuel = explorer.appetite();
+            let fuel = explorer.max_fuel();
             let mut step = explorer.step(fuel, best);
-            if let Some(why) = explorer.lost() {
+            if let Some(why) = explorer.take_failure() {
                 return Err(Broken::Lost(why.to_string()));
             }
             if let Some(found) = step.found.take().filter(|found| found.score < best) {
                 best = found.score;
-                match problem.check(&found.plan) {
+                match problem.check(&found.solution) {
                     Some(Ok(value)) if value == problem.goal().value(best) => {}
                     other => {
                         let why =
@@ -345,7 +345,7 @@ fn on_device(
             }
         }
         progress.add(explorer.flush());
-        match explorer.lost() {
+        match explorer.take_failure() {
             Some(why) => Err(Broken::Lost(why.to_string())),
             None => Ok(Found::new(&progress.counts, solution)),
         }

@@ -20,7 +20,7 @@ pub fn only_one_speaks(console: &Console<'_>) {
 
 /// Runs a command with the processes that its flags and its launcher name. The first one leads; the others
 /// follow.
-pub fn with(
+pub fn run_together(
     console: &Console<'_>,
     mut line: Line,
     lead: impl FnOnce(Line) -> Result<u8, Failure>,

@@ -124,7 +124,7 @@ fn prepares(
 
 impl Job<'_, '_> {
     /// Runs the search once for each start; prints and writes the result of the last run.
-    pub fn conduct(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
+    pub fn run_searches(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
         let Job { console, name, instance, words, inputs, given, mut spent } = self;
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;
@@ -171,7 +171,7 @@ impl Job<'_, '_> {
                 return Err(Failure::Inside("a search was inspected instead of run".into()));
             };
             drop(progress);
-            answered = requests.asked();
+            answered = requests.count();
             if cancel.is_cancelled() {
                 last = Some(*done);
                 break;
@@ -183,7 +183,7 @@ impl Job<'_, '_> {
         }
         drop(board);
         let done = last.ok_or_else(|| Failure::Inside("no search was run".into()))?;
-        deliver(console, (name, instance), given, files, (done, &repeats))
+        write_result(console, (name, instance), given, files, (done, &repeats))
     }
 }
 
@@ -221,7 +221,7 @@ struct Files {
 }
 
 /// Prints the result and writes the files.
-fn deliver(
+fn write_result(
     console: &Console<'_>,
     (name, instance): (&str, &str),
     given: &FlagValues,

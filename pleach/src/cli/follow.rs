@@ -53,7 +53,7 @@ pub fn follow(
     let cancel = Cancel::default();
     let done = Cell::default();
     let follower = Follower { known, console, own: &line.given, same: true, cancel, done };
-    match follower.all(cluster, None) {
+    match follower.follow_searches(cluster, None) {
         Ok(_) => {
             cluster.end();
             Ok(DONE)
@@ -97,13 +97,13 @@ impl Follower<'_, '_> {
     }
 
     /// A dashboard, if this process was asked for one. Among processes that share a command line, the root shows it.
-    fn board(&self, words: &[&str]) -> Option<Dashboard> {
+    fn open_dashboard(&self, words: &[&str]) -> Option<Dashboard> {
         let asked = self.own.on("dashboard") && !self.same;
         Dashboard::open(self.console, asked, words, &self.cancel)
     }
 
     /// Takes part in all searches, beginning with the one that it was informed of.
-    pub fn all(
+    pub fn follow_searches(
         &self,
         cluster: &Arc<Cluster>,
         mut first: Option<Order>,
@@ -120,7 +120,7 @@ impl Follower<'_, '_> {
             if let (Known::Registry(_), true) = (self.known, together::is_loop(&order.about)) {
                 let begun = Instant::now();
                 let with = (&mut prepared, &self.cancel);
-                let open = |words: &[&str]| self.board(words);
+                let open = |words: &[&str]| self.open_dashboard(words);
                 let complete = together::take_part(cluster, &order.about, self.own, with, &open)?;
                 if complete {
                     let seconds = begun.elapsed().as_secs_f64();
@@ -135,7 +135,7 @@ impl Follower<'_, '_> {
                 let why = "the root has started another search: join again";
                 return Err(Failure::Machine(why.into()));
             }
-            let report = match self.one(cluster, &order) {
+            let report = match self.follow_search(cluster, &order) {
                 Err(Failure::Replaced) => continue,
                 report => report?,
             };
@@ -149,11 +149,11 @@ impl Follower<'_, '_> {
     }
 
     /// Takes part in one search.
-    fn one(&self, cluster: &Arc<Cluster>, order: &Order) -> Result<Report, Failure> {
+    fn follow_search(&self, cluster: &Arc<Cluster>, order: &Order) -> Result<Report, Failure> {
         OrderText::read(&order.about)?.is_of(matches!(self.known, Known::Own(_)))?;
-        let (told, mut line) = line(order, (self.own, self.same))?;
+        let (order_text, mut line) = line(order, (self.own, self.same))?;
         line.given.cluster = Some(Arc::clone(cluster));
-        line.given.texts.replace(texts(&told["texts"]));
+        line.given.texts.replace(texts(&order_text["texts"]));
         let given = &line.given;
         let start: Start<'_> = match self.known {
             Known::Own(start) => Box::new(start),
@@ -173,7 +173,7 @@ impl Follower<'_, '_> {
         // The words for a user's own command begin with no verb.
         let verbs = usize::from(matches!(self.known, Known::Registry(_)));
         let words: Vec<&str> = line.words.iter().skip(verbs).map(String::as_str).collect();
-        let mut board = self.board(&words);
+        let mut board = self.open_dashboard(&words);
         let mut progress = Progress::new(self.console, Shown::new(hidden, board.as_mut()));
         progress.metrics = Metrics::open(self.own)?;
         let mut search = given.search().map_err(Failure::Usage)?;
@@ -197,8 +197,8 @@ impl Follower<'_, '_> {
 /// What the root sent about a search, and its command line with this process's own units. If the processes share a
 /// command line, it includes the units.
 pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, Line), Failure> {
-    let mut told = OrderText::read(&order.about)?;
-    told.retain(|name| {
+    let mut order_text = OrderText::read(&order.about)?;
+    order_text.retain(|name| {
         let about = FLAGS.iter().map(|item| item.about());
         about.into_iter().find(|about| about.name == name).is_some_and(|about| {
             let shapes = about.lasts == Lasts::Frozen || SHAPING.contains(&about.name);
@@ -208,14 +208,14 @@ pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, L
         })
     });
     if !same {
-        told.add(own.lasting(&[Lasts::Kept, Lasts::OneRun]), &OWN);
+        order_text.add(own.lasting(&[Lasts::Kept, Lasts::OneRun]), &OWN);
     }
-    let OrderText { words, flags, all } = told;
+    let OrderText { words, flags, all } = order_text;
     parse_again(&words, flags).map(|line| (all, line))
 }
 
 /// The texts that the root sent.
-fn texts(told: &Value) -> BTreeMap<String, String> {
-    let all = told.as_object().into_iter().flatten();
+fn texts(order_text: &Value) -> BTreeMap<String, String> {
+    let all = order_text.as_object().into_iter().flatten();
     all.filter_map(|(word, text)| Some((word.clone(), text.as_str()?.to_string()))).collect()
 }

@@ -30,7 +30,7 @@ pub fn join(
     at: &str,
     given: &FlagValues,
 ) -> Result<u8, Failure> {
-    let cluster = enter(at, given)?;
+    let cluster = join_search(at, given)?;
     take_part(known, console, given, (&cluster, None))
 }
 
@@ -45,7 +45,7 @@ fn take_part(
     let (cancel, done) = (interrupts(), Cell::default());
     let follower = Follower { known, console, own, same: false, cancel, done };
     follower.note(&format!("joined as site {}", cluster.me()));
-    let parted = match follower.all(cluster, first) {
+    let parted = match follower.follow_searches(cluster, first) {
         // A process that is leaving need not reconnect to the root.
         Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => JoinEnd::Left,
         parted => parted?,
@@ -80,14 +80,14 @@ static OWN: OnceLock<Joined> = OnceLock::new();
 /// The text of an input file, as read by the root of a search that was joined early.
 pub fn text_of_root(word: &str) -> Option<String> {
     let (_, order) = OWN.get()?;
-    let told = OrderText::read(&order.about).ok()?;
-    told.all["texts"][word].as_str().map(str::to_string)
+    let order_text = OrderText::read(&order.about).ok()?;
+    order_text.all["texts"][word].as_str().map(str::to_string)
 }
 
 /// Joins a search, once, and returns its command line with the units of this process.
 pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
     if OWN.get().is_none() {
-        let cluster = enter(at, given)?;
+        let cluster = join_search(at, given)?;
         let cancel = interrupts();
         let order = cluster.next_order(|| !cancel.is_cancelled())?;
         let Some(order) = order else {
@@ -113,7 +113,7 @@ pub fn go_on(
 }
 
 /// Joins a search.
-fn enter(at: &str, given: &FlagValues) -> Result<Arc<Cluster>, Failure> {
+fn join_search(at: &str, given: &FlagValues) -> Result<Arc<Cluster>, Failure> {
     given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
     let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
     let key = Key::read(Path::new(&key_path(given)));
@@ -122,9 +122,9 @@ fn enter(at: &str, given: &FlagValues) -> Result<Arc<Cluster>, Failure> {
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
     let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
     let joined = joining::join(at, key, patience, interrupts());
-    let told = |why| match why {
+    let failure = |why| match why {
         RunError::Lost(why) => Failure::Machine(why),
         why => why.into(),
     };
-    joined.map(Arc::new).map_err(told)
+    joined.map(Arc::new).map_err(failure)
 }

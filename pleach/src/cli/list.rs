@@ -70,7 +70,7 @@ pub fn search_all(
         let given = &mut *given;
         let job = Job { console, name: entry.name, instance, words, inputs, given, spent };
         // An instance that fails does not stop the others.
-        let came = console.finish(|| job.conduct(start));
+        let came = console.finish(|| job.run_searches(start));
         ended += usize::from(came == DONE);
         // A failure counts for more than bad input, and bad input for more than a stop.
         code = if code == DONE {

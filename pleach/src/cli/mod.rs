@@ -87,7 +87,7 @@ pub(crate) fn run(
         match words[..] {
             ["loop", ..] => {
                 looping::check(&line)?;
-                company::with(
+                company::run_together(
                     console,
                     line,
                     |line| looping::run(console, &line),
@@ -98,13 +98,13 @@ pub(crate) fn run(
             ["report", ..] => reporting::run(registry, console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
-            ["solve" | "count" | "resume", ..] => company::with(
+            ["solve" | "count" | "resume", ..] => company::run_together(
                 console,
                 line,
                 |line| search(registry, console, line),
                 |cluster, line| follow(Known::Registry(registry), console, cluster, line),
             ),
-            _ => act(registry, console, line),
+            _ => run_command(registry, console, line),
         }
     })
 }
@@ -126,15 +126,15 @@ fn search(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, F
                 console.note(&format!("the search keeps its --pace {pace}"));
             }
             saved.given.cluster = cluster;
-            act(registry, console, saved)
+            run_command(registry, console, saved)
         }
         ["resume", ..] => usage("resume: expected FILE, one that --checkpoint wrote"),
-        _ => act(registry, console, line),
+        _ => run_command(registry, console, line),
     }
 }
 
 /// Carries out a command.
-fn act(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Failure> {
+fn run_command(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Failure> {
     let verb = match line.words.first().map(String::as_str) {
         Some("solve") => Verb::Solve,
         Some("count") => Verb::Count,
@@ -226,5 +226,5 @@ fn of_problem(
     let spent = reading.over();
     let Line { words, given } = &mut line;
     Job { console, name: entry.name, instance: &instance, words, inputs, given, spent }
-        .conduct(searches)
+        .run_searches(searches)
 }

@@ -63,9 +63,9 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             let Line { words, given } = &mut line;
             let (console, name, instance) = (&console, &*name, &*instance);
             let spent = Duration::ZERO;
-            Job { console, name, instance, words, inputs, given, spent }.conduct(starts)
+            Job { console, name, instance, words, inputs, given, spent }.run_searches(starts)
         };
-        company::with(&console, line, lead, |cluster, line| {
+        company::run_together(&console, line, lead, |cluster, line| {
             follow(Known::Own(&start), &console, cluster, line)
         })
     });

@@ -81,7 +81,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
             self.console.log(&line);
         }
         let failed = self.metrics.as_mut().and_then(|metrics| metrics.show(snapshot));
-        let asked = self.requests.asked();
+        let asked = self.requests.count();
         let answers =
             std::mem::replace(&mut self.answered, asked) < asked && snapshot.warning.is_none();
         let warn = || {

@@ -17,14 +17,14 @@ pub fn origin(program: &str, words: &[String], inputs: &[String], given: &FlagVa
         Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
     };
     let files: Map<String, Value> = inputs.iter().filter_map(input).collect();
-    told(
+    with_flags(
         json!({ "program": program, "words": words, "flags": lasting(given), "files": files }),
         given,
     )
 }
 
 /// The same with the texts that were read, for other processes, which have no files.
-fn told(mut origin: Value, given: &FlagValues) -> Value {
+fn with_flags(mut origin: Value, given: &FlagValues) -> Value {
     if given.cluster.is_some() {
         origin["texts"] = json!(*given.texts.borrow());
     }
@@ -35,7 +35,7 @@ fn told(mut origin: Value, given: &FlagValues) -> Value {
 pub fn origin_again(given: &FlagValues) -> Value {
     let mut origin = given.saving.origin.clone();
     origin["flags"] = json!(lasting(given));
-    told(origin, given)
+    with_flags(origin, given)
 }
 
 /// The flags that a checkpoint remembers. Outputs keep their original paths, wherever the search is

@@ -199,7 +199,7 @@ mod signals {
         let pass_on = move || {
             for signal in signals.forever() {
                 match signal {
-                    SIGUSR1 => shared.save.ask(),
+                    SIGUSR1 => shared.save.request(),
                     SIGTSTP => {
                         screen::suspend();
                         // If the system does not stop the process, it continues as before.

@@ -195,10 +195,11 @@ fn check(request: &Request<'_>, path: &str) -> Checked {
 }
 
 /// A schedule as a Gantt chart, and its makespan.
-fn picture(request: &Request<'_>, plan: &[i64]) -> Result<(String, i64), Failure> {
+fn picture(request: &Request<'_>, solution: &[i64]) -> Result<(String, i64), Failure> {
     let instance = instance(request)?;
-    let order =
-        instance.order(plan).or_else(|why| usage(format!("the solution of this run: {why}")))?;
+    let order = instance
+        .order(solution)
+        .or_else(|why| usage(format!("the solution of this run: {why}")))?;
     let name = request.name();
     Ok((gantt::draw(name, &instance, &order), instance.makespan(&order).into()))
 }

@@ -96,7 +96,7 @@ impl Report {
             status,
             objective: best.as_ref().filter(|_| optimises).map(|best| goal.value(best.score)),
             lower_bound: bounded.then(|| goal.value(outcome.lower_bound)),
-            solution: best.map(|best| best.plan),
+            solution: best.map(|best| best.solution),
             count: outcome.counts.total,
             optima: None,
             outcome,

@@ -46,7 +46,7 @@ impl Tree for Tours {
         if let Some(order) = tour_of(&seen.next) {
             let length = self.instance.length(&order);
             best = best.min(length);
-            out.solution(length, || self.plan(&order));
+            out.solution(length, || self.solution_of(&order));
         }
         let bound = self.at_least(seen.bound);
         if bound >= best {
@@ -104,7 +104,7 @@ fn by_arc(
             .map(|j| j as u16)
             .collect();
         if let Some(order) = tour_of(&next) {
-            out.solution(tours.instance.length(&order), || tours.plan(&order));
+            out.solution(tours.instance.length(&order), || tours.solution_of(&order));
         }
         return;
     };
@@ -118,7 +118,7 @@ fn by_arc(
 
 /// Leaves a node to be expanded later.
 fn defer(node: Node, bound: i64, out: &mut Children<'_, Tours>) {
-    out.leave(bound, Node { deferred: true, ..node });
+    out.postpone(bound, Node { deferred: true, ..node });
 }
 
 /// The arc to branch on, if any is still undecided.

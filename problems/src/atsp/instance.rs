@@ -72,18 +72,18 @@ impl Instance {
         order.iter().zip(next).map(|(&from, &to)| self.cost(from.into(), to.into())).sum()
     }
 
-    /// The order given by a plan, with cities counted from 1.
+    /// The order given by a solution, with cities counted from 1.
     ///
     /// # Errors
     /// If a city is missing, unknown or repeated.
-    pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
-        permutation(plan, self.cities, "city")
+    pub fn order(&self, solution: &[i64]) -> Result<Vec<u16>, String> {
+        permutation(solution, self.cities, "city")
     }
 }
 
-/// The plan of a tour: cities counted from 1, starting with city 1.
+/// A tour as a solution: cities counted from 1, starting with city 1.
 #[must_use]
-pub fn plan(order: &[u16]) -> Vec<i64> {
+pub fn solution_of(order: &[u16]) -> Vec<i64> {
     let first = order.iter().position(|&city| city == 0).unwrap_or(0);
     let order = order[first..].iter().chain(&order[..first]);
     order.map(|&city| i64::from(city) + 1).collect()
@@ -92,5 +92,5 @@ pub fn plan(order: &[u16]) -> Vec<i64> {
 /// A tour as a solution: its length, and the cities counted from 1.
 #[must_use]
 pub fn solution(instance: &Instance, order: &[u16]) -> Solution {
-    Solution { score: instance.length(order), plan: plan(order) }
+    Solution { score: instance.length(order), solution: solution_of(order) }
 }

@@ -215,8 +215,8 @@ impl Problem for Atsp {
         }
     }
 
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
-        Some(self.instance.order(plan).map(|order| self.instance.length(&order)))
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        Some(self.instance.order(solution).map(|order| self.instance.length(&order)))
     }
 
     fn fingerprint(&self) -> u64 {

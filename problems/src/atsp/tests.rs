@@ -59,7 +59,7 @@ fn shortest(instance: &Instance) -> i64 {
 
 fn search(problem: &dyn Problem, best: i64) -> Progress {
     let mut explorer = problem.explorer();
-    explorer.put(&problem.root().bytes).unwrap();
+    explorer.add_work(&problem.root().bytes).unwrap();
     run_to_end(&mut *explorer, best)
 }
 
@@ -81,8 +81,8 @@ fn optima_agree_with_brute_force() {
                 let found = search(&atsp, best).found;
                 let found = found.unwrap_or_else(|| panic!("{bound} below {best} {instance:?}"));
                 assert_eq!(found.score, least, "{bound} below {best} {instance:?}");
-                assert_eq!(atsp.check(&found.plan), Some(Ok(least)));
-                assert_eq!(found.plan[0], 1);
+                assert_eq!(atsp.check(&found.solution), Some(Ok(least)));
+                assert_eq!(found.solution[0], 1);
             }
             assert_eq!(search(&atsp, least).found, None, "{bound} {instance:?}");
         }
@@ -131,7 +131,7 @@ fn the_laws_hold() {
                 explorer_law(&|_| atsp.explorer(), &atsp.root(), best, &whole, seed);
             }
             let mut explorer = atsp.explorer();
-            explorer.put(&atsp.root().bytes).unwrap();
+            explorer.add_work(&atsp.root().bytes).unwrap();
             explorer.run(20, i64::MAX);
             let good = explorer.drain();
             hostile_law(&|| atsp.explorer(), &good.bytes, 3000, 1);
@@ -191,14 +191,14 @@ fn nodes_that_are_left_are_gone_on_with() {
         let best = named::optimum(name).unwrap();
         let whole = search(&atsp, best);
         let mut explorer = atsp.explorer();
-        explorer.put(&atsp.root().bytes).unwrap();
+        explorer.add_work(&atsp.root().bytes).unwrap();
         let mut sum = Progress::default();
         while explorer.size() > 0.0 {
             atsp.set_stop_requested(true);
             sum.add(explorer.run(1000, best));
             let work = explorer.drain();
             atsp.set_stop_requested(false);
-            explorer.put(&work.bytes).unwrap();
+            explorer.add_work(&work.bytes).unwrap();
             sum.add(explorer.run(3, best));
         }
         assert_eq!(sum.counts, whole.counts, "{bound}");

@@ -80,11 +80,11 @@ impl Tours {
         self.least
     }
 
-    /// The plan of a tour in the user's numbering.
-    pub(super) fn plan(&self, order: &[u16]) -> Vec<i64> {
+    /// A tour as a solution, in the user's numbering.
+    pub(super) fn solution_of(&self, order: &[u16]) -> Vec<i64> {
         let n = order.len();
         let old = |&city: &u16| ((usize::from(city) + self.turned) % n) as u16;
-        super::instance::plan(&order.iter().map(old).collect::<Vec<_>>())
+        super::instance::solution_of(&order.iter().map(old).collect::<Vec<_>>())
     }
 
     /// A bound in units, raised to a length that a tour can have.

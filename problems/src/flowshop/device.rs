@@ -201,7 +201,7 @@ mod tests {
     /// Work from the middle of a search.
     fn some(flowshop: &Flowshop, fuel: u64) -> Work {
         let mut explorer = flowshop.explorer();
-        explorer.put(&Problem::root(flowshop).bytes).unwrap();
+        explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
         explorer.run(fuel, i64::MAX);
         Explorer::drain(&mut *explorer)
     }

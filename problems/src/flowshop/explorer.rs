@@ -4,7 +4,7 @@ use super::bound::{Bound, least_tails};
 use super::branching::{Branching, Ends};
 use super::code_path::{WithKernel, with_kernel};
 use super::frame::{Base, Frame, NO_JOB, worth_a_base};
-use super::instance::plan;
+use super::instance::solution_of;
 use super::kernel::{BlockStats, Kernel, Limits, SIDES, Task};
 use super::lb2::Lb2;
 use super::lb2_payoff::Lb2Payoff;
@@ -231,8 +231,8 @@ impl<'f, K: Kernel> Frames<'f, K> {
             counts.total += 1;
         } else if score < stretch.best {
             stretch.best = score;
-            let plan = plan(&self.path(self.used).schedule(last));
-            stretch.progress.found = Some(Solution { score, plan });
+            let plan = solution_of(&self.path(self.used).schedule(last));
+            stretch.progress.found = Some(Solution { score, solution: plan });
         }
     }
 
@@ -315,7 +315,7 @@ fn word<W: Word>(limit: i64) -> W {
 }
 
 impl<K: Kernel> Explorer for Frames<'_, K> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         let mut waiting = Pool::new(std::mem::take(&mut self.waiting));
         waiting.append(read(self.flowshop, work)?);
         self.waiting = waiting.into_entries();

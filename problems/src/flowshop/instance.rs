@@ -102,17 +102,17 @@ impl Instance {
         self.ends(order).last().and_then(|ends| ends.last().copied()).unwrap_or(0)
     }
 
-    /// The order given by a plan, with jobs counted from 1.
+    /// The order given by a solution, with jobs counted from 1.
     ///
     /// # Errors
     /// If a job is missing, unknown or repeated.
-    pub fn order(&self, plan: &[i64]) -> Result<Vec<u16>, String> {
-        permutation(plan, self.jobs, "job")
+    pub fn order(&self, solution: &[i64]) -> Result<Vec<u16>, String> {
+        permutation(solution, self.jobs, "job")
     }
 }
 
-/// A schedule as a plan, with jobs counted from 1.
+/// A schedule as a solution, with jobs counted from 1.
 #[must_use]
-pub fn plan(order: &[u16]) -> Vec<i64> {
+pub fn solution_of(order: &[u16]) -> Vec<i64> {
     order.iter().map(|&job| i64::from(job) + 1).collect()
 }

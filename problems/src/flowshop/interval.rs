@@ -81,14 +81,14 @@ impl<K: Kernel> Ranked for Frames<'_, K> {
         self.counting(best, progress, |frames, stretch| frames.start(root, stretch));
     }
 
-    fn enter(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress) {
+    fn enter_child(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress) {
         let Some((bound, lane)) = self.at_rank(depth, rank) else { return };
         self.used = depth + 1;
         let first = Some((lane, self.frames[depth].bound.max(bound)));
         self.dive(first, 0, best, progress);
     }
 
-    fn keep(&mut self, depth: usize, ranks: Range<usize>) {
+    fn keep_children(&mut self, depth: usize, ranks: Range<usize>) {
         let from = self.at_rank(depth, ranks.start);
         let upto = self.at_rank(depth, ranks.end);
         // Beyond the last rank there is no child.
@@ -117,7 +117,7 @@ impl<K: Kernel> Ranked for Frames<'_, K> {
         self.open > 0
     }
 
-    fn open(&self, depth: usize) -> usize {
+    fn open_children(&self, depth: usize) -> usize {
         self.frames[depth].n_open
     }
 
@@ -132,7 +132,7 @@ impl<K: Kernel> Ranked for Frames<'_, K> {
         Some(self.frames[depth].bound.max(bound).wide().into())
     }
 
-    fn child(&self, depth: usize, rank: usize) -> Option<i64> {
+    fn child_bound(&self, depth: usize, rank: usize) -> Option<i64> {
         let child = self.at_rank(depth, rank)?;
         let open = self.open_children(depth).any(|open| open == child);
         open.then(|| self.frames[depth].bound.max(child.0).wide().into())

@@ -26,14 +26,14 @@ fn rules() -> impl Iterator<Item = (Branching, Bound)> {
 
 fn search(flowshop: &Flowshop, best: i64) -> Progress {
     let mut explorer = flowshop.explorer();
-    explorer.put(&Problem::root(flowshop).bytes).unwrap();
+    explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
     run_to_end(&mut *explorer, best)
 }
 
 /// The counts of several intervals, explored one after the other by the same explorer.
 fn count(explorer: &mut dyn Explorer, n: usize, best: i64, (begin, end): (u128, u128)) -> Counts {
     let interval = Interval { begin: point(n, begin), end: point(n, end), bound: i64::MIN };
-    explorer.put(&Intervals::one(n, interval).to_work().bytes).unwrap();
+    explorer.add_work(&Intervals::one(n, interval).to_work().bytes).unwrap();
     let progress = run_to_end(explorer, best);
     assert_eq!(progress.found, None);
     progress.counts
@@ -184,29 +184,29 @@ fn hostile_intervals_are_refused() {
     let flowshop = with_intervals("ta002", Bound::One, Branching::MinBranch, Level::best());
     let flowshop: &'static _ = Box::leak(Box::new(flowshop));
     let mut explorer = flowshop.explorer();
-    explorer.put(&Problem::root(flowshop).bytes).unwrap();
+    explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
     explorer.run(3000, i64::MAX);
     let given = explorer.split(0.3).unwrap();
     assert!(given.bytes.len() <= 64 && given.least_bound > 0, "{given:?}");
     explorer.run(100, i64::MAX);
     let good = explorer.drain();
     hostile_law(&|| flowshop.explorer(), &good.bytes, 2000, 1);
-    explorer.put(&good.bytes).unwrap();
-    assert!(explorer.put(&good.bytes).is_err(), "the same work twice");
+    explorer.add_work(&good.bytes).unwrap();
+    assert!(explorer.add_work(&good.bytes).is_err(), "the same work twice");
 }
 
 #[test]
 fn a_copy_disturbs_nothing() {
     let flowshop = with_intervals("ta030", Bound::One, Branching::MinBranch, Level::best());
     let explorer = &mut *flowshop.explorer();
-    explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
     let mut counts = Counts::default();
     for _ in 0..50 {
         counts.add(&explorer.run(20_000, 2178).counts);
         let copy = explorer.copy();
         assert_eq!(explorer.copy(), copy);
         let mut other = flowshop.explorer();
-        other.put(&copy.bytes).unwrap();
+        other.add_work(&copy.bytes).unwrap();
         let [here, there] = [&*explorer, &*other].map(|explorer| explorer.least_bound());
         assert_eq!(here, there);
         let ahead = other.run(20_000, 2178).counts;
@@ -220,7 +220,7 @@ fn a_copy_disturbs_nothing() {
 fn shares_fall_to_nothing_as_the_tree_is_explored() {
     let flowshop = with_intervals("ta030", Bound::One, Branching::MinBranch, Level::best());
     let explorer = &mut *flowshop.explorer();
-    explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+    explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
     let mut before = 1.0;
     assert_eq!(explorer.open_share(), Some(1.0));
     while explorer.size() > 0.0 {
@@ -231,7 +231,7 @@ fn shares_fall_to_nothing_as_the_tree_is_explored() {
         // After draining and resuming, work has the same share.
         let open = explorer.open_share().unwrap();
         let all = explorer.drain();
-        explorer.put(&all.bytes).unwrap();
+        explorer.add_work(&all.bytes).unwrap();
         explorer.run(1, 2178);
         assert!((explorer.open_share().unwrap() - open).abs() < 1e-3);
     }
@@ -256,13 +256,13 @@ fn every_place_to_stop_is_found_again() {
                 (flowshop.nodes, flowshop.all) = (Nodes::Interval, true);
                 let wanted = search(&flowshop, best).counts;
                 let explorer = &mut *flowshop.explorer();
-                explorer.put(&Problem::root(&flowshop).bytes).unwrap();
+                explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();
                 let mut counts = Counts::default();
                 while explorer.size() > 0.0 {
                     counts.add(&explorer.run(1, best).counts);
                     let all = explorer.copy();
                     let mut other = flowshop.explorer();
-                    other.put(&all.bytes).unwrap();
+                    other.add_work(&all.bytes).unwrap();
                     let rest = run_to_end(&mut *other, best).counts;
                     let what = format!("{bound} {branching} {level}, {best}: {instance:?}");
                     assert_eq!(sum(&[counts, rest]), wanted, "{what}");

@@ -73,8 +73,8 @@ impl Problem for Flowshop {
         (self.nodes == Nodes::Pool).then_some(self as &dyn Top)
     }
 
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
-        Tree::check(self, plan)
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        Tree::check(self, solution)
     }
 
     fn fingerprint(&self) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::branching::Branching;
-use super::instance::{Instance, plan};
+use super::instance::{Instance, solution_of};
 use super::named::{best_known, named};
 use super::{Flowshop, Node};
 use crate::simd::Level;
@@ -31,7 +31,7 @@ fn root(flowshop: &Flowshop) -> Work {
 
 fn search(flowshop: &Flowshop, best: i64) -> Progress {
     let mut explorer = flowshop.explorer();
-    explorer.put(&root(flowshop).bytes).unwrap();
+    explorer.add_work(&root(flowshop).bytes).unwrap();
     run_to_end(&mut *explorer, best)
 }
 
@@ -147,7 +147,7 @@ fn optima_agree_with_brute_force_whatever_the_rules() {
                 flowshop.reference = i64::from(optimum) + below(&mut rng, 3) as i64;
                 let found = search(&flowshop, i64::MAX).found.unwrap();
                 assert_eq!(found.score, i64::from(optimum), "case {case}: {instance:?}");
-                assert_eq!(Tree::check(&flowshop, &found.plan), Some(Ok(found.score)));
+                assert_eq!(Tree::check(&flowshop, &found.solution), Some(Ok(found.score)));
                 let none = search(&flowshop, found.score);
                 assert_eq!(none.found, None, "case {case}: {instance:?}");
             }
@@ -302,7 +302,7 @@ fn nodes_left_in_a_hurry_are_explored_later() {
                 }
             });
             let mut explorer = flowshop.explorer();
-            explorer.put(&root(flowshop).bytes).unwrap();
+            explorer.add_work(&root(flowshop).bytes).unwrap();
             let mut all = Progress::default();
             while explorer.size() > 0.0 {
                 all.add(explorer.run(100, best));
@@ -318,7 +318,7 @@ fn hostile_work_is_refused() {
     let flowshop: &'static _ =
         Box::leak(Box::new(from_optimum("ta002", Branching::MinBranch, Level::best())));
     let mut explorer = flowshop.explorer();
-    explorer.put(&root(flowshop).bytes).unwrap();
+    explorer.add_work(&root(flowshop).bytes).unwrap();
     explorer.run(3000, i64::MAX);
     let good = explorer.drain();
     hostile_law(&|| flowshop.explorer(), &good.bytes, 2000, 1);
@@ -343,7 +343,7 @@ fn nodes_are_packed_small_and_read_back() {
 #[test]
 fn wrong_schedules_are_told() {
     let flowshop = Flowshop::new(named("VFR10_5_1").unwrap(), Level::Off);
-    let good = plan(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    let good = solution_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     assert!(Tree::check(&flowshop, &good).unwrap().is_ok());
     for wrong in [&good[1..], &[1; 10], &[0; 10], &[11; 10], &[]] {
         assert!(Tree::check(&flowshop, wrong).unwrap().is_err(), "{wrong:?}");

@@ -2,7 +2,7 @@
 
 use super::bound::{self, Bound};
 use super::branching::{Branching, Ends};
-use super::instance::{Instance, plan};
+use super::instance::{Instance, solution_of};
 use super::johnson::{self, JohnsonOrders};
 use super::node::Node;
 use super::tables::{Partial, Tables};
@@ -186,7 +186,7 @@ impl Tree for Flowshop {
                 let counts = best.is_none_or(|best| i64::from(makespan) < best);
                 return out.count(counts.into());
             }
-            return out.solution(makespan.into(), || plan(&node.schedule(last)));
+            return out.solution(makespan.into(), || solution_of(&node.schedule(last)));
         }
         let bounds = self.bounds(&partial, &left);
         let back = self.at_back(node.placed(), bounds.iter().copied());
@@ -211,8 +211,8 @@ impl Tree for Flowshop {
             && (*bound == i64::MIN || (0..=i64::from(u32::MAX)).contains(bound))
     }
 
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
-        let order = self.instance.order(plan);
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        let order = self.instance.order(solution);
         Some(order.map(|order| self.instance.makespan(&order).into()))
     }
 }

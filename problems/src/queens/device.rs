@@ -86,7 +86,7 @@ mod tests {
     /// Work from the middle of a search, with boards partly explored.
     fn some(queens: &Queens, fuel: u64) -> Work {
         let mut explorer = queens.explorer();
-        explorer.put(&Problem::root(queens).bytes).unwrap();
+        explorer.add_work(&Problem::root(queens).bytes).unwrap();
         explorer.run(fuel, i64::MAX);
         Explorer::drain(&mut *explorer)
     }

@@ -156,7 +156,7 @@ impl<'q, K: Kernel> Wide<'q, K> {
 }
 
 impl<K: Kernel> Explorer for Wide<'_, K> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         self.wait(read(self.queens, work)?.into_entries());
         Ok(())
     }

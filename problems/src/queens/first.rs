@@ -192,13 +192,13 @@ impl Tree for FirstQueens {
         Some(fingerprint("first queens", &self.n))
     }
 
-    fn check(&self, plan: &[i64]) -> Option<Result<i64, String>> {
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
         let n = i64::from(self.n);
-        if plan.len() as i64 != n || plan.iter().any(|column| !(1..=n).contains(column)) {
+        if solution.len() as i64 != n || solution.iter().any(|column| !(1..=n).contains(column)) {
             return Some(Err(format!("expected {n} columns from 1 to {n}")));
         }
-        for (i, a) in plan.iter().enumerate() {
-            for (j, b) in plan.iter().enumerate().skip(i + 1) {
+        for (i, a) in solution.iter().enumerate() {
+            for (j, b) in solution.iter().enumerate().skip(i + 1) {
                 if a == b || (a - b).unsigned_abs() as usize == j - i {
                     return Some(Err(format!("queens in rows {} and {} attack", i + 1, j + 1)));
                 }
@@ -226,7 +226,7 @@ mod tests {
                 found = explorer.run(10_000, i64::MAX).found;
             }
             match found {
-                Some(solution) => assert_eq!(tree.check(&solution.plan), Some(Ok(0)), "{n}"),
+                Some(solution) => assert_eq!(tree.check(&solution.solution), Some(Ok(0)), "{n}"),
                 None => assert!(n == 2 || n == 3, "{n} queens"),
             }
         }

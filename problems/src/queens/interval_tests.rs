@@ -13,7 +13,7 @@ fn with_intervals(n: u32) -> Queens {
 
 fn whole(queens: &Queens) -> Progress {
     let mut explorer = queens.explorer();
-    explorer.put(&Problem::root(queens).bytes).expect("the root");
+    explorer.add_work(&Problem::root(queens).bytes).expect("the root");
     laws::run_to_end(&mut *explorer, i64::MAX)
 }
 
@@ -41,7 +41,7 @@ fn every_cut_of_every_small_board_loses_nothing() {
         let mut of = |from: u128, upto: u128| -> Counts {
             let (begin, end) = (point(places, from), point(places, upto));
             let work = Intervals::one(places, Interval { begin, end, bound: i64::MIN }).to_work();
-            explorer.put(&work.bytes).expect("a part of the whole");
+            explorer.add_work(&work.bytes).expect("a part of the whole");
             laws::run_to_end(explorer, i64::MAX).counts
         };
         assert_eq!(of(0, leaves), wanted, "{n} queens");
@@ -70,12 +70,12 @@ fn every_place_to_stop_is_found_again() {
         let queens = with_intervals(n);
         let wanted = pool(n).counts;
         let explorer = &mut *queens.explorer();
-        explorer.put(&Problem::root(&queens).bytes).expect("the root");
+        explorer.add_work(&Problem::root(&queens).bytes).expect("the root");
         let mut counts = Counts::default();
         while explorer.size() > 0.0 {
             counts.add(&explorer.run(1, i64::MAX).counts);
             let mut other = queens.explorer();
-            other.put(&explorer.copy().bytes).expect("its own work");
+            other.add_work(&explorer.copy().bytes).expect("its own work");
             let mut all = counts;
             all.add(&laws::run_to_end(&mut *other, i64::MAX).counts);
             assert_eq!(all, wanted, "{n} queens");
@@ -100,24 +100,24 @@ fn hostile_intervals_do_no_harm() {
     for n in [1, 2, 5, 8, 17, 32] {
         let queens: &'static Queens = Box::leak(Box::new(with_intervals(n)));
         let mut explorer = queens.explorer();
-        explorer.put(&Problem::root(queens).bytes).expect("the root");
+        explorer.add_work(&Problem::root(queens).bytes).expect("the root");
         laws::hostile_law(&|| queens.explorer(), &Problem::root(queens).bytes, 300, 1);
         explorer.run(if n < 8 { 1 } else { 20_000 }, i64::MAX);
         laws::hostile_law(&|| queens.explorer(), &explorer.drain().bytes, 300, 2);
     }
     let queens = with_intervals(6);
     let beyond = Intervals::one(6, Interval::whole(6)).to_work();
-    assert_eq!(queens.explorer().put(&beyond.bytes), Err(Malformed::Range));
+    assert_eq!(queens.explorer().add_work(&beyond.bytes), Err(Malformed::Range));
     let bounded = Interval { bound: 3, ..rows::whole(6) };
     let bounded = Intervals::one(6, bounded).to_work();
-    assert_eq!(queens.explorer().put(&bounded.bytes), Err(Malformed::Range));
+    assert_eq!(queens.explorer().add_work(&bounded.bytes), Err(Malformed::Range));
 }
 
 #[test]
 fn shares_tell_what_is_open() {
     let queens = with_intervals(12);
     let mut explorer = queens.explorer();
-    explorer.put(&Problem::root(&queens).bytes).expect("the root");
+    explorer.add_work(&Problem::root(&queens).bytes).expect("the root");
     assert_eq!(explorer.open_share(), Some(1.0));
     let progress = explorer.run(200_000, i64::MAX);
     let done = progress.counts.bounded as f64 / 856_188.0;

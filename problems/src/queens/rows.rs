@@ -113,14 +113,14 @@ impl Ranked for Rows<'_> {
         self.branch(&pleach_core::search::tree::Tree::root(self.queens), progress);
     }
 
-    fn enter(&mut self, depth: usize, rank: usize, _best: i64, progress: &mut Progress) {
+    fn enter_child(&mut self, depth: usize, rank: usize, _best: i64, progress: &mut Progress) {
         self.used = depth + 1;
         if let Some(board) = self.column(depth, rank).and_then(|bit| self.place(bit)) {
             self.branch(&board, progress);
         }
     }
 
-    fn keep(&mut self, depth: usize, ranks: Range<usize>) {
+    fn keep_children(&mut self, depth: usize, ranks: Range<usize>) {
         let from = |rank| self.column(depth, rank).map_or(0, u32::wrapping_neg);
         let kept = from(ranks.start) & !from(ranks.end);
         let row = &mut self.rows[depth];
@@ -145,7 +145,7 @@ impl Ranked for Rows<'_> {
         self.open > 0
     }
 
-    fn open(&self, depth: usize) -> usize {
+    fn open_children(&self, depth: usize) -> usize {
         self.rows[depth].open.count_ones() as usize
     }
 
@@ -159,7 +159,7 @@ impl Ranked for Rows<'_> {
         (self.rows[depth].open != 0).then_some(i64::MIN)
     }
 
-    fn child(&self, depth: usize, rank: usize) -> Option<i64> {
+    fn child_bound(&self, depth: usize, rank: usize) -> Option<i64> {
         let bit = self.column(depth, rank)?;
         (self.rows[depth].open & bit != 0).then_some(i64::MIN)
     }

@@ -52,7 +52,7 @@ fn explorers(queens: &Queens) -> Vec<Box<dyn Explorer + '_>> {
 }
 
 fn count(explorer: &mut dyn Explorer, queens: &Queens) -> Progress {
-    explorer.put(&Problem::root(queens).bytes).expect("the root");
+    explorer.add_work(&Problem::root(queens).bytes).expect("the root");
     laws::run_to_end(explorer, i64::MAX)
 }
 
@@ -123,7 +123,7 @@ fn hostile_bytes_do_no_harm() {
         for level in levels() {
             let queens: &'static Queens = Box::leak(Box::new(queens(n, level)));
             let mut explorer = queens.explorer();
-            explorer.put(&Problem::root(queens).bytes).expect("the root");
+            explorer.add_work(&Problem::root(queens).bytes).expect("the root");
             laws::hostile_law(&|| queens.explorer(), &Problem::root(queens).bytes, 200, 1);
             explorer.run(if n < 8 { 1 } else { 20_000 }, i64::MAX);
             laws::hostile_law(&|| queens.explorer(), &explorer.drain().bytes, 200, 2);
@@ -148,7 +148,7 @@ fn boards_that_no_search_meets_are_refused() {
         let queens = queens(8, level);
         let put = |board: Board, depth, bound| {
             let pool = Pool::new(vec![Entry { bound, depth, share: 0.1, node: board }]);
-            queens.explorer().put(&pool.to_work().bytes)
+            queens.explorer().add_work(&pool.to_work().bytes)
         };
         assert_eq!(put(good, 2, i64::MIN), Ok(()));
         assert_eq!(put(good, 3, i64::MIN), Err(Malformed::Range));
@@ -177,7 +177,7 @@ fn shares_tell_what_is_open() {
     for level in levels() {
         let queens = queens(12, level);
         let mut explorer = queens.explorer();
-        explorer.put(&Problem::root(&queens).bytes).expect("the root");
+        explorer.add_work(&Problem::root(&queens).bytes).expect("the root");
         assert_eq!(explorer.open_share(), Some(1.0));
         let progress = explorer.run(200_000, i64::MAX);
         let done = progress.counts.bounded as f64 / KNOWN[11].1 as f64;

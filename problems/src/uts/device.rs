@@ -86,7 +86,7 @@ mod tests {
     /// Work from the middle of a search, with nodes partly explored.
     fn some(uts: &Uts, fuel: u64) -> Work {
         let mut explorer = uts.explorer();
-        explorer.put(&Problem::root(uts).bytes).unwrap();
+        explorer.add_work(&Problem::root(uts).bytes).unwrap();
         explorer.run(fuel, i64::MAX);
         Explorer::drain(&mut *explorer)
     }

@@ -15,7 +15,7 @@ fn tree(words: &str, level: Level) -> Uts {
 
 fn count(tree: &Uts) -> pleach_core::search::tree::Counts {
     let mut explorer = tree.explorer();
-    explorer.put(&Problem::root(tree).bytes).unwrap();
+    explorer.add_work(&Problem::root(tree).bytes).unwrap();
     run_to_end(&mut *explorer, i64::MAX).counts
 }
 
@@ -77,7 +77,7 @@ fn nothing_is_lost_on_any_explorer() {
         let trees: Vec<Uts> = levels().map(|level| tree(words, level)).collect();
         let root = Problem::root(&trees[0]);
         let mut explorer = trees[0].explorer();
-        explorer.put(&root.bytes).unwrap();
+        explorer.add_work(&root.bytes).unwrap();
         let whole = run_to_end(&mut *explorer, i64::MAX);
         for seed in 0..40 {
             let make = |i: usize| trees[i % trees.len()].explorer();
@@ -91,7 +91,7 @@ fn hostile_bytes_are_refused() {
     for level in levels() {
         let tree: &'static Uts = Box::leak(Box::new(tree("T4", level)));
         let mut explorer = tree.explorer();
-        explorer.put(&Problem::root(tree).bytes).unwrap();
+        explorer.add_work(&Problem::root(tree).bytes).unwrap();
         explorer.run(500, i64::MAX);
         let good = explorer.split(0.5).unwrap();
         hostile_law(&|| tree.explorer(), &good.bytes, 3000, 1);

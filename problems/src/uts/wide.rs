@@ -66,7 +66,7 @@ impl<'t, K: Kernel> Wide<'t, K> {
 }
 
 impl<K: Kernel> Explorer for Wide<'_, K> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         for Entry { node, .. } in read(self.tree, work)?.into_entries() {
             if node.fresh {
                 self.fresh.push(node);

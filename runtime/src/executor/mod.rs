@@ -38,7 +38,7 @@ pub trait Executor: Send {
     fn explorer(&mut self) -> &mut dyn Explorer;
 
     /// The most fuel that a stretch can use.
-    fn appetite(&self) -> u64 {
+    fn max_fuel(&self) -> u64 {
         1 << 18
     }
 
@@ -48,7 +48,7 @@ pub trait Executor: Send {
     }
 
     /// Adds what only the executor knows to the report.
-    fn tell(&self, _report: &mut UnitReport) {}
+    fn fill_report(&self, _report: &mut UnitReport) {}
 
     /// Explores until the budget is used up, the work ends, a solution is found, or it is interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
@@ -59,16 +59,16 @@ impl<E: Executor + ?Sized> Executor for Box<E> {
         (**self).explorer()
     }
 
-    fn appetite(&self) -> u64 {
-        (**self).appetite()
+    fn max_fuel(&self) -> u64 {
+        (**self).max_fuel()
     }
 
     fn flush(&mut self) -> Progress {
         (**self).flush()
     }
 
-    fn tell(&self, report: &mut UnitReport) {
-        (**self).tell(report);
+    fn fill_report(&self, report: &mut UnitReport) {
+        (**self).fill_report(report);
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {

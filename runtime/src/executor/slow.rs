@@ -22,13 +22,13 @@ impl Slow {
     }
 
     /// Adds the time to waste for this much work.
-    pub fn owe(&mut self, worked_ns: f64) {
+    pub fn add_delay(&mut self, worked_ns: f64) {
         self.owed_ns += (self.factor - 1.0) * worked_ns;
     }
 
     /// Wastes the time owed. Returns how long that took in nanoseconds, and whether it was completed without an
     /// interruption.
-    pub fn pay(&mut self, budget: &Budget<'_>) -> (f64, bool) {
+    pub fn wait_delay(&mut self, budget: &Budget<'_>) -> (f64, bool) {
         if self.owed_ns <= 0.0 {
             return (0.0, true);
         }

@@ -33,7 +33,7 @@ impl Executor for ThreadExecutor<'_> {
         let start = Instant::now();
         let mut stretch = Stretch::default();
         let progress = &mut stretch.progress;
-        let (paid_ns, paid) = self.slow.pay(budget);
+        let (paid_ns, paid) = self.slow.wait_delay(budget);
         if !paid {
             stretch.busy_ns = paid_ns as u64;
             return stretch;
@@ -61,7 +61,7 @@ impl Executor for ThreadExecutor<'_> {
         }
         let elapsed_ns = start.elapsed().as_nanos() as f64;
         let worked_ns = (elapsed_ns - paid_ns).max(1.0);
-        self.slow.owe(worked_ns);
+        self.slow.add_delay(worked_ns);
         let rate = progress.used as f64 / worked_ns;
         // A stretch cut short says little about the rate.
         let share = (worked_ns / budget.time_ns as f64).clamp(0.0, 1.0);

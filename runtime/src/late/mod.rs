@@ -45,7 +45,7 @@ impl<E: Executor, T: Transport> LateEffects<Arc<Work>, RunError> for UnitIo<'_, 
         share: f64,
     ) -> Result<(Arc<Work>, Option<Arc<Work>>), RunError> {
         let ScratchExplorer(explorer) = self.scratch.as_mut().ok_or(NO_COPIES)?;
-        explorer.put(&copy.bytes)?;
+        explorer.add_work(&copy.bytes)?;
         let given = explorer.split(share).map(Arc::new);
         Ok((Arc::new(explorer.drain()), given))
     }

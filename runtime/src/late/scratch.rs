@@ -12,7 +12,7 @@ pub(crate) struct ScratchExplorer<'a>(pub Box<dyn Explorer + 'a>);
 
 impl ScratchExplorer<'_> {
     pub fn without(&mut self, work: &Work, other: &Work) -> Result<Work, Malformed> {
-        self.0.put(&work.bytes)?;
+        self.0.add_work(&work.bytes)?;
         let trimmed = self.0.trim(&other.bytes);
         let rest = self.0.drain();
         trimmed.map(|()| rest)
@@ -27,7 +27,7 @@ impl ScratchExplorer<'_> {
         stopped: &dyn Fn() -> bool,
     ) -> Result<Counts, Malformed> {
         let gone = self.without(away, left)?;
-        self.0.put(&gone.bytes)?;
+        self.0.add_work(&gone.bytes)?;
         let mut counts = Counts::default();
         while self.0.size() > 0.0 && !stopped() {
             counts.add(&self.0.run(FUEL, best).counts);

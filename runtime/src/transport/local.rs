@@ -33,7 +33,7 @@ impl Mailbox {
     }
 
     /// Wakes the owner without a message.
-    pub fn ring(&self) {
+    pub fn wake_owner(&self) {
         self.change(|slot| slot.rung = true);
     }
 
@@ -100,13 +100,13 @@ impl Mailboxes {
     }
 
     /// Wakes one peer.
-    pub fn ring(&self, peer: PeerId) {
-        self.boxes[peer as usize].ring();
+    pub fn wake_peer(&self, peer: PeerId) {
+        self.boxes[peer as usize].wake_owner();
     }
 
     /// Wakes all peers.
     pub fn ring_all(&self) {
-        self.boxes.iter().for_each(Mailbox::ring);
+        self.boxes.iter().for_each(Mailbox::wake_owner);
     }
 
     /// Takes the messages that were never read.
@@ -224,7 +224,7 @@ mod loom_tests {
             let mailbox = loom::sync::Arc::new(Mailbox::default());
             let ringer = {
                 let mailbox = mailbox.clone();
-                loom::thread::spawn(move || mailbox.ring())
+                loom::thread::spawn(move || mailbox.wake_owner())
             };
             mailbox.sleep(None);
             ringer.join().unwrap();

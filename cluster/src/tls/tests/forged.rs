@@ -130,7 +130,7 @@ fn a_message_to_a_dead_root_goes_nowhere() {
     let threads = table.start_sites(vec![move |mut star: crate::tls::Star| {
         star.send(0, vec![1]);
         assert_eq!(next(&mut star), Arrival::Lost(0));
-        let why = star.why().unwrap().to_string();
+        let why = star.loss_reason().unwrap().to_string();
         star.send(0, vec![1]);
         assert_eq!(star.poll(), Ok(None));
         told.send(why).unwrap();

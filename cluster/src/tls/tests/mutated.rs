@@ -82,8 +82,8 @@ fn feed(
     bytes: &[u8],
 ) -> Result<(), FrameFault> {
     let mut rest = bytes;
-    while let Some(frame) = reader.take(&mut rest)? {
-        logic.frame(number, frame)?;
+    while let Some(frame) = reader.read_frame(&mut rest)? {
+        logic.handle_frame(number, frame)?;
     }
     Ok(())
 }
@@ -92,8 +92,8 @@ fn feed(
 fn root() -> Hub {
     let mut hub = Hub::new(PLACES, LIMITS);
     for number in 1..PLACES {
-        hub.order(HubCommand::JoinRequest { number, hello: hello() });
-        hub.order(HubCommand::Admit { number, site: number, welcome: Arc::from([1]) });
+        hub.handle_command(HubCommand::JoinRequest { number, hello: hello() });
+        hub.handle_command(HubCommand::Admit { number, site: number, welcome: Arc::from([1]) });
     }
     hub
 }
@@ -101,8 +101,9 @@ fn root() -> Hub {
 /// A joiner that was welcomed.
 fn joiner() -> Leaf {
     let mut leaf = Leaf::new(&hello(), LIMITS);
-    leaf.frame(0, Frame::new(FrameKind::Welcome, 1, 1, PLACES.to_le_bytes().into())).unwrap();
-    leaf.frame(0, Frame::new(FrameKind::Joined, 2, 2, Vec::new())).unwrap();
+    leaf.handle_frame(0, Frame::new(FrameKind::Welcome, 1, 1, PLACES.to_le_bytes().into()))
+        .unwrap();
+    leaf.handle_frame(0, Frame::new(FrameKind::Joined, 2, 2, Vec::new())).unwrap();
     leaf
 }
 
@@ -114,20 +115,20 @@ fn storm<L: Logic>(frames: u64, number: u32, seed: u64, make: impl Fn() -> L) ->
         let mut bytes = written(&some_frame(&mut random));
         mutate(&mut bytes, &mut random);
         let fed = feed(&mut side, &mut reader, number, &bytes);
-        side.out().deliveries.clear();
-        side.out().events.clear();
-        let cut = !side.out().cut.is_empty();
+        side.output_mut().deliveries.clear();
+        side.output_mut().events.clear();
+        let cut = !side.output_mut().cut.is_empty();
         for other in 0..PLACES {
             if let Some(outbox) = side.outbox(other) {
                 assert!(outbox.waiting() <= LIMITS.waiting);
                 if i % 16 == 0 {
-                    outbox.fill(&mut Vec::new(), usize::MAX);
+                    outbox.write_frames(&mut Vec::new(), usize::MAX);
                 }
             }
         }
         if fed.is_err() || cut {
             faults += 1;
-            side.gone(number, "a fault");
+            side.on_disconnected(number, "a fault");
             (side, reader) = (make(), FrameReader::default());
         }
     }
@@ -147,7 +148,7 @@ fn frames_before_the_welcome() {
     let frames = count() / 4;
     let knocking = || {
         let mut hub = Hub::new(PLACES, LIMITS);
-        hub.order(HubCommand::JoinRequest { number: 3, hello: hello() });
+        hub.handle_command(HubCommand::JoinRequest { number: 3, hello: hello() });
         hub
     };
     let faults = storm(frames, 3, 3, knocking);

@@ -196,7 +196,7 @@ impl Raw {
     }
 
     pub fn say(&mut self, frame: Frame) {
-        self.outbox.frame(0, frame);
+        self.outbox.push_frame(0, frame);
         self.listen();
     }
 
@@ -215,5 +215,5 @@ impl Raw {
 /// All frames in these bytes, which must be complete.
 pub fn frames(mut bytes: &[u8]) -> Vec<Frame> {
     let mut reader = FrameReader::default();
-    std::iter::from_fn(|| reader.take(&mut bytes).unwrap()).collect()
+    std::iter::from_fn(|| reader.read_frame(&mut bytes).unwrap()).collect()
 }

@@ -6,7 +6,7 @@ use super::state::GatewayState;
 use super::workers::Workers;
 use crate::lease::LeaseAction;
 use crate::search::work::Work;
-use crate::steal::{Effects, Law, Message, OnTheWay, PeerId, Power};
+use crate::steal::{Effects, InFlight, Law, Message, PeerId, Power};
 use std::sync::Arc;
 
 /// The effects of the gateway's peer.
@@ -25,7 +25,7 @@ impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
         let take = |content: &mut Portion<D>| {
             let last = content.open.pop()?;
             let part = (share * all / last.size.max(1.0)).min(0.5);
-            let Some((left, given)) = inside.divide(&last, part) else {
+            let Some((left, given)) = inside.divide_piece(&last, part) else {
                 // The last piece stays: a holding is never given on as a whole.
                 let whole = content.open.is_empty();
                 return if whole {
@@ -38,7 +38,7 @@ impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
             content.open.push(Arc::new(left));
             Some(Arc::new(given))
         };
-        let taken = self.state.timer.site_mut().change(held, take).flatten()?;
+        let taken = self.state.timer.site_mut().change_content(held, take).flatten()?;
         self.state.split_from = Some(held);
         Some(taken)
     }
@@ -78,7 +78,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
         Ok(piece)
     }
 
-    fn put(&mut self, _piece: Arc<Work>) -> Result<(), I::Error> {
+    fn add_work(&mut self, _piece: Arc<Work>) -> Result<(), I::Error> {
         // A lease holds it already.
         Ok(())
     }
@@ -89,13 +89,13 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
                 let mut actions = Vec::new();
                 let give = |_: &mut Portion<D>| Some(Portion::open(vec![Arc::clone(&piece)]));
                 let site = self.state.timer.site_mut();
-                match site.give(held, to, give, &mut actions) {
+                match site.lend_work(held, to, give, &mut actions) {
                     Some(lease) => {
                         self.state.gifts.insert(lease, (to, ticket));
                     }
                     // The lease refused: put the piece back into the holding.
                     None => {
-                        site.change(held, |content| content.open.push(piece));
+                        site.change_content(held, |content| content.open.push(piece));
                     }
                 }
                 for action in actions {
@@ -115,19 +115,19 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
         }
     }
 
-    fn cut(&mut self, _epoch: u64, _on_the_way: OnTheWay<Arc<Work>>) -> Result<(), I::Error> {
+    fn cut(&mut self, _epoch: u64, _in_flight: InFlight<Arc<Work>>) -> Result<(), I::Error> {
         Ok(())
     }
 
-    fn join(&mut self) -> Result<(), I::Error> {
+    fn join_counter(&mut self) -> Result<(), I::Error> {
         Ok(())
     }
 
-    fn leave(&mut self) -> Result<bool, I::Error> {
+    fn leave_counter(&mut self) -> Result<bool, I::Error> {
         Ok(false)
     }
 
-    fn beat(&mut self, _score: i64) {}
+    fn update_incumbent(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, at_ns: u64) {
         self.state.wake_ns = at_ns;
@@ -139,7 +139,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
         Ok(())
     }
 
-    fn broken(&mut self, _law: Law) -> Result<(), I::Error> {
+    fn report_broken_law(&mut self, _law: Law) -> Result<(), I::Error> {
         Ok(())
     }
 }

@@ -88,7 +88,7 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// Passes an event to the gateway's peer.
-    pub(super) fn tell<I: Workers<Done = D>>(
+    pub(super) fn pass_to_peer<I: Workers<Done = D>>(
         &mut self,
         event: Event,
         piece: Option<Arc<Work>>,
@@ -97,26 +97,26 @@ impl<D: Tally> Gateway<D> {
     ) -> Result<(), I::Error> {
         let power = self.peer.peer().power();
         let effects = &mut OuterEffects { state: &mut self.state, inside, now_ns, power };
-        self.peer.tell(event, piece, now_ns, &mut self.chooser, effects)
+        self.peer.handle_event(event, piece, now_ns, &mut self.chooser, effects)
     }
 
     /// Runs an operation of the lease protocol, and carries out its actions.
-    pub(super) fn act<I: Workers<Done = D>>(
+    pub(super) fn update_leases<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
         ticket: Option<Ticket>,
-        act: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<LeaseAction<Portion<D>>>),
+        update: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<LeaseAction<Portion<D>>>),
     ) -> Result<(), I::Error> {
         let me = self.site().me();
         let mut actions = Vec::new();
-        act(&mut self.state.timer, &mut actions);
+        update(&mut self.state.timer, &mut actions);
         let mut actions = VecDeque::from(actions);
         while let Some(action) = actions.pop_front() {
             match action {
                 LeaseAction::Send { to, message } if to == me => {
                     let mut more = Vec::new();
-                    self.state.timer.on(me, message, now_ns, &mut more);
+                    self.state.timer.handle_message(me, message, now_ns, &mut more);
                     actions.extend(more);
                 }
                 LeaseAction::Send { to, message } => {
@@ -127,42 +127,51 @@ impl<D: Tally> Gateway<D> {
                     let piece = piece.and_then(|it| it.part().content.open.first().cloned());
                     if let (Some(ticket), Some(piece)) = (ticket, piece) {
                         let message = Message::Work { ticket, epoch: 0 };
-                        self.tell(Event::Mail { from, message }, Some(piece), now_ns, inside)?;
+                        self.pass_to_peer(
+                            Event::Mail { from, message },
+                            Some(piece),
+                            now_ns,
+                            inside,
+                        )?;
                     }
                 }
-                LeaseAction::Arrived { lease, .. } => self.receipt(lease, now_ns, inside)?,
+                LeaseAction::Arrived { lease, .. } => {
+                    self.acknowledge_work(lease, now_ns, inside)?
+                }
                 LeaseAction::TakenOver { into, lease } => {
-                    self.receipt(lease, now_ns, inside)?;
+                    self.acknowledge_work(lease, now_ns, inside)?;
                     if self.state.at_work == Some(into) {
-                        self.refill(into, inside)?;
+                        self.refill_units(into, inside)?;
                     }
                 }
                 LeaseAction::Dropped { lease, content } => {
                     self.state.wasted.add(&content.done);
                     if self.state.at_work == Some(Some(lease)) {
-                        let in_hand = inside.empty()?;
+                        let in_hand = inside.take_all()?;
                         self.state.wasted.add(&in_hand.done);
                         self.state.at_work = None;
                         self.state.cut = None;
                     }
                 }
-                LeaseAction::Lapsed { holder, .. } => inside.lapsed(holder),
-                LeaseAction::Owed { lease } => inside.wake_at(self.state.timer.owes(lease, now_ns)),
+                LeaseAction::Lapsed { holder, .. } => inside.report_lapsed_site(holder),
+                LeaseAction::Owed { lease } => {
+                    inside.wake_at(self.state.timer.schedule_commit(lease, now_ns))
+                }
                 LeaseAction::Better => {
                     if let Some(best) = self.site().best().cloned() {
-                        inside.beat(&best)?;
+                        inside.update_incumbent(&best)?;
                         let found = Event::Found { score: best.score };
-                        self.tell(found, None, now_ns, inside)?;
+                        self.pass_to_peer(found, None, now_ns, inside)?;
                     }
                 }
             }
         }
-        self.state.timer.note(now_ns);
+        self.state.timer.track_leases(now_ns);
         Ok(())
     }
 
     /// Acknowledges work that has arrived, or come back, to the peer: once.
-    fn receipt<I: Workers<Done = D>>(
+    fn acknowledge_work<I: Workers<Done = D>>(
         &mut self,
         lease: Lease,
         now_ns: u64,
@@ -170,17 +179,17 @@ impl<D: Tally> Gateway<D> {
     ) -> Result<(), I::Error> {
         let Some((from, ticket)) = self.state.gifts.remove(&lease) else { return Ok(()) };
         let message = Message::Ack { ticket, epoch: 0 };
-        self.tell(Event::Mail { from, message }, None, now_ns, inside)
+        self.pass_to_peer(Event::Mail { from, message }, None, now_ns, inside)
     }
 
     /// Hands all open work of a holding to the units.
-    pub(super) fn refill<I: Workers<Done = D>>(
+    pub(super) fn refill_units<I: Workers<Done = D>>(
         &mut self,
         held: HoldingId,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         let site = self.state.timer.site_mut();
-        let open = site.change(held, |content| std::mem::take(&mut content.open));
+        let open = site.change_content(held, |content| std::mem::take(&mut content.open));
         let open = open.unwrap_or_default();
         if open.is_empty() {
             return Ok(());
@@ -188,16 +197,16 @@ impl<D: Tally> Gateway<D> {
         site.set_in_use(held, true);
         self.state.at_work = Some(held);
         for piece in open {
-            inside.put(&piece)?;
+            inside.add_work(&piece)?;
         }
-        inside.tell(Event::Refilled)
+        inside.pass_to_inner_peer(Event::Refilled)
     }
 
     /// Handles a message from another site.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn hear<I: Workers<Done = D>>(
+    pub fn handle_message<I: Workers<Done = D>>(
         &mut self,
         from: SiteId,
         message: GatewayMessage<D>,
@@ -226,48 +235,50 @@ impl<D: Tally> Gateway<D> {
                 inside.send(from, GatewayMessage::Peer(Message::Refuse));
             }
             GatewayMessage::Peer(message) => {
-                self.tell(Event::Mail { from, message }, None, now_ns, inside)?;
+                self.pass_to_peer(Event::Mail { from, message }, None, now_ns, inside)?;
             }
             GatewayMessage::Gift(ticket, message) => {
-                self.act(now_ns, inside, Some(ticket), |it, actions| {
-                    it.on(from, message, now_ns, actions);
+                self.update_leases(now_ns, inside, Some(ticket), |it, actions| {
+                    it.handle_message(from, message, now_ns, actions);
                 })?;
             }
             GatewayMessage::Lease(message) => {
-                self.act(now_ns, inside, None, |it, actions| {
-                    it.on(from, message, now_ns, actions)
+                self.update_leases(now_ns, inside, None, |it, actions| {
+                    it.handle_message(from, message, now_ns, actions)
                 })?;
             }
-            GatewayMessage::Best(solution) => self.found(&solution, now_ns, inside)?,
+            GatewayMessage::Best(solution) => self.record_solution(&solution, now_ns, inside)?,
             GatewayMessage::Draw { dry } => self.on_draw((from, dry), now_ns, inside)?,
             GatewayMessage::Nodes(nodes) => self.on_nodes(nodes, inside),
-            GatewayMessage::Stop => self.stop(now_ns, inside)?,
+            GatewayMessage::Stop => self.stop_search(now_ns, inside)?,
         }
-        self.proceed(now_ns, inside)
+        self.advance_holdings(now_ns, inside)
     }
 
     /// Handles a solution that a unit or another site has found.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn found<I: Workers<Done = D>>(
+    pub fn record_solution<I: Workers<Done = D>>(
         &mut self,
         solution: &Solution,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, actions| it.site_mut().found(solution, actions))
+        self.update_leases(now_ns, inside, None, |it, actions| {
+            it.site_mut().record_solution(solution, actions)
+        })
     }
 
     /// Wakes the peer if it is due.
-    pub(super) fn wake<I: Workers<Done = D>>(
+    pub(super) fn wake_peer<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         if self.state.wake_ns <= now_ns {
             self.state.wake_ns = u64::MAX;
-            self.tell(Event::Woke, None, now_ns, inside)?;
+            self.pass_to_peer(Event::Woke, None, now_ns, inside)?;
         }
         Ok(())
     }
@@ -279,6 +290,6 @@ impl<D: Tally> Gateway<D> {
 
     /// The neighbours of this site in the tree of sites.
     pub(super) fn neighbours(&self) -> Vec<SiteId> {
-        self.peer.peer().in_the_tree().collect()
+        self.peer.peer().tree_neighbours().collect()
     }
 }

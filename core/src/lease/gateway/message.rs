@@ -31,13 +31,13 @@ impl<D: Tally> GatewayMessage<D> {
     /// Its approximate size in bytes, without the envelope.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let plan = |best: &Option<Solution>| best.as_ref().map_or(0, |it| it.plan.len() as u64);
+        let plan = |best: &Option<Solution>| best.as_ref().map_or(0, |it| it.solution.len() as u64);
         match self {
             GatewayMessage::Peer(_)
             | GatewayMessage::Draw { .. }
             | GatewayMessage::Nodes(_)
             | GatewayMessage::Stop => 0,
-            GatewayMessage::Best(solution) => 8 + solution.plan.len() as u64,
+            GatewayMessage::Best(solution) => 8 + solution.solution.len() as u64,
             GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => match message {
                 LeaseMessage::Work { content, best, .. } => content.bytes() + plan(best),
                 LeaseMessage::Commit { progress_report, best, .. }

@@ -8,14 +8,14 @@ use super::workers::Workers;
 use crate::lease::SiteId;
 
 impl<D: Tally> Gateway<D> {
-    /// Limits the units to the nodes granted by [`Workers::allow`]. `nodes` is the limit of the whole search at its
-    /// root, and 0 elsewhere.
-    pub fn limit(&mut self, nodes: u64) {
+    /// Limits the units to the nodes granted by [`Workers::allow_nodes`]. `nodes` is the limit of the whole search at
+    /// its root, and 0 elsewhere.
+    pub fn set_node_limit(&mut self, nodes: u64) {
         self.state.quota = Some(Quota { pool: nodes, ..Quota::default() });
     }
 
     /// Keeps the units supplied with nodes for as long as the limit allows.
-    pub(super) fn ration<I: Workers<Done = D>>(
+    pub(super) fn supply_nodes<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -23,11 +23,11 @@ impl<D: Tally> Gateway<D> {
         let lease_ns = self.state.timer.terms().lease_ns;
         let (root, sites, is_idle) = (self.is_root(), self.sites(), self.state.is_idle());
         let Some(quota) = &mut self.state.quota else { return Ok(()) };
-        let left = inside.allowed();
+        let left = inside.allowed_nodes();
         if is_idle {
             if left > 0 {
                 quota.last = 0;
-                inside.forbid();
+                inside.forbid_nodes();
                 if root {
                     quota.pool += left;
                 } else {
@@ -38,7 +38,7 @@ impl<D: Tally> Gateway<D> {
             // There is enough.
         } else if root {
             match quota.grant(sites) {
-                0 if left == 0 => return self.stop(now_ns, inside),
+                0 if left == 0 => return self.stop_search(now_ns, inside),
                 nodes => self.take_grant(nodes, inside),
             }
         } else if quota.asked_ns.is_none_or(|asked_ns| now_ns >= asked_ns + lease_ns / 2) {
@@ -60,7 +60,7 @@ impl<D: Tally> Gateway<D> {
         let Some(quota) = self.state.quota.as_mut() else { return Ok(()) };
         let nodes = quota.grant(sites);
         if nodes == 0 && dry {
-            return self.stop(now_ns, inside);
+            return self.stop_search(now_ns, inside);
         }
         inside.send(from, GatewayMessage::Nodes(nodes));
         Ok(())
@@ -79,7 +79,7 @@ impl<D: Tally> Gateway<D> {
     fn take_grant<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
         if let Some(quota) = &mut self.state.quota {
             (quota.last, quota.asked_ns) = (nodes, None);
-            inside.allow(nodes);
+            inside.allow_nodes(nodes);
         }
     }
 }

@@ -18,75 +18,75 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn turn<I: Workers<Done = D>>(
+    pub fn handle_units<I: Workers<Done = D>>(
         &mut self,
         cut: Option<&Portion<D>>,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         if let Some(portion) = cut {
-            self.cut_is_complete(portion, now_ns, inside)?;
+            self.complete_commit(portion, now_ns, inside)?;
         }
         if inside.is_idle() {
             if inside.spare() == 0.0 {
-                self.is_dry(now_ns, inside)?;
-                return self.is_short_of_the_away(now_ns, inside);
+                self.handle_idle_units(now_ns, inside)?;
+                return self.take_back_if_idle(now_ns, inside);
             }
-            inside.tell(Event::Refilled)?;
+            inside.pass_to_inner_peer(Event::Refilled)?;
         }
-        self.proceed(now_ns, inside)
+        self.advance_holdings(now_ns, inside)
     }
 
     /// Handles units that have finished all their work.
-    fn is_dry<I: Workers<Done = D>>(
+    fn handle_idle_units<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.learn(now_ns, inside)?;
+        self.learn_best(now_ns, inside)?;
         if let Some(held) = self.state.at_work.take() {
-            let done = inside.settle()?;
+            let done = inside.take_counts()?;
             self.put_back(held, &Portion { done, open: Vec::new() });
         }
-        self.proceed(now_ns, inside)
+        self.advance_holdings(now_ns, inside)
     }
 
     fn put_back(&mut self, held: HoldingId, portion: &Portion<D>) {
         let site = self.state.timer.site_mut();
-        site.change(held, |content| content.add(portion));
+        site.change_content(held, |content| content.add(portion));
         site.set_in_use(held, false);
         self.state.cut = None;
     }
 
     /// Returns what is done, hands waiting work to the units, and checks whether the search is over.
-    pub(super) fn proceed<I: Workers<Done = D>>(
+    pub(super) fn advance_holdings<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.learn(now_ns, inside)?;
+        self.learn_best(now_ns, inside)?;
         for held in self.to_return() {
-            self.give_back(held, now_ns, inside)?;
+            self.return_holding(held, now_ns, inside)?;
         }
         if self.site().finished() && !self.state.over {
-            self.tell(Event::AllIdle, None, now_ns, inside)?;
+            self.pass_to_peer(Event::AllIdle, None, now_ns, inside)?;
         }
         let stops = self.state.stopped || self.site().leaving();
         if self.state.at_work.is_none() && !stops {
-            let next = self.site().working().map(crate::lease::Holding::held);
+            let next = self.site().current_holding().map(crate::lease::Holding::held);
             if let Some(held) = next {
-                self.refill(held, inside)?;
+                self.refill_units(held, inside)?;
             }
         }
-        self.weigh(now_ns, inside)
+        self.report_size(now_ns, inside)
     }
 
     /// The holdings to return now. A holding with leases given on is returned a little later, so that one message
     /// covers both and nobody needs to adopt those.
     fn to_return(&self) -> Vec<HoldingId> {
         let site = self.site();
-        let mut surplus = site.ready().count().saturating_sub(MOST_WAITING);
-        let now = site.ready().filter(|holding| {
+        let mut surplus = site.returnable_holdings().count().saturating_sub(MOST_WAITING);
+        let now = site.returnable_holdings().filter(|holding| {
             let early = surplus > 0;
             surplus = surplus.saturating_sub(1);
             holding.part().subs.is_empty() || early || site.leaving()
@@ -94,35 +94,39 @@ impl<D: Tally> Gateway<D> {
         now.map(Holding::held).collect()
     }
 
-    fn give_back<I: Workers<Done = D>>(
+    fn return_holding<I: Workers<Done = D>>(
         &mut self,
         held: HoldingId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, actions| {
-            it.site_mut().give_back(held, actions);
-            it.committed(held, now_ns, 0);
+        self.update_leases(now_ns, inside, None, |it, actions| {
+            it.site_mut().return_holding(held, actions);
+            it.record_commit(held, now_ns, 0);
         })
     }
 
     /// Lets the peer see the current amount of work, so that it serves waiting thieves or asks for work.
-    fn weigh<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
+    fn report_size<I: Workers<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
         if self.state.over || self.state.stopped || self.site().leaving() {
             return Ok(());
         }
         let (nodes, busy_ns) = inside.spent();
-        self.tell(Event::Stepped { nodes, busy_ns }, None, now_ns, inside)?;
+        self.pass_to_peer(Event::Stepped { nodes, busy_ns }, None, now_ns, inside)?;
         if self.state.spare(inside) > 0.0 {
             self.state.bare_ns = None;
         } else if self.state.bare_ns.is_none() {
             self.state.bare_ns = Some(now_ns);
             inside.wake_at(self.state.low_at(now_ns));
         }
-        self.ration(now_ns, inside)?;
+        self.supply_nodes(now_ns, inside)?;
         // The inner peer asks the units for another piece, or serves them.
-        inside.tell(Event::Stepped { nodes: 0, busy_ns: 0 })?;
-        if self.state.is_short(inside) { inside.tell(Event::Short) } else { Ok(()) }
+        inside.pass_to_inner_peer(Event::Stepped { nodes: 0, busy_ns: 0 })?;
+        if self.state.is_short(inside) { inside.pass_to_inner_peer(Event::Short) } else { Ok(()) }
     }
 
     /// Commits, asks again, suspects and gives up where it is time. Returns when to check again.
@@ -137,16 +141,18 @@ impl<D: Tally> Gateway<D> {
         if self.state.over {
             return Ok(u64::MAX);
         }
-        self.wake(now_ns, inside)?;
+        self.wake_peer(now_ns, inside)?;
         let mut next_ns = 0;
-        self.act(now_ns, inside, None, |it, actions| next_ns = it.check_timers(now_ns, actions))?;
+        self.update_leases(now_ns, inside, None, |it, actions| {
+            next_ns = it.check_timers(now_ns, actions)
+        })?;
         let lease_ns = self.state.timer.terms().lease_ns;
-        self.take_back_from_the_away(lease_ns, now_ns, inside)?;
+        self.take_back_from_away_sites(lease_ns, now_ns, inside)?;
         while self.state.cut.is_none() {
-            let Some(held) = self.state.timer.due(now_ns) else { break };
-            self.commit(held, now_ns, inside)?;
+            let Some(held) = self.state.timer.due_commit(now_ns) else { break };
+            self.commit_holding(held, now_ns, inside)?;
         }
-        self.proceed(now_ns, inside)?;
+        self.advance_holdings(now_ns, inside)?;
         let commit_ns =
             if self.state.cut.is_some() { u64::MAX } else { self.state.timer.next_commit_ns() };
         let next_ns = next_ns.min(self.ask_root_again(now_ns, inside));
@@ -168,17 +174,17 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// Commits a holding, or begins to.
-    fn commit<I: Workers<Done = D>>(
+    fn commit_holding<I: Workers<Done = D>>(
         &mut self,
         held: HoldingId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         if self.site().may_return(held) {
-            return self.give_back(held, now_ns, inside);
+            return self.return_holding(held, now_ns, inside);
         }
-        let Some(part) = self.site().freeze(held) else { return Ok(()) };
-        self.state.timer.committed(held, now_ns, 0);
+        let Some(part) = self.site().current_report(held) else { return Ok(()) };
+        self.state.timer.record_commit(held, now_ns, 0);
         if self.state.at_work == Some(held) {
             self.state.cut = Some(PendingCut { held, part, since_ns: now_ns });
             return inside.begin_cut();
@@ -187,18 +193,18 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// Completes a commit with the units' cut: their done and open work.
-    fn cut_is_complete<I: Workers<Done = D>>(
+    fn complete_commit<I: Workers<Done = D>>(
         &mut self,
         portion: &Portion<D>,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.learn(now_ns, inside)?;
+        self.learn_best(now_ns, inside)?;
         let Some(PendingCut { held, mut part, since_ns }) = self.state.cut.take() else {
             return Ok(());
         };
         part.content.add(portion);
-        self.state.timer.committed(held, now_ns, now_ns.saturating_sub(since_ns));
+        self.state.timer.record_commit(held, now_ns, now_ns.saturating_sub(since_ns));
         self.begin_commit(held, part, now_ns, inside)
     }
 
@@ -210,9 +216,11 @@ impl<D: Tally> Gateway<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         if held.is_none() {
-            return inside.save(&part, self.site().best());
+            return inside.save_report(&part, self.site().best());
         }
-        self.act(now_ns, inside, None, |it, actions| it.site().commit(held, part, actions))
+        self.update_leases(now_ns, inside, None, |it, actions| {
+            it.site().send_commit(held, part, actions)
+        })
     }
 
     /// Handles a site that has joined, where sites come and go.
@@ -226,7 +234,7 @@ impl<D: Tally> Gateway<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.state.away.remove(&site);
-        self.tell(Event::Came { peer: site }, None, now_ns, inside)?;
+        self.pass_to_peer(Event::Came { peer: site }, None, now_ns, inside)?;
         let root = self.is_root();
         if self.state.stopped && root {
             // It does not know of the stop yet.
@@ -236,14 +244,16 @@ impl<D: Tally> Gateway<D> {
             self.state.timer.reach_root(true, now_ns);
         }
         self.state.timer.site_joined(site, now_ns);
-        self.act(now_ns, inside, None, |it, actions| it.site().ask_all_of(site, actions))
+        self.update_leases(now_ns, inside, None, |it, actions| {
+            it.site().ask_about_leases_of(site, actions)
+        })
     }
 
     /// Handles a change of the root's process: the previous root's grants do not count towards the new one's limit.
     pub fn root_changed<I: Workers<Done = D>>(&mut self, inside: &mut I) {
         if let Some(quota) = &mut self.state.quota {
             *quota = Quota::default();
-            inside.forbid();
+            inside.forbid_nodes();
         }
     }
 
@@ -251,7 +261,7 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn unreachable<I: Workers<Done = D>>(
+    pub fn on_site_unreachable<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
@@ -260,7 +270,7 @@ impl<D: Tally> Gateway<D> {
         if site == 0 {
             self.state.timer.reach_root(false, now_ns);
         }
-        self.tell(Event::Lost { peer: site }, None, now_ns, inside)
+        self.pass_to_peer(Event::Lost { peer: site }, None, now_ns, inside)
     }
 
     /// Handles a link that is down: the other site may be dead, or come back. It keeps its work for a lease period,
@@ -268,38 +278,40 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn away<I: Workers<Done = D>>(
+    pub fn on_link_down<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.state.away.entry(site).or_insert(now_ns);
-        self.unreachable(site, now_ns, inside)?;
+        self.on_site_unreachable(site, now_ns, inside)?;
         if self.state.stopped {
             // A stopped search does not wait for it.
-            self.take_back_from_the_away(0, now_ns, inside)?;
+            self.take_back_from_away_sites(0, now_ns, inside)?;
         }
-        self.proceed(now_ns, inside)?;
-        if inside.is_idle() { self.is_short_of_the_away(now_ns, inside) } else { Ok(()) }
+        self.advance_holdings(now_ns, inside)?;
+        if inside.is_idle() { self.take_back_if_idle(now_ns, inside) } else { Ok(()) }
     }
 
     /// Takes back work that could not be sent because its place is empty.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn undelivered<I: Workers<Done = D>>(
+    pub fn on_undelivered<I: Workers<Done = D>>(
         &mut self,
         lease: Lease,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, actions| it.site_mut().suspect(lease, actions))?;
-        self.proceed(now_ns, inside)
+        self.update_leases(now_ns, inside, None, |it, actions| {
+            it.site_mut().take_back_lease(lease, actions)
+        })?;
+        self.advance_holdings(now_ns, inside)
     }
 
     /// Takes back the work of sites that have been away for a moment, if there is nothing else to do here.
-    fn is_short_of_the_away<I: Workers<Done = D>>(
+    fn take_back_if_idle<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -308,17 +320,17 @@ impl<D: Tally> Gateway<D> {
             return Ok(());
         }
         let moment_ns = self.state.timer.terms().lease_ns / 8;
-        self.take_back_from_the_away(moment_ns, now_ns, inside)?;
+        self.take_back_from_away_sites(moment_ns, now_ns, inside)?;
         let site = self.site();
         let relied = self.state.away.iter().filter(|(away, _)| site.relies_on(**away));
         if let Some(since_ns) = relied.map(|(_, since_ns)| *since_ns).min() {
             inside.wake_at(since_ns.saturating_add(moment_ns));
         }
-        self.proceed(now_ns, inside)
+        self.advance_holdings(now_ns, inside)
     }
 
     /// Takes back the work of sites that have been away for this long, including leases that come with it.
-    fn take_back_from_the_away<I: Workers<Done = D>>(
+    fn take_back_from_away_sites<I: Workers<Done = D>>(
         &mut self,
         wait_ns: u64,
         now_ns: u64,
@@ -330,7 +342,9 @@ impl<D: Tally> Gateway<D> {
             let mut away = self.state.away.iter();
             let next = away.find(|&(&away, &since_ns)| due(since_ns) && site.relies_on(away));
             let Some((&away, _)) = next else { return Ok(()) };
-            self.act(now_ns, inside, None, |it, actions| it.site_mut().take_back(away, actions))?;
+            self.update_leases(now_ns, inside, None, |it, actions| {
+                it.site_mut().take_back_leases_of(away, actions)
+            })?;
         }
     }
 
@@ -338,50 +352,56 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn lost<I: Workers<Done = D>>(
+    pub fn on_site_lost<I: Workers<Done = D>>(
         &mut self,
         site: SiteId,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.state.away.remove(&site);
-        self.tell(Event::Lost { peer: site }, None, now_ns, inside)?;
-        self.act(now_ns, inside, None, |it, actions| it.site_mut().lost(site, actions))?;
-        self.proceed(now_ns, inside)
+        self.pass_to_peer(Event::Lost { peer: site }, None, now_ns, inside)?;
+        self.update_leases(now_ns, inside, None, |it, actions| {
+            it.site_mut().on_site_lost(site, actions)
+        })?;
+        self.advance_holdings(now_ns, inside)
     }
 
     /// Leaves in an orderly way: hands back all that the site holds.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn leave<I: Workers<Done = D>>(
+    pub fn leave_search<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
         self.state.timer.site_mut().leave();
-        self.take_in(now_ns, inside)?;
-        self.proceed(now_ns, inside)
+        self.take_units_work(now_ns, inside)?;
+        self.advance_holdings(now_ns, inside)
     }
 
     /// Learns the best solution of the units. It must reach other sites no later than the units' counts, because they
     /// may have pruned by it.
-    fn learn<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> Result<(), I::Error> {
+    fn learn_best<I: Workers<Done = D>>(
+        &mut self,
+        now_ns: u64,
+        inside: &mut I,
+    ) -> Result<(), I::Error> {
         match inside.best() {
-            Some(best) => self.found(&best, now_ns, inside),
+            Some(best) => self.record_solution(&best, now_ns, inside),
             None => Ok(()),
         }
     }
 
     /// Takes the units' work, and gives them no more.
-    fn take_in<I: Workers<Done = D>>(
+    fn take_units_work<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.learn(now_ns, inside)?;
+        self.learn_best(now_ns, inside)?;
         if let Some(held) = self.state.at_work.take() {
-            let portion = inside.empty()?;
+            let portion = inside.take_all()?;
             self.put_back(held, &portion);
         }
         Ok(())
@@ -391,7 +411,7 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn stop<I: Workers<Done = D>>(
+    pub fn stop_search<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
@@ -403,10 +423,10 @@ impl<D: Tally> Gateway<D> {
             inside.send(to, GatewayMessage::Stop);
         }
         self.state.timer.site_mut().leave();
-        self.take_in(now_ns, inside)?;
+        self.take_units_work(now_ns, inside)?;
         // A stopped search does not wait for sites that are away.
-        self.take_back_from_the_away(0, now_ns, inside)?;
-        self.proceed(now_ns, inside)
+        self.take_back_from_away_sites(0, now_ns, inside)?;
+        self.advance_holdings(now_ns, inside)
     }
 
     /// Whether the root of a stopped search has gathered all counts and all open work.
@@ -420,23 +440,23 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn close<I: Workers<Done = D>>(
+    pub fn end_search<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.tell(Event::AllIdle, None, now_ns, inside)
+        self.pass_to_peer(Event::AllIdle, None, now_ns, inside)
     }
 
     /// At a root that resumes from its file: adopts the leases that the file lists.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn resume<I: Workers<Done = D>>(
+    pub fn adopt_listed_leases<I: Workers<Done = D>>(
         &mut self,
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        self.act(now_ns, inside, None, |it, actions| it.site().adopt_all(actions))
+        self.update_leases(now_ns, inside, None, |it, actions| it.site().adopt_all(actions))
     }
 }

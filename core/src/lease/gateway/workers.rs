@@ -33,33 +33,33 @@ pub trait Workers {
     fn spent(&mut self) -> (u64, u64);
 
     /// The nodes that the units may still explore, where the search has a limit.
-    fn allowed(&self) -> u64;
+    fn allowed_nodes(&self) -> u64;
 
     /// Lets the units explore this many more nodes.
-    fn allow(&mut self, nodes: u64);
+    fn allow_nodes(&mut self, nodes: u64);
 
     /// Forbids the units to explore until they are allowed more nodes.
-    fn forbid(&mut self);
+    fn forbid_nodes(&mut self);
 
     /// Adds work to the spare piece.
     ///
     /// # Errors
     /// If it cannot be read.
-    fn put(&mut self, work: &Work) -> Result<(), Self::Error>;
+    fn add_work(&mut self, work: &Work) -> Result<(), Self::Error>;
 
     /// Passes an event to the gateway's inner peer: [`Event::Refilled`], [`Event::Stepped`] or [`Event::Short`].
     ///
     /// # Errors
     /// If an action of the peer fails.
-    fn tell(&mut self, event: Event) -> Result<(), Self::Error>;
+    fn pass_to_inner_peer(&mut self, event: Event) -> Result<(), Self::Error>;
 
     /// Splits a share off the spare piece: all of it, if the share is 1 or it cannot be divided.
     fn split(&mut self, share: f64) -> Option<Work>;
 
     /// Divides a piece that the units have not seen into the rest and a share; `None` if it cannot be divided.
-    fn divide(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
+    fn divide_piece(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
 
-    /// Begins a cut of all units: [`super::Gateway::turn`] receives it once it is complete.
+    /// Begins a cut of all units: [`super::Gateway::handle_units`] receives it once it is complete.
     ///
     /// # Errors
     /// If it cannot begin.
@@ -68,27 +68,27 @@ pub trait Workers {
     /// The best solution known to the units.
     fn best(&self) -> Option<Solution>;
 
-    /// The counts of the units, which are idle, since the last call of this or of [`Workers::empty`], or since the
+    /// The counts of the units, which are idle, since the last call of this or of [`Workers::take_all`], or since the
     /// start.
     ///
     /// # Errors
     /// If the counts have decreased.
-    fn settle(&mut self) -> Result<Self::Done, Self::Error>;
+    fn take_counts(&mut self) -> Result<Self::Done, Self::Error>;
 
     /// Stops the units where they are, and takes their done and open work.
     ///
     /// # Errors
     /// If the work cannot be written down.
-    fn empty(&mut self) -> Result<Portion<Self::Done>, Self::Error>;
+    fn take_all(&mut self) -> Result<Portion<Self::Done>, Self::Error>;
 
     /// Has the units look only for better solutions than this one.
     ///
     /// # Errors
     /// If an action of the gateway's peer fails.
-    fn beat(&mut self, best: &Solution) -> Result<(), Self::Error>;
+    fn update_incumbent(&mut self, best: &Solution) -> Result<(), Self::Error>;
 
     /// Reports that another site was silent for a lease period, and that its work is taken back.
-    fn lapsed(&mut self, site: SiteId);
+    fn report_lapsed_site(&mut self, site: SiteId);
 
     /// Sends a message to another site.
     fn send(&mut self, to: SiteId, message: GatewayMessage<Self::Done>);
@@ -100,7 +100,7 @@ pub trait Workers {
     ///
     /// # Errors
     /// If it cannot be saved.
-    fn save(
+    fn save_report(
         &mut self,
         whole: &ProgressReport<Portion<Self::Done>>,
         best: Option<&Solution>,

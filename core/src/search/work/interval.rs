@@ -169,7 +169,7 @@ impl Interval {
     }
 
     /// Gives away the leaves from a point on; `None` if that would be all or nothing.
-    pub fn cut(&mut self, at: Point) -> Option<Self> {
+    pub fn split_off(&mut self, at: Point) -> Option<Self> {
         if at <= self.begin || at >= self.end {
             return None;
         }
@@ -178,21 +178,21 @@ impl Interval {
     }
 
     /// Gives away about this many leaves from the end.
-    pub fn give(&mut self, n: usize, leaves: &[u16]) -> Option<Self> {
+    pub fn split_leaves(&mut self, n: usize, leaves: &[u16]) -> Option<Self> {
         let exact = minus(n, &self.end, leaves);
         let round = rounded(n, &exact, leaves);
         // If little is kept, rounding could give everything away.
         let kept = |at: &Point| part(n, &minus(n, at, &self.begin));
         let at =
             if round > self.begin && kept(&round) > 0.9 * kept(&exact) { round } else { exact };
-        self.cut(at)
+        self.split_off(at)
     }
 
     /// Gives away a share of the leaves, from the end: exact for up to a few hundred leaves, within
     /// one percent beyond. Of two or more leaves it gives at least one and keeps at least one.
     pub fn split(&mut self, n: usize, share: f64) -> Option<Self> {
         let given = portion(n, &self.length(n), share)?;
-        self.give(n, &given)
+        self.split_leaves(n, &given)
     }
 
     /// Appends the interval that begins where this one ends; false if `next` begins elsewhere.

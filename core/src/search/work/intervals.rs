@@ -95,7 +95,7 @@ impl Intervals {
         while let Some(last) = self.parts.last_mut() {
             let length = last.length(n);
             if wanted < length {
-                given.extend(last.give(n, &wanted));
+                given.extend(last.split_leaves(n, &wanted));
                 break;
             }
             wanted = minus(n, &wanted, &length);

@@ -63,7 +63,7 @@ pub(super) struct Context<'a> {
 
 impl Context<'_> {
     /// Whether a peer is present.
-    fn has(&self, peer: PeerId) -> bool {
+    fn is_present(&self, peer: PeerId) -> bool {
         self.others.is_none_or(|others| others.binary_search(&peer).is_ok())
     }
 }
@@ -156,7 +156,7 @@ impl Asking {
             Victim::Parent { siblings } => self.parent(context, siblings),
         };
         let next = match next {
-            Next::Ask(peer) | Next::Wait(peer) if !context.has(peer) => {
+            Next::Ask(peer) | Next::Wait(peer) if !context.is_present(peer) => {
                 self.at_random(context, chooser)
             }
             next => next,
@@ -244,7 +244,7 @@ mod tests {
         for now_ns in 0..100 {
             let is_request = |to, message| peer_request(&waits_at, to) == message;
             assert!((0..4).all(|to| is_request(to, peer.request_again(to))), "at {now_ns}");
-            peer.on(event, now_ns, 0.0, &mut chooser, &mut actions);
+            peer.handle_event(event, now_ns, 0.0, &mut chooser, &mut actions);
             event = Event::Woke;
             for action in actions.drain(..) {
                 match action {

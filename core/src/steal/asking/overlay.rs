@@ -20,7 +20,9 @@ impl Asking {
             return Next::Nothing;
         }
         let open = |&child: &PeerId| {
-            context.has(child) && !context.thieves.has(child) && !self.empty.contains(&child)
+            context.is_present(child)
+                && !context.thieves.contains(child)
+                && !self.empty.contains(&child)
         };
         let open: Vec<PeerId> = context.place.children().filter(open).collect();
         if open.is_empty() {

@@ -57,7 +57,7 @@ fn give<P: Clone, V: Effects<Piece = P>>(
     };
     effects.send(owner, Message::Late(Recall::Trim { ticket }), Some(given.clone()));
     if to == peer.me() {
-        effects.put(given)?;
+        effects.add_work(given)?;
     } else {
         hand_over((peer, ledger), to, ticket, given, effects)?;
     }

@@ -82,7 +82,7 @@ impl Peer {
             self.unacknowledged += 1 + self.recall();
             self.give_copy(&thief, ticket, out, actions);
         } else {
-            self.give(&thief, size, actions);
+            self.give_share(&thief, size, actions);
         }
         self.copies.add(ticket, thief.peer);
     }
@@ -134,12 +134,12 @@ impl Peer {
         size: f64,
         actions: &mut Vec<Action>,
     ) {
-        let Some(ticket) = self.piece.filter(|_| size > 0.0 && now_ns >= self.tell_at_ns) else {
+        let Some(ticket) = self.piece.filter(|_| size > 0.0 && now_ns >= self.report_at_ns) else {
             return;
         };
         let crowd = 1 + u64::from(self.peers) / CROWD;
-        self.tell_at_ns = now_ns + self.policy.report_ns.saturating_mul(crowd);
+        self.report_at_ns = now_ns + self.policy.report_ns.saturating_mul(crowd);
         actions.push(Action::Late(Change::Tell { ticket }));
-        actions.push(Action::WakeAt { at_ns: self.tell_at_ns });
+        actions.push(Action::WakeAt { at_ns: self.report_at_ns });
     }
 }

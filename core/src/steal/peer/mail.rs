@@ -44,26 +44,26 @@ impl Peer {
             Message::Ack { ticket, epoch } => self.on_ack(ticket, epoch, actions),
             Message::Snapshot { epoch } => {
                 self.on_snapshot(epoch, actions);
-                self.count(Action::Leave, actions);
+                self.change_counter(Action::Leave, actions);
             }
             Message::Best { score } => {
                 if score < self.best || self.is(Mutant::SpreadsAnyScore) {
-                    actions.push(Action::Beat { score });
+                    actions.push(Action::UpdateIncumbent { score });
                     if self.is(Mutant::KeepsTheBest) {
                         self.best = score;
                     }
-                    self.spread(score, from, actions);
+                    self.spread_best(score, from, actions);
                 }
-                self.count(Action::Leave, actions);
+                self.change_counter(Action::Leave, actions);
             }
             Message::Wave => {
                 let step = self.waves.on_wave();
-                self.carry_out(step, actions);
+                self.carry_out_step(step, actions);
             }
             Message::Report { sent, received } => {
                 self.waves.on_report(Totals { sent, received });
             }
-            Message::Done => self.end(from, actions),
+            Message::Done => self.pass_on_done(from, actions),
             Message::Late(recall) => self.on_recall(from, recall, actions),
         }
     }
@@ -72,7 +72,7 @@ impl Peer {
     fn on_pass(&mut self, broker: PeerId, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
         let served = size >= 2.0;
         if served {
-            self.give(thief, size, actions);
+            self.give_share(thief, size, actions);
         }
         // About half of it is left. The next report is exact.
         let load = if served { size / 2.0 } else { size } as u64;
@@ -98,12 +98,12 @@ impl Peer {
             self.piece = Some(ticket);
         } else {
             // Report it soon: a broker that does not know of this work would pass no thieves here.
-            self.tell_at_ns = 0;
+            self.report_at_ns = 0;
         }
         self.work.received += 1;
         let at = actions.len();
         if !self.is(Mutant::CountsLate) {
-            self.come_back(actions);
+            self.rejoin_counter(actions);
         }
         if !self.is(Mutant::NeverAcknowledges) {
             send(from, Message::Ack { ticket, epoch: self.epoch }, actions);

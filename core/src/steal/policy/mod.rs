@@ -139,7 +139,7 @@ impl Default for Policy {
 
 impl Policy {
     /// The power of a peer, if set by hand.
-    pub(super) fn weight(&self, peer: PeerId) -> Option<Power> {
+    pub(super) fn fixed_power(&self, peer: PeerId) -> Option<Power> {
         let weight = self.weights.get(peer as usize).or(self.weights.last());
         weight.map(|&weight| Power(weight.into()))
     }

@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(overlay.victim, Victim::Overlay { bridges: false });
         assert_eq!((overlay.tree.degree, overlay.share), (3, Share::Part(2)));
         let weighted = Policy::parse("weighted:weights=1/4").unwrap();
-        assert_eq!([0, 1, 2].map(|peer| weighted.weight(peer).unwrap().0), [1, 4, 4]);
+        assert_eq!([0, 1, 2].map(|peer| weighted.fixed_power(peer).unwrap().0), [1, 4, 4]);
         assert!(!weighted.profile && Policy::parse("weighted").unwrap().profile);
         assert!(Policy::parse_with("weighted", &[]).is_err());
         let tree =

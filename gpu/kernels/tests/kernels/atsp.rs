@@ -58,8 +58,8 @@ fn optima_are_found_with_their_tours() {
         for best in [i64::MAX, wanted + 1] {
             let found = explore(&atsp, how, best).found.unwrap();
             assert_eq!(found.score, wanted, "{how:?}");
-            assert_eq!(atsp.check(&found.plan), Some(Ok(wanted)), "{how:?}");
-            assert_eq!(found.plan[0], 1);
+            assert_eq!(atsp.check(&found.solution), Some(Ok(wanted)), "{how:?}");
+            assert_eq!(found.solution[0], 1);
         }
     }
 }
@@ -135,7 +135,7 @@ fn work_from_the_cpu_is_explored() {
     let atsp = made("crane:11:1");
     let best = on_cpu(&atsp, i64::MAX).found.unwrap().score;
     let mut explorer = atsp.explorer();
-    explorer.put(&Problem::root(&atsp).bytes).unwrap();
+    explorer.add_work(&Problem::root(&atsp).bytes).unwrap();
     explorer.run(3000, best);
     let work = explorer.drain();
     let wanted = on_cpu_from(&atsp, &work, best).counts;

@@ -13,7 +13,7 @@ use pleach_problems::simd::Level;
 /// A flowshop's open nodes as words, without duplicates.
 fn nodes(flowshop: &Flowshop) -> Vec<u32> {
     let mut explorer = flowshop.explorer();
-    explorer.put(&Problem::root(flowshop).bytes).unwrap();
+    explorer.add_work(&Problem::root(flowshop).bytes).unwrap();
     explorer.run(20_000, i64::MAX);
     let mut words = Vec::new();
     flowshop.to_words(&Explorer::drain(&mut *explorer).bytes, &mut words).unwrap();

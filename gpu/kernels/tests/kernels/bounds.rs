@@ -30,8 +30,8 @@ fn loose(problem: &dyn Problem, batches: usize, most: usize, seed: u64) -> Loose
 }
 
 impl Explorer for Loose<'_> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        self.host.put(work)
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        self.host.add_work(work)
     }
 
     fn size(&self) -> f64 {
@@ -128,10 +128,10 @@ fn optima_are_found_with_their_schedules() {
         for bound in BOUNDS {
             flowshop.bound = bound;
             let mut search = loose(&flowshop, 3, 20, jobs);
-            search.put(&Problem::root(&flowshop).bytes).unwrap();
+            search.add_work(&Problem::root(&flowshop).bytes).unwrap();
             let found = run_to_end(&mut search, i64::MAX).found.unwrap();
             assert_eq!(found.score, wanted);
-            assert_eq!(Tree::check(&flowshop, &found.plan), Some(Ok(wanted)));
+            assert_eq!(Tree::check(&flowshop, &found.solution), Some(Ok(wanted)));
         }
     }
 }
@@ -148,7 +148,7 @@ fn many_jobs_are_bounded_as_on_the_cpu() {
             let (mut search, mut plain) =
                 (loose(&flowshop, 1, 1, 1), flowshop.evaluation().unwrap());
             for host in [&mut search as &mut dyn Explorer, &mut *plain] {
-                host.put(&Problem::root(&flowshop).bytes).unwrap();
+                host.add_work(&Problem::root(&flowshop).bytes).unwrap();
             }
             for _ in 0..12 {
                 let one = search.run(1, best);

@@ -20,7 +20,7 @@ pub fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Instan
 /// The counts of a whole tree, unless it is too large for the fuel.
 pub fn on_cpu_within(problem: &Flowshop, best: i64, fuel: u64) -> Option<Counts> {
     let mut explorer = problem.explorer();
-    explorer.put(&Problem::root(problem).bytes).unwrap();
+    explorer.add_work(&Problem::root(problem).bytes).unwrap();
     let progress = explorer.run(fuel, best);
     (explorer.size() == 0.0 && progress.found.is_none()).then_some(progress.counts)
 }
@@ -61,7 +61,7 @@ fn optima_are_found_with_their_schedules() {
         let wanted = on_cpu(&flowshop, i64::MAX).found.unwrap().score;
         let found = explore(&flowshop, how, i64::MAX).found.unwrap();
         assert_eq!(found.score, wanted, "{how:?}");
-        assert_eq!(Tree::check(&flowshop, &found.plan), Some(Ok(wanted)));
+        assert_eq!(Tree::check(&flowshop, &found.solution), Some(Ok(wanted)));
     }
 }
 

@@ -351,7 +351,7 @@ fn tours_are_searched_as_on_the_cpu() {
         assert_eq!((explored.counts, explored.found), (wanted, None), "case {case}, {how:?}");
         let found = explore(&atsp, how, i64::MAX).found.unwrap();
         assert_eq!(found.score, optimum, "case {case}, {how:?}");
-        assert_eq!(atsp.check(&found.plan), Some(Ok(optimum)), "case {case}, {how:?}");
+        assert_eq!(atsp.check(&found.solution), Some(Ok(optimum)), "case {case}, {how:?}");
         nodes += wanted.branched;
     }
     assert!(nodes > 10_000, "{nodes}");
@@ -385,7 +385,7 @@ fn schedules_are_searched_as_on_the_cpu() {
             let how = ways[rng.rand_range(0..ways.len() as u64) as usize];
             let found = explore(&problem, how, i64::MAX).found.unwrap();
             assert_eq!(found.score, optimum, "case {case}, {how:?}");
-            assert_eq!(Problem::check(&problem, &found.plan), Some(Ok(optimum)), "{how:?}");
+            assert_eq!(Problem::check(&problem, &found.solution), Some(Ok(optimum)), "{how:?}");
         }
     }
     assert!(nodes > 5000 && compared > 150, "{nodes} nodes in {compared} trees");

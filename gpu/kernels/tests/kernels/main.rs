@@ -43,7 +43,7 @@ fn on_cpu(problem: &dyn Problem, best: i64) -> Progress {
 /// The same search on the CPU, of this work.
 fn on_cpu_from(problem: &dyn Problem, work: &Work, best: i64) -> Progress {
     let mut explorer = problem.explorer();
-    explorer.put(&work.bytes).unwrap();
+    explorer.add_work(&work.bytes).unwrap();
     run_to_end(&mut *explorer, best)
 }
 

@@ -56,7 +56,7 @@ fn schedules_are_searched_as_on_the_cpu() {
             let root = problem.root();
             let found = explore_by(PARALLEL, (&problem, &root), how, i64::MAX).found.unwrap();
             assert_eq!(found.score, optimum, "case {case}, {how:?}");
-            assert_eq!(Problem::check(&problem, &found.plan), Some(Ok(optimum)), "{how:?}");
+            assert_eq!(Problem::check(&problem, &found.solution), Some(Ok(optimum)), "{how:?}");
         }
     }
     assert!(nodes > 4000 && compared > 200, "{nodes} nodes in {compared} trees");

@@ -22,7 +22,7 @@ impl Assignments {
     }
 
     /// Marks rows as done. Returns whether that finishes a range.
-    pub fn done(&self, rows: &Range<u32>) -> bool {
+    pub fn mark_done(&self, rows: &Range<u32>) -> bool {
         let mut all = lock(&self.0);
         let of = |request: &&mut Assignment| {
             request.rows.start <= rows.start && rows.end <= request.rows.end
@@ -33,7 +33,7 @@ impl Assignments {
     }
 
     /// Removes the ranges that are done.
-    pub fn finished(&self) -> Vec<(u32, Range<u32>)> {
+    pub fn take_finished(&self) -> Vec<(u32, Range<u32>)> {
         let mut all = lock(&self.0);
         let done = all.extract_if(.., |request| request.missing == 0);
         done.map(|request| (request.number, request.rows)).collect()
@@ -74,13 +74,13 @@ mod tests {
         let assignments = Assignments::default();
         assignments.add(7, 0..10);
         assignments.add(8, 10..12);
-        assert!(!assignments.done(&(0..4)));
-        assert!(assignments.done(&(10..12)));
-        assert_eq!(assignments.finished(), [(8, 10..12)]);
-        assert!(assignments.done(&(4..10)));
-        assert!(!assignments.done(&(20..21)));
-        assert_eq!(assignments.finished(), [(7, 0..10)]);
-        assert_eq!(assignments.finished(), []);
+        assert!(!assignments.mark_done(&(0..4)));
+        assert!(assignments.mark_done(&(10..12)));
+        assert_eq!(assignments.take_finished(), [(8, 10..12)]);
+        assert!(assignments.mark_done(&(4..10)));
+        assert!(!assignments.mark_done(&(20..21)));
+        assert_eq!(assignments.take_finished(), [(7, 0..10)]);
+        assert_eq!(assignments.take_finished(), []);
     }
 
     /// A megabyte for each unit.

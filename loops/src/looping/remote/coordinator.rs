@@ -4,7 +4,7 @@ use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::in_pieces;
 use super::lent_ranges::{LentRanges, ReturnedRange};
 use super::message::{LoopMessage, What, WorkerCount};
-use super::orders::{say, tell};
+use super::orders::{send_end, send_message};
 use super::process::RemoteProcess;
 use crate::looping::contract::{RemoteLoop, ResultPlacement};
 use crate::looping::report::{LoopSite, Part};
@@ -52,7 +52,7 @@ const ACCOUNTS: Duration = Duration::from_secs(3);
 
 impl LoopCoordinator<'_> {
     /// Shares the loop with all processes that are ready for it until it ends.
-    pub fn keep(&self) -> Result<RemoteResult, RunError> {
+    pub fn run(&self) -> Result<RemoteResult, RunError> {
         let (mut session, mut sequence) = (self.cluster.session(), self.cluster.sequence());
         let mut loop_run = LoopRun {
             coordinator: self,
@@ -94,18 +94,18 @@ impl LoopRun<'_> {
                 self.ready(site, (of, workers))?;
             }
         }
-        while !self.coordinator.share.close() {
-            self.listen()?;
-            self.feed();
+        while !self.coordinator.share.end_if_idle() {
+            self.handle_incoming()?;
+            self.hand_out_ranges();
             self.drop_silent();
-            self.coordinator.cluster.rest(self.session, POLL_EVERY);
+            self.coordinator.cluster.wait_for_arrival(self.session, POLL_EVERY);
         }
-        self.end();
+        self.announce_end();
         let (ended_at, complete) = (Instant::now(), self.coordinator.share.missing() == 0);
         let owes = |process: &RemoteProcess| complete && process.there && process.reports.is_none();
         while self.processes.values().any(owes) && ended_at.elapsed() < ACCOUNTS {
-            self.listen()?;
-            self.coordinator.cluster.rest(self.session, POLL_EVERY);
+            self.handle_incoming()?;
+            self.coordinator.cluster.wait_for_arrival(self.session, POLL_EVERY);
         }
         Ok(self.report(ended_at))
     }
@@ -115,17 +115,19 @@ impl LoopRun<'_> {
         self.coordinator.first + site as usize
     }
 
-    fn listen(&mut self) -> Result<(), RunError> {
-        while let Some(heard) = self.session.hear()? {
-            match heard {
+    fn handle_incoming(&mut self) -> Result<(), RunError> {
+        while let Some(incoming) = self.session.next_incoming()? {
+            match incoming {
                 Incoming::Message(site, SessionMessage::Loop(bytes)) => {
                     match LoopMessage::from_bytes(&bytes) {
-                        Ok(word) => self.take(site, word, bytes)?,
-                        Err(why) => self.wrong(site, &why.to_string())?,
+                        Ok(word) => self.handle_message(site, word, bytes)?,
+                        Err(why) => self.expel(site, &why.to_string())?,
                     }
                 }
-                Incoming::Message(site, SessionMessage::Failed(why)) => self.wrong(site, &why)?,
-                Incoming::Lost(site) | Incoming::Left(site) => self.lose(site, SiteEnd::Lost),
+                Incoming::Message(site, SessionMessage::Failed(why)) => self.expel(site, &why)?,
+                Incoming::Lost(site) | Incoming::Left(site) => {
+                    self.remove_process(site, SiteEnd::Lost)
+                }
                 // Another process has taken its place.
                 Incoming::Joined(site) => drop(self.sequence.barred.remove(&site)),
                 Incoming::Invalid(site) => {
@@ -136,17 +138,22 @@ impl LoopRun<'_> {
                 Incoming::Message(..) | Incoming::Nothing => {}
             }
         }
-        self.settle();
+        self.record_results();
         Ok(())
     }
 
-    fn take(&mut self, site: u32, word: LoopMessage, bytes: Vec<u8>) -> Result<(), RunError> {
+    fn handle_message(
+        &mut self,
+        site: u32,
+        word: LoopMessage,
+        bytes: Vec<u8>,
+    ) -> Result<(), RunError> {
         let now = self.at;
         if self.sequence.barred.contains(&site) {
             return Ok(());
         }
         if let Some(process) = self.processes.get_mut(&site) {
-            process.heard = Instant::now();
+            process.last_message = Instant::now();
         }
         match word.what {
             What::Ready(_) if word.at > now => {
@@ -155,17 +162,17 @@ impl LoopRun<'_> {
             }
             What::Ready(workers) => self.ready(site, (word.at, workers))?,
             What::Results { number, rows, bytes } if word.at == now && !self.over => {
-                self.keep(site, (number, rows), &bytes)?;
+                self.store_results(site, (number, rows), &bytes)?;
             }
             What::UnitReports(reports) if word.at == now => {
                 if let Some(process) = self.processes.get_mut(&site) {
                     process.reports = Some(reports);
                 }
             }
-            What::Heard => self.sequence.hears(site, word.at),
+            What::Heard => self.sequence.record_informed(site, word.at),
             What::Leave if word.at == now => {
-                self.sequence.hears(site, now);
-                self.lose(site, SiteEnd::Left);
+                self.sequence.record_informed(site, now);
+                self.remove_process(site, SiteEnd::Left);
             }
             _ => {}
         }
@@ -175,41 +182,41 @@ impl LoopRun<'_> {
     /// A process is ready for a step.
     fn ready(&mut self, site: u32, (at, workers): (u32, WorkerCount)) -> Result<(), RunError> {
         if at < self.at || self.over {
-            tell(self.session, self.sequence, site, (at, &workers));
+            send_end(self.session, self.sequence, site, (at, &workers));
             return Ok(());
         }
         if self.processes.get(&site).is_some_and(|process| process.there) {
-            return self.wrong(site, "it reported twice that it was ready");
+            return self.expel(site, "it reported twice that it was ready");
         }
         if workers.units != self.coordinator.all {
             let WorkerCount { units, .. } = workers;
             let all = self.coordinator.all;
             let why = format!("its loop has {units} units, the root's has {all}");
-            return self.wrong(site, &why);
+            return self.expel(site, &why);
         }
         let stays = self.coordinator.work.result_placement() == ResultPlacement::Apart;
         let lent = if stays { LentRanges::that_stay() } else { LentRanges::default() };
         let process = RemoteProcess::new(workers, lent, self.coordinator.share.whole());
-        self.settle();
+        self.record_results();
         let before = self.processes.insert(site, process);
         self.gone.extend(before.map(|process| (site, process)));
-        self.coordinator.share.come(self.taker(site));
+        self.coordinator.share.record_joined(self.taker(site));
         Ok(())
     }
 
     /// Excludes a process that failed or sent an invalid message. If all live and die together, that ends the run.
-    fn wrong(&mut self, site: u32, why: &str) -> Result<(), RunError> {
+    fn expel(&mut self, site: u32, why: &str) -> Result<(), RunError> {
         if !self.coordinator.cluster.is_open() {
             return Err(RunError::Site { site, why: why.into() });
         }
         self.warnings.push(format!("site {site} was excluded: {why}"));
         self.sequence.barred.insert(site);
-        self.lose(site, SiteEnd::Lost);
+        self.remove_process(site, SiteEnd::Lost);
         Ok(())
     }
 
     /// Stores results.
-    fn keep(
+    fn store_results(
         &mut self,
         site: u32,
         (number, rows): (u32, Range<u32>),
@@ -218,12 +225,12 @@ impl LoopRun<'_> {
         let Some(process) = self.processes.get_mut(&site) else { return Ok(()) };
         match process.lent.expects(number, &rows) {
             ReturnedRange::Late => return Ok(()),
-            ReturnedRange::Wrong => return self.wrong(site, "it sent results of other units"),
+            ReturnedRange::Wrong => return self.expel(site, "it sent results of other units"),
             ReturnedRange::Good => {}
         }
         let LoopCoordinator { work, units, .. } = *self.coordinator;
         if let Err(why) = work.unpack(units(&rows), bytes) {
-            return self.wrong(site, &format!("its results cannot be read: {why}"));
+            return self.expel(site, &format!("its results cannot be read: {why}"));
         }
         process.did.ranges += u64::from(process.lent.add_results(number, &rows));
         process.new.push(rows);
@@ -231,7 +238,7 @@ impl LoopRun<'_> {
     }
 
     /// Records all results that arrived since the last call. Results that arrive together share the time equally.
-    fn settle(&mut self) {
+    fn record_results(&mut self) {
         let LoopCoordinator { share, units, first, .. } = *self.coordinator;
         for (&site, process) in
             self.processes.iter_mut().filter(|(_, process)| !process.new.is_empty())
@@ -246,14 +253,14 @@ impl LoopRun<'_> {
             for rows in new {
                 process.did.units += units(&rows).len() as u64;
                 let part = if cost > 0.0 { share.cost(&rows) / cost } else { 0.0 };
-                share.note(first + site as usize, &rows, part * took.as_nanos() as f64);
+                share.record_done(first + site as usize, &rows, part * took.as_nanos() as f64);
             }
         }
     }
 
     /// Excludes a process: others do its ranges.
-    fn lose(&mut self, site: u32, end: SiteEnd) {
-        self.settle();
+    fn remove_process(&mut self, site: u32, end: SiteEnd) {
+        self.record_results();
         self.sequence.early.retain(|(other, _)| *other != site);
         let Some(process) = self.processes.get_mut(&site) else { return };
         if self.over {
@@ -277,22 +284,22 @@ impl LoopRun<'_> {
         }
         let (rows, undone) = process.lent.take_back();
         process.redone += rows.iter().map(|rows| units(rows).len() as u64).sum::<u64>();
-        share.undo(undone);
-        share.miss(first + site as usize, rows);
+        share.uncount_done(undone);
+        share.requeue_ranges(first + site as usize, rows);
         if !std::mem::replace(&mut process.rests, true) {
-            share.rest();
+            share.record_idle();
         }
     }
 
     /// Hands out ranges.
-    fn feed(&mut self) {
+    fn hand_out_ranges(&mut self) {
         let LoopCoordinator { share, first, .. } = *self.coordinator;
         let mut gone = Vec::new();
         for (&site, process) in self.processes.iter_mut().filter(|(_, process)| process.takes) {
             let taker = first + site as usize;
             while process.lent.count() < UNDER_WAY {
                 let rows = if process.rests {
-                    share.begin(taker)
+                    share.first_range(taker)
                 } else {
                     share.try_next(taker, process.last)
                 };
@@ -302,19 +309,24 @@ impl LoopRun<'_> {
                     process.since = Instant::now();
                 }
                 self.number += 1;
-                process.lent.lend(self.number, rows.clone());
-                share.hold(taker, &rows);
-                if !say(self.session, site, self.at, What::Run { number: self.number, rows }) {
+                process.lent.insert(self.number, rows.clone());
+                share.record_start(taker, &rows);
+                if !send_message(
+                    self.session,
+                    site,
+                    self.at,
+                    What::Run { number: self.number, rows },
+                ) {
                     gone.push(site);
                     break;
                 }
             }
             if process.lent.count() == 0 && !process.rests {
                 process.rests = true;
-                share.rest();
+                share.record_idle();
             }
         }
-        gone.into_iter().for_each(|site| self.lose(site, SiteEnd::Lost));
+        gone.into_iter().for_each(|site| self.remove_process(site, SiteEnd::Lost));
     }
 
     /// Looks for silent processes. They may live, and their results may come late, so they get nothing more of this
@@ -326,7 +338,7 @@ impl LoopRun<'_> {
             return;
         }
         let silent = |process: &RemoteProcess| {
-            process.takes && process.lent.count() > 0 && process.heard.elapsed() > lease
+            process.takes && process.lent.count() > 0 && process.last_message.elapsed() > lease
         };
         let silent: Vec<u32> = self
             .processes
@@ -341,7 +353,7 @@ impl LoopRun<'_> {
     }
 
     /// Reports to all that the loop is over, with the results if all need them.
-    fn end(&mut self) {
+    fn announce_end(&mut self) {
         let LoopCoordinator { share, work, units, .. } = *self.coordinator;
         let (at, complete) = (self.at, share.missing() == 0);
         self.over = true;
@@ -351,9 +363,9 @@ impl LoopRun<'_> {
                 results.push((rows, bytes.into()))
             });
         }
-        self.sequence.step(complete, results);
+        self.sequence.end_step(complete, results);
         for (&site, process) in self.processes.iter().filter(|(_, process)| process.there) {
-            tell(self.session, self.sequence, site, (at, &process.workers));
+            send_end(self.session, self.sequence, site, (at, &process.workers));
         }
     }
 

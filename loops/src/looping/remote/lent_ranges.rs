@@ -44,7 +44,7 @@ impl LentRanges {
     }
 
     /// Adds a range.
-    pub fn lend(&mut self, number: u32, rows: Range<u32>) {
+    pub fn insert(&mut self, number: u32, rows: Range<u32>) {
         self.open.push_back(LentRange { number, rows_here: rows.start, rows });
     }
 
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn what_has_not_come_is_taken_back() {
         let mut lent = LentRanges::default();
-        lent.lend(1, 0..10);
-        lent.lend(2, 20..30);
+        lent.insert(1, 0..10);
+        lent.insert(2, 20..30);
         assert_eq!(come(&mut lent, 1, 0..4), ReturnedRange::Good);
         assert_eq!(come(&mut lent, 2, 20..30), ReturnedRange::Good);
         assert_eq!(come(&mut lent, 2, 20..30), ReturnedRange::Late);
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn results_come_in_their_order() {
         let mut lent = LentRanges::default();
-        lent.lend(1, 5..10);
+        lent.insert(1, 5..10);
         for rows in [4..10, 6..10, 5..11, 5..5] {
             assert_eq!(lent.expects(1, &rows), ReturnedRange::Wrong, "{rows:?}");
         }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn results_that_cannot_be_read_are_still_missing() {
         let mut lent = LentRanges::that_stay();
-        lent.lend(1, 0..3);
+        lent.insert(1, 0..3);
         assert_eq!(lent.expects(1, &(0..3)), ReturnedRange::Good);
         let (open, undone) = lent.take_back();
         assert!(open.iter().eq([&(0..3)]) && undone == 0);
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn results_that_stay_are_lost_with_their_process() {
         let mut lent = LentRanges::that_stay();
-        lent.lend(1, 0..3);
-        lent.lend(2, 3..9);
+        lent.insert(1, 0..3);
+        lent.insert(2, 3..9);
         assert!(lent.add_results(1, &(0..3)));
         assert_eq!(lent.take_back(), (vec![3..9, 0..3], 3));
         assert_eq!(lent.take_back(), (vec![], 0));

@@ -55,12 +55,12 @@ impl ShareLoops for Cluster {
         let (mut session, mut sequence) = (self.session(), self.sequence());
         let barred = std::mem::take(&mut sequence.barred);
         *sequence = LoopSequence::after(first, barred);
-        session.begin(order);
+        session.begin_search(order);
         Ok(())
     }
 
     fn end_loops(&self) {
-        self.session().pause();
+        self.session().end_search();
     }
 
     fn end_loops_together(&self) -> Result<(), RunError> {
@@ -69,16 +69,20 @@ impl ShareLoops for Cluster {
         while session
             .others()
             .iter()
-            .any(|site| sequence.heard.get(site).is_none_or(|&at| at < last))
+            .any(|site| sequence.informed.get(site).is_none_or(|&at| at < last))
         {
-            match session.hear()? {
+            match session.next_incoming()? {
                 Some(Incoming::Message(from, SessionMessage::Loop(bytes))) => {
                     match LoopMessage::from_bytes(&bytes) {
                         Ok(LoopMessage { at, what: What::Ready(workers) }) if at <= last => {
-                            tell(session, sequence, from, (at, &workers));
+                            send_end(session, sequence, from, (at, &workers));
                         }
-                        Ok(LoopMessage { at, what: What::Heard }) => sequence.hears(from, at),
-                        Ok(LoopMessage { what: What::Leave, .. }) => sequence.hears(from, last),
+                        Ok(LoopMessage { at, what: What::Heard }) => {
+                            sequence.record_informed(from, at)
+                        }
+                        Ok(LoopMessage { what: What::Leave, .. }) => {
+                            sequence.record_informed(from, last)
+                        }
                         _ => {}
                     }
                 }
@@ -89,10 +93,10 @@ impl ShareLoops for Cluster {
                     return Err(RunError::Lost("the network was shut down".into()));
                 }
                 Some(_) => {}
-                None => self.rest(session, POLL_EVERY),
+                None => self.wait_for_arrival(session, POLL_EVERY),
             }
         }
-        session.pause();
+        session.end_search();
         Ok(())
     }
 
@@ -118,20 +122,20 @@ impl ShareLoops for Cluster {
         let mut session = self.session();
         *self.sequence() = LoopSequence::default();
         let workers = WorkerCount { units: knows.into(), ..WorkerCount::default() };
-        say(&mut session, 0, 0, What::Ready(workers));
+        send_message(&mut session, 0, 0, What::Ready(workers));
         let mut first = Vec::new();
         while waits() && !session.is_past() {
-            match hear(&mut session)? {
+            match next_message(&mut session)? {
                 Some(LoopMessage { at: 0, what: What::Results { bytes, .. } }) => {
                     first.extend_from_slice(&bytes);
                 }
                 Some(LoopMessage { at: 0, what: What::Over { .. } }) => {
-                    say(&mut session, 0, 0, What::Heard);
+                    send_message(&mut session, 0, 0, What::Heard);
                     self.sequence().at = 1;
                     return Ok(Some(first));
                 }
                 Some(_) => {}
-                None => self.rest(&session, POLL_EVERY),
+                None => self.wait_for_arrival(&session, POLL_EVERY),
             }
         }
         Ok(None)
@@ -139,12 +143,12 @@ impl ShareLoops for Cluster {
 }
 
 /// Sends a message about a step. Returns whether there is a receiver.
-pub(super) fn say(session: &mut Session, to: u32, at: u32, what: What) -> bool {
+pub(super) fn send_message(session: &mut Session, to: u32, at: u32, what: What) -> bool {
     session.send(to, &SessionMessage::Loop(LoopMessage { at, what }.to_bytes()))
 }
 
 /// Sends a process that was ready for a finished step what everybody needs of it, and that it is over.
-pub(super) fn tell(
+pub(super) fn send_end(
     session: &mut Session,
     sequence: &LoopSequence,
     to: u32,
@@ -154,16 +158,16 @@ pub(super) fn tell(
     let knows = at == 0 && workers.units > 0;
     for (rows, bytes) in results.iter().filter(|_| !knows) {
         let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
-        say(session, to, at, what);
+        send_message(session, to, at, what);
     }
-    say(session, to, at, What::Over { complete: *complete });
+    send_message(session, to, at, What::Over { complete: *complete });
 }
 
 /// The next message from the root to this process.
-pub(super) fn hear(session: &mut Session) -> Result<Option<LoopMessage>, RunError> {
+pub(super) fn next_message(session: &mut Session) -> Result<Option<LoopMessage>, RunError> {
     loop {
-        let Some(heard) = session.hear()? else { return Ok(None) };
-        match heard {
+        let Some(incoming) = session.next_incoming()? else { return Ok(None) };
+        match incoming {
             Incoming::Message(0, SessionMessage::Loop(bytes)) => {
                 return Ok(Some(LoopMessage::from_bytes(&bytes)?));
             }

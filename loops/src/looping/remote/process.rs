@@ -19,7 +19,7 @@ pub(super) struct RemoteProcess {
     /// Whether it must be notified that the loop is over.
     pub there: bool,
     /// When its last message arrived.
-    pub heard: Instant,
+    pub last_message: Instant,
     /// When its last results arrived, or it last became busy.
     pub since: Instant,
     /// Results that arrived since the root last listened.
@@ -45,7 +45,7 @@ impl RemoteProcess {
             takes: true,
             rests: true,
             there: true,
-            heard: now,
+            last_message: now,
             since: now,
             new: Vec::new(),
             last,

@@ -6,7 +6,7 @@ use super::super::sizes::Sizes;
 use super::assignments::Assignments;
 use super::coordinator::{LoopCoordinator, RemoteResult};
 use super::message::{TakerReport, What, WorkerCount};
-use super::orders::say;
+use super::orders::send_message;
 use super::worker::LoopWorker;
 use crate::looping::contract::RemoteLoop;
 use pleach_cluster::Cluster;
@@ -55,20 +55,20 @@ impl<'a> LoopProcesses<'a> {
         if self.follows() { 1 } else { self.cluster.others() }
     }
 
-    /// Wakes the thread of [`LoopProcesses::keep`].
-    pub fn ring(&self) {
-        self.cluster.waker().ring();
+    /// Wakes the thread of [`LoopProcesses::share_loop`].
+    pub fn wake(&self) {
+        self.cluster.waker().wake();
     }
 
     /// Marks rows as done.
-    pub fn done(&self, rows: &Range<u32>) {
-        if self.follows() && self.assignments.done(rows) {
-            self.ring();
+    pub fn mark_done(&self, rows: &Range<u32>) {
+        if self.follows() && self.assignments.mark_done(rows) {
+            self.wake();
         }
     }
 
     /// Shares the loop with the others until it is over. The units here have these names.
-    pub fn keep(
+    pub fn share_loop(
         &self,
         share: &LoopQueue<'_>,
         units: (UnitsOf<'_>, u64),
@@ -83,11 +83,11 @@ impl<'a> LoopProcesses<'a> {
                 WorkerCount { units: all, host: pleach_runtime::host(), names: names.to_vec() };
             let assignments = &self.assignments;
             let complete =
-                LoopWorker { share, assignments, work, cluster, units, workers }.keep()?;
+                LoopWorker { share, assignments, work, cluster, units, workers }.run()?;
             RemoteResult { complete: Some(complete), ..RemoteResult::default() }
         } else {
             let first = names.len() - 1;
-            LoopCoordinator { share, work, cluster, units, all, first, start }.keep()?
+            LoopCoordinator { share, work, cluster, units, all, first, start }.run()?
         };
         if remote_result.complete != Some(false) {
             std::mem::forget(guard);
@@ -99,11 +99,11 @@ impl<'a> LoopProcesses<'a> {
     }
 
     /// Reports to the root what each unit did in a finished loop.
-    pub fn tell(&self, reports: Vec<TakerReport>) {
+    pub fn report_to_root(&self, reports: Vec<TakerReport>) {
         if !self.follows() {
             return;
         }
         let at = self.cluster.sequence().at.saturating_sub(1);
-        say(&mut self.cluster.session(), 0, at, What::UnitReports(reports));
+        send_message(&mut self.cluster.session(), 0, at, What::UnitReports(reports));
     }
 }

@@ -3,7 +3,7 @@
 use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::{Assignments, in_pieces};
 use super::message::{What, WorkerCount};
-use super::orders::{hear, say};
+use super::orders::{next_message, send_message};
 use crate::looping::contract::RemoteLoop;
 use pleach_cluster::Cluster;
 use pleach_cluster::sites::session::Session;
@@ -27,13 +27,13 @@ const ALIVE: Duration = Duration::from_millis(250);
 
 impl LoopWorker<'_> {
     /// Does what the root wants until the loop is over. Returns whether it ran to its end.
-    pub fn keep(&self) -> Result<bool, RunError> {
+    pub fn run(&self) -> Result<bool, RunError> {
         let session = &mut *self.cluster.session();
         let at = self.cluster.sequence().at;
-        say(session, 0, at, What::Ready(self.workers.clone()));
+        send_message(session, 0, at, What::Ready(self.workers.clone()));
         let mut last_sent = Instant::now();
         loop {
-            while let Some(word) = hear(session)? {
+            while let Some(word) = next_message(session)? {
                 // Messages about an earlier loop no longer matter.
                 let Some(what) = (word.at == at).then_some(word.what) else { continue };
                 match what {
@@ -47,7 +47,7 @@ impl LoopWorker<'_> {
                         self.work.unpack((self.units)(&rows), &bytes)?;
                     }
                     What::Over { complete } => {
-                        say(session, 0, at, What::Heard);
+                        send_message(session, 0, at, What::Heard);
                         self.cluster.sequence().at = at + 1;
                         return Ok(complete);
                     }
@@ -58,24 +58,24 @@ impl LoopWorker<'_> {
                 return Ok(false);
             }
             if self.share.is_stopped() {
-                say(session, 0, at, What::Leave);
+                send_message(session, 0, at, What::Leave);
                 return Ok(false);
             }
-            for (number, rows) in self.assignments.finished() {
-                self.deliver(session, at, (number, rows));
+            for (number, rows) in self.assignments.take_finished() {
+                self.send_results(session, at, (number, rows));
                 last_sent = Instant::now();
             }
             if last_sent.elapsed() > ALIVE {
-                say(session, 0, at, What::Alive);
+                send_message(session, 0, at, What::Alive);
                 last_sent = Instant::now();
             }
-            self.cluster.rest(session, ALIVE);
+            self.cluster.wait_for_arrival(session, ALIVE);
         }
     }
 
-    fn deliver(&self, session: &mut Session, at: u32, (number, rows): (u32, Range<u32>)) {
+    fn send_results(&self, session: &mut Session, at: u32, (number, rows): (u32, Range<u32>)) {
         in_pieces(self.work, rows, self.units, |rows, bytes| {
-            say(session, 0, at, What::Results { number, rows, bytes });
+            send_message(session, 0, at, What::Results { number, rows, bytes });
         });
     }
 }

@@ -41,7 +41,7 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     if words.len() < least || words.len() > most {
         return usage(format!("loop {name}: expected {}", entry.words));
     }
-    conduct(console, entry, &Order { words, given })
+    run_loop(console, entry, &Order { words, given })
 }
 
 /// Refuses a loop that several processes cannot share.
@@ -62,7 +62,7 @@ pub fn check(line: &Line) -> Result<(), Failure> {
     opened.map_or(Ok(()), |entry| can_be_shared(entry, &line.given))
 }
 
-fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8, Failure> {
+fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8, Failure> {
     let given = order.given;
     let inputs: Vec<String> =
         order.words.iter().filter(|word| (entry.is_file)(word)).cloned().collect();
@@ -95,7 +95,7 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
         let shown = Shown::new(given.on("quiet"), board.as_mut());
         let mut runner = Runner::new(&settings, shown, &cancel);
         let with = cluster.zip(sharing.as_ref());
-        with.map_or(Ok(()), |(cluster, sharing)| sharing.begin(cluster))?;
+        with.map_or(Ok(()), |(cluster, sharing)| sharing.announce_run(cluster))?;
         job.run(&mut runner)?;
         cluster.inspect(|cluster| cluster.end_loops());
         let report = runner.finish();
@@ -120,25 +120,25 @@ fn conduct(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8
             out.leave();
         }
         drop(phase);
-        let told = LoopResult { entry, order, job: None, report: &report, split: None, repeats };
-        console.print(&told.text())?;
+        let result = LoopResult { entry, order, job: None, report: &report, split: None, repeats };
+        console.print(&result.text())?;
         return Ok(STOPPED);
     }
     // Every run has the same result; the times are those of the fastest run.
     let found = job.found();
     let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
-    let mut told =
+    let mut result =
         LoopResult { entry, order, job: Some(&found), report: &report, split: None, repeats };
     if compare {
-        let text = told.text();
+        let text = result.text();
         // The previous phase ends first, so there is never more than one.
         drop(phase.take());
         phase = Some(NothingToLose::until(None, |_| (text, STOPPED)));
-        told.split = split::best(&mut *job, &settings, &report.parts, &cancel)?;
+        result.split = split::find_best(&mut *job, &settings, &report.parts, &cancel)?;
     }
     drop(phase);
     // The result comes first, so that a file that cannot be written does not lose it.
-    console.print(&told.text())?;
+    console.print(&result.text())?;
     if let Some((out, bytes)) = file {
         let stopped = format!("{}: {} is not written: stopped", console.program, out.name());
         let _phase = NothingToLose::until(None, move |_| {

@@ -1,4 +1,4 @@
-//! [`best`]: the fastest static split of a loop, found by trial.
+//! [`find_best`]: the fastest static split of a loop, found by trial.
 
 use crate::cli::progress::Shown;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ const PHI: f64 = 0.618_033_988_749_895;
 ///
 /// On a busy machine, times are noisy and may mislead the search. So the split found by dynamic sharing is tried as
 /// well, and the best of all trials counts.
-pub fn best(
+pub fn find_best(
     job: &mut dyn Job,
     settings: &LoopSettings,
     parts: &[Part],

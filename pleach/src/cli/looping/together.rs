@@ -40,7 +40,7 @@ impl Sharing {
     }
 
     /// Begins a run in all processes.
-    pub fn begin(&self, cluster: &Cluster) -> Result<(), Failure> {
+    pub fn announce_run(&self, cluster: &Cluster) -> Result<(), Failure> {
         Ok(cluster.begin_loops(self.about.clone(), self.files.clone())?)
     }
 }
@@ -65,7 +65,8 @@ pub struct Prepared {
 
 /// Whether an order is for a loop.
 pub fn is_loop(about: &[u8]) -> bool {
-    OrderText::read(about).is_ok_and(|told| told.words.first().is_some_and(|word| word == "loop"))
+    OrderText::read(about)
+        .is_ok_and(|order_text| order_text.words.first().is_some_and(|word| word == "loop"))
 }
 
 /// Takes part in a run of a loop that another process leads, with the dashboard that `open` returns. Returns whether
@@ -99,11 +100,12 @@ fn prepare(
     about: &[u8],
     (own, files): (&FlagValues, &[u8]),
 ) -> Result<Prepared, Failure> {
-    let mut told = OrderText::read(about)?;
-    let entry = told.words.get(1).and_then(|name| loops::entry(name)).ok_or_else(unclear)?;
-    told.retain(|name| SHAPING.contains(&name) || entry.flags.iter().any(|flag| flag.flag == name));
-    told.add(own.lasting(&[Lasts::Frozen, Lasts::Kept, Lasts::OneRun]), &OWN);
-    let OrderText { words, flags, .. } = told;
+    let mut order_text = OrderText::read(about)?;
+    let entry = order_text.words.get(1).and_then(|name| loops::entry(name)).ok_or_else(unclear)?;
+    order_text
+        .retain(|name| SHAPING.contains(&name) || entry.flags.iter().any(|flag| flag.flag == name));
+    order_text.add(own.lasting(&[Lasts::Frozen, Lasts::Kept, Lasts::OneRun]), &OWN);
+    let OrderText { words, flags, .. } = order_text;
     let mut line = parse_again(&words, flags)?;
     line.given.cluster = Some(Arc::clone(cluster));
     line.given.files.replace(unpacked(files)?);

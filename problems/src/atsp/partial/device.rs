@@ -130,7 +130,7 @@ mod tests {
     /// Work from the middle of a search.
     fn some(paths: &Paths, fuel: u64) -> Work {
         let mut explorer = super::super::trail::explorer(paths);
-        explorer.put(&paths.whole().bytes).unwrap();
+        explorer.add_work(&paths.whole().bytes).unwrap();
         explorer.run(fuel, i64::MAX);
         Explorer::drain(&mut *explorer)
     }

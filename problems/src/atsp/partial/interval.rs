@@ -60,13 +60,13 @@ impl<K: Kernel> Ranked for Trail<'_, K> {
         progress.used = progress.counts.bounded;
     }
 
-    fn enter(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress) {
+    fn enter_child(&mut self, depth: usize, rank: usize, best: i64, progress: &mut Progress) {
         let Some(lane) = self.lane(depth, rank) else { return };
         self.frames.truncate(depth + 1);
         self.dive(Some(lane), 0, best, progress);
     }
 
-    fn keep(&mut self, depth: usize, ranks: Range<usize>) {
+    fn keep_children(&mut self, depth: usize, ranks: Range<usize>) {
         // Beyond the last rank there is no lane.
         let below = |rank| self.lane(depth, rank).map_or(u64::MAX, |lane| (1 << lane) - 1);
         let kept = below(ranks.end) & !below(ranks.start);
@@ -91,7 +91,7 @@ impl<K: Kernel> Ranked for Trail<'_, K> {
         self.open > 0
     }
 
-    fn open(&self, depth: usize) -> usize {
+    fn open_children(&self, depth: usize) -> usize {
         self.frames[depth].open.count_ones() as usize
     }
 
@@ -106,7 +106,7 @@ impl<K: Kernel> Ranked for Trail<'_, K> {
         (frame.open != 0).then(|| self.bound(frame, frame.open.trailing_zeros() as usize))
     }
 
-    fn child(&self, depth: usize, rank: usize) -> Option<i64> {
+    fn child_bound(&self, depth: usize, rank: usize) -> Option<i64> {
         let lane = self.lane(depth, rank)?;
         let frame = &self.frames[depth];
         (frame.open >> lane & 1 == 1).then(|| self.bound(frame, lane))

@@ -5,7 +5,7 @@ mod interval;
 pub(crate) mod rows;
 pub(crate) mod trail;
 
-use super::instance::{Instance, plan};
+use super::instance::{Instance, solution_of};
 use crate::simd::Level;
 use pleach_core::pack_struct;
 use pleach_core::search::seed::Top;
@@ -58,9 +58,9 @@ impl Paths {
         from.zip(path).map(|(&i, &j)| self.rows.cost(i.into(), j.into())).sum()
     }
 
-    /// The plan of a path that includes its last city.
-    fn plan(path: impl IntoIterator<Item = u8>) -> Vec<i64> {
-        plan(&[0].into_iter().chain(path).map(u16::from).collect::<Vec<_>>())
+    /// The solution of a path that includes its last city.
+    fn solution_of(path: impl IntoIterator<Item = u8>) -> Vec<i64> {
+        solution_of(&[0].into_iter().chain(path).map(u16::from).collect::<Vec<_>>())
     }
 }
 
@@ -81,7 +81,7 @@ impl Tree for Paths {
             let tour = || node.path.iter().copied().chain(last);
             let length = self.cost(&tour().collect::<Vec<_>>())
                 + self.rows.cost(last.unwrap_or(here).into(), 0);
-            return out.solution(self.rows.outside(length), || Self::plan(tour()));
+            return out.solution(self.rows.outside(length), || Self::solution_of(tour()));
         }
         for (city, more) in self.rows.nearest(here.into()) {
             if left >> city & 1 == 1 {

@@ -108,8 +108,9 @@ impl<'p, K: Kernel> Trail<'p, K> {
         if length < stretch.best {
             stretch.best = length;
             let path = self.path(self.frames.len()).path;
-            let plan = Paths::plan(path.into_iter().chain(last));
-            stretch.progress.found = Some(Solution { score: self.rows().outside(length), plan });
+            let plan = Paths::solution_of(path.into_iter().chain(last));
+            stretch.progress.found =
+                Some(Solution { score: self.rows().outside(length), solution: plan });
         }
     }
 
@@ -233,7 +234,7 @@ impl<K: Kernel> Task for Dive<'_, '_, K> {
 }
 
 impl<K: Kernel> Explorer for Trail<'_, K> {
-    fn put(&mut self, work: &[u8]) -> Result<(), Malformed> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         let mut waiting = Pool::new(std::mem::take(&mut self.waiting));
         let more = read(self.paths, work);
         let put = more.map(|more| waiting.append(more));

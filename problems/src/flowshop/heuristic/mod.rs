@@ -10,7 +10,7 @@ mod neh;
 pub use neh::neh;
 
 use super::code_path::{WithKernel, with_kernel};
-use super::instance::plan;
+use super::instance::solution_of;
 use super::kernel::Kernel;
 use super::tree::Flowshop;
 use anytime::{Found, Heuristic};
@@ -85,7 +85,7 @@ impl Improver for Together<'_> {
     fn improve(&mut self) -> Option<Solution> {
         let flowshop = self.flowshop;
         self.step(&|| !flowshop.stop_requested())
-            .then(|| Solution { score: self.best.1.into(), plan: plan(&self.best.0) })
+            .then(|| Solution { score: self.best.1.into(), solution: solution_of(&self.best.0) })
     }
 }
 
@@ -151,7 +151,7 @@ mod tests {
                 let other = Flowshop::new(named(name).unwrap(), level);
                 assert_eq!(order, other.start(None, 0, &|| true), "{name}: a seed gives one start");
             }
-            assert!(flowshop.instance.order(&plan(&order)).is_ok());
+            assert!(flowshop.instance.order(&solution_of(&order)).is_ok());
             let (best, _) = best_known(name).unwrap();
             let makespan = i64::from(flowshop.instance.makespan(&order));
             assert!(makespan >= best && makespan <= best + best * percent / 100, "{name}");

@@ -81,7 +81,7 @@ pub fn messages_about(
     let mut part = || Arc::new(progress_report(rng, names, 3));
     let (commit, back) = (part(), part());
     let plan = (0..rng.rand_range(0..4)).map(|_| number(rng).cast_signed()).collect();
-    let best = Some(Solution { score: number(rng).cast_signed(), plan });
+    let best = Some(Solution { score: number(rng).cast_signed(), solution: plan });
     vec![
         LeaseMessage::Ack { lease },
         LeaseMessage::Commit { lease, progress_report: commit, best: None },
@@ -129,7 +129,7 @@ pub fn packets(rng: &mut Rand64, names: &mut u64) -> Vec<GatewayPacket> {
     } else {
         GatewayMessage::Nodes(load)
     });
-    messages.push(GatewayMessage::Best(Solution { score: -3, plan: vec![2, 0, 1] }));
+    messages.push(GatewayMessage::Best(Solution { score: -3, solution: vec![2, 0, 1] }));
     messages.push(GatewayMessage::Stop);
     messages.into_iter().map(|message| GatewayPacket { from, message }).collect()
 }
