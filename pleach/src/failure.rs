@@ -4,19 +4,25 @@ use crate::campaign::Error;
 use pleach_runtime::RunError;
 
 /// Why a command ends without a result.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// Bad usage or bad input: what is wrong, where, and what was expected.
+    #[error("{0}")]
     Usage(String),
     /// The machine failed: no more threads, or a full disk.
+    #[error("{0}")]
     Machine(String),
     /// The program or the problem's own code is wrong.
+    #[error("{0}")]
     Inside(String),
     /// The process that leads the search can no longer be reached.
+    #[error("{0}")]
     Lost(String),
     /// The process that leads the search has failed.
+    #[error("{0}")]
     Ended(String),
     /// The leading process has started another search.
+    #[error("the search was replaced by another one")]
     Replaced,
 }
 
@@ -60,18 +66,6 @@ impl Failure {
                 Failure::Usage(format!("{instance}: {why}"))
             }
             other => other,
-        }
-    }
-
-    /// Its message.
-    pub fn words(self) -> String {
-        match self {
-            Failure::Usage(why)
-            | Failure::Machine(why)
-            | Failure::Inside(why)
-            | Failure::Lost(why)
-            | Failure::Ended(why) => why,
-            Failure::Replaced => "the search was replaced by another one".into(),
         }
     }
 }

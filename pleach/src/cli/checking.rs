@@ -92,7 +92,7 @@ pub fn check(
     let mut checks = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
         let mut tell = |row: Value| {
-            let line = words(&row);
+            let line = check_line(&row);
             checks.push(row);
             match json {
                 false => console.print(&line),
@@ -112,7 +112,7 @@ pub fn check(
             // After a kernel has failed, the driver may refuse this process everything.
             let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
             let rows = in_new_process(&others, given, left).unwrap_or_else(|why| {
-                let why = why.words();
+                let why = why.to_string();
                 others.iter().map(|name| unchecked(name, &why)).collect()
             });
             rows.into_iter().try_for_each(tell)?;
@@ -262,7 +262,7 @@ fn unchecked(problem: &str, why: &str) -> Value {
 }
 
 /// The line for a check.
-fn words(row: &Value) -> String {
+fn check_line(row: &Value) -> String {
     let text = |key: &str| row[key].as_str().unwrap_or_default();
     let kernel = row["kernel"].as_str().map_or(String::new(), |form| format!(" kernel={form}"));
     let head = format!(

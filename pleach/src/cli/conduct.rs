@@ -116,7 +116,7 @@ fn prepares(
         let text = match record {
             _ if mute => String::new(),
             Some(record) => report.json(&name, &instance, &preset, &record).to_string(),
-            None => report.words(&name, &instance),
+            None => report.text(&name, &instance),
         };
         (text, STOPPED)
     })
@@ -236,9 +236,9 @@ fn write_result(
         let data = report.data((name, instance), preset, &record);
         RunData { repeats: repeats.data(), ..data }.json().to_string()
     } else {
-        let mut text = report.words(name, instance);
+        let mut text = report.text(name, instance);
         if repeats.runs() > 1 {
-            text += &format!("\n{}", repeats.words());
+            text += &format!("\n{}", repeats);
         }
         let saved = given.word("checkpoint").filter(|path| Path::new(path).exists());
         if let (Status::Stopped, Some(path)) = (report.status, saved) {

@@ -120,7 +120,7 @@ impl<'a> Console<'a> {
                 FAILED
             }
             other => {
-                self.note(&other.words());
+                self.note(&other.to_string());
                 FAILED
             }
         })

@@ -41,8 +41,9 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
             devices: DeviceSet::shared(vec![Spec::of(kind)]),
             ..Settings::default()
         };
-        let rate =
-            |rate: &&&Rate| (rate.name, measured(rate, level, settings()).map_err(Failure::words));
+        let rate = |rate: &&&Rate| {
+            (rate.name, measured(rate, level, settings()).map_err(|why| why.to_string()))
+        };
         all.iter().filter(|rate| rate.on_devices).collect::<Vec<_>>().iter().map(rate).collect()
     };
     let gpus = gpus().map_err(|why| why.to_string()).map(|gpus| {
@@ -56,7 +57,7 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
         let none = || on_devices.map(|rate| (rate.name, Err(String::new()))).collect();
         data(&rates, &gpus, emulated.unwrap_or_else(|_| none())).to_string()
     } else {
-        words(&rates, &gpus, emulated)
+        rates_text(&rates, &gpus, emulated)
     };
     console.print(&text).map(|()| DONE)
 }
@@ -106,7 +107,7 @@ fn data(rates: &[(&str, f64)], gpus: &Result<Vec<Device>, String>, emulated: Rat
     })
 }
 
-fn words(
+fn rates_text(
     rates: &[(&str, f64)],
     gpus: &Result<Vec<Device>, String>,
     emulated: Result<Rates, String>,

@@ -90,7 +90,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
             if answers {
                 let rate = snapshot.counts.bounded as f64 / snapshot.seconds.max(1e-9);
                 let saved = self.saved.map_or(String::new(), |path| format!("; saving to {path}"));
-                self.console.note(&format!("{}{saved}", words(snapshot, rate)));
+                self.console.note(&format!("{}{saved}", progress_line(snapshot, rate)));
             }
         };
         match &mut self.shown {
@@ -108,7 +108,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
                     let rate = nodes / (snapshot.seconds - self.before.1).max(1e-9);
                     self.before = (snapshot.counts.bounded, snapshot.seconds);
                     let columns = Term::stderr().size().1.into();
-                    line.set_message(fitted(&words(snapshot, rate), columns));
+                    line.set_message(fitted(&progress_line(snapshot, rate), columns));
                     line.tick();
                 }
             }
@@ -132,7 +132,7 @@ fn fitted(line: &str, columns: usize) -> String {
 }
 
 /// A snapshot of the run in one line, the most important part first, since the end may be cut off.
-fn words(snapshot: &ProgressSnapshot, rate: f64) -> String {
+fn progress_line(snapshot: &ProgressSnapshot, rate: f64) -> String {
     let mut text = format!("{:.1} s", snapshot.seconds);
     if let Some(best) = snapshot.best {
         text += &format!("  best {best}");
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(fitted("1.0 s  best 7  12,345 nodes", 26), "1.0 s  best 7");
         let snapshot =
             ProgressSnapshot { done: Some(0.99999), best: Some(7), ..ProgressSnapshot::default() };
-        let text = words(&snapshot, 0.0);
+        let text = progress_line(&snapshot, 0.0);
         assert!(text.contains("estimated 99.9 % done") && text.contains("best 7"), "{text}");
     }
 }

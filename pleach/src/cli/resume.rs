@@ -140,8 +140,8 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
     }
     flags.push(format!("--checkpoint={file}"));
     flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
-    let mut line = parse_again(&words, flags)
-        .map_err(|why| Failure::Usage(format!("{file}: {}", why.words())))?;
+    let mut line =
+        parse_again(&words, flags).map_err(|why| Failure::Usage(format!("{file}: {why}")))?;
     let origin = json!({
         "program": about["program"], "words": about["words"], "files": about["files"],
     });

@@ -21,7 +21,7 @@ pub fn show(
     let text = if given.on("json") {
         data(contents, (file, name, instance), given.record()).to_string()
     } else {
-        let mut lines = words(contents, &format!("{file}: {name} {instance}"));
+        let mut lines = contents_lines(contents, &format!("{file}: {name} {instance}"));
         let what = if contents.pieces == 0 { "see its result" } else { "resume" };
         lines.push(format!("to {what}: {} resume {}", console.program, quoted(file)));
         lines.join("\n")
@@ -50,7 +50,7 @@ fn data(contents: &Contents, (file, name, instance): (&str, &str, &str), setting
     })
 }
 
-fn words(contents: &Contents, title: &str) -> Vec<String> {
+fn contents_lines(contents: &Contents, title: &str) -> Vec<String> {
     let Contents { open, best, bound, counts, .. } = contents;
     let held = match contents.held {
         Nodes::Interval => "interval",

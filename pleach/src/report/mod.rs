@@ -6,14 +6,14 @@ mod json;
 pub(crate) mod moment;
 #[cfg(feature = "cli")]
 pub(crate) mod repeats;
+mod text;
 #[cfg(feature = "cli")]
 pub(crate) mod trace;
-mod words;
 
 use moment::Moment;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_runtime::{Balance, Outcome, Stop};
-pub(crate) use words::{estimate, grouped, short};
+pub(crate) use text::{estimate, grouped, short};
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use super::columns::{digits, mean_and_spread};
 use crate::results::{JsonInteger, JsonNumber, RepeatsData, SpreadData};
+use std::fmt;
 
 /// The time and the rate of each of several runs.
 #[derive(Clone, Debug, Default)]
@@ -22,14 +23,6 @@ impl Repeats {
         self.seconds.len()
     }
 
-    /// In words.
-    pub fn words(&self) -> String {
-        let (mean, deviation) = mean_and_spread(&self.seconds);
-        let (least, most) = ends(&self.seconds);
-        let [mean, deviation, least, most] = [mean, deviation, least, most].map(digits);
-        format!("{} runs: {mean} ± {deviation} s, from {least} to {most} s", self.runs())
-    }
-
     /// As data; `None` for a single run.
     pub fn data(&self) -> Option<RepeatsData> {
         let about = |values: &[f64]| {
@@ -42,6 +35,15 @@ impl Repeats {
             seconds: about(&self.seconds),
             rate: Some(about(&self.rates)),
         })
+    }
+}
+
+impl fmt::Display for Repeats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mean, deviation) = mean_and_spread(&self.seconds);
+        let (least, most) = ends(&self.seconds);
+        let [mean, deviation, least, most] = [mean, deviation, least, most].map(digits);
+        write!(f, "{} runs: {mean} ± {deviation} s, from {least} to {most} s", self.runs())
     }
 }
 
@@ -63,6 +65,6 @@ mod tests {
         let data = repeats.data().unwrap();
         assert_eq!((data.runs.0, data.seconds.mean.0), (2, 2.0));
         assert_eq!((data.seconds.least.0, data.rate.unwrap().most.0), (1.0, 100.0));
-        assert_eq!(repeats.words(), "2 runs: 2.000 ± 1.414 s, from 1.000 to 3.000 s");
+        assert_eq!(repeats.to_string(), "2 runs: 2.000 ± 1.414 s, from 1.000 to 3.000 s");
     }
 }

@@ -26,8 +26,8 @@ pub struct LoopResult<'a> {
 
 impl LoopResult<'_> {
     /// The result as JSON or in words, as `--json` says.
-    pub fn text(&self) -> String {
-        if self.order.given.on("json") { self.data().json().to_string() } else { self.words() }
+    pub fn output(&self) -> String {
+        if self.order.given.on("json") { self.data().json().to_string() } else { self.text() }
     }
 
     /// Operations a second.
@@ -57,7 +57,7 @@ impl LoopResult<'_> {
         std::iter::once(self.entry.name).chain(words).collect::<Vec<_>>().join(" ")
     }
 
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let what = self.what();
         let seconds = self.report.seconds;
         let mut text = match self.job {
@@ -83,7 +83,7 @@ impl LoopResult<'_> {
             );
         }
         if self.repeats.runs() > 1 {
-            let _ = write!(text, "\n  the fastest of {}", self.repeats.words());
+            let _ = write!(text, "\n  the fastest of {}", self.repeats);
         }
         if let Some(found) = self.job {
             let _ = write!(text, "\n  checksum {}", found.checksum);

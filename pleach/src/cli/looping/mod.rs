@@ -121,7 +121,7 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
         }
         drop(phase);
         let result = LoopResult { entry, order, job: None, report: &report, split: None, repeats };
-        console.print(&result.text())?;
+        console.print(&result.output())?;
         return Ok(STOPPED);
     }
     // Every run has the same result; the times are those of the fastest run.
@@ -130,7 +130,7 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
     let mut result =
         LoopResult { entry, order, job: Some(&found), report: &report, split: None, repeats };
     if compare {
-        let text = result.text();
+        let text = result.output();
         // The previous phase ends first, so there is never more than one.
         drop(phase.take());
         phase = Some(NothingToLose::until(None, |_| (text, STOPPED)));
@@ -138,7 +138,7 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
     }
     drop(phase);
     // The result comes first, so that a file that cannot be written does not lose it.
-    console.print(&result.text())?;
+    console.print(&result.output())?;
     if let Some((out, bytes)) = file {
         let stopped = format!("{}: {} is not written: stopped", console.program, out.name());
         let _phase = NothingToLose::until(None, move |_| {

@@ -24,7 +24,7 @@ fn draw(draws: crate::registry::Draw, run: &RunData, plan: &[i64]) -> Result<Str
     }
     let jobs_first = run.settings.get("jobs_first").is_some_and(|it| it == true);
     let flags = ["--quiet"].into_iter().chain(jobs_first.then_some("--jobs-first"));
-    let line = parse(flags.map(Into::into)).map_err(crate::failure::Failure::words)?;
+    let line = parse(flags.map(Into::into)).map_err(|why| why.to_string())?;
     let request = Request {
         instance: &run.instance,
         given: &line.given,
@@ -32,7 +32,7 @@ fn draw(draws: crate::registry::Draw, run: &RunData, plan: &[i64]) -> Result<Str
         follows: false,
         note: &|_| {},
     };
-    let (picture, value) = draws(&request, plan).map_err(crate::failure::Failure::words)?;
+    let (picture, value) = draws(&request, plan).map_err(|why| why.to_string())?;
     match run.objective {
         Some(JsonInteger(objective)) if objective != value => Err(format!(
             "on the instance found here its value is {value}, not {objective}, so this is another instance"

@@ -4,6 +4,7 @@ use super::data::Data;
 use super::part::{Part, Spot};
 use crate::report::columns::digits;
 use serde::Deserialize;
+use std::fmt;
 
 /// A comparison of two numbers, at one point or at several.
 #[derive(Debug, Deserialize)]
@@ -82,17 +83,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The words for it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Reproduced => "reproduced",
-            Verdict::SoFar => "reproduced so far",
-            Verdict::Partly => "partly reproduced",
-            Verdict::DoesNot => "not reproduced",
-            Verdict::NotRun => "not run",
-        }
-    }
-
     /// The verdict on a figure, given the outcomes of its claims.
     pub fn of(outcomes: &[Option<Outcome>]) -> Self {
         let known = || outcomes.iter().flatten();
@@ -115,20 +105,35 @@ impl Outcome {
     pub fn holds_everywhere(&self) -> bool {
         self.holds == self.points
     }
+}
 
-    /// The outcome of the claim, in words.
-    pub fn words(&self) -> String {
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::SoFar => "reproduced so far",
+            Verdict::Partly => "partly reproduced",
+            Verdict::DoesNot => "not reproduced",
+            Verdict::NotRun => "not run",
+        })
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { holds, points, missing, shown } = self;
-        let text = match (*holds, *points) {
-            (all, points) if all == points && points == 1 => format!("holds: {shown}"),
+        match (*holds, *points) {
+            (all, points) if all == points && points == 1 => write!(f, "holds: {shown}")?,
             (all, points) if all == points => {
-                format!("holds at all {points} points; closest: {shown}")
+                write!(f, "holds at all {points} points; closest: {shown}")?;
             }
-            (0, 1) => format!("does not hold: {shown}"),
-            (0, points) => format!("holds at none of {points} points; farthest: {shown}"),
-            (some, points) => format!("holds at {some} of {points} points; farthest: {shown}"),
-        };
-        if *missing > 0 { format!("{text} ({missing} more not run)") } else { text }
+            (0, 1) => write!(f, "does not hold: {shown}")?,
+            (0, points) => write!(f, "holds at none of {points} points; farthest: {shown}")?,
+            (some, points) => {
+                write!(f, "holds at {some} of {points} points; farthest: {shown}")?;
+            }
+        }
+        if *missing > 0 { write!(f, " ({missing} more not run)") } else { Ok(()) }
     }
 }
 

@@ -62,7 +62,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
             Ok(ran) => ran,
             // A figure that fails does not stop the others.
             Err(why) if several => {
-                console.note(&format!("{id}: {}", why.words()));
+                console.note(&format!("{id}: {}", why));
                 failed = true;
                 continue;
             }
@@ -70,7 +70,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         };
         failed |= !well;
         if !given.on("json") {
-            console.print(&seen.words())?;
+            console.print(&seen.text())?;
         }
         all.push(seen.json());
         work.write_page()?;
@@ -173,7 +173,7 @@ impl Reproduction<'_, '_> {
                 break;
             }
             if let Err(why) = ran {
-                let why = why.words();
+                let why = why.to_string();
                 self.console.note(&format!("{id}, part {}: {why}", part.name));
                 ready.missing[at] = Some(why);
                 well = false;

@@ -37,7 +37,7 @@ pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
 }
 
 fn badge(verdict: Verdict) -> String {
-    let words = verdict.words();
+    let words = verdict.to_string();
     format!("<span class=\"verdict {}\">{words}</span>", words.replace(' ', "-"))
 }
 
@@ -56,7 +56,7 @@ fn figure(html: &mut String, seen: &Seen) {
     if !figure.claims.is_empty() {
         *html += "<ul>\n";
         for (claim, outcome) in figure.claims.iter().zip(&seen.outcomes) {
-            let outcome = outcome.as_ref().map_or("not run".into(), |outcome| outcome.words());
+            let outcome = outcome.as_ref().map_or("not run".into(), |outcome| outcome.to_string());
             let _ =
                 writeln!(html, "<li>{}<br><i>{}</i></li>", escaped(&claim.says), escaped(&outcome));
         }

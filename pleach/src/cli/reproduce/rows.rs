@@ -187,7 +187,7 @@ mod tests {
         let mut rows = Rows::open(&path, origin.clone()).unwrap();
         rows.add(row(0)).unwrap();
         assert!(rows.has(&row(0)) && !rows.has(&row(1)));
-        let busy = Rows::open(&path, origin.clone()).unwrap_err().words();
+        let busy = Rows::open(&path, origin.clone()).unwrap_err().to_string();
         assert!(busy.contains("another process"), "{busy}");
         drop(rows);
         // An incomplete line is dropped, and the next row begins on its own line.
@@ -204,7 +204,7 @@ mod tests {
         let (of, all) = latest(&std::fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!((of, all.len()), (origin.clone(), 2));
         std::fs::write(&path, "not a row\n").unwrap();
-        let why = Rows::open(&path, origin).unwrap_err().words();
+        let why = Rows::open(&path, origin).unwrap_err().to_string();
         assert!(why.contains("line 1"), "{why}");
     }
 }

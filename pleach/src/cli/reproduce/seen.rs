@@ -67,8 +67,8 @@ impl Seen {
         Self { quick, origin, parts, outcomes, verdict, figure }
     }
 
-    /// In words, for a terminal.
-    pub fn words(&self) -> String {
+    /// As text, for a terminal.
+    pub fn text(&self) -> String {
         let figure = &self.figure;
         let quick = if self.quick { ", quick version" } else { "" };
         let mut text = format!("{}{quick}: {}\n  {}", figure.id, figure.title, figure.place);
@@ -90,10 +90,10 @@ impl Seen {
         }
         text += "\n";
         for (claim, outcome) in figure.claims.iter().zip(&self.outcomes) {
-            let outcome = outcome.as_ref().map_or("not run".into(), Outcome::words);
+            let outcome = outcome.as_ref().map_or("not run".into(), Outcome::to_string);
             text += &format!("\n  {}\n    {outcome}", claim.says);
         }
-        text + &format!("\n{}{quick} {}", figure.id, self.verdict.words())
+        text + &format!("\n{}{quick} {}", figure.id, self.verdict)
     }
 
     /// As JSON.
@@ -121,7 +121,7 @@ impl Seen {
             "id": self.figure.id,
             "title": self.figure.title,
             "quick": self.quick,
-            "verdict": self.verdict.words(),
+            "verdict": self.verdict.to_string(),
             "claims": claims.collect::<Vec<_>>(),
             "parts": parts.collect::<Vec<_>>(),
             "commit": self.origin.commit,

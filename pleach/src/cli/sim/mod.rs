@@ -42,7 +42,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let started = Instant::now();
     let runs = experiment.run_all()?;
     let all = Simulated { experiment, runs, setup_s, seconds: started.elapsed().as_secs_f64() };
-    let text = if given.on("json") { json!(all.data(&name)).to_string() } else { all.words() };
+    let text = if given.on("json") { json!(all.data(&name)).to_string() } else { all.text() };
     drop(phase);
     console.print(&text)?;
     if let Some(file) = picture {
@@ -66,7 +66,7 @@ impl Simulated {
         events as f64 / self.seconds.max(1e-9)
     }
 
-    fn words(&self) -> String {
+    fn text(&self) -> String {
         let Self { experiment, runs, seconds, .. } = self;
         let scenario = &experiment.scenario;
         let mut work = runs[0][0].alone_ns.map_or("work".into(), |total_ns| {
@@ -80,7 +80,7 @@ impl Simulated {
                 digits(experiment.dearest_ns() as f64 * 1e-6),
                 scenario.seeds.len(),
             ),
-            table::words(scenario, runs),
+            table::text(scenario, runs),
         ];
         if let [only] = &runs[..]
             && only[0].sites.is_none()

@@ -20,7 +20,7 @@ pub fn labels(scenario: &Scenario) -> Vec<Vec<String>> {
 }
 
 /// All cells as an aligned table.
-pub fn words(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
+pub fn text(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let on_sites = scenario.cells.iter().any(|spec| spec.fleet.is_some());
     let header = |metric: &Metric| if on_sites { metric.of_sites } else { metric.header };
     let shown: Vec<&Metric> = METRICS.iter().filter(|metric| !header(metric).is_empty()).collect();

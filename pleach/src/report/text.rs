@@ -8,7 +8,7 @@ use std::fmt::Write;
 impl Report {
     /// The report as text for people.
     #[must_use]
-    pub fn words(&self, problem: &str, instance: &str) -> String {
+    pub fn text(&self, problem: &str, instance: &str) -> String {
         let mut out = format!("{problem} {instance}:");
         match (self.status, self.objective) {
             (Status::Found, _) => {}
