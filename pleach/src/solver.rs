@@ -4,7 +4,7 @@ use crate::report::Report;
 use crate::report::moment::{Moment, note};
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Goal, Solution, Tree};
-use pleach_runtime::{Lock, ProgressSnapshot, RunError, Save, Settings, load};
+use pleach_runtime::{Cancel, Lock, ProgressSnapshot, RunError, Save, Settings, load};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -107,6 +107,13 @@ impl<'a, P: Problem> Solver<'a, P> {
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
+        self
+    }
+
+    /// Stops with the result so far once another thread says so.
+    #[must_use]
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.settings.cancel = cancel.clone();
         self
     }
 

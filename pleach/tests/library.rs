@@ -109,6 +109,13 @@ fn a_search_is_watched_and_cancelled() {
     }));
     let counted = queens::count(18, search).unwrap();
     assert_eq!((counted.status, looks > 0), (Status::Stopped, true));
+    // A search of hours, which another thread stops.
+    let cancel = Cancel::default();
+    let other = cancel.clone();
+    let stops = std::thread::spawn(move || other.cancel());
+    let report = Solver::new(Strings(60)).threads(2).cancel(&cancel).run().unwrap();
+    stops.join().unwrap();
+    assert_eq!(report.status, Status::Stopped);
     // A search cancelled before it begins stops at its first check.
     let instance = flowshop::named("ta056").unwrap();
     let search = threads(1);
