@@ -13,6 +13,8 @@ mod cancel;
 #[cfg(not(loom))]
 pub mod devices;
 #[cfg(not(loom))]
+mod done_estimate;
+#[cfg(not(loom))]
 pub mod driver;
 #[cfg(not(loom))]
 pub mod error;

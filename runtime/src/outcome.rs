@@ -13,7 +13,7 @@ pub struct ProgressSnapshot {
     pub seconds: f64,
     /// The counts of all units so far, including before a resume.
     pub counts: Counts,
-    /// The estimated fraction of the tree that is done, if it can be estimated.
+    /// The estimated fraction of the tree that is done, as long as estimates of the tree's size agree.
     pub done: Option<f64>,
     /// The incumbent's value.
     pub best: Option<i64>,

@@ -260,6 +260,12 @@ fn all_open(whole: &ProgressReport<Portion<Counts>>) -> impl Iterator<Item = &Wo
     whole.content.open.iter().chain(given).map(AsRef::as_ref)
 }
 
+/// The nodes that a progress report counts, including those of leases given on.
+pub fn nodes_of(whole: &ProgressReport<Portion<Counts>>) -> u64 {
+    let given = whole.nested().map(|(_, rec)| rec.content().done.bounded);
+    given.fold(whole.content.done.bounded, u64::saturating_add)
+}
+
 /// The part of the tree that is open by a progress report, if known.
 pub fn share_open(problem: &dyn Problem, whole: &ProgressReport<Portion<Counts>>) -> Option<f64> {
     let mut explorer = problem.explorer();

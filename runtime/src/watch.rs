@@ -1,12 +1,13 @@
 //! [`watch_over`]: waits for the units to end, reports progress, saves the run, and stops it at its limits.
 
 use crate::control::Stop;
+use crate::done_estimate::DoneEstimate;
 use crate::memory::MemoryLimit;
 use crate::outcome::{ProgressSnapshot, SiteSnapshot, SitesSnapshot, UnitSnapshot, Watcher};
 use crate::run_state::RunState;
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
-use crate::site_state::{SiteState, share_open};
+use crate::site_state::{SiteState, nodes_of, share_open};
 use crate::transport::local::Mailboxes;
 use crate::unit_counters::UnitCounters;
 use crate::worker_pool::Latch;
@@ -179,6 +180,7 @@ struct WatchState {
     /// The fraction done by the latest progress report of all sites, and that report.
     done: Option<f64>,
     whole: Option<Whole>,
+    estimate: DoneEstimate,
     /// The name of this machine, if it was needed.
     host: Option<String>,
 }
@@ -191,7 +193,9 @@ impl WatchState {
         if !is_same(newest.as_ref(), self.whole.as_ref()) {
             let open = newest.as_deref().filter(|_| !site_state.is_blind());
             let open = open.and_then(|whole| share_open(problem, whole));
-            self.done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
+            let nodes = newest.as_deref().map_or(0, nodes_of);
+            let done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
+            self.done = done.and_then(|done| self.estimate.trusted(nodes, done));
             self.whole = newest;
         }
     }
@@ -232,10 +236,11 @@ fn take_snapshot(
         known.proven = bound.max(known.proven);
     }
     let solution = run_state.control().solution();
+    let done = (progress_request > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0));
     ProgressSnapshot {
         seconds: run_state.seconds(),
         counts,
-        done: (progress_request > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0)),
+        done: done.and_then(|done| known.estimate.trusted(counts.bounded, done)),
         best: solution.as_ref().map(|best| run_state.goal.value(best.score)),
         solution,
         bound: known_bound(run_state, known.proven),

@@ -169,16 +169,16 @@ fn a_time_limit_gathers_what_was_done() {
 
 #[test]
 fn the_root_estimates_how_much_all_have_done() {
-    let queens = Queens::new(10, Level::Off).unwrap();
+    let queens = Queens::new(12, Level::Off).unwrap();
     let progress_every = Duration::from_millis(5);
-    let slow = Settings { progress_every, pace: Some(30_000), ..settings(1) };
+    let slow = Settings { progress_every, pace: Some(100_000), ..settings(1) };
     let (shares, sites) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let see = |snapshot: &ProgressSnapshot| {
         shares.lock().unwrap().extend(snapshot.done);
         sites.lock().unwrap().clone_from(&snapshot.each_site);
     };
     let outcomes = watched(&queens, &[slow.clone(), slow], &see);
-    assert_eq!(outcomes[0].as_ref().unwrap().counts.total, 724);
+    assert_eq!(outcomes[0].as_ref().unwrap().counts.total, 14_200);
     let shares = shares.into_inner().unwrap();
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
     assert!(shares.iter().any(|share| (0.1..0.9).contains(share)), "{shares:?}");
