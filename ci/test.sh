@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks that a user can run: format, lints, tests, doc tests, examples, loom.
+# All checks that a user can run: format, lints, packages, docs, tests, doc tests, examples.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,12 +18,8 @@ defaults=(env)
 if env --default-signal=INT true 2>/dev/null; then
     defaults=(env --default-signal=INT)
 fi
+# Many tests wait for processes, so more of them than cores run side by side.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 # Unit, integration and doc tests, and examples; the test profile is the release profile with
 # assertions and overflow checks.
 step "${defaults[@]}" cargo test --workspace
-# The data structures that threads share, in every interleaving.
-step env RUSTFLAGS="--cfg loom" cargo test -p pleach-runtime -p pleach-loops --release --lib --target-dir target/loom
-# The kernels again, with every memory access checked, if the compiler supports that.
-if [ -e "$(cc -print-file-name=libasan.so)" ]; then
-    step ci/asan.sh
-fi
