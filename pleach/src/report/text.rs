@@ -83,11 +83,11 @@ fn of_sites(sites: &[SiteReport]) -> String {
         1 => " of one process".to_string(),
         many => format!(" of {many} processes"),
     };
-    let told = [(ended(SiteEnd::Left), "left"), (ended(SiteEnd::Lost), "lost")];
-    let told: Vec<String> =
-        told.iter().filter(|(n, _)| *n > 0).map(|(n, how)| format!("{n} {how}")).collect();
-    if !told.is_empty() {
-        let _ = write!(out, " ({})", told.join(", "));
+    let gone = [(ended(SiteEnd::Left), "left"), (ended(SiteEnd::Lost), "lost")];
+    let gone: Vec<String> =
+        gone.iter().filter(|(n, _)| *n > 0).map(|(n, how)| format!("{n} {how}")).collect();
+    if !gone.is_empty() {
+        let _ = write!(out, " ({})", gone.join(", "));
     }
     out
 }

@@ -128,9 +128,9 @@ impl History {
     pub fn add(&mut self, sample: Sample) {
         let before = self.recent.back();
         // The nodes of a lost site are deducted, so the count may fall during a search.
-        let anew =
+        let is_another =
             |before: &Sample| sample.seconds < before.seconds || sample.whole != before.whole;
-        if before.is_some_and(anew) {
+        if before.is_some_and(is_another) {
             *self = Self::default();
         }
         self.note(&sample);

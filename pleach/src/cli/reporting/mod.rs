@@ -17,7 +17,7 @@ use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::results::{RunData, read};
 use inputs::Input;
-use page::{OrderText, Shown};
+use page::{AnyResult, Shown};
 use serde_json::json;
 use std::path::Path;
 
@@ -96,11 +96,11 @@ fn is_same(one: &str, other: &str) -> bool {
 fn shown(registry: &[Entry], input: Input) -> Result<Shown, String> {
     let Input { place, folder, value } = input;
     if simulated::is_one(&value) {
-        let told = OrderText::Simulated(read(&place, value)?);
-        return Ok(Shown { place, told, traced: Err(String::new()), picture: None });
+        let result = AnyResult::Simulated(read(&place, value)?);
+        return Ok(Shown { place, result, traced: Err(String::new()), picture: None });
     }
     let run: Box<RunData> = Box::new(read(&place, value)?);
     let traced = traced::find(&run, &folder);
     let picture = schedule::picture(registry, &run);
-    Ok(Shown { place, told: OrderText::Run(run), traced, picture })
+    Ok(Shown { place, result: AnyResult::Run(run), traced, picture })
 }

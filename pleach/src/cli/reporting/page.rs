@@ -14,16 +14,16 @@ use std::fmt::Write;
 /// The most numbers of a solution that are shown.
 const SOLUTION: usize = 400;
 
-/// What a file held.
-pub enum OrderText {
+/// The result in a file.
+pub enum AnyResult {
     Run(Box<RunData>),
     Simulated(SimulationData),
 }
 
-/// What a file held, its place, and what was found with it.
+/// The result in a file, its place, and what was found with it.
 pub struct Shown {
     pub place: String,
-    pub told: OrderText,
+    pub result: AnyResult,
     /// The run over time, or why it is unknown.
     pub traced: Result<Traced, String>,
     /// The solution as a picture, or why there is none.
@@ -34,21 +34,21 @@ pub struct Shown {
 pub fn page(all: &[Shown]) -> String {
     let many = if all.len() == 1 { "run" } else { "runs" };
     let title = match all {
-        [Shown { told: OrderText::Run(run), .. }] => format!("{} {}", run.problem, run.instance),
+        [Shown { result: AnyResult::Run(run), .. }] => format!("{} {}", run.problem, run.instance),
         _ => format!("{} {many}", all.len()),
     };
     let mut html = format!("<h1 class=\"said\">{}</h1>\n", escaped(&title));
-    let runs = all.iter().enumerate().filter_map(|(at, shown)| match &shown.told {
-        OrderText::Run(run) => Some(Point { number: at + 1, run }),
-        OrderText::Simulated(_) => None,
+    let runs = all.iter().enumerate().filter_map(|(at, shown)| match &shown.result {
+        AnyResult::Run(run) => Some(Point { number: at + 1, run }),
+        AnyResult::Simulated(_) => None,
     });
     let runs: Vec<Point<'_>> = runs.collect();
     if !runs.is_empty() {
         html += &summary(&runs);
     }
-    let simulated = all.iter().enumerate().filter_map(|(at, shown)| match &shown.told {
-        OrderText::Simulated(one) => Some((at + 1, one)),
-        OrderText::Run(_) => None,
+    let simulated = all.iter().enumerate().filter_map(|(at, shown)| match &shown.result {
+        AnyResult::Simulated(one) => Some((at + 1, one)),
+        AnyResult::Run(_) => None,
     });
     for (number, one) in simulated {
         let name = if one.title.is_empty() { &one.scenario } else { &one.title };
@@ -65,9 +65,9 @@ pub fn page(all: &[Shown]) -> String {
     }
     groups.iter().for_each(|group| html += &speed_up(group));
     for (at, shown) in all.iter().enumerate() {
-        match &shown.told {
-            OrderText::Run(run) => html += &of_run(at + 1, run, shown),
-            OrderText::Simulated(simulated) => html += &html_of(simulated, at + 1, &shown.place),
+        match &shown.result {
+            AnyResult::Run(run) => html += &of_run(at + 1, run, shown),
+            AnyResult::Simulated(simulated) => html += &html_of(simulated, at + 1, &shown.place),
         }
     }
     let version = env!("CARGO_PKG_VERSION");
