@@ -136,9 +136,8 @@ impl PlannedDevice for SearchDevice<'_> {
     }
 
     fn measure_rate(&mut self, from: &Work, best: i64) -> Result<f64, RunError> {
-        let State::Open(explorer, _) = &mut self.state else {
-            return Err(RunError::Protocol(format!("{} is not open", self.name)));
-        };
+        // A run that was stopped before the device was open does not use the rate.
+        let State::Open(explorer, _) = &mut self.state else { return Ok(0.0) };
         explorer.add_work(&from.bytes)?;
         let fuel = explorer.max_fuel();
         let rate = measure_rate(best, |best| (explorer.step(fuel, best), explorer.size()))?;

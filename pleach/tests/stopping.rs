@@ -133,7 +133,7 @@ fn a_compiler_at_work_holds_up_neither_limit_nor_signal() {
     let cache = folder.join("no-cache");
     let slow = format!("CXX={} XDG_CACHE_HOME={}", compiler.display(), cache.display());
     let search = "solve flowshop ta021 --best optimum --devices";
-    for devices in ["emulated", "cpu,emulated"] {
+    for devices in ["emulated", "cpu,emulated", "cpu,emulated --balance weighted"] {
         let limited = format!("exec env {slow} $PLEACH {search} {devices} --time-limit 100ms");
         assert!(Running::of(&limited).stopped().contains("stopped"), "{devices}");
         let running = Running::of(&format!("exec env {slow} $PLEACH {search} {devices}"));
