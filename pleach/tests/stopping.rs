@@ -31,10 +31,18 @@ impl Running {
         Self::of(&format!("exec $PLEACH {words}"))
     }
 
-    /// Starts a script, and waits until its command catches signals.
+    /// Starts a script, and waits until its command catches signals: while a signal is being registered, it can be
+    /// lost, so the sign is a thread that the command starts afterwards.
     fn of(script: &str) -> Self {
         let running = Self::shell(script);
-        while !running.signals("SigCgt").contains(&TERM) {
+        let tasks = format!("/proc/{}/task", running.id());
+        let catches = || {
+            let mut tasks = fs::read_dir(&tasks).unwrap().map(|task| task.unwrap().path());
+            tasks.any(|task| {
+                fs::read_to_string(task.join("comm")).is_ok_and(|name| name == "pleach-limits\n")
+            })
+        };
+        while !catches() {
             std::thread::yield_now();
         }
         running
@@ -178,10 +186,7 @@ fn a_stop_during_the_preparation_gives_a_true_result() {
 /// `nohup pleach …` used to end with its terminal.
 #[test]
 fn an_ignored_signal_stays_ignored() {
-    let running = Running::shell("trap '' HUP; exec $PLEACH count uts T1XXL --quiet");
-    while !running.signals("SigCgt").contains(&TERM) {
-        std::thread::yield_now();
-    }
+    let running = Running::of("trap '' HUP; exec $PLEACH count uts T1XXL --quiet");
     assert!(running.signals("SigIgn").contains(&HUP) && !running.signals("SigCgt").contains(&HUP));
     running.send(TERM);
     running.stopped();

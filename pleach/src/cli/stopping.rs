@@ -106,10 +106,10 @@ impl Drop for NothingToLose {
 fn shared() -> &'static Arc<Shared> {
     SHARED.get_or_init(|| {
         let shared = Arc::new(Shared::default());
+        signals::catch(&shared);
         let watched = Arc::clone(&shared);
         // Without this thread, phases only end on their own.
         let _ = Builder::new().name("pleach-limits".into()).spawn(move || watched.supervise());
-        signals::catch(&shared);
         shared
     })
 }
