@@ -18,8 +18,6 @@ defaults=(env)
 if env --default-signal=INT true 2>/dev/null; then
     defaults=(env --default-signal=INT)
 fi
-# Many tests wait for processes, so more of them than cores run side by side.
-export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 # Unit, integration and doc tests, and examples; the test profile is the release profile with
 # assertions and overflow checks.
 step "${defaults[@]}" cargo test --workspace
