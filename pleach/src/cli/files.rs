@@ -199,7 +199,7 @@ impl Drop for Part {
         let mut parts = parts();
         if let Some(at) = parts.iter().position(|part| *part == self.part_path) {
             parts.swap_remove(at);
-            // The file is gone once it has replaced the target.
+            // After the file was renamed to the target, there is nothing to remove.
             let _ = std::fs::remove_file(&self.part_path);
         }
     }

@@ -108,7 +108,10 @@ impl SimulatedLoad {
         self
     }
 
-    /// Whether some nodes may be explored twice; the error says what is expected instead.
+    /// Checks that exploring some nodes twice is allowed.
+    ///
+    /// # Errors
+    /// What was expected instead.
     pub fn may_be_late(&self) -> Result<(), &'static str> {
         match self {
             SimulatedLoad::Problem { problem, .. } if problem.goal() == Goal::Count => {

@@ -151,7 +151,7 @@ fn compile(text: &str, flags: &[String], to: &Path) -> io::Result<()> {
     let command = command.args(flags).args(["-x", "c++", "-", "-o"]).arg(to);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    // A compiler that stops early says why; that it did not read all of the text is no news then.
+    // A compiler that stops early reports why, which tells more than a failed write of the text.
     let written = child.stdin.take().map_or(Ok(()), |mut input| input.write_all(text.as_bytes()));
     let output = child.wait_with_output()?;
     if output.status.success() {
