@@ -38,7 +38,7 @@ pub trait Hand {
         None
     }
 
-    /// Splits a share off.
+    /// Splits a share off: all of the work, if the share is 1.
     fn split(&mut self, share: f64) -> Option<Work>;
 
     /// Drops what is also in other work.
@@ -284,7 +284,7 @@ impl Hand for SearchHand<'_> {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
-        self.explorer.split(share)
+        if share < 1.0 { self.explorer.split(share) } else { Some(self.explorer.drain()) }
     }
 
     fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {

@@ -362,7 +362,8 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
     fn split(&mut self, share: f64) -> Result<Option<P>, String> {
         let own = &mut self.state.units[self.me];
         let size = own.len();
-        let units = pleach_core::search::work::portion(share, size.into()) as u8;
+        let part = || pleach_core::search::work::portion(share, size.into()) as u8;
+        let units = if share < 1.0 { part() } else { size };
         if units == 0 {
             return Err(format!("peer {} gave from {size} units", self.me));
         }

@@ -240,6 +240,12 @@ impl Hand for Held {
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
+        if share >= 1.0 && self.units > 0 {
+            let all = self.copy();
+            self.spans.clear();
+            (self.units, self.begun_ns) = (0, 0);
+            return Some(all);
+        }
         let mut left = portion(share, self.units as usize) as u64;
         if left == 0 {
             return None;

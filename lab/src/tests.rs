@@ -79,8 +79,8 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
             "random-half",
             "adaptive:share=1/8",
             "adaptive:end=counter",
-            "dynamic:coordinator=yes",
-            "static:coordinator=yes",
+            "dynamic:cutoff=1,coordinator=yes",
+            "static:cutoff=1,coordinator=yes",
             "hierarchical-master-worker:depth=2/4",
         ];
         let preset = presets[seed as usize % 7];

@@ -34,7 +34,12 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, String> {
-        let piece = self.hand().split(share).map(Arc::new);
+        let unit = &mut self.state.units[self.me as usize];
+        if unit.seeds.is_some() {
+            return Ok(None);
+        }
+        let piece = unit.hand.split(share).map(Arc::new);
+        self.state.checker.works(self.me, unit.hand.size() > 0.0);
         piece.map(Some).ok_or(format!("peer {} gave from fewer than two nodes", self.me))
     }
 

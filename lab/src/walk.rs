@@ -86,7 +86,7 @@ mod tests {
                 "master-worker:late",
                 "hierarchical-master-worker:grain=9/4/1",
                 "hierarchical-master-worker:depth=2",
-                "dynamic:coordinator=yes",
+                "dynamic:cutoff=1,coordinator=yes",
             ];
             let preset = Policy::parse(presets[chance.choose(11) as usize]).unwrap();
             let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];

@@ -151,6 +151,35 @@ fn searches_on_sites_are_exact_whatever_goes_wrong() {
     assert!(u64::from(died) > seeds() / 2 && u64::from(files) > seeds());
 }
 
+/// Sites get parts of a pool from a coordinator, which explores nothing below the cutoff: counts are exact whatever goes
+/// wrong.
+#[test]
+fn a_coordinator_of_sites_is_exact_whatever_goes_wrong() {
+    let words = [
+        "dynamic:share=chunk/1,cutoff=2,coordinator=yes",
+        "dynamic:share=chunk/3,cutoff=2,second_cutoff=4,coordinator=yes",
+        "guided:cutoff=3,coordinator=yes",
+        "static:cutoff=2,second_cutoff=3,coordinator=yes",
+        "static:cutoff=3,coordinator=yes",
+    ];
+    let (mut died, mut pieces) = (0, 0);
+    for seed in 0..seeds() / 2 {
+        let words = words[seed as usize % words.len()];
+        let fleet = random_fleet(Policy::parse(words).unwrap(), seed);
+        let mut problem = small_flowshop(seed);
+        let start = [i64::MAX, alone(&problem, i64::MAX).1][seed as usize / 5 % 2];
+        problem.reference = start;
+        let mut search = Search::new(&problem, 2_000_000, start);
+        assert!(search.measure(u64::MAX));
+        let figures =
+            fleet.run(&search).unwrap_or_else(|why| panic!("seed {seed}, {words}: {why}"));
+        died += figures.died;
+        pieces += figures.pieces;
+    }
+    println!("{} runs, {died} sites died, {pieces} pieces", seeds() / 2);
+    assert!(u64::from(died) > seeds() / 4 && pieces > seeds());
+}
+
 /// Late giving explores some work twice, and that part is known: the rest is the whole tree.
 #[test]
 fn late_giving_explores_the_whole_tree() {

@@ -34,8 +34,6 @@ pub(crate) struct Unit<'a, E, T> {
     heuristic: Option<TimedImprover<'a>>,
     /// Explores the top of a tree by itself, if the problem allows that.
     top: Option<&'a dyn Top>,
-    /// The depth down to which to explore next, before giving.
-    seeds: Option<u32>,
     /// The speed limit, if there is one.
     pace: Option<Pace>,
 }
@@ -73,13 +71,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     pub fn new(
         peer: Peer,
         (seed, pace): (u64, Option<u64>),
-        unit_io: UnitIo<'a, E, T>,
+        mut unit_io: UnitIo<'a, E, T>,
         (heuristic, top): (Option<TimedImprover<'a>>, Option<&'a dyn Top>),
     ) -> Self {
         let pace = pace.map(Pace::new);
         let chooser = SeededChooser::new(seed, peer.me());
         let run_state = unit_io.run_state;
-        let seeds = peer.explores_down_to().map(|(depth, _)| depth);
+        unit_io.seeds = peer.explores_down_to().map(|(depth, _)| depth);
         let interpreter =
             Interpreter::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
         Self {
@@ -91,7 +89,6 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             explored_ns: 0,
             heuristic,
             top,
-            seeds,
             pace,
         }
     }
@@ -141,7 +138,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             } else if size == 0.0 {
                 self.answer_all_requests();
                 now_ns = self.wait_for_mail(u64::MAX, now_ns);
-            } else if self.seeds.is_none() && self.interpreter.peer().waits(size) {
+            } else if self.unit_io.seeds.is_none() && self.interpreter.peer().waits(size) {
                 // Progress requests are answered between two waits.
                 now_ns = self.wait_for_mail(POLL_NS, now_ns);
                 self.answer_request();
@@ -245,7 +242,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
     /// Explores for a stretch; `None` if the node limit is reached.
     fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
-        let UnitIo { run_state, executor, transport, .. } = &mut self.unit_io;
+        let UnitIo { run_state, executor, transport, seeds, .. } = &mut self.unit_io;
         let control = run_state.control();
         let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
         let granted = control.draw_fuel(executor.max_fuel().min(most));
@@ -260,10 +257,10 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         if granted == 0 {
             return Ok(None);
         }
-        if let Some(top) = self.seeds.zip(self.top) {
+        if let Some(top) = seeds.zip(self.top) {
             let (stretch, done) = explore_top(executor, top, control.best(), granted.min(SLICE))?;
             control.refund_fuel(granted, stretch.progress.counts.bounded);
-            self.seeds = self.seeds.filter(|_| !done);
+            *seeds = seeds.filter(|_| !done);
             return Ok(Some(stretch));
         }
         let stretch = executor.explore(&Budget {
@@ -336,7 +333,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.unit_io.note_mail(&message);
         let depth = self.interpreter.peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
-        self.seeds = again.map(|(depth, _)| depth).or(self.seeds);
+        self.unit_io.seeds = again.map(|(depth, _)| depth).or(self.unit_io.seeds);
         self.pass_to_peer(Event::Mail { from, message }, work, now_ns)
     }
 }

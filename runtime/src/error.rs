@@ -22,8 +22,7 @@ pub enum RunError {
     Cutoff,
     /// A policy that a search by several processes does not support.
     #[error(
-        "cutoff, depth, coordinator, first, bridges=random, end=requests and weighted without weights are for a search \
-         by a single process"
+        "depth, first, bridges=random, end=requests and weighted without weights are for a search by a single process"
     )]
     Alone,
     /// More threads than any machine can use.

@@ -24,6 +24,8 @@ pub(crate) struct UnitIo<'a, E, T> {
     pub wake_at_ns: Option<u64>,
     /// When it last asked for work.
     asked_at_ns: u64,
+    /// The depth down to which to explore next, before giving.
+    pub seeds: Option<u32>,
     /// Splits copies, if pieces are given late.
     pub scratch: Option<ScratchExplorer<'a>>,
 }
@@ -38,7 +40,7 @@ impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
         scratch: Option<ScratchExplorer<'a>>,
     ) -> Self {
         let balance = Balance::default();
-        let (wake_at_ns, asked_at_ns) = (None, 0);
+        let (wake_at_ns, asked_at_ns, seeds) = (None, 0, None);
         Self {
             me,
             run_state,
@@ -48,6 +50,7 @@ impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
             balance,
             wake_at_ns,
             asked_at_ns,
+            seeds,
             scratch,
         }
     }
@@ -89,7 +92,13 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, RunError> {
-        Ok(self.executor.explorer().split(share).map(Arc::new))
+        if self.seeds.is_some() {
+            return Ok(None);
+        }
+        let explorer = self.executor.explorer();
+        let piece = if share < 1.0 { explorer.split(share) } else { Some(explorer.drain()) };
+        self.run_state.counters(self.me).publish_size(explorer.size());
+        Ok(piece.map(Arc::new))
     }
 
     fn add_work(&mut self, piece: Arc<Work>) -> Result<(), RunError> {

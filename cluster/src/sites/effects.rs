@@ -20,6 +20,8 @@ pub(super) struct InnerEffects<'a> {
     pub spare: SparePiece<'a>,
     pub transport: LocalTransport,
     pub balance: Balance,
+    /// What the gateway explored itself: the top of work that arrived.
+    pub counts: Counts,
     /// When to wake its peer.
     pub wake_at_ns: Option<u64>,
 }
@@ -56,7 +58,7 @@ impl Effects for InnerEffects<'_> {
 
     fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), RunError> {
         let work = self.spare.copy();
-        self.site_state.hand_in(Cut { peer: 0, work, counts: Counts::default(), in_flight });
+        self.site_state.hand_in(Cut { peer: 0, work, counts: self.counts, in_flight });
         Ok(())
     }
 

@@ -70,6 +70,8 @@ pub(super) struct GatewayResult {
     pub commits: u64,
     /// Nodes of work that was dropped here.
     pub wasted: u64,
+    /// What the gateway explored itself.
+    pub counts: Counts,
 }
 
 impl GatewayThread<'_> {
@@ -111,6 +113,7 @@ impl GatewayThread<'_> {
             balance: self.workers.effects.balance,
             commits: self.commits,
             wasted: self.gateway.wasted().bounded,
+            counts: self.workers.effects.counts,
         })
     }
 
@@ -385,7 +388,7 @@ impl GatewayThread<'_> {
             blind: self.site_state.is_blind(),
             ..SiteProgress::default()
         };
-        for counters in &self.run_state.unit_counters()[1..] {
+        for counters in self.run_state.unit_counters() {
             progress.counts.add(&counters.read().0);
             progress.busy += u32::from(counters.size() > 0.0);
         }

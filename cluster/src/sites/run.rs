@@ -6,6 +6,7 @@ use super::message::{Order, SessionMessage};
 use super::other_sites::OtherSites;
 use super::session::Session;
 use super::site_run::SiteRun;
+use super::top::explore_cutoff;
 use super::workers::SiteWorkers;
 use pleach_core::lease::Site;
 use pleach_core::lease::gateway::Gateway;
@@ -56,11 +57,13 @@ impl ProcessGroup for Cluster {
         if settings.policy.is_late() {
             return Err(RunError::Late("does not support a search by several processes"));
         }
-        let Policy { coordinator, tree, end, profile, .. } = &settings.policy;
+        let Policy { depths, tree, end, profile, .. } = &settings.policy;
         let drawn = tree.drawn_first || tree.drawn_bridges;
-        let roles = *coordinator || settings.policy.has_depths();
-        if roles || drawn || *profile || *end == Some(End::Requests) {
+        if !depths.is_empty() || drawn || *profile || *end == Some(End::Requests) {
             return Err(RunError::Alone);
+        }
+        if settings.policy.has_depths() && problem.top().is_none() {
+            return Err(RunError::Cutoff);
         }
         let session = &mut *cluster.session();
         let ordered = session.take_order();
@@ -69,7 +72,7 @@ impl ProcessGroup for Cluster {
         problem.set_stop_requested(false);
         let Plan { units, warnings } = plan_units(problem, settings, start)?;
         let peers = units.len() as u32 + 1;
-        let before = &match &ordered {
+        let mut before = match &ordered {
             Some((order, _)) => ordered_start(problem, order)?,
             None if cluster.is_open() => initial_state(problem, settings)?,
             // No site of an earlier run waits to be adopted.
@@ -79,6 +82,13 @@ impl ProcessGroup for Cluster {
         };
         let limited = ordered.as_ref().map_or(settings.node_limit.is_some(), |(it, _)| it.limited);
         let fuel = limited.then_some(0);
+        let mut top = Counts::default();
+        if let Some(depth) = settings.policy.cutoff.filter(|_| ordered.is_none()) {
+            let best = new_control(problem, settings, &before, None, peers).best();
+            let state = (&mut before, best);
+            top = explore_cutoff(problem, settings, state, (depth, start))?;
+        }
+        let before = &before;
         let control = new_control(problem, settings, before, fuel, peers);
         let saver = settings.save.as_ref().filter(|_| cluster.is_root());
         let saver = saver.map(|save| Saver::new((save, &settings.about), before, peers, start));
@@ -97,7 +107,7 @@ impl ProcessGroup for Cluster {
         let order = ordered.as_ref().map(|(order, _)| order.clone());
         let order =
             order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));
-        let site = SiteRun { problem, settings, run_state, cluster, others, order: &order };
+        let site = SiteRun { problem, settings, run_state, cluster, others, top, order: &order };
         if cluster.is_root() {
             session.begin_search(order.clone());
         }
@@ -139,7 +149,7 @@ impl<'a> SiteRun<'a> {
             self.site_state().go_blind();
         }
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
-        let inside = Policy { end: Some(End::Counter), ..Policy::default() };
+        let inside = settings.policy.inside_site();
         let tree = &PeerTree::new(self.site_state().peers(), inside.tree, settings.seed);
         let kept = Mutex::new(None);
         let mut jobs = Vec::new();
@@ -219,7 +229,8 @@ impl<'a> SiteRun<'a> {
         }
         let mut gateway = Gateway::new(site, terms, peer, chooser, LOW_NS);
         if order.limited {
-            gateway.set_node_limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
+            let limit = settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0);
+            gateway.set_node_limit(limit.saturating_sub(self.top.bounded));
         }
         gateway
     }
@@ -230,7 +241,8 @@ impl<'a> SiteRun<'a> {
         session: &'g mut Session,
         inside: &Policy,
     ) -> GatewayThread<'g> {
-        let SiteRun { problem, settings, run_state, cluster, others, order } = *self;
+        let SiteRun { problem, settings, run_state, cluster, others, order, .. } = *self;
+        let second_cutoff = settings.policy.second_cutoff;
         let site_state = self.site_state();
         for site in session.others().into_iter().filter(|_| cluster.is_root()) {
             let host = session.host_of(site).to_string();
@@ -238,7 +250,13 @@ impl<'a> SiteRun<'a> {
         }
         GatewayThread {
             gateway,
-            workers: SiteWorkers::new(problem, run_state, site_state, (inside, settings.seed)),
+            workers: SiteWorkers::new(
+                problem,
+                run_state,
+                site_state,
+                (inside, settings.seed),
+                second_cutoff,
+            ),
             cluster,
             session,
             run_state,

@@ -2,6 +2,7 @@
 
 use super::effects::InnerEffects;
 use super::spare_piece::SparePiece;
+use super::top::explore_top;
 use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
 use pleach_core::lease::{LeaseMessage, ProgressReport, SiteId};
 use pleach_core::search::problem::Problem;
@@ -16,7 +17,7 @@ use pleach_runtime::site_state::SiteState;
 use pleach_runtime::transport::{PeerMessage, Transport};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// This site as its gateway sees it.
 pub(super) struct SiteWorkers<'a> {
@@ -24,6 +25,8 @@ pub(super) struct SiteWorkers<'a> {
     pub effects: InnerEffects<'a>,
     interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
+    /// The depth to which the gateway explores work that arrives.
+    second_cutoff: Option<u32>,
     /// The gateway's inner peer in its state at the beginning of a round.
     new: Peer,
     units: u32,
@@ -45,12 +48,16 @@ pub(super) struct SiteWorkers<'a> {
 /// How long to wait for units to hand over their work before checking whether one has failed.
 const PATIENCE: Duration = Duration::from_millis(1);
 
+/// How long the gateway may explore the top of work at a time: other sites wait for its answers.
+const LONGEST_TOP: Duration = Duration::from_millis(50);
+
 impl<'a> SiteWorkers<'a> {
     pub fn new(
         problem: &'a dyn Problem,
         run_state: &'a RunState<'a>,
         site_state: &'a SiteState,
         (policy, seed): (&Policy, u64),
+        second_cutoff: Option<u32>,
     ) -> Self {
         let tree = PeerTree::new(site_state.peers(), policy.tree, seed);
         let new = Peer::new(0, &tree, policy.clone());
@@ -67,10 +74,12 @@ impl<'a> SiteWorkers<'a> {
                 spare,
                 transport,
                 balance,
+                counts: Counts::default(),
                 wake_at_ns: None,
             },
             interpreter: Interpreter::new(new.clone(), true),
             chooser: SeededChooser::new(seed, 0),
+            second_cutoff,
             new,
             units: site_state.peers() - 1,
             epoch: 0,
@@ -110,6 +119,26 @@ impl<'a> SiteWorkers<'a> {
     pub fn pass_event(&mut self, event: Event, work: Option<Arc<Work>>) -> Result<(), RunError> {
         let now_ns = self.now_ns();
         self.interpreter.handle_event(event, work, now_ns, &mut self.chooser, &mut self.effects)
+    }
+
+    /// Explores the top of work that has arrived. Returns the work below.
+    fn explore_top(&mut self, work: &Work, depth: u32) -> Result<Work, RunError> {
+        let InnerEffects { run_state, site_state, counts, .. } = &mut self.effects;
+        let (control, start) = (run_state.control(), Instant::now());
+        let granted = control.draw_fuel(u64::MAX);
+        if granted == 0 {
+            return Ok(work.clone());
+        }
+        let goes_on = || control.stopped().is_none() && start.elapsed() < LONGEST_TOP;
+        let top = explore_top(self.problem, work, (depth, control.best()), granted, &goes_on)?;
+        control.refund_fuel(granted, top.counts.bounded);
+        if let Some(found) = top.found {
+            run_state.offer_solution(found);
+        }
+        counts.add(&top.counts);
+        site_state.record_counts(0, *counts);
+        run_state.publish_counts(0, counts, 0.0);
+        Ok(top.work)
     }
 
     /// Reads mail from the units, and wakes the peer if it is due.
@@ -210,7 +239,8 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn add_work(&mut self, work: &Work) -> Result<(), RunError> {
-        Ok(self.effects.spare.add_work(&work.bytes)?)
+        let below = self.second_cutoff.map(|depth| self.explore_top(work, depth)).transpose()?;
+        Ok(self.effects.spare.add_work(&below.as_ref().unwrap_or(work).bytes)?)
     }
 
     fn pass_to_inner_peer(&mut self, event: Event) -> Result<(), RunError> {
@@ -251,7 +281,7 @@ impl Workers for SiteWorkers<'_> {
         self.problem.set_stop_requested(true);
         site_state.close_round();
         let (work, in_flight) = (self.effects.spare.drain(), self.interpreter.in_flight());
-        site_state.hand_over(Cut { peer: 0, work, counts: Counts::default(), in_flight });
+        site_state.hand_over(Cut { peer: 0, work, counts: self.effects.counts, in_flight });
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
         self.base = all;

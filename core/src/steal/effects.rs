@@ -18,7 +18,7 @@ pub trait Effects {
     /// The size of a piece.
     fn size_of(&self, piece: &Self::Piece) -> f64;
 
-    /// Splits off a share of the peer's own work; `None` if it cannot be split.
+    /// Splits off a share of the peer's own work, all of it if the share is 1; `None` if it cannot be split now.
     ///
     /// # Errors
     /// If the work is broken.

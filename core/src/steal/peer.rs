@@ -17,6 +17,9 @@ use super::tree::{PeerTree, TreePlace};
 mod count;
 mod mail;
 
+/// The largest share that leaves the giver something.
+const PART: f64 = 1.0 - f64::EPSILON;
+
 /// One unit's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
 ///
 /// Its [`Interpreter`](super::Interpreter) reports every [`Event`] with the size of the unit's work, and carries out
@@ -43,6 +46,9 @@ pub struct Peer {
     unserved: u32,
     pub(super) work: Totals,
     pub(super) unacknowledged: u64,
+    /// The peers that have had their equal part of the current whole, and which of them asked again.
+    served: Vec<PeerId>,
+    asked_again: Vec<Thief>,
     /// Whether it has left the shared counter.
     left: bool,
     /// The best known score.
@@ -78,6 +84,8 @@ impl Peer {
             place,
             work: Totals::default(),
             unacknowledged: 0,
+            served: Vec::new(),
+            asked_again: Vec::new(),
             left: false,
             best: i64::MAX,
             others: None,
@@ -109,12 +117,21 @@ impl Peer {
     /// Whether this peer explores nothing of this much work, and waits for others to ask.
     #[must_use]
     pub fn waits(&self, size: f64) -> bool {
-        let others = self.peers - 1;
-        // A peer that is served only once does not ask again.
-        let asked = !self.policy.share.is_once() || self.work.sent < u64::from(others);
-        let only_gives = self.policy.coordinator && self.me == 0 || self.is_master();
+        let only_gives = self.coordinates() || self.is_master() && size >= 2.0;
         // Work that could not be split for a thief must be explored first.
-        only_gives && others > 0 && size >= 2.0 && asked && self.thieves.is_empty()
+        only_gives && self.thieves.is_empty()
+    }
+
+    /// Whether this peer gives away all its work, to the last node, and explores none of it.
+    #[must_use]
+    pub fn coordinates(&self) -> bool {
+        self.policy.coordinator && self.me == 0 && self.peers > 1
+    }
+
+    /// Whether this much work suffices to give some of it.
+    fn can_give(&self, size: f64) -> bool {
+        let least = if self.coordinates() { 1.0 } else { 2.0 };
+        self.policy.gives(self.me) && size >= least
     }
 
     /// The depth down to which this peer explores before it waits or gives, if there is one, and whether it does so
@@ -257,6 +274,8 @@ impl Peer {
         self.rejoin_counter(actions);
         let parked = self.asking.on_work(self.me, &self.place, &self.policy);
         parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
+        self.served.clear();
+        self.asked_again.drain(..).for_each(|thief| self.thieves.add(thief));
         self.serve_waiting(size, actions);
     }
 
@@ -277,6 +296,8 @@ impl Peer {
             others.retain(|&other| other != peer);
         }
         self.thieves.remove(peer);
+        self.asked_again.retain(|thief| thief.peer != peer);
+        self.served.retain(|&served| served != peer);
         self.asking.on_lost(peer, &self.policy, self.others.is_some());
         if self.policy.victim == Victim::Broker && self.me == 0 {
             // The thief that it should have served is passed on again.
@@ -321,11 +342,12 @@ impl Peer {
 
     /// Answers a thief: with a share at once if there is one, later if there may be one, or with a refusal.
     fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
-        let gives = self.policy.gives(self.me);
-        if gives && size >= 2.0 {
+        if self.was_served(&thief) {
+            self.asked_again.push(thief);
+        } else if self.can_give(size) {
             self.thieves.remove(thief.peer);
             self.give_share(&thief, size, actions);
-        } else if thief.waits || gives && size > 0.0 {
+        } else if thief.waits || self.policy.gives(self.me) && size > 0.0 {
             // A single node cannot be split now, but often can after the next step.
             if !self.is(Mutant::ForgetsParked) {
                 self.thieves.add(thief);
@@ -335,12 +357,20 @@ impl Peer {
         }
     }
 
+    /// Whether this thief has had its part of the whole. If it repeats its request, nobody else may be left to take the
+    /// rest.
+    fn was_served(&mut self, thief: &Thief) -> bool {
+        let repeated =
+            self.asked_again.extract_if(.., |again| again.peer == thief.peer).count() > 0;
+        self.policy.share.is_once() && !repeated && self.served.contains(&thief.peer)
+    }
+
     /// Serves one waiting thief, if there is enough work. Otherwise refuses the thieves that do not wait.
     fn serve_thieves(&mut self, size: f64, actions: &mut Vec<Action>) {
         if self.keeps_copies() {
             return self.lend(size, actions);
         }
-        if !self.serve_waiting(size, actions) && size < 2.0 {
+        if !self.serve_waiting(size, actions) && !self.can_give(size) {
             let refused = self.thieves.extract_not_waiting();
             refused.iter().for_each(|thief| self.refuse(thief, actions));
         }
@@ -348,8 +378,7 @@ impl Peer {
 
     /// Gives to the first thief in the queue, if there is enough work.
     fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
-        let enough = size >= 2.0 && self.policy.gives(self.me);
-        let thief = if enough { self.thieves.next() } else { None };
+        let thief = if self.can_give(size) { self.thieves.next() } else { None };
         thief.inspect(|thief| self.give_share(thief, size, actions)).is_some()
     }
 
@@ -365,28 +394,47 @@ impl Peer {
             power: self.power(),
             place: &self.place,
             size,
-            given: self.work.sent,
+            given: self.served.len() as u32,
             // A coordinator has no part itself.
-            peers: self.peers - u32::from(self.policy.coordinator && self.me == 0),
+            peers: self.expected() - u32::from(self.coordinates()),
             unserved: self.unserved,
             grains: &self.policy.grains,
         }
     }
 
+    /// The number of peers to share with, including this one: of all places, if each is served once; else of those that
+    /// are present.
+    fn expected(&self) -> u32 {
+        match &self.others {
+            Some(others) if !self.policy.share.is_once() => others.len() as u32 + 1,
+            _ => self.peers,
+        }
+    }
+
     pub(super) fn give_share(&mut self, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
-        let share = self.policy.share.of(&self.share_context(thief, size)).into();
+        let share = self.policy.share.of(&self.share_context(thief, size));
+        let share = match (self.coordinates(), size < 2.0) {
+            (false, _) => share.min(PART),
+            // A single node cannot be divided.
+            (true, true) => 1.0,
+            (true, false) => share,
+        };
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         // The number of peers that it counted for here, in case it gets nothing.
         let thief = Thief { units: thief.units.min(self.unserved - 1), ..*thief };
         self.unserved -= thief.units;
+        if self.policy.share.is_once() {
+            self.served.push(thief.peer);
+        }
         self.work.sent += 1;
         self.unacknowledged += 1;
-        actions.push(Action::Give { thief, ticket, share });
+        actions.push(Action::Give { thief, ticket, share: share.into() });
     }
 
     /// Handles a piece that could not be split off after all: the thief keeps waiting, or is refused.
     fn on_not_split(&mut self, thief: Thief, actions: &mut Vec<Action>) {
         self.unserved += thief.units;
+        self.served.retain(|&peer| peer != thief.peer);
         self.work.sent -= 1;
         self.unacknowledged -= 1;
         self.copies.remove(Ticket { giver: self.me, number: self.work.sent });

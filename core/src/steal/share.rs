@@ -37,8 +37,8 @@ pub(super) struct ShareContext<'a> {
     pub place: &'a TreePlace,
     /// The victim's work.
     pub size: f64,
-    /// Pieces the victim has given so far.
-    pub given: u64,
+    /// The number of peers that have had their part of the whole, where each gets one.
+    pub given: u32,
     pub peers: u32,
     /// Peers of the victim's subtree, including itself, that have not had their part of the whole.
     pub unserved: u32,
@@ -76,7 +76,7 @@ impl Share {
                 f64::from(grain.copied().unwrap_or(1)) / context.size
             }
             Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(context.peers)),
-            Share::Even => 1.0 / (f64::from(context.peers) - context.given as f64).max(1.0),
+            Share::Even => 1.0 / f64::from(context.peers.saturating_sub(context.given).max(1)),
         }
     }
 

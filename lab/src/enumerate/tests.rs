@@ -87,9 +87,9 @@ const PRESETS: [&str; 18] = [
     "hierarchical-master-worker:degree=1",
     "hierarchical-master-worker:degree=2,grain=2/1,siblings=no",
     "overlay:bridges=no,degree=2",
-    "static:coordinator=yes",
-    "dynamic:share=chunk/1,coordinator=yes",
-    "guided:coordinator=yes",
+    "static:cutoff=1,coordinator=yes",
+    "dynamic:share=chunk/1,cutoff=1,coordinator=yes",
+    "guided:cutoff=1,coordinator=yes",
     "hierarchical-master-worker:degree=1,depth=1/2",
     "hierarchical-master-worker:degree=2,depth=1,siblings=no",
 ];

@@ -248,13 +248,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         if size == 0.0 {
             return None;
         }
-        if size >= 2.0 && share < 0.999 {
-            return hand.split(share);
-        }
-        let (all, best) = (hand.copy(), hand.best());
-        *hand = self.load.hand();
-        hand.update_incumbent(best);
-        Some(all)
+        hand.split(if size >= 2.0 && share < 0.999 { share } else { 1.0 })
     }
 
     /// Adds the time that a site was present to the capacity.

@@ -8,7 +8,7 @@ use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
 use pleach_core::lease::{ProgressReport, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::search::work::Work;
-use pleach_core::steal::{End, Event, Interpreter, Message, Peer, PeerTree, Policy, SeededChooser};
+use pleach_core::steal::{Event, Interpreter, Message, Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::wire::checkpoint::assemble;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct FleetUnits<'a, L: Load> {
 impl<'a, L: Load> FleetUnits<'a, L> {
     pub fn new(state: FleetState<'a, L>) -> Self {
         let fleet = state.fleet;
-        let inside = Policy { end: Some(End::Counter), ..Policy::default() };
+        let inside = fleet.policy.inside_site();
         let mut inner = Self {
             interpreters: Vec::new(),
             choosers: Vec::new(),
@@ -160,7 +160,12 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
 
     fn add_work(&mut self, work: &Work) -> Result<(), String> {
         let put = self.hand().add_work(&work.bytes);
-        put.map_err(|why| format!("a piece cannot be read: {why}"))
+        put.map_err(|why| format!("a piece cannot be read: {why}"))?;
+        if let Some(depth) = self.inner.state.fleet.policy.second_cutoff {
+            // The gateway works beside the units, and what is above the depth is little.
+            self.hand().seed(depth).ok_or("this load has no top to explore")?;
+        }
+        Ok(())
     }
 
     fn pass_to_inner_peer(&mut self, event: Event) -> Result<(), String> {

@@ -99,9 +99,21 @@ impl<'a, L: Load> World<'a, L> {
         mix(self.inner.state.fleet.seed, self.drawn, 30)
     }
 
+    /// The whole work, explored down to the cutoff.
+    fn whole(&self) -> Result<Portion<WorkDone>, String> {
+        let root = self.inner.state.load.root();
+        let Some(depth) = self.policy.cutoff else { return Ok(Portion::open(vec![root.into()])) };
+        let mut hand = self.inner.state.load.hand();
+        let put = hand.add_work(&root.bytes);
+        put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
+        hand.seed(depth).ok_or("this load has no top to explore")?;
+        let open = if hand.size() > 0.0 { vec![hand.copy().into()] } else { Vec::new() };
+        Ok(Portion { done: hand.done(), open })
+    }
+
     pub fn run(mut self) -> Result<SiteFigures, String> {
         let fleet = self.inner.state.fleet;
-        let whole = Portion::open(vec![Arc::new(self.inner.state.load.root())]);
+        let whole = self.whole()?;
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, ProgressReport::of(whole), None), 0)?;
         for site in 1..fleet.count() - fleet.churn.absent {

@@ -61,6 +61,11 @@ fn tasks() -> Vec<Task> {
         task("count uts T3", 4_112_897, (4_112_896, Some(513_863))),
         task("count queens 13 --nodes interval", 73_712, (4_674_889, None)),
         task(&format!("{ta030} --nodes interval"), 2178, (45_246_962, Some(2_415_779))),
+        task(
+            "count queens 13 --balance dynamic:share=chunk/1,cutoff=2,second_cutoff=4,coordinator=yes",
+            73_712,
+            (4_674_889, None),
+        ),
     ]
 }
 
@@ -114,6 +119,9 @@ impl<'a> Chaos<'a> {
                 self.revive();
             } else if self.story.len() < EVENTS {
                 self.disturb();
+            } else if self.party.joiners.iter_mut().all(Process::is_over) {
+                // A root that only coordinates does not end without any.
+                self.party.join();
             }
         }
         for mut joiner in std::mem::take(&mut self.party.joiners) {

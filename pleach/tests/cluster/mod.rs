@@ -32,6 +32,55 @@ fn joiners_change_no_count() {
     }
 }
 
+/// The pool of the root is all that is given, node by node or in parts; what a dead process had is searched again.
+#[test]
+fn a_coordinator_gives_its_pool_to_joiners() {
+    for (name, balance, threads) in [
+        ("pool-dynamic", "dynamic:share=chunk/1,cutoff=2,coordinator=yes", "1"),
+        ("pool-second", "dynamic:share=chunk/1,cutoff=2,second_cutoff=5,coordinator=yes", "2"),
+        ("pool-guided", "guided:cutoff=3,coordinator=yes", "1"),
+        ("pool-static", "static:cutoff=3,second_cutoff=6,coordinator=yes", "2"),
+    ] {
+        let mut party =
+            Party::begin(name, &QUEENS, 600_000, &["--balance", balance, "--places", "4"]);
+        (0..3).for_each(|_| party.join_with(&["--threads", threads]));
+        party.all_join();
+        if name != "pool-static" {
+            party.root_reports(" 3 of 4 units busy");
+            party.kill(1);
+        }
+        let report = party.end();
+        QUEENS.check(&report);
+        let units = report["units"].as_array().unwrap();
+        let nodes = |name: &str| {
+            let unit = units.iter().find(|unit| unit["name"] == name).unwrap();
+            unit["bounded"].as_u64().unwrap()
+        };
+        assert_eq!(nodes("site0/cpu0"), 0, "{balance}");
+        let top = [13, 13 + 132, 13 + 132 + 1030];
+        let depth = if balance.contains("cutoff=3") { 2 } else { 1 };
+        assert_eq!(nodes("site0/gateway"), top[depth], "{balance}");
+    }
+}
+
+/// A process that joins splits each node of the pool between its devices.
+#[test]
+fn a_coordinator_feeds_devices_of_several_processes() {
+    let balance = "dynamic:share=chunk/1,cutoff=2,second_cutoff=4,coordinator=yes";
+    let search =
+        Search { words: "count queens 11", count: Some(2680), branched: None, bounded: 166_925 };
+    let mut party = Party::begin("pool-devices", &search, 20_000, &["--balance", balance]);
+    for devices in ["emulated:inside=none,emulated:inside=none", "emulated:inside=none"] {
+        party.join_with(&["--devices", devices]);
+    }
+    let report = party.end();
+    search.check(&report);
+    let units = report["units"].as_array().unwrap();
+    let devices = units.iter().filter(|unit| unit["name"].as_str().unwrap().contains("emulated"));
+    let nodes: Vec<_> = devices.map(|unit| unit["bounded"].as_u64().unwrap()).collect();
+    assert!(nodes.len() == 3 && nodes.iter().all(|&nodes| nodes > 0), "{units:?}");
+}
+
 #[test]
 fn a_joiner_leaves_in_order() {
     let log = folder("cluster-leave").join("run.log");

@@ -256,7 +256,10 @@ impl Party {
 
     fn joining(&self, key: &Path, address: &str, flags: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["join", address, "--threads", "1"]).args(flags).arg("--key").arg(key);
+        command.args(["join", address]).args(flags).arg("--key").arg(key);
+        if !["--threads", "--devices"].iter().any(|flag| flags.contains(flag)) {
+            command.args(["--threads", "1"]);
+        }
         if !flags.contains(&"--pace") {
             command.args(["--pace", &self.pace.to_string()]);
         }

@@ -21,19 +21,21 @@ impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
     /// Takes a share of all work from a holding that waits for its turn, as far as that suffices.
     fn split_waiting(&mut self, share: f64, all: f64) -> Option<Arc<Work>> {
         let held = self.state.waiting()?.held();
-        let inside = &*self.inside;
+        let (inside, gives_all) = (&*self.inside, self.state.coordinates);
         let take = |content: &mut Portion<D>| {
             let last = content.open.pop()?;
-            let part = (share * all / last.size.max(1.0)).min(0.5);
+            let part = share * all / last.size.max(1.0);
+            if gives_all && part >= 1.0 {
+                return Some(last);
+            }
+            let part = if gives_all { part } else { part.min(0.5) };
             let Some((left, given)) = inside.divide_piece(&last, part) else {
-                // The last piece stays: a holding is never given on as a whole.
-                let whole = content.open.is_empty();
-                return if whole {
+                // The last piece stays, unless the site explores nothing itself.
+                if content.open.is_empty() && !gives_all {
                     content.open.push(last);
-                    None
-                } else {
-                    Some(last)
-                };
+                    return None;
+                }
+                return Some(last);
             };
             content.open.push(Arc::new(left));
             Some(Arc::new(given))

@@ -31,6 +31,7 @@ impl<D: Tally> Gateway<D> {
     ) -> Self {
         let state = GatewayState {
             timer: LeaseTimer::new(site, terms),
+            coordinates: peer.coordinates(),
             gifts: HashMap::new(),
             at_work: None,
             split_from: None,

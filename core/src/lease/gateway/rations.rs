@@ -21,7 +21,8 @@ impl<D: Tally> Gateway<D> {
         inside: &mut I,
     ) -> Result<(), I::Error> {
         let lease_ns = self.state.timer.terms().lease_ns;
-        let (root, sites, is_idle) = (self.is_root(), self.sites(), self.state.is_idle());
+        let (root, sites) = (self.is_root(), self.sites());
+        let is_idle = self.state.is_idle() || self.state.coordinates;
         let Some(quota) = &mut self.state.quota else { return Ok(()) };
         let left = inside.allowed_nodes();
         if is_idle {

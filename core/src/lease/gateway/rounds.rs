@@ -72,7 +72,7 @@ impl<D: Tally> Gateway<D> {
             self.pass_to_peer(Event::AllIdle, None, now_ns, inside)?;
         }
         let stops = self.state.stopped || self.site().leaving();
-        if self.state.at_work.is_none() && !stops {
+        if self.state.at_work.is_none() && !stops && !self.state.coordinates {
             let next = self.site().current_holding().map(crate::lease::Holding::held);
             if let Some(held) = next {
                 self.refill_units(held, inside)?;

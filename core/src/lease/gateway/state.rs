@@ -17,6 +17,8 @@ pub(super) struct PendingCut<D> {
 /// The leases of a site, and the other state of its gateway.
 pub(super) struct GatewayState<D> {
     pub timer: LeaseTimer<Portion<D>>,
+    /// Whether this site gives away all its work, and its units explore none of it.
+    pub coordinates: bool,
     /// Work given that has not arrived: the peer waits for a receipt.
     pub gifts: HashMap<Lease, (PeerId, Ticket)>,
     /// The holding that the units work on.
@@ -87,6 +89,9 @@ impl<D: Tally> GatewayState<D> {
 
     /// The site's work as its peer sees it: 0 if it should ask for more, at least 2 if it can give.
     pub fn size(&self, inside: &impl Workers<Done = D>, now_ns: u64, power: Power) -> f64 {
+        if self.coordinates {
+            return self.waiting().map_or(0.0, |waiting| waiting.part().content.size().max(1.0));
+        }
         let (spare, in_hand) = (self.spare(inside), inside.in_hand());
         if let Some(waiting) = self.waiting() {
             return 1.0 + spare + in_hand + waiting.part().content.size();

@@ -3,14 +3,6 @@
 use super::{Asking, Context, Next};
 
 impl Asking {
-    /// Waits at peer 0; only once if the division is even.
-    pub(super) fn master(&mut self, context: &Context<'_>) -> Next {
-        if context.me == 0 || self.served && context.policy.share.is_once() {
-            return Next::Nothing;
-        }
-        self.wait_at([0].into_iter())
-    }
-
     /// Waits at peer 0.
     pub(super) fn at_peer_0(&self, context: &Context<'_>) -> Next {
         self.wait_at((context.me > 0).then_some(0).into_iter())

@@ -91,7 +91,7 @@ impl Asking {
             parked.push(parent);
         }
         parked.retain(|&peer| peer != from);
-        let served = policy.share.is_once() || policy.victim == Victim::Woven;
+        let served = policy.victim == Victim::Woven;
         *self = Self { asked: self.asked, turn: self.turn, served, ..Self::default() };
         parked
     }
@@ -151,8 +151,7 @@ impl Asking {
             Victim::Ring => self.in_a_ring(context),
             Victim::Lifelines => self.lifelines(context, chooser),
             Victim::Overlay { bridges } => self.overlay(context, bridges, chooser),
-            Victim::Master => self.master(context),
-            Victim::Broker | Victim::Late => self.at_peer_0(context),
+            Victim::Master | Victim::Broker | Victim::Late => self.at_peer_0(context),
             Victim::Parent { siblings } => self.parent(context, siblings),
         };
         let next = match next {

@@ -93,7 +93,10 @@ pub struct Policy {
     pub tree: TreeShape,
     /// The depth to which peer 0 explores before it gives, if only peer 0 gives.
     pub cutoff: Option<u32>,
-    /// Whether peer 0 only gives, for as long as it can, if only peer 0 gives.
+    /// The depth to which a site explores the work that it receives before it divides it evenly between its units, where
+    /// one of them coordinates all sites.
+    pub second_cutoff: Option<u32>,
+    /// Whether peer 0, if only peer 0 gives, explores nothing below [`Policy::cutoff`] and gives all its work away.
     pub coordinator: bool,
     /// The depths to which parents in the tree explore, from the root's level down; the last one applies to all levels
     /// below. They leave deeper nodes to their children. Empty for no limit.
@@ -128,6 +131,7 @@ impl Default for Policy {
                 drawn_first: false,
             },
             cutoff: None,
+            second_cutoff: None,
             coordinator: false,
             depths: Arc::default(),
             rests: Rests { patience: 2, first_ns: 5_000, longest_ns: 640_000 },
@@ -159,6 +163,17 @@ impl Policy {
     #[must_use]
     pub fn has_depths(&self) -> bool {
         self.cutoff.is_some() || !self.depths.is_empty()
+    }
+
+    /// The policy of the units of a site, where this is the policy of the sites.
+    #[must_use]
+    pub fn inside_site(&self) -> Self {
+        let inside = Self { end: Some(End::Counter), ..Self::default() };
+        if self.second_cutoff.is_none() {
+            return inside;
+        }
+        // The gateway gives an equal part to each unit whenever work arrives, and explores nothing below the cutoff.
+        Self { victim: Victim::Master, share: Share::Even, coordinator: true, ..inside }
     }
 
     /// Whether a peer gives work to thieves.

@@ -9,7 +9,7 @@ impl Policy {
     /// The keys that may follow a preset's name.
     pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, power, weights, \
                             first (where any peer may give), bridges (overlay), late (master-worker), siblings, depth \
-                            (hierarchical-master-worker), or cutoff, coordinator (static, dynamic, guided)";
+                            (hierarchical-master-worker), or cutoff, second_cutoff, coordinator (static, dynamic, guided)";
 
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
     ///
@@ -31,6 +31,12 @@ impl Policy {
         let levels = !(policy.depths.is_empty() && policy.grains.is_empty());
         if levels && !keys.split(',').any(|pair| pair.starts_with("share=")) {
             policy.share = Share::Levels;
+        }
+        if policy.coordinator && policy.cutoff.is_none() {
+            return Err(format!("balance {name}: coordinator=yes: expected cutoff=N, too"));
+        }
+        if policy.second_cutoff.is_some() && !policy.coordinator {
+            return Err(format!("balance {name}: second_cutoff: expected coordinator=yes, too"));
         }
         policy.profile = name == "weighted" && policy.weights.is_empty();
         Ok(policy)
@@ -92,6 +98,7 @@ impl Policy {
                 self.depths = numbers(value)?;
             }
             ("cutoff", Victim::Master) => self.cutoff = Some(number(1000)?),
+            ("second_cutoff", Victim::Master) => self.second_cutoff = Some(number(1000)?),
             ("coordinator", Victim::Master) => self.coordinator = one_of(value, YES_OR_NO)?,
             ("end", _) => {
                 self.end = Some(one_of(value, [("waves", End::Waves), ("counter", End::Counter)])?);
@@ -170,8 +177,10 @@ mod tests {
             Policy::parse("overlay:bridges=random,end=requests,first=random,power=whole").unwrap();
         assert!(drawn.tree.drawn_bridges && drawn.tree.drawn_first && drawn.whole_power);
         assert_eq!(drawn.end, Some(End::Requests));
-        let seeded = Policy::parse("dynamic:share=chunk/1,cutoff=2,coordinator=yes").unwrap();
-        assert_eq!((seeded.cutoff, seeded.coordinator), (Some(2), true));
+        let seeded = "dynamic:share=chunk/1,cutoff=2,second_cutoff=8,coordinator=yes";
+        let seeded = Policy::parse(seeded).unwrap();
+        assert_eq!((seeded.cutoff, seeded.second_cutoff), (Some(2), Some(8)));
+        assert!(seeded.coordinator);
         for (name, ..) in PRESETS {
             assert!(Policy::parse(name).is_ok(), "{name}");
         }
@@ -203,6 +212,8 @@ mod tests {
             "hierarchical-master-worker:depth=2/0",
             "random-half:cutoff=2",
             "overlay:coordinator=yes",
+            "dynamic:coordinator=yes",
+            "dynamic:cutoff=2,second_cutoff=8",
         ] {
             assert!(Policy::parse(bad).is_err(), "{bad}");
         }

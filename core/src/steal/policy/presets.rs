@@ -46,5 +46,5 @@ pub const PRESETS: [Preset; 12] = [
     ),
     ("static", "peer 0 divides the work evenly, once", Victim::Master, Share::Even),
     ("dynamic", "peer 0 gives chunks", Victim::Master, Share::Chunk(64)),
-    ("guided", "peer 0 gives parts of what is left", Victim::Master, Share::Guided(2)),
+    ("guided", "peer 0 gives parts of what is left", Victim::Master, Share::Guided(1)),
 ];
