@@ -12,7 +12,7 @@ text-align:right;font-variant-numeric:tabular-nums}td:first-child,th:first-child
 td:first-child{white-space:nowrap}td.words{overflow-wrap:anywhere;min-width:7rem}.wide{overflow-x:auto}.wide svg{max-width:none}\
 svg,img{max-width:100%;height:auto;border-radius:.3rem}.verdict{padding:.1rem .5rem;border-radius:.3rem;white-space:nowrap;color:#222}\
 .reproduced{background:#cfe8d5}.partly-reproduced{background:#fbe8c0}.not-reproduced{background:#f4cfc8}\
-.reproduced-so-far{background:#dfeede}.not-run{background:#e6e6e6}.quiet{color:var(--quiet)}pre{background:var(--box);padding:.6rem;\
+.reproduced-so-far{background:#dfeede}.not-run,.only-own-claims-judged{background:#e6e6e6}.quiet{color:var(--quiet)}pre{background:var(--box);padding:.6rem;\
 overflow-x:auto;font-size:.85rem}details{margin:.6rem 0}summary{cursor:pointer}li{margin:.2rem 0}.said{overflow-wrap:anywhere}";
 
 /// A page with a title, as a whole file.

@@ -1,12 +1,13 @@
-//! [`Claim`]: what counts as reproduced; [`Verdict`]: whether a figure is.
+//! [`Claim`]: what counts as reproduced.
 
+use super::confidence::half_width;
 use super::data::Data;
-use super::part::{Part, Spot};
+use super::part::{Part, PartPoint, Spot};
+use super::verdict::Outcome;
 use crate::report::columns::digits;
 use serde::Deserialize;
-use std::fmt;
 
-/// A comparison of two numbers, at one point or at several.
+/// A comparison of two numbers, at one point, at several, or over several.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -17,12 +18,17 @@ pub struct Claim {
     /// The index of its part among those that are run.
     #[serde(skip)]
     pub part: usize,
+    /// Whether it is ours: the paper does not make it.
+    #[serde(default)]
+    pub own: bool,
     /// The figure that it compares; by default the one that the part shows.
     #[serde(default)]
     of: String,
     left: Spot,
     right: Right,
     is: Is,
+    /// How to average both sides over all points, instead of comparing them at each.
+    over: Option<Average>,
     /// The fraction of the right side within which the left side is near it.
     within: Option<f64>,
     #[serde(default = "once")]
@@ -55,86 +61,16 @@ enum Is {
     Near,
 }
 
+/// An average over points.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Average {
+    Mean,
+    Median,
+}
+
 fn once() -> f64 {
     1.0
-}
-
-/// The outcome of a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
-    /// The number of points at which it holds, and of all points.
-    pub holds: usize,
-    pub points: usize,
-    /// The number of its points that were not measured.
-    pub missing: usize,
-    /// The numbers at one point: the only one, or the one that is closest to failing.
-    pub shown: String,
-}
-
-/// Whether a figure is reproduced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Reproduced,
-    /// All claims that could be judged hold, but some could not be judged.
-    SoFar,
-    Partly,
-    DoesNot,
-    NotRun,
-}
-
-impl Verdict {
-    /// The verdict on a figure, given the outcomes of its claims.
-    pub fn of(outcomes: &[Option<Outcome>]) -> Self {
-        let known = || outcomes.iter().flatten();
-        match known().count() {
-            0 => Verdict::NotRun,
-            _ if known().all(Outcome::holds_everywhere) => {
-                let whole = |outcome: &Option<Outcome>| {
-                    outcome.as_ref().is_some_and(|outcome| outcome.missing == 0)
-                };
-                if outcomes.iter().all(whole) { Verdict::Reproduced } else { Verdict::SoFar }
-            }
-            _ if known().all(|outcome| outcome.holds == 0) => Verdict::DoesNot,
-            _ => Verdict::Partly,
-        }
-    }
-}
-
-impl Outcome {
-    /// Whether the claim holds at every point.
-    pub fn holds_everywhere(&self) -> bool {
-        self.holds == self.points
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Verdict::Reproduced => "reproduced",
-            Verdict::SoFar => "reproduced so far",
-            Verdict::Partly => "partly reproduced",
-            Verdict::DoesNot => "not reproduced",
-            Verdict::NotRun => "not run",
-        })
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { holds, points, missing, shown } = self;
-        match (*holds, *points) {
-            (all, points) if all == points && points == 1 => write!(f, "holds: {shown}")?,
-            (all, points) if all == points => {
-                write!(f, "holds at all {points} points; closest: {shown}")?;
-            }
-            (0, 1) => write!(f, "does not hold: {shown}")?,
-            (0, points) => write!(f, "holds at none of {points} points; farthest: {shown}")?,
-            (some, points) => {
-                write!(f, "holds at {some} of {points} points; farthest: {shown}")?;
-            }
-        }
-        if *missing > 0 { write!(f, " ({missing} more not run)") } else { Ok(()) }
-    }
 }
 
 impl Claim {
@@ -161,46 +97,34 @@ impl Claim {
         if self.within.is_some() != (self.is == Is::Near) {
             return Err("within: expected a number with is = 'near', and only there".into());
         }
+        if self.over.is_some() && self.left.series.is_some() && self.left.x.is_some() {
+            return Err("over: expected a left side without series or without x".into());
+        }
         Ok(Some(self))
     }
 
     /// Its outcome, if its points were measured.
     pub fn judge(&self, data: &Data<'_>) -> Option<Outcome> {
-        let (mut holds, mut points, mut missing) = (0, 0, 0);
-        // The distance of a point from the limit, relative to the right side; the worst point is shown.
-        let mut worst: Option<(f64, String)> = None;
-        for (series, x) in data.points() {
-            let fits = |wanted: &Option<String>, value: &str| {
-                wanted.as_ref().is_none_or(|wanted| wanted == value)
-            };
-            if !fits(&self.left.series, series) || !fits(&self.left.x, x) {
-                continue;
-            }
-            missing += usize::from(data.rows_at(series, x) == 0);
-            let Some(left) = data.value(&self.of, series, x) else { continue };
-            let Some((right, there)) = self.right(data, series, x) else { continue };
-            let limit = self.times * right;
-            let size = limit.abs().max(1e-300);
-            let beyond = match self.is {
-                Is::Less => (left - limit) / size,
-                Is::More => (limit - left) / size,
-                Is::Near => (left - limit).abs() / size - self.within.unwrap_or(0.0),
-            };
-            let held = if self.is == Is::Near { beyond <= 0.0 } else { beyond < 0.0 };
-            holds += usize::from(held);
-            points += 1;
-            if worst.as_ref().is_none_or(|(least, _)| beyond > *least) {
-                let here = [series, x].into_iter().filter(|word| !word.is_empty());
-                let here = here.collect::<Vec<_>>().join(" at ");
-                let times = match self.times {
-                    1.0 => String::new(),
-                    times => format!("{} × ", digits(times)),
-                };
-                let text = format!("{here} {}, {times}{there} {}", digits(left), digits(right));
-                worst = Some((beyond, text));
+        let (mut points, mut missing) = (Vec::new(), 0);
+        for point in data.points().filter(|&point| self.left.at(point) == point) {
+            missing += usize::from(data.rows_at(point) == 0);
+            if self.sides(data, point, None).is_some() {
+                points.push(point);
             }
         }
-        worst.map(|(_, shown)| Outcome { holds, points, missing, shown })
+        let groups: Vec<&[PartPoint<'_>]> = match self.over {
+            Some(_) if points.is_empty() => Vec::new(),
+            Some(_) => vec![&points[..]],
+            None => points.chunks(1).collect(),
+        };
+        let compared = groups.into_iter().filter_map(|group| self.compared(data, group));
+        let all: Vec<Comparison> = compared.collect();
+        let farthest = all.iter().max_by(|one, other| one.worst().total_cmp(&other.worst()));
+        let shown = farthest?.shown.clone();
+        let count = |kind: fn(&Comparison) -> bool| all.iter().filter(|one| kind(one)).count();
+        let (holds, fails) = (count(Comparison::holds), count(Comparison::fails));
+        let undecided = all.len() - holds - fails;
+        Some(Outcome { holds, undecided, points: all.len(), missing, shown })
     }
 
     /// Whether the lists of its part have the points that it names.
@@ -214,24 +138,167 @@ impl Claim {
         has(&self.left) && if let Right::Spot(right) = &self.right { has(right) } else { true }
     }
 
-    /// The right side for a point of the left side, and its name.
-    fn right(&self, data: &Data<'_>, series: &str, x: &str) -> Option<(f64, String)> {
-        match &self.right {
-            Right::Number(number) => Some((*number, "limit".into())),
-            Right::Published(PaperWord::Paper) => {
-                Some((data.published(&self.of, series, x)?.0, "published".into()))
+    /// Compares the sides over some points.
+    fn compared(&self, data: &Data<'_>, group: &[PartPoint<'_>]) -> Option<Comparison> {
+        let (left, right) = self.averages(data, group, None)?;
+        let off = self.off((left, right));
+        let changes = self.sources(data, group).into_iter().filter_map(|source| {
+            let runs = data.runs(&self.of, source);
+            let moved = self.averages(data, group, Some(source)).filter(|_| runs > 1)?;
+            Some((self.off(moved) - off, runs))
+        });
+        let error = half_width(&changes.collect::<Vec<_>>());
+        let beyond = match self.is {
+            Is::Less => off,
+            Is::More => -off,
+            Is::Near => off.abs() - self.within.unwrap_or(0.0),
+        };
+        let [left, right] = [left, right].map(digits);
+        let times = match self.times {
+            1.0 => String::new(),
+            times => format!("{} × ", digits(times)),
+        };
+        let within = if error > 0.0 {
+            format!(" (difference {:.1} ± {:.1} %)", 100.0 * off, 100.0 * error)
+        } else {
+            String::new()
+        };
+        let (here, there) = self.words(group);
+        let shown = format!("{here} {left}, {times}{there} {right}{within}");
+        Some(Comparison { beyond, error, near: self.is == Is::Near, shown })
+    }
+
+    /// By which fraction of the limit the left side is above it.
+    fn off(&self, (left, right): (f64, f64)) -> f64 {
+        let limit = self.times * right;
+        (left - limit) / limit.abs().max(1e-300)
+    }
+
+    /// Both sides over some points, if the mean at one point were higher by its standard error.
+    fn averages(
+        &self,
+        data: &Data<'_>,
+        group: &[PartPoint<'_>],
+        moved: Option<PartPoint<'_>>,
+    ) -> Option<(f64, f64)> {
+        let sides = group.iter().map(|&point| self.sides(data, point, moved));
+        let sides: Vec<(f64, f64)> = sides.collect::<Option<_>>()?;
+        let (left, right): (Vec<f64>, Vec<f64>) = sides.into_iter().unzip();
+        // One value is its own average.
+        let average = self.over.unwrap_or(Average::Mean);
+        Some((average.of(left), average.of(right)))
+    }
+
+    /// Both sides at a point, if the mean at one point were higher by its standard error.
+    fn sides(
+        &self,
+        data: &Data<'_>,
+        point: PartPoint<'_>,
+        moved: Option<PartPoint<'_>>,
+    ) -> Option<(f64, f64)> {
+        let left = data.value(&self.of, point, moved)?;
+        let right = match &self.right {
+            Right::Number(number) => *number,
+            Right::Published(PaperWord::Paper) => data.published(&self.of, point)?.0,
+            Right::Spot(spot) if spot.at(point) == point => return None,
+            Right::Spot(spot) => data.value(&self.of, spot.at(point), moved)?,
+        };
+        Some((left, right))
+    }
+
+    /// The points whose runs decide a comparison over some points.
+    fn sources<'p>(&'p self, data: &'p Data<'_>, group: &[PartPoint<'p>]) -> Vec<PartPoint<'p>> {
+        let mut sources = Vec::new();
+        for &point in group {
+            let there = if let Right::Spot(spot) = &self.right { spot.at(point) } else { point };
+            for side in [point, there] {
+                sources.push(side);
+                sources.extend(data.reference(&self.of, side));
             }
+        }
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
+
+    /// The names of both sides of a comparison over some points.
+    fn words(&self, group: &[PartPoint<'_>]) -> (String, String) {
+        let join = |words: [Option<&str>; 2]| {
+            let words = words.into_iter().flatten().filter(|word| !word.is_empty());
+            words.collect::<Vec<_>>().join(" at ")
+        };
+        let (series, x) = group[0];
+        let here = match self.over {
+            None => join([Some(series), Some(x)]),
+            Some(average) => {
+                let left = join([self.left.series.as_deref(), self.left.x.as_deref()]);
+                let comma = if left.is_empty() { "" } else { ", " };
+                format!("{left}{comma}{} over {} points", average.word(), group.len())
+            }
+        };
+        let there: String = match &self.right {
+            Right::Number(_) => "limit".into(),
+            Right::Published(PaperWord::Paper) => "published".into(),
             Right::Spot(spot) => {
-                let there = spot.series.as_deref().unwrap_or(series);
-                let place = spot.x.as_deref().unwrap_or(x);
-                if (there, place) == (series, x) {
-                    return None;
-                }
-                let named = [(there, series), (place, x)].into_iter();
-                let named = named.filter(|(other, own)| other != own).map(|(other, _)| other);
-                let named = named.collect::<Vec<_>>().join(" at ");
-                Some((data.value(&self.of, there, place)?, named))
+                let there = spot.at((series, x));
+                join([(there.0, series), (there.1, x)].map(|(it, own)| (it != own).then_some(it)))
             }
+        };
+        (here, there)
+    }
+}
+
+/// A comparison of a claim: at a point, or over several.
+struct Comparison {
+    /// How far it is from holding, as a fraction of the limit; negative if it holds.
+    beyond: f64,
+    /// How far that may be off, given the spread of the runs.
+    error: f64,
+    /// Whether it holds on the limit, too.
+    near: bool,
+    /// The numbers compared.
+    shown: String,
+}
+
+impl Comparison {
+    /// Whether it holds for all values within the spread.
+    fn holds(&self) -> bool {
+        self.holds_at(self.worst())
+    }
+
+    /// Whether it holds for no value within the spread.
+    fn fails(&self) -> bool {
+        !self.holds_at(self.beyond - self.error)
+    }
+
+    fn holds_at(&self, beyond: f64) -> bool {
+        if self.near { beyond <= 0.0 } else { beyond < 0.0 }
+    }
+
+    /// How far it is from holding at worst.
+    fn worst(&self) -> f64 {
+        self.beyond + self.error
+    }
+}
+
+impl Average {
+    /// The average of some values, at least one.
+    fn of(self, mut values: Vec<f64>) -> f64 {
+        let n = values.len();
+        match self {
+            Self::Mean => values.iter().sum::<f64>() / n as f64,
+            Self::Median => {
+                values.sort_by(f64::total_cmp);
+                0.5 * (values[(n - 1) / 2] + values[n / 2])
+            }
+        }
+    }
+
+    /// The word for it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Mean => "mean",
+            Self::Median => "median",
         }
     }
 }
@@ -264,26 +331,45 @@ mod tests {
         value = 2
     "#;
 
-    /// The outcome of a claim where one thread takes 2 s and 4 s, and two threads take 1 s and 5 s.
-    fn judged(claim: &str) -> Option<Outcome> {
-        let text = format!("{FILE}\n[[claim]]\nsays = 'c'\n{claim}");
-        let figure = Figure::read("X-fig1", &text, false).unwrap();
-        let row = |series: &str, x: &str, seconds: f64| Row {
+    /// A run of 8 or 9 queens.
+    fn row(series: &str, x: &str, (seed, seconds): (u64, f64)) -> Row {
+        Row {
             part: "one".into(),
             x: x.into(),
             series: series.into(),
+            seed,
             of: format!("count queens {x} {series}"),
             figures: [("seconds".to_string(), seconds)].into(),
             ..Row::default()
-        };
-        let rows = [
-            row("--threads 1", "8", 2.0),
-            row("--threads 1", "9", 4.0),
-            row("--threads 2", "8", 1.0),
-            row("--threads 2", "9", 5.0),
-        ];
+        }
+    }
+
+    /// The outcome of a claim about these rows.
+    fn judged_by(file: &str, claim: &str, rows: &[Row]) -> Option<Outcome> {
+        let text = format!("{file}\n[[claim]]\nsays = 'c'\n{claim}");
+        let figure = Figure::read("X-fig1", &text, false).unwrap();
         let runs = figure.parts[0].runs.as_ref().unwrap();
-        figure.claims[0].judge(&Data::new(&figure.parts[0], &commands::grid(runs), &rows))
+        figure.claims[0].judge(&Data::new(&figure.parts[0], &commands::grid(runs), rows))
+    }
+
+    /// The outcome of a claim where one thread takes 2 s and 4 s, and two threads take 1 s and 5 s.
+    fn judged(claim: &str) -> Option<Outcome> {
+        let rows = [
+            row("--threads 1", "8", (0, 2.0)),
+            row("--threads 1", "9", (0, 4.0)),
+            row("--threads 2", "8", (0, 1.0)),
+            row("--threads 2", "9", (0, 5.0)),
+        ];
+        judged_by(FILE, claim, &rows)
+    }
+
+    /// The outcome of a claim where 8 queens take these times on one and on two threads.
+    fn repeated(file: &str, claim: &str, one: &[f64], two: &[f64]) -> Outcome {
+        let rows = |series: &str, times: &[f64]| {
+            (0..).zip(times).map(|(seed, &time)| row(series, "8", (seed, time))).collect::<Vec<_>>()
+        };
+        let rows = [rows("--threads 1", one), rows("--threads 2", two)].concat();
+        judged_by(file, claim, &rows).unwrap()
     }
 
     #[test]
@@ -309,16 +395,74 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_needs_every_claim() {
-        let held =
-            |holds, points| Some(Outcome { holds, points, missing: 0, shown: String::new() });
-        assert_eq!(Verdict::of(&[held(2, 2), held(1, 1)]), Verdict::Reproduced);
-        assert_eq!(Verdict::of(&[held(2, 2), None, held(1, 1)]), Verdict::SoFar);
-        assert_eq!(Verdict::of(&[held(2, 2), held(0, 1)]), Verdict::Partly);
-        assert_eq!(Verdict::of(&[held(1, 2)]), Verdict::Partly);
-        assert_eq!(Verdict::of(&[held(0, 2)]), Verdict::DoesNot);
-        assert_eq!(Verdict::of(&[None]), Verdict::NotRun);
-        let unfinished = held(2, 2).map(|outcome| Outcome { missing: 1, ..outcome });
-        assert_eq!(Verdict::of(&[unfinished]), Verdict::SoFar);
+    fn averages_are_compared_as_one_point() {
+        let two = "left = { series = '--threads 2' }\nis = 'less'\n";
+        let holds = |claim: &str| judged(claim).map(|outcome| (outcome.holds, outcome.points));
+        assert_eq!(holds(&format!("{two}right = 3.1")), Some((1, 2)), "1 and 5 s");
+        assert_eq!(holds(&format!("{two}right = 3.1\nover = 'mean'")), Some((1, 1)), "3 s");
+        assert_eq!(holds(&format!("{two}right = 3\nover = 'mean'")), Some((0, 1)));
+        let all = "left = {}\nis = 'less'\nright = 3.1\n";
+        assert_eq!(holds(&format!("{all}over = 'median'")), Some((1, 1)), "1, 2, 4 and 5 s");
+        let other = format!("{two}right = {{ series = 'alone' }}\ntimes = 1.1\nover = 'mean'");
+        let shown = "--threads 2, mean over 2 points 3.000, 1.100 × alone 3.000";
+        assert_eq!(judged(&other).unwrap().shown, shown);
+        // A published value stands for the same points alone.
+        let paper = "left = { series = 'alone' }\nis = 'near'\nwithin = 0\nright = 'paper'\n";
+        assert_eq!(holds(&format!("{paper}over = 'mean'")), Some((1, 1)), "only of 8 queens");
+        let nowhere = "left = { x = '10' }\nis = 'less'\nright = 1\nover = 'mean'";
+        assert_eq!(holds(nowhere), None, "not measured");
+        let point = "left = { series = 'alone', x = '8' }\nis = 'less'\nright = 3\nover = 'mean'";
+        let text = format!("{FILE}\n[[claim]]\nsays = 'c'\n{point}");
+        let why = Figure::read("X-fig1", &text, false).unwrap_err();
+        assert!(why.contains("over: expected a left side"), "{why}");
+    }
+
+    #[test]
+    fn a_mean_and_a_median_differ() {
+        let rows = [
+            row("--threads 1", "8", (0, 1.0)),
+            row("--threads 1", "9", (0, 2.0)),
+            row("--threads 2", "8", (0, 9.0)),
+        ];
+        let average = |over: &str, right: f64| {
+            let claim = format!("left = {{}}\nis = 'near'\nwithin = 1e-9\nright = {right}\n");
+            judged_by(FILE, &format!("{claim}over = '{over}'"), &rows).unwrap()
+        };
+        assert_eq!((average("mean", 4.0).holds, average("median", 2.0).holds), (1, 1));
+        assert_eq!((average("mean", 2.0).holds, average("median", 4.0).holds), (0, 0));
+        assert_eq!(average("mean", 4.0).missing, 1, "two threads with 9 queens");
+    }
+
+    #[test]
+    fn a_difference_within_the_spread_is_undecided() {
+        let less = "left = { series = '--threads 2' }\nis = 'less'\nright = { series = 'alone' }";
+        let counts = |one: &[f64], two: &[f64]| {
+            let outcome = repeated(FILE, less, one, two);
+            (outcome.holds, outcome.undecided, outcome.points)
+        };
+        assert_eq!(counts(&[1.9, 2.0, 2.1], &[0.9, 1.0, 1.1]), (1, 0, 1));
+        assert_eq!(counts(&[1.9, 2.0, 2.1], &[1.3, 1.9, 2.5]), (0, 1, 1));
+        assert_eq!(counts(&[1.9, 2.0, 2.1], &[2.9, 3.0, 3.1]), (0, 0, 1));
+        // The same means, each of one run or of equal ones.
+        assert_eq!(counts(&[2.0], &[1.9]), (1, 0, 1));
+        assert_eq!(counts(&[2.0, 2.0], &[1.9, 1.9]), (1, 0, 1));
+        let near = "left = { series = '--threads 2' }\nis = 'near'\nwithin = 0.1\nright = 2";
+        let near = |two: &[f64]| repeated(FILE, near, &[1.0], two).undecided;
+        assert_eq!((near(&[1.99, 2.0, 2.01]), near(&[1.6, 2.0, 2.4])), (0, 1));
+        let shown = repeated(FILE, less, &[2.0, 2.0], &[1.0, 1.0, 1.3]).shown;
+        // 1.1 ± 0.1 s with two degrees of freedom, of 2 s.
+        assert!(shown.ends_with("alone 2.000 (difference -45.0 ± 21.5 %)"), "{shown}");
+    }
+
+    /// A value relative to a mean is as uncertain as that mean.
+    #[test]
+    fn the_spread_of_a_reference_counts() {
+        let file = FILE.replace("[part.names]", "against = { series = 'alone' }\n[part.names]");
+        let claim = "left = { series = '--threads 2' }\nis = 'less'\nright = 0.6";
+        assert_eq!(repeated(&file, claim, &[2.0], &[1.0]).holds, 1);
+        assert_eq!(repeated(&file, claim, &[1.5, 2.5], &[1.0]).undecided, 1);
+        // Relative to the same reference, both sides change alike.
+        let claim = "left = { series = '--threads 2' }\nis = 'less'\nright = { series = 'alone' }";
+        assert_eq!(repeated(&file, claim, &[1.99, 2.01], &[1.0]).holds, 1);
     }
 }

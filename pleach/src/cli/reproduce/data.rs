@@ -1,7 +1,7 @@
 //! [`Data`]: the results of a part's runs, by series and place.
 
 use super::measures::BY_PEER;
-use super::part::{Part, Spot};
+use super::part::{Part, PartPoint};
 use super::rows::Row;
 use crate::report::columns::mean_and_spread;
 
@@ -49,29 +49,33 @@ impl<'a> Data<'a> {
     }
 
     /// Every series at every place.
-    pub fn points(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn points(&self) -> impl Iterator<Item = PartPoint<'_>> {
         self.grid
             .series
             .iter()
             .flat_map(|series| self.grid.xs.iter().map(move |x| (series.as_str(), x.as_str())))
     }
 
-    /// Mean and spread of a figure as it was measured.
-    pub fn measured(&self, figure: &str, series: &str, x: &str) -> Option<(f64, f64)> {
-        let value = |row: &&&Row| match (figure, row.lists.get(BY_PEER)) {
+    /// A figure as it was measured in each run at a point.
+    fn measured(&self, figure: &str, (series, x): PartPoint<'_>) -> Vec<f64> {
+        let value = |row: &&Row| match (figure, row.lists.get(BY_PEER)) {
             (BY_PEER, Some(list)) => list.get(x.parse::<usize>().ok()?).copied(),
             _ => row.figures.get(figure).copied(),
         };
-        let values: Vec<f64> = self.at(series, x).filter_map(|row| value(&row)).collect();
-        (!values.is_empty()).then(|| mean_and_spread(&values))
+        self.at((series, x)).filter_map(value).collect()
+    }
+
+    /// The number of runs that measured a figure at a point.
+    pub fn runs(&self, figure: &str, point: PartPoint<'_>) -> usize {
+        self.measured(figure, point).len()
     }
 
     /// The number of runs at a point.
-    pub fn rows_at(&self, series: &str, x: &str) -> usize {
-        self.at(series, x).count()
+    pub fn rows_at(&self, point: PartPoint<'_>) -> usize {
+        self.at(point).count()
     }
 
-    fn at(&self, series: &str, x: &str) -> impl Iterator<Item = &&'a Row> {
+    fn at(&self, (series, x): PartPoint<'_>) -> impl Iterator<Item = &&'a Row> {
         let name = |value: &str, wanted: &str| self.part.name_of(value) == wanted;
         self.rows.iter().filter(move |row| match self.by_peer {
             true => name(&row.x, series),
@@ -80,41 +84,60 @@ impl<'a> Data<'a> {
     }
 
     /// Mean and spread of a figure, relative to the part's reference point.
-    pub fn shown(&self, figure: &str, series: &str, x: &str) -> Option<(f64, f64)> {
-        let (mean, spread) = self.measured(figure, series, x)?;
-        let of = |series: &str, x: &str| self.measured(figure, series, x).map(|own| own.0);
-        let unit = self.unit(figure, (series, x), of)?;
+    pub fn shown(&self, figure: &str, point: PartPoint<'_>) -> Option<(f64, f64)> {
+        let of = |series: &str, x: &str| {
+            let values = self.measured(figure, (series, x));
+            (!values.is_empty()).then(|| mean_and_spread(&values))
+        };
+        let (mean, spread) = of(point.0, point.1)?;
+        let unit = self.unit(figure, point, |series, x| Some(of(series, x)?.0))?;
         Some((mean / unit, spread / unit))
     }
 
-    /// The mean of a figure, relative to the part's reference point.
-    pub fn value(&self, figure: &str, series: &str, x: &str) -> Option<f64> {
-        self.shown(figure, series, x).map(|shown| shown.0)
+    /// The mean of a figure, relative to the part's reference point, if the mean at one point were higher by its
+    /// standard error.
+    pub fn value(
+        &self,
+        figure: &str,
+        point: PartPoint<'_>,
+        moved: Option<PartPoint<'_>>,
+    ) -> Option<f64> {
+        let mean = |series: &str, x: &str| {
+            let values = self.measured(figure, (series, x));
+            let (mean, spread) = mean_and_spread(&values);
+            let error = spread / (values.len() as f64).sqrt();
+            let mean = if moved == Some((series, x)) { mean + error } else { mean };
+            (!values.is_empty()).then_some(mean)
+        };
+        Some(mean(point.0, point.1)? / self.unit(figure, point, mean)?)
     }
 
     /// The published value and spread of a figure, relative to the published value at the part's reference point.
-    pub fn published(&self, figure: &str, series: &str, x: &str) -> Option<(f64, Option<f64>)> {
+    pub fn published(&self, figure: &str, point: PartPoint<'_>) -> Option<(f64, Option<f64>)> {
         let of = |series: &str, x: &str| {
             let mut rows = self.part.paper.iter();
             rows.find(|row| row.what == figure && row.series == series && row.x == x)
         };
-        let row = of(series, x)?;
-        let unit = self.unit(figure, (series, x), |series, x| Some(of(series, x)?.value))?;
+        let row = of(point.0, point.1)?;
+        let unit = self.unit(figure, point, |series, x| Some(of(series, x)?.value))?;
         Some((row.value / unit, row.spread.map(|spread| spread / unit)))
+    }
+
+    /// The part's reference point for a figure at a point, if the figure is shown relative to one.
+    pub fn reference<'p>(&'p self, figure: &str, point: PartPoint<'p>) -> Option<PartPoint<'p>> {
+        let against = self.part.against.as_ref().filter(|_| figure == self.part.shows)?;
+        Some(against.at(point))
     }
 
     /// What a value of a figure is divided by.
     fn unit(
         &self,
         figure: &str,
-        (series, x): (&str, &str),
+        point: PartPoint<'_>,
         of: impl Fn(&str, &str) -> Option<f64>,
     ) -> Option<f64> {
-        let Some(Spot { series: there, x: place }) = &self.part.against else { return Some(1.0) };
-        if figure != self.part.shows {
-            return Some(1.0);
-        }
-        let unit = of(there.as_deref().unwrap_or(series), place.as_deref().unwrap_or(x))?;
+        let Some((series, x)) = self.reference(figure, point) else { return Some(1.0) };
+        let unit = of(series, x)?;
         (unit != 0.0).then_some(unit)
     }
 }

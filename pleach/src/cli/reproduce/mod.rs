@@ -2,6 +2,7 @@
 
 mod claim;
 mod commands;
+mod confidence;
 mod data;
 mod figure;
 mod files;
@@ -12,6 +13,7 @@ mod rows;
 mod seen;
 mod shown;
 mod simulated;
+mod verdict;
 
 use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};

@@ -1,8 +1,8 @@
 //! One page for all figures that were run: readable without a network.
 
-use super::claim::Verdict;
 use super::part::Runs;
 use super::seen::{Seen, SeenPart};
+use super::verdict::Verdict;
 use crate::draw::page;
 use crate::draw::svg::escaped;
 use std::fmt::Write;
@@ -53,12 +53,11 @@ fn figure(html: &mut String, seen: &Seen) {
         escaped(&figure.place),
         escaped(&figure.says)
     );
-    if !figure.claims.is_empty() {
-        *html += "<ul>\n";
-        for (claim, outcome) in figure.claims.iter().zip(&seen.outcomes) {
-            let outcome = outcome.as_ref().map_or("not run".into(), |outcome| outcome.to_string());
+    for judged in seen.judged() {
+        let _ = writeln!(html, "<p><b>{}</b>: {}</p>\n<ul>", judged.heading, judged.tally);
+        for (claim, outcome) in &judged.claims {
             let _ =
-                writeln!(html, "<li>{}<br><i>{}</i></li>", escaped(&claim.says), escaped(&outcome));
+                writeln!(html, "<li>{}<br><i>{}</i></li>", escaped(&claim.says), escaped(outcome));
         }
         *html += "</ul>\n";
     }

@@ -102,6 +102,16 @@ pub struct Spot {
     pub x: Option<String>,
 }
 
+/// A point of a part: its series and its place.
+pub type PartPoint<'p> = (&'p str, &'p str);
+
+impl Spot {
+    /// The point that it means, seen from another point of the part.
+    pub fn at<'p>(&'p self, (series, x): PartPoint<'p>) -> PartPoint<'p> {
+        (self.series.as_deref().unwrap_or(series), self.x.as_deref().unwrap_or(x))
+    }
+}
+
 /// A published value.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,12 +1,13 @@
 //! [`Seen`]: the results of a figure so far, and the verdict on it.
 
-use super::claim::{Outcome, Verdict};
+use super::claim::Claim;
 use super::commands::{self, Place};
 use super::data::{Data, Grid};
 use super::figure::Figure;
 use super::part::Part;
 use super::rows::{Origin, Row};
 use super::shown;
+use super::verdict::{ClaimTally, Outcome, Verdict};
 use crate::report::columns::aligned;
 use serde_json::{Value, json};
 
@@ -17,8 +18,15 @@ pub struct Seen {
     pub origin: Origin,
     pub parts: Vec<SeenPart>,
     /// The outcome of each claim, if known.
-    pub outcomes: Vec<Option<Outcome>>,
+    outcomes: Vec<Option<Outcome>>,
     pub verdict: Verdict,
+}
+
+/// The claims of the paper, or our own, with their outcomes.
+pub struct Judged<'a> {
+    pub heading: &'static str,
+    pub tally: ClaimTally,
+    pub claims: Vec<(&'a Claim, String)>,
 }
 
 /// The results of a part.
@@ -63,7 +71,10 @@ impl Seen {
             None => SeenPart::NotRun("no runs yet".into()),
         });
         let parts = parts.collect();
-        let verdict = Verdict::of(&outcomes);
+        let verdict = Verdict::of(
+            &outcomes_of(&figure.claims, &outcomes, false),
+            &outcomes_of(&figure.claims, &outcomes, true),
+        );
         Self { quick, origin, parts, outcomes, verdict, figure }
     }
 
@@ -89,11 +100,27 @@ impl Seen {
             }
         }
         text += "\n";
-        for (claim, outcome) in figure.claims.iter().zip(&self.outcomes) {
-            let outcome = outcome.as_ref().map_or("not run".into(), Outcome::to_string);
-            text += &format!("\n  {}\n    {outcome}", claim.says);
+        for judged in self.judged() {
+            text += &format!("\n{}: {}", judged.heading, judged.tally);
+            for (claim, outcome) in judged.claims {
+                text += &format!("\n  {}\n    {outcome}", claim.says);
+            }
         }
         text + &format!("\n{}{quick} {}", figure.id, self.verdict)
+    }
+
+    /// The claims of the paper, and our own if there are some.
+    pub fn judged(&self) -> impl Iterator<Item = Judged<'_>> {
+        let headings = ["The paper's claims", "Our own claims, which do not count for the verdict"];
+        headings.into_iter().zip([false, true]).filter_map(move |(heading, own)| {
+            let tally = ClaimTally::of(&outcomes_of(&self.figure.claims, &self.outcomes, own));
+            let claims = self.figure.claims.iter().zip(&self.outcomes);
+            let claims = claims.filter(|(claim, _)| claim.own == own).map(|(claim, outcome)| {
+                (claim, outcome.as_ref().map_or("not run".into(), Outcome::to_string))
+            });
+            let claims = claims.collect();
+            (tally.all() > 0).then_some(Judged { heading, tally, claims })
+        })
     }
 
     /// As JSON.
@@ -101,8 +128,10 @@ impl Seen {
         let claims = self.figure.claims.iter().zip(&self.outcomes).map(|(claim, outcome)| {
             json!({
                 "says": claim.says,
+                "own": claim.own,
                 "part": self.figure.parts[claim.part].name,
                 "holds": outcome.as_ref().map(|outcome| outcome.holds),
+                "undecided": outcome.as_ref().map(|outcome| outcome.undecided),
                 "points": outcome.as_ref().map(|outcome| outcome.points),
                 "shown": outcome.as_ref().map(|outcome| &outcome.shown),
             })
@@ -128,6 +157,12 @@ impl Seen {
             "processor": self.origin.processor,
         })
     }
+}
+
+/// The outcomes of the paper's claims, or of our own.
+fn outcomes_of(claims: &[Claim], outcomes: &[Option<Outcome>], own: bool) -> Vec<Option<Outcome>> {
+    let both = claims.iter().zip(outcomes).filter(|(claim, _)| claim.own == own);
+    both.map(|(_, outcome)| outcome.clone()).collect()
 }
 
 /// The pictures that the runs of a part left.

@@ -32,12 +32,12 @@ pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
     for (series, x) in data.points() {
         let mut row = of_lists([series, x]);
         for figure in &figures {
-            let several = data.rows_at(series, x) > 1;
-            let shown = data.shown(figure, series, x);
+            let several = data.rows_at((series, x)) > 1;
+            let shown = data.shown(figure, (series, x));
             let shown = shown.map(|(mean, spread)| with_spread(mean, several.then_some(spread)));
             row.push(shown.unwrap_or("–".into()));
             if has_published(data, figure) {
-                let published = data.published(figure, series, x);
+                let published = data.published(figure, (series, x));
                 row.push(
                     published.map_or("–".into(), |(value, spread)| with_spread(value, spread)),
                 );
@@ -78,10 +78,10 @@ pub fn chart(data: &Data<'_>) -> String {
     for name in &grid.series {
         let mut series = Series { name: name.clone(), ..Series::default() };
         for (place, x) in grid.xs.iter().enumerate() {
-            if let Some((mean, spread)) = data.shown(shows, name, x) {
+            if let Some((mean, spread)) = data.shown(shows, (name, x.as_str())) {
                 series.points.push((place, mean, spread));
             }
-            if let Some((value, _)) = data.published(shows, name, x) {
+            if let Some((value, _)) = data.published(shows, (name, x.as_str())) {
                 series.published.push((place, value));
             }
         }
@@ -95,7 +95,8 @@ fn by_peer(data: &Data<'_>) -> Vec<Vec<String>> {
     let head = [&data.grid.series_name, "busiest peer", "median", "least"];
     let mut rows = vec![head.map(String::from).to_vec()];
     for series in &data.grid.series {
-        let all = data.grid.xs.iter().filter_map(|x| data.value(BY_PEER, series, x));
+        let value = |x: &String| data.value(BY_PEER, (series.as_str(), x.as_str()), None);
+        let all = data.grid.xs.iter().filter_map(value);
         let mut all: Vec<f64> = all.collect();
         all.sort_by(f64::total_cmp);
         let at = |place: usize| all.get(place).map_or("–".into(), |&value| digits(value));
