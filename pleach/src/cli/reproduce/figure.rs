@@ -18,7 +18,7 @@ pub struct Figure {
     /// Where it stands in the paper, and what the paper reports.
     pub place: String,
     pub says: String,
-    /// Why the verdict is what it is.
+    /// Why the verdict on the full version is what it is; a quick version has none.
     pub argued: Option<String>,
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
@@ -53,6 +53,7 @@ impl Figure {
             }
         }
         self.parts.retain(|part| !(quick && part.is_skipped()));
+        self.argued = self.argued.filter(|_| !quick);
         let mut claims = Vec::new();
         for (at, claim) in self.claims.into_iter().enumerate() {
             let settled = claim.settled(&names, &self.parts);
@@ -75,5 +76,59 @@ impl Figure {
             }
         }
         words.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        title = "t"
+        place = "p"
+        says = "s"
+        argued = "9 queens take longer."
+        [[part]]
+        name = "one"
+        title = "9 queens"
+        on = "threads"
+        shows = "seconds"
+        instead = ["9 queens for 17"]
+        [part.runs]
+        command = "count queens {x}"
+        x = [9]
+        [part.quick]
+        title = "8 queens"
+        instead = ["8 queens for 17"]
+        x = [8]
+        [[part]]
+        name = "two"
+        title = "10 queens"
+        on = "threads"
+        shows = "seconds"
+        instead = ["10 queens for 17"]
+        [part.runs]
+        command = "count queens 10"
+        [[claim]]
+        says = "c"
+        left = {}
+        is = "more"
+        right = 0
+    "#;
+
+    #[test]
+    fn a_quick_version_has_texts_of_its_own() {
+        let texts = |quick: bool| {
+            let figure = Figure::read("X-fig1", FILE, quick).unwrap();
+            let part = |part: &Part| (part.title.clone(), part.instead.join(", "));
+            (figure.argued, figure.parts.iter().map(part).collect::<Vec<_>>())
+        };
+        let pair = |title: &str, instead: &str| (title.to_string(), instead.to_string());
+        let ten = pair("10 queens", "10 queens for 17");
+        let full = vec![pair("9 queens", "9 queens for 17"), ten.clone()];
+        assert_eq!(texts(false), (Some("9 queens take longer.".into()), full));
+        assert_eq!(texts(true), (None, vec![pair("8 queens", "8 queens for 17"), ten]));
+        let runs = Figure::read("X-fig1", FILE, true).unwrap().parts.remove(0).runs.unwrap();
+        assert_eq!(runs.x, ["8"]);
     }
 }

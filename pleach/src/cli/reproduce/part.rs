@@ -35,7 +35,7 @@ pub struct Part {
     pub runs: Option<Runs>,
     #[serde(default)]
     pub paper: Vec<Published>,
-    /// What the quick version replaces, by paths of keys; it may skip the part.
+    /// What the quick version replaces: its texts, and the work by paths of keys. It may skip the part.
     #[serde(default)]
     quick: Map<String, Value>,
 }
@@ -192,6 +192,9 @@ impl Part {
     }
 }
 
+/// The keys of a part itself that the quick version may replace.
+const QUICK_TEXTS: [&str; 2] = ["title", "instead"];
+
 /// Puts the values of the quick version into the table of a part.
 ///
 /// # Errors
@@ -200,9 +203,15 @@ pub fn quicken(part: &mut Table) -> Result<(), String> {
     let Some(replaced) = part.get("quick").and_then(|quick| quick.as_table()).cloned() else {
         return Ok(());
     };
+    let replaced = replaced.into_iter().filter(|(path, _)| path != "skip");
+    let (texts, replaced): (Vec<_>, Vec<_>) =
+        replaced.partition(|(path, _)| QUICK_TEXTS.contains(&path.as_str()));
+    for (key, text) in texts {
+        part.insert(key, text);
+    }
     let work = ["scenario", "runs"].into_iter().find(|name| part.contains_key(*name));
     let mut work = part.get_mut(work.unwrap_or_default()).and_then(|work| work.as_table_mut());
-    for (path, value) in replaced.into_iter().filter(|(path, _)| path != "skip") {
+    for (path, value) in replaced {
         let put = work.as_mut().and_then(|work| put(work, &path, value));
         put.ok_or_else(|| format!("part.quick.\"{path}\": expected the path of a key"))?;
     }
