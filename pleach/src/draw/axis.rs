@@ -18,6 +18,8 @@ pub struct Scale {
 
 /// The desired number of marks.
 const MARKS: f64 = 6.0;
+/// The most marks of a logarithmic scale that are not all powers of ten.
+const MOST_OF_DECADES: usize = 9;
 
 impl Scale {
     /// A scale of equal steps.
@@ -27,19 +29,33 @@ impl Scale {
 
     /// The position of a number in the picture.
     pub fn at(&self, value: f64) -> f64 {
-        let turn = |value: f64| if self.logarithmic { value.ln() } else { value };
+        // What a logarithmic scale cannot show is at its low end.
+        let turn = |value: f64| if self.logarithmic { value.max(self.low).ln() } else { value };
         let part = (turn(value) - turn(self.low)) / (turn(self.high) - turn(self.low));
         self.from + part * (self.to - self.from)
     }
 
-    /// Round numbers for about six marks.
+    /// Round numbers for about six marks; on a logarithmic scale 1, 2 and 5 of each decade, or decades alone.
     pub fn marks(&self) -> Vec<f64> {
-        self.marks_every(round_step((self.high - self.low) / MARKS))
+        if !self.logarithmic {
+            return self.marks_every(round_step((self.high - self.low) / MARKS));
+        }
+        let marks = self.marks_of_decades(&[1.0, 2.0, 5.0]);
+        if marks.len() > MOST_OF_DECADES { self.marks_of_decades(&[1.0]) } else { marks }
     }
 
     /// Round whole numbers for about six marks, for values that are whole.
     pub fn whole_marks(&self) -> Vec<f64> {
         self.marks_every(round_step((self.high - self.low) / MARKS).max(1.0).round())
+    }
+
+    /// These multiples of all powers of ten.
+    fn marks_of_decades(&self, multiples: &[f64]) -> Vec<f64> {
+        let decade = |value: f64| value.log10().floor() as i32;
+        (decade(self.low)..=decade(self.high))
+            .flat_map(|decade| multiples.iter().map(move |n| n * 10f64.powi(decade)))
+            .filter(|mark| (self.low..=self.high).contains(mark))
+            .collect()
     }
 
     fn marks_every(&self, step: f64) -> Vec<f64> {
@@ -96,5 +112,14 @@ mod tests {
         assert_eq!(words, ["1276", "1277", "1278", "1279", "1280"]);
         assert_eq!(mark_text(0.1 + 0.2), "0.3");
         assert_eq!(mark_text(2_500_000.0), "2.5M");
+    }
+
+    #[test]
+    fn a_logarithmic_scale_has_marks_in_each_decade() {
+        let scale = |low, high| Scale { low, high, logarithmic: true, from: 0.0, to: 100.0 };
+        assert_eq!(scale(0.9, 21.0).marks(), [1.0, 2.0, 5.0, 10.0, 20.0]);
+        assert_eq!(scale(0.9, 2e4).marks(), [1.0, 10.0, 100.0, 1000.0, 10_000.0]);
+        assert!((scale(1.0, 100.0).at(10.0) - 50.0).abs() < 1e-9);
+        assert_eq!(scale(1.0, 100.0).at(-3.0), 0.0, "below what it can show");
     }
 }

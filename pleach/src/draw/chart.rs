@@ -10,15 +10,23 @@ const LEFT: f64 = 78.0;
 const TOP: f64 = 56.0;
 const RIGHT: f64 = 230.0;
 const BOTTOM: f64 = 64.0;
+/// The height of a row of labels below the axis, and the most rows of names.
+const ROW: f64 = 14.0;
+const MOST_ROWS: usize = 3;
+/// The ratio of the largest to the least value from which on a scale is logarithmic.
+const WIDE: f64 = 8.0;
 /// Colours that are distinct even without telling red from green.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999"];
+/// The colour of ideal values.
+const IDEAL: &str = "#777";
 /// The most points on a line that are marked individually.
 const MOST_MARKED: usize = 60;
 /// The fraction of a group's width that its bars take.
 const FILLED: f64 = 0.8;
 
 /// What to draw.
+#[derive(Default)]
 pub struct Chart {
     pub title: String,
     /// A smaller line below the title.
@@ -30,10 +38,14 @@ pub struct Chart {
     /// The values on the horizontal axis.
     pub places: Vec<String>,
     pub series: Vec<Series>,
+    /// The best possible values by place, if known; bars do not show them.
+    pub ideal: Vec<(usize, f64)>,
     /// Whether values are fractions of a whole.
     pub parts: bool,
     /// Whether to draw bars instead of lines.
     pub bars: bool,
+    /// Whether equal steps on the vertical axis stand for equal factors.
+    pub log: bool,
 }
 
 /// One line, or the bars of one colour.
@@ -52,6 +64,10 @@ struct Scales {
     y: Scale,
     /// The position of each place on the horizontal scale.
     at: Vec<f64>,
+    /// The row of each place's label; none if there is no room for it.
+    rows: Vec<Option<usize>>,
+    /// The height of further rows of labels.
+    extra: f64,
 }
 
 impl Chart {
@@ -62,12 +78,20 @@ impl Chart {
         svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"15\"", &self.title);
         svg.text((LEFT, 42.0), Anchor::Start, "fill=\"#555\"", &self.below);
         self.axes(&mut svg, &scales);
+        self.draw_ideal(&mut svg, &scales);
         for (i, series) in self.series.iter().enumerate() {
             let colour = COLOURS[i % COLOURS.len()];
             if self.bars {
                 self.bars(&mut svg, (i, series), colour, &scales);
             } else {
                 self.line(&mut svg, series, colour, dash(i), &scales);
+            }
+        }
+        // No other bar may hide them.
+        for (i, series) in self.series.iter().enumerate() {
+            for &(place, value) in &series.published {
+                let at = (self.middle(i, place, &scales), scales.y.at(value));
+                diamond(&mut svg, at, COLOURS[i % COLOURS.len()]);
             }
         }
         self.legend(&mut svg);
@@ -87,7 +111,7 @@ impl Chart {
         let at = numbers.unwrap_or_else(|| (0..self.places.len()).map(|i| i as f64).collect());
         let (low_x, high_x) =
             if self.bars { (-0.5, self.places.len() as f64 - 0.5) } else { ends(&at) };
-        let logarithmic = is_numeric && low_x > 0.0 && high_x / low_x >= 8.0;
+        let logarithmic = is_numeric && low_x > 0.0 && high_x / low_x >= WIDE;
         let margin = match (self.bars, logarithmic) {
             (true, _) => 0.0,
             (_, true) => 1.0,
@@ -100,8 +124,45 @@ impl Chart {
             from: LEFT,
             to: SIZE.0 - RIGHT,
         };
-        let y = Scale::linear(self.range(), (SIZE.1 - BOTTOM, TOP));
-        Scales { x, y, at }
+        let rows = self.label_rows(&x, &at, is_numeric);
+        let last = rows.iter().flatten().max().copied().unwrap_or(0);
+        let extra = ROW * last as f64;
+        let y = self.vertical(logarithmic, SIZE.1 - BOTTOM - extra);
+        Scales { x, y, at, rows, extra }
+    }
+
+    /// The vertical scale; logarithmic beside such a horizontal one if ideal values are then on a straight line.
+    fn vertical(&self, beside_logarithmic: bool, bottom: f64) -> Scale {
+        let own = self.series.iter().flat_map(|series| &series.points).map(|point| point.1);
+        let published = self.series.iter().flat_map(|series| &series.published);
+        let others = published.chain(self.shown_ideal()).map(|point| point.1);
+        let (least, most) = ends(&own.chain(others).collect::<Vec<f64>>());
+        let straight = beside_logarithmic && !self.shown_ideal().is_empty();
+        let logarithmic = least > 0.0 && (self.log || (straight && most / least >= WIDE));
+        let (low, high) = match (logarithmic, self.bars) {
+            (false, _) => self.range(),
+            (true, false) => (0.9 * least, 1.1 * most),
+            // Each bar has some length.
+            (true, true) => (10f64.powf((0.8 * least).log10().floor()), 1.1 * most),
+        };
+        Scale { low, high, logarithmic, from: bottom, to: TOP }
+    }
+
+    /// The row of each place's label. Numbers can be read if some are left out; names stand in several rows.
+    fn label_rows(&self, x: &Scale, at: &[f64], is_numeric: bool) -> Vec<Option<usize>> {
+        let mut filled = vec![f64::MIN; if is_numeric { 1 } else { MOST_ROWS }];
+        let row_of = |(label, &place): (&String, &f64)| {
+            let (middle, half) = (x.at(place), 3.5 * label.chars().count() as f64 + 3.0);
+            let row = filled.iter().position(|&end| middle - half >= end)?;
+            filled[row] = middle + half;
+            Some(row)
+        };
+        self.places.iter().zip(at).map(row_of).collect()
+    }
+
+    /// The ideal values that the chart shows: those of lines over numbers.
+    fn shown_ideal(&self) -> &[(usize, f64)] {
+        if self.numbers().is_some() { &self.ideal } else { &[] }
     }
 
     /// The ends of the vertical axis.
@@ -109,7 +170,8 @@ impl Chart {
         let own = self.series.iter().flat_map(|series| &series.points);
         let own = own.flat_map(|point| [point.1 - point.2, point.1 + point.2]);
         let published = self.series.iter().flat_map(|series| &series.published);
-        let values: Vec<f64> = own.chain(published.map(|point| point.1)).collect();
+        let others = published.chain(self.shown_ideal()).map(|point| point.1);
+        let values: Vec<f64> = own.chain(others).collect();
         let (low, high) = ends(&values);
         let part = self.parts && high <= 1.02;
         match (part, low.min(0.0)) {
@@ -123,34 +185,52 @@ impl Chart {
     }
 
     fn axes(&self, svg: &mut Svg, scales: &Scales) {
-        let Scales { x, y, at } = scales;
+        let Scales { x, y, at, rows, extra } = scales;
         levels(svg, y, &y.marks(), (x.from, x.to));
-        let mut last = f64::MIN;
-        for (value, &place) in self.places.iter().zip(at) {
+        for ((label, &place), row) in self.places.iter().zip(at).zip(rows) {
             let at = x.at(place);
-            let room = 7.0 * value.len() as f64 + 6.0;
-            // Labels that would overlap are left out, and so are their marks if there are many.
-            let named = at - last >= room;
-            if named || self.places.len() <= MOST_MARKED {
+            // Marks without labels are left out if there are many.
+            if row.is_some() || self.places.len() <= MOST_MARKED {
                 svg.line((at, y.from), (at, y.from + 5.0), "#333");
             }
-            if named {
-                last = at;
-                svg.text((at, y.from + 20.0), Anchor::Middle, "", value);
+            if let Some(row) = row {
+                let down = y.from + 20.0 + ROW * *row as f64;
+                svg.text((at, down), Anchor::Middle, "", label);
             }
         }
         corner(svg, (x.from, y.to), (x.to, y.from));
-        let how = if x.logarithmic { " (logarithmic)" } else { "" };
+        let how = |scale: &Scale| if scale.logarithmic { " (logarithmic)" } else { "" };
         let (middle_x, middle_y) = (0.5 * (x.from + x.to), 0.5 * (y.from + y.to));
         let size = "font-size=\"13\"";
-        let name = format!("{}{how}", self.x_name);
-        svg.text((middle_x, y.from + 44.0), Anchor::Middle, size, &name);
+        let name = format!("{}{}", self.x_name, how(x));
+        svg.text((middle_x, y.from + 44.0 + extra), Anchor::Middle, size, &name);
         let turned = format!("transform=\"translate(20 {middle_y}) rotate(-90)\" {size}");
-        svg.text((0.0, 0.0), Anchor::Middle, &turned, &self.y_name);
+        svg.text((0.0, 0.0), Anchor::Middle, &turned, &format!("{}{}", self.y_name, how(y)));
+    }
+
+    /// The line of the best possible values.
+    fn draw_ideal(&self, svg: &mut Svg, scales: &Scales) {
+        let Scales { x, y, at, .. } = scales;
+        let points = self.shown_ideal().iter();
+        let points =
+            points.map(|&(place, value)| format!("{:.1},{:.1}", x.at(at[place]), y.at(value)));
+        let points = points.collect::<Vec<_>>().join(" ");
+        if !points.is_empty() {
+            svg.raw(format_args!(
+                "<path d=\"M{points}\" fill=\"none\" stroke=\"{IDEAL}\" stroke-dasharray=\"2 4\"/>"
+            ));
+        }
+    }
+
+    /// Where a value of a series stands from left to right.
+    fn middle(&self, i: usize, place: usize, scales: &Scales) -> f64 {
+        let width = FILLED / self.series.len().max(1) as f64;
+        let aside = if self.bars { (i as f64 + 0.5) * width - 0.5 * FILLED } else { 0.0 };
+        scales.x.at(scales.at[place] + aside)
     }
 
     fn line(&self, svg: &mut Svg, series: &Series, colour: &str, dash: &str, scales: &Scales) {
-        let Scales { x, y, at } = scales;
+        let Scales { x, y, at, .. } = scales;
         // Names have no order, so there is nothing between them.
         let dash = if self.numbers().is_some() { dash } else { "0 1" };
         let path: Vec<String> = series
@@ -174,31 +254,23 @@ impl Chart {
                 digits(value)
             ));
         }
-        for &(place, value) in &series.published {
-            diamond(svg, (x.at(at[place]), y.at(value)), colour);
-        }
     }
 
     fn bars(&self, svg: &mut Svg, (i, series): (usize, &Series), colour: &str, scales: &Scales) {
-        let Scales { x, y, at } = scales;
-        let width = FILLED / self.series.len().max(1) as f64;
-        let middle = |place: usize| at[place] - 0.5 * FILLED + (i as f64 + 0.5) * width;
+        let Scales { x, y, .. } = scales;
+        let width = x.at(FILLED / self.series.len().max(1) as f64) - x.at(0.0);
         for &(place, value, spread) in &series.points {
-            let (left, right) =
-                (x.at(middle(place) - 0.5 * width), x.at(middle(place) + 0.5 * width));
+            let middle = self.middle(i, place, scales);
             let (top, bottom) = (y.at(value.max(0.0)), y.at(value.min(0.0)));
             svg.raw(format_args!(
-                "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\" \
+                "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{:.1}\" fill=\"{colour}\" \
                  stroke=\"white\" stroke-width=\"0.5\"><title>{} {}</title></rect>",
-                right - left,
+                middle - 0.5 * width,
                 bottom - top,
                 escaped(&series.name),
                 digits(value)
             ));
-            whisker(svg, x.at(middle(place)), (value, spread), y, "#333");
-        }
-        for &(place, value) in &series.published {
-            diamond(svg, (x.at(middle(place)), y.at(value)), colour);
+            whisker(svg, middle, (value, spread), y, "#333");
         }
     }
 
@@ -228,6 +300,14 @@ impl Chart {
             svg.text((left + 30.0, top), Anchor::Start, "", &series.name);
             top += 20.0;
         }
+        if !self.shown_ideal().is_empty() {
+            let line = top - 4.0;
+            svg.raw(format_args!(
+                "<path d=\"M{left},{line:.1} h22\" stroke=\"{IDEAL}\" stroke-dasharray=\"2 4\"/>"
+            ));
+            svg.text((left + 30.0, top), Anchor::Start, "", "ideal");
+            top += 20.0;
+        }
         if self.series.iter().any(|series| !series.published.is_empty()) {
             diamond(svg, (left + 11.0, top - 4.0), "#333");
             svg.text((left + 30.0, top), Anchor::Start, "", "published");
@@ -250,10 +330,12 @@ fn whisker(svg: &mut Svg, right: f64, (value, spread): (f64, f64), y: &Scale, co
     }
 }
 
-/// A published value.
+/// A published value, with a white edge so that it stands out from bars and lines.
 fn diamond(svg: &mut Svg, (right, down): (f64, f64), colour: &str) {
     svg.raw(format_args!(
-        "<path d=\"M{right:.1},{:.1} l5,5 l-5,5 l-5,-5 z\" fill=\"white\" stroke=\"{colour}\" stroke-width=\"1.6\"/>",
+        "<path d=\"M{right:.1},{:.1} l8,8 l-8,8 l-8,-8 z\" fill=\"white\"/>\
+         <path d=\"M{right:.1},{:.1} l5,5 l-5,5 l-5,-5 z\" fill=\"white\" stroke=\"{colour}\" stroke-width=\"1.6\"/>",
+        down - 8.0,
         down - 5.0
     ));
 }
@@ -289,8 +371,8 @@ mod tests {
             series_name: "balance".into(),
             places: vec!["1".into(), "16".into()],
             series: vec![series("one", 1.0), series("two", 2.0)],
-            parts: false,
             bars,
+            ..Chart::default()
         }
     }
 
@@ -318,5 +400,60 @@ mod tests {
         };
         assert_eq!(part(0.97).range(), (0.95, 1.004));
         assert_eq!(part(0.3).range(), (0.0, 1.02));
+    }
+
+    #[test]
+    fn ideal_values_are_on_a_straight_line() {
+        let speed_up = |ideal: &[f64]| Chart {
+            places: ["1", "4", "16"].map(String::from).to_vec(),
+            ideal: ideal.iter().copied().enumerate().collect(),
+            ..chart(false)
+        };
+        let scales = speed_up(&[1.0, 4.0, 16.0]).scales();
+        assert!(scales.x.logarithmic && scales.y.logarithmic);
+        let slope = |from: f64, to: f64| {
+            (scales.y.at(to) - scales.y.at(from)) / (scales.x.at(to) - scales.x.at(from))
+        };
+        assert!((slope(1.0, 4.0) / slope(4.0, 16.0) - 1.0).abs() < 1e-9);
+        assert!(speed_up(&[1.0, 4.0, 16.0]).draw().contains(">ideal<"));
+        // Values of one size need no logarithmic axis.
+        assert!(!speed_up(&[1.0, 1.1, 1.2]).scales().y.logarithmic);
+        assert!(!chart(true).draw().contains(">ideal<"));
+    }
+
+    #[test]
+    fn bars_of_very_different_size_are_seen_on_a_logarithmic_axis() {
+        let series = |value| Series { points: vec![(0, value, 0.0)], ..Series::default() };
+        let bars = |log| Chart {
+            series: vec![series(6e9), series(9e7)],
+            places: vec!["16".into()],
+            log,
+            ..chart(true)
+        };
+        let height = |log: bool| {
+            let y = bars(log).scales().y;
+            y.from - y.at(9e7)
+        };
+        assert!(height(false) < 10.0 && height(true) > 100.0);
+        assert!(bars(true).draw().contains("(logarithmic)"));
+    }
+
+    #[test]
+    fn names_that_do_not_fit_in_one_row_stand_in_several() {
+        let names = (0..10).map(|i| format!("a long name, {i}"));
+        let bars = Chart { places: names.collect(), ..chart(true) };
+        let svg = bars.draw();
+        assert!((0..10).all(|i| svg.contains(&format!("a long name, {i}<"))), "{svg}");
+        let rows = bars.scales().rows;
+        assert_eq!(rows[..4], [Some(0), Some(1), Some(0), Some(1)]);
+    }
+
+    /// A diamond comes after all bars and has a white edge.
+    #[test]
+    fn published_values_are_in_front_of_bars() {
+        let svg = chart(true).draw();
+        let (bar, diamond) = (svg.rfind("<title>").unwrap(), svg.find(" l5,5 ").unwrap());
+        assert!(bar < diamond);
+        assert_eq!(svg.matches(" l8,8 ").count(), 3);
     }
 }

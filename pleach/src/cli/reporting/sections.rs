@@ -147,7 +147,7 @@ fn pictured(had: &[Had<'_>], what: &str) -> String {
         places: (0..n).step_by(step).map(|at| (at + 1).to_string()).collect(),
         series: lines,
         parts: true,
-        bars: false,
+        ..Chart::default()
     };
     chart.draw() + "\n"
 }

@@ -88,8 +88,7 @@ fn chart(all: &SimulationData) -> Option<String> {
         series_name: name(1).unwrap_or_default(),
         places,
         series,
-        parts: false,
-        bars: false,
+        ..Chart::default()
     };
     (chart.places.len() > 1).then(|| chart.draw())
 }

@@ -144,8 +144,7 @@ impl Group<'_> {
             series_name: "balance, units".into(),
             places: units.iter().map(usize::to_string).collect(),
             series,
-            parts: false,
-            bars: false,
+            ..Chart::default()
         };
         Some(chart.draw())
     }

@@ -25,6 +25,9 @@ pub struct Part {
     #[serde(default)]
     pub also: Vec<String>,
     pub unit: Option<String>,
+    /// Whether the vertical axis is logarithmic.
+    #[serde(default)]
+    pub log: bool,
     /// The list on the horizontal axis, by its key.
     pub x: Option<String>,
     /// The reference point, to whose value all others are relative.

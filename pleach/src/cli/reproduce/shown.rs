@@ -58,11 +58,14 @@ pub fn chart(data: &Data<'_>) -> String {
     let shows = &part.shows;
     let runs = data.rows.len();
     let how = if part.on == On::Simulator { "simulated" } else { part.on.word() };
-    let mut chart = Chart {
+    let series: Vec<Series> = grid.series.iter().map(|name| series(data, name)).collect();
+    let vary = series.iter().flat_map(|series| &series.points).any(|point| point.2 > 0.0);
+    let chart = Chart {
         title: part.title.clone(),
         below: format!(
-            "{how}, {runs} run{}; whiskers show the standard deviation",
-            if runs == 1 { "" } else { "s" }
+            "{how}, {runs} run{}{}",
+            if runs == 1 { "" } else { "s" },
+            if vary { "; whiskers show the standard deviation" } else { "" }
         ),
         x_name: grid.x_name.clone(),
         y_name: part.unit.clone().unwrap_or_else(|| {
@@ -71,23 +74,43 @@ pub fn chart(data: &Data<'_>) -> String {
         }),
         series_name: grid.series_name.clone(),
         places: grid.xs.clone(),
-        series: Vec::new(),
+        series,
+        ideal: ideal(data),
         parts: matches!(shows.as_str(), "efficiency" | "idle") && part.against.is_none(),
         bars: part.shape == ChartShape::Bars,
+        log: part.log,
     };
-    for name in &grid.series {
-        let mut series = Series { name: name.clone(), ..Series::default() };
-        for (place, x) in grid.xs.iter().enumerate() {
-            if let Some((mean, spread)) = data.shown(shows, (name, x.as_str())) {
-                series.points.push((place, mean, spread));
-            }
-            if let Some((value, _)) = data.published(shows, (name, x.as_str())) {
-                series.published.push((place, value));
-            }
-        }
-        chart.series.push(series);
-    }
     chart.draw()
+}
+
+/// What a series of a chart shows.
+fn series(data: &Data<'_>, name: &str) -> Series {
+    let mut series = Series { name: name.into(), ..Series::default() };
+    for (place, x) in data.grid.xs.iter().enumerate() {
+        if let Some((mean, spread)) = data.shown(&data.part.shows, (name, x.as_str())) {
+            series.points.push((place, mean, spread));
+        }
+        if let Some((value, _)) = data.published(&data.part.shows, (name, x.as_str())) {
+            series.published.push((place, value));
+        }
+    }
+    series
+}
+
+/// The speed-ups if no unit ever waited, by place: those of any series, divided by their efficiency.
+fn ideal(data: &Data<'_>) -> Vec<(usize, f64)> {
+    if data.part.shows != "speed_up" || data.part.against.is_some() {
+        return Vec::new();
+    }
+    let at = |(place, x): (usize, &String)| {
+        let of = |name: &String| {
+            let value = |figure: &str| data.value(figure, (name.as_str(), x.as_str()), None);
+            let (speed_up, efficiency) = (value("speed_up")?, value("efficiency")?);
+            (efficiency > 0.0).then(|| speed_up / efficiency)
+        };
+        Some((place, data.grid.series.iter().find_map(of)?))
+    };
+    data.grid.xs.iter().enumerate().filter_map(at).collect()
 }
 
 /// The messages of each series' peers, in summary, since there are too many peers for a row each.

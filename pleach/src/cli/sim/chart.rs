@@ -22,7 +22,7 @@ pub fn draw(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
         series: series(scenario, runs, &places),
         places,
         parts: matches!(scenario.chart.as_str(), "efficiency" | "idle"),
-        bars: false,
+        ..Chart::default()
     };
     chart.draw()
 }
