@@ -10,6 +10,7 @@ h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid va
 table{border-collapse:collapse;margin:1rem 0;font-size:.9rem}td,th{padding:.2rem .7rem;border-bottom:1px solid var(--line);\
 text-align:right;font-variant-numeric:tabular-nums}td:first-child,th:first-child{text-align:left}td.words,th.words{text-align:left}\
 td:first-child{white-space:nowrap}td.words{overflow-wrap:anywhere;min-width:7rem}.wide{overflow-x:auto}.wide svg{max-width:none}\
+.chart{overflow-x:auto}.chart svg{min-width:45rem}\
 svg,img{max-width:100%;height:auto;border-radius:.3rem}.verdict{padding:.1rem .5rem;border-radius:.3rem;white-space:nowrap;color:#222}\
 .reproduced{background:#cfe8d5}.partly-reproduced{background:#fbe8c0}.not-reproduced{background:#f4cfc8}\
 .reproduced-so-far{background:#dfeede}.not-run,.only-own-claims-judged{background:#e6e6e6}.quiet{color:var(--quiet)}pre{background:var(--box);padding:.6rem;\
@@ -19,7 +20,7 @@ overflow-x:auto;font-size:.85rem}details{margin:.6rem 0}summary{cursor:pointer}l
 pub fn whole(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><title>{}</title>\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>{}</title>\
          <style>{STYLE}</style></head><body>\n{body}</body></html>",
         escaped(title)
     )

@@ -11,8 +11,9 @@ use toml::Table;
 /// The page for these figures, and for those that were not run, by id and title.
 pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
     let title = "The papers' figures, reproduced";
-    let mut html = format!("<h1>{title}</h1>\n");
-    html += "<p class=\"quiet\">In charts, hollow diamonds are the papers' values.</p>\n";
+    let mut html = format!("<h1 id=\"top\">{title}</h1>\n");
+    html += "<p class=\"quiet\">In charts, hollow diamonds are the papers' values. A verdict counts the paper's claims \
+             only.</p>\n<div class=\"wide\">";
     html +=
         "<table><tr><th>figure</th><th class=\"words\">what it shows</th><th>verdict</th></tr>\n";
     for seen in seen {
@@ -31,7 +32,7 @@ pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
             escaped(title)
         );
     }
-    html += "</table>\n";
+    html += "</table></div>\n";
     seen.iter().for_each(|seen| figure(&mut html, seen));
     page::whole(title, &html)
 }
@@ -84,15 +85,16 @@ fn figure(html: &mut String, seen: &Seen) {
                 let _ = writeln!(html, "<p>Not run: {}.</p>", escaped(why));
             }
             SeenPart::Shown { table, chart, pictures, failed } => {
-                let _ = writeln!(html, "{chart}");
-                *html += &page::table(table);
+                let _ = writeln!(html, "<div class=\"chart\">{chart}</div>");
+                let _ = writeln!(html, "<div class=\"wide\">{}</div>", page::table(table));
                 if let Some(why) = failed {
                     let _ = writeln!(html, "<p>Not run completely: {}.</p>", escaped(why));
                 }
                 for picture in pictures {
                     let _ = writeln!(
                         html,
-                        "<details><summary>Activity of the units</summary>{picture}</details>"
+                        "<details><summary>Activity of the units</summary>\
+                         <div class=\"chart\">{picture}</div></details>"
                     );
                 }
             }
@@ -110,4 +112,5 @@ fn figure(html: &mut String, seen: &Seen) {
             escaped(&text)
         );
     }
+    *html += "<p><a href=\"#top\">Back to the list of figures</a></p>\n";
 }
