@@ -35,7 +35,7 @@ pub fn note_simulated(row: &mut Row, figures: &Figures, spec: &Spec) {
 type Measure = (&'static str, fn(&RunData) -> Option<f64>);
 
 /// The figures of commands' runs.
-const MEASURES: [Measure; 21] = [
+const MEASURES: [Measure; 22] = [
     ("seconds", |run| Some(run.seconds.0)),
     ("rate", |run| Some(branched(run)? / searching(run)?)),
     ("bounded_rate", |run| Some(bounded(run)? / searching(run)?)),
@@ -54,7 +54,8 @@ const MEASURES: [Measure; 21] = [
     ("share", share),
     ("static_share", |run| Some(100.0 * split(run)?.share.0)),
     ("static_seconds", |run| Some(split(run)?.seconds.0)),
-    ("over_static", |run| Some(100.0 * (run.seconds.0 / split(run)?.seconds.0 - 1.0))),
+    ("over_static", over_static),
+    ("time_off", |run| Some(over_static(run)?.abs())),
     ("split_off", |run| Some((share(run)? - 100.0 * split(run)?.share.0).abs())),
     ("loop_rate", |run| Some(run.of_loop.as_ref()?.rate?.0)),
 ];
@@ -126,6 +127,11 @@ fn phase(run: &RunData, of: fn(&PhasesData) -> Seconds) -> Option<f64> {
 /// The best static split of a loop.
 fn split(run: &RunData) -> Option<SplitData> {
     run.of_loop.as_ref()?.split
+}
+
+/// How much more time a loop took than with the best static split, in %.
+fn over_static(run: &RunData) -> Option<f64> {
+    Some(100.0 * (run.seconds.0 / split(run)?.seconds.0 - 1.0))
 }
 
 /// The part of a loop that is compared with a static split, in %: the first thread's if there are only threads,
