@@ -172,9 +172,9 @@ impl Spec {
             ("late", _) if self.kind == DeviceKind::Emulated => self.late = number(86_400_000)?,
             ("fail", _) if self.kind == DeviceKind::Emulated => self.fail = number(u32::MAX)?,
             ("inside", name) => {
-                let known = Inside::ALL.into_iter().find(|(_, other)| *other == name);
-                let expected = "expected windows, ring, search, large, adapt, hypercube or none";
-                self.inside = Some(known.ok_or(expected)?.0);
+                let expected =
+                    "expected windows, ring, search/N, large/N, adapt, hypercube or none";
+                self.inside = Some(Inside::parse(name).ok_or(expected)?);
             }
             _ => {
                 return Err(
@@ -267,6 +267,9 @@ mod tests {
         assert_eq!((spec.budget, spec.trigger, spec.fail), (Some(5), Some(2), Some(9)));
         assert_eq!(spec.late, Some(5));
         assert!(Spec::parse("emulated:launch=once:rmax=3").unwrap().once);
+        let inside = |words| Spec::parse(words).unwrap().inside;
+        assert_eq!(inside("gpu:inside=search/64"), Some(Inside::Search(64)));
+        assert_eq!(inside("gpu:inside=large"), Inside::parse("large"));
         let spec = Spec::parse("gpu1:form=compiled:lineinfo=yes:wait=3").unwrap();
         let wanted = Handling { form: Some(Form::Compiled), lines: true, wait: Some(3) };
         assert_eq!(spec.handling, wanted);
@@ -279,6 +282,8 @@ mod tests {
             "gpu:fail=1",
             "gpu:late=1",
             "gpu:inside=rings",
+            "gpu:inside=ring/2",
+            "gpu:inside=search/0",
             "gpu:take=both",
             "gpu:launch=twice",
             "gpu:bounding=two",

@@ -120,7 +120,9 @@ fn counts_are_the_same_whatever_the_choices() {
     for (problem, best) in problems {
         let wanted = whole(problem, best);
         for explorers in [1, 3, 8, 33] {
-            for inside in ["windows", "ring", "search", "large", "adapt", "hypercube", "none"] {
+            for inside in
+                ["windows", "ring", "search", "search/3", "large/900", "adapt", "hypercube", "none"]
+            {
                 let two = ["windows", "hypercube"].contains(&inside);
                 let all =
                     ["", ":put=one:take=one", ":trigger=0", ":budget=1", ":budget=40:trigger=1"];

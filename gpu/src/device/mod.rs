@@ -24,8 +24,6 @@ const MOST_SPAN: u32 = 8192;
 const STAGED_PART: u64 = 16;
 /// Words per transfer; more only if a single node is larger.
 const MOVED_WORDS: usize = 1 << 22;
-/// The number of preceding explorers that [`Inside::Search`] and [`Inside::Large`] look at.
-const WINDOW: u32 = 32;
 
 /// Memory with many stacks of nodes, and kernels that explore all of them at once. If work is held as intervals, each
 /// explorer has at most one of them instead of a stack.
@@ -312,9 +310,9 @@ impl Device {
         let (rule, window, longer) = match inside {
             Inside::Windows => (StealRule::Windows, (0, 0), true),
             Inside::Hypercube => (StealRule::Hypercube, (0, 0), true),
-            Inside::Ring => (StealRule::Before, (0, 1), false),
-            Inside::Search => (StealRule::Before, (0, WINDOW), false),
-            Inside::Large => (StealRule::Before, (0, WINDOW), true),
+            Inside::Ring => (StealRule::Before, self.next_in_ring(), false),
+            Inside::Search(width) => (StealRule::Before, (0, width.min(all)), false),
+            Inside::Large(width) => (StealRule::Before, (0, width.min(all)), true),
             Inside::Adapt => (StealRule::Before, self.move_window(idle), true),
             Inside::None => return Ok(()),
         };
@@ -334,6 +332,13 @@ impl Device {
             self.memory.launch(KernelEntry::Balance, &self.launch)?;
         }
         self.memory.wait()
+    }
+
+    /// Advances to the next victim of each explorer, round the ring.
+    fn next_in_ring(&mut self) -> (u32, u32) {
+        let (from, _) = self.window;
+        self.window.0 = (from + 1) % (self.launch.explorers - 1).max(1);
+        (from, 1)
     }
 
     /// Advances the window and adapts its width to this many idle explorers.
