@@ -100,7 +100,7 @@ impl Asking {
     pub fn on_refusal(&mut self, from: PeerId, policy: &Policy) {
         if self.asked == Some(from) {
             self.asked = None;
-            self.refusals += 1;
+            self.refusals += u32::from(!policy.rests.never());
             // A request that expects an answer replaces one that waits.
             self.waiting.retain(|&peer| peer != from);
             if policy.asks_along_the_tree() {

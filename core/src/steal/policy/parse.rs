@@ -66,6 +66,7 @@ impl Policy {
         match (key, self.victim) {
             ("share", _) => self.share = parse_share(value)?,
             ("degree", _) => self.tree.degree = number(1_000_000)?,
+            ("patience", _) if value == "none" => self.rests.patience = u32::MAX,
             ("patience", _) => self.rests.patience = number(1000)?,
             ("late", Victim::Broker | Victim::Late) if value.is_empty() => {
                 self.victim = Victim::Late
@@ -165,6 +166,7 @@ mod tests {
         assert_eq!(overlay.victim, Victim::Overlay { bridges: false });
         assert_eq!((overlay.tree.degree, overlay.share), (3, Share::Part(2)));
         let weighted = Policy::parse("weighted:weights=1/4").unwrap();
+        assert_eq!(Policy::parse("random-half:patience=none").unwrap().rests.patience, u32::MAX);
         assert_eq!([0, 1, 2].map(|peer| weighted.fixed_power(peer).unwrap().0), [1, 4, 4]);
         assert!(!weighted.profile && Policy::parse("weighted").unwrap().profile);
         assert!(Policy::parse_with("weighted", &[]).is_err());
