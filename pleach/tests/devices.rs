@@ -126,6 +126,11 @@ fn a_coordinator_explores_the_top_only() {
         "--balance cutoff and depth need work held as open nodes",
     );
     refused(
+        "count queens 8 --balance dynamic:cutoff=2,second_cutoff=4,coordinator=yes",
+        "second_cutoff is for a search by several processes",
+    );
+    refused("count queens 8 --balance dynamic:coordinator=yes", "expected cutoff=N, too");
+    refused(
         "count queens 8 --nodes interval --devices emulated:second_cutoff=2",
         "second_cutoff needs work held as open nodes",
     );

@@ -20,6 +20,11 @@ pub enum RunError {
     /// A search that cannot be explored down to a depth first.
     #[error("cutoff and depth need work held as open nodes, which this search does not have")]
     Cutoff,
+    /// Only a search by several processes has work that a process receives.
+    #[error(
+        "second_cutoff is for a search by several processes; devices have an option of that name"
+    )]
+    SecondCutoff,
     /// A policy that a search by several processes does not support.
     #[error(
         "depth, first, bridges=random, end=requests and weighted without weights are for a search by a single process"

@@ -66,6 +66,9 @@ impl WorkerPool {
         if settings.policy.has_depths() && problem.top().is_none() {
             return Err(RunError::Cutoff);
         }
+        if settings.policy.second_cutoff.is_some() {
+            return Err(RunError::SecondCutoff);
+        }
         problem.set_stop_requested(false);
         let Plan { mut units, warnings } = plan_units(problem, settings, start)?;
         let n_units = units.len() as u32;

@@ -36,30 +36,31 @@ fn joiners_change_no_count() {
 #[test]
 fn a_coordinator_gives_its_pool_to_joiners() {
     for (name, balance, threads) in [
-        ("pool-dynamic", "dynamic:share=chunk/1,cutoff=2,coordinator=yes", "1"),
-        ("pool-second", "dynamic:share=chunk/1,cutoff=2,second_cutoff=5,coordinator=yes", "2"),
-        ("pool-guided", "guided:cutoff=3,coordinator=yes", "1"),
-        ("pool-static", "static:cutoff=3,second_cutoff=6,coordinator=yes", "2"),
+        ("pool-dynamic", "dynamic:share=chunk/1,cutoff=2,coordinator=yes", 1),
+        ("pool-second", "dynamic:share=chunk/1,cutoff=2,second_cutoff=5,coordinator=yes", 2),
+        ("pool-guided", "guided:cutoff=3,coordinator=yes", 1),
+        ("pool-static", "static:cutoff=3,second_cutoff=6,coordinator=yes", 2),
     ] {
-        let mut party =
-            Party::begin(name, &QUEENS, 600_000, &["--balance", balance, "--places", "4"]);
-        (0..3).for_each(|_| party.join_with(&["--threads", threads]));
-        party.all_join();
-        if name != "pool-static" {
-            party.root_reports(" 3 of 4 units busy");
-            party.kill(1);
-        }
+        let mut party = Party::begin(
+            name,
+            &QUEENS,
+            450_000 / threads,
+            &["--balance", balance, "--places", "4"],
+        );
+        (0..3).for_each(|_| party.join_with(&["--threads", &threads.to_string()]));
+        let units = 3 * threads;
+        party.root_reports(&format!(" {units} of {} units busy", units + 1));
+        party.kill(1);
         let report = party.end();
         QUEENS.check(&report);
         let units = report["units"].as_array().unwrap();
         let nodes = |name: &str| {
             let unit = units.iter().find(|unit| unit["name"] == name).unwrap();
-            unit["bounded"].as_u64().unwrap()
+            unit["branched"].as_u64().unwrap()
         };
         assert_eq!(nodes("site0/cpu0"), 0, "{balance}");
-        let top = [13, 13 + 132, 13 + 132 + 1030];
-        let depth = if balance.contains("cutoff=3") { 2 } else { 1 };
-        assert_eq!(nodes("site0/gateway"), top[depth], "{balance}");
+        let top = if balance.contains(":cutoff=3") { 13 + 132 } else { 13 };
+        assert_eq!(nodes("site0/gateway"), top, "{balance}");
     }
 }
 
@@ -77,7 +78,7 @@ fn a_coordinator_feeds_devices_of_several_processes() {
     search.check(&report);
     let units = report["units"].as_array().unwrap();
     let devices = units.iter().filter(|unit| unit["name"].as_str().unwrap().contains("emulated"));
-    let nodes: Vec<_> = devices.map(|unit| unit["bounded"].as_u64().unwrap()).collect();
+    let nodes: Vec<_> = devices.map(|unit| unit["branched"].as_u64().unwrap()).collect();
     assert!(nodes.len() == 3 && nodes.iter().all(|&nodes| nodes > 0), "{units:?}");
 }
 

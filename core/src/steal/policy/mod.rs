@@ -66,12 +66,19 @@ pub enum End {
 /// How often an idle peer asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rests {
-    /// Refusals in a row before it rests.
+    /// Refusals in a row before it rests; `u32::MAX` for never.
     pub patience: u32,
     /// The first rest. Each further one in a row is twice as long.
     pub first_ns: u64,
     /// The longest rest.
     pub longest_ns: u64,
+}
+
+impl Rests {
+    /// Whether a peer never rests, but asks until it gets work.
+    pub(super) fn never(&self) -> bool {
+        self.patience == u32::MAX
+    }
 }
 
 /// A balancing policy.

@@ -49,6 +49,9 @@ impl Spec {
             Ok(policy) => policy,
             Err(why) => return keys.wrong("balance", &format!("a preset: {why}")),
         };
+        if policy.second_cutoff.is_some() && fleet.is_none() {
+            return keys.wrong("balance", "a table [sites] beside second_cutoff");
+        }
         let work = work(registry, keys, machine.peers())?;
         let cluster = Cluster {
             policy,

@@ -1,0 +1,147 @@
+//! What a peer gives to thieves: at once, later, or not at all.
+
+use super::super::message::{Action, Message};
+use super::super::mutant::Mutant;
+use super::super::share::ShareContext;
+use super::super::thieves::Thief;
+use super::super::ticket::Ticket;
+use super::{Peer, send};
+
+/// The largest share that leaves the giver something.
+const PART: f64 = 1.0 - f64::EPSILON;
+
+impl Peer {
+    /// Whether this peer explores nothing of this much work, and waits for others to ask.
+    #[must_use]
+    pub fn waits(&self, size: f64) -> bool {
+        let only_gives = self.coordinates() || self.is_master() && size >= 2.0;
+        // Work that could not be split for a thief must be explored first.
+        only_gives && self.thieves.is_empty()
+    }
+
+    /// Whether this peer gives away all its work, to the last node, and explores none of it.
+    #[must_use]
+    pub fn coordinates(&self) -> bool {
+        self.policy.coordinator && self.me == 0 && self.peers > 1
+    }
+
+    /// Whether this much work suffices to give some of it.
+    fn can_give(&self, size: f64) -> bool {
+        let least = if self.coordinates() { 1.0 } else { 2.0 };
+        self.policy.gives(self.me) && size >= least
+    }
+
+    /// Answers a thief: with a share at once if there is one, later if there may be one, or with a refusal.
+    pub(super) fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
+        if self.was_served(&thief) {
+            self.asked_again.push(thief);
+        } else if self.can_give(size) {
+            self.thieves.remove(thief.peer);
+            self.give_share(&thief, size, actions);
+        } else if thief.waits || self.policy.gives(self.me) && size > 0.0 {
+            // A single node cannot be split now, but often can after the next step.
+            if !self.is(Mutant::ForgetsParked) {
+                self.thieves.add(thief);
+            }
+        } else {
+            self.refuse(&thief, actions);
+        }
+    }
+
+    /// Whether this thief has had its part of the whole. If it repeats its request, nobody else may be left to take the
+    /// rest.
+    fn was_served(&mut self, thief: &Thief) -> bool {
+        let repeated =
+            self.asked_again.extract_if(.., |again| again.peer == thief.peer).count() > 0;
+        self.policy.share.is_once() && !repeated && self.served.contains(&thief.peer)
+    }
+
+    /// Serves one waiting thief, if there is enough work. Otherwise refuses the thieves that do not wait.
+    pub(super) fn serve_thieves(&mut self, size: f64, actions: &mut Vec<Action>) {
+        if self.keeps_copies() {
+            return self.lend(size, actions);
+        }
+        if !self.serve_waiting(size, actions) && !self.can_give(size) {
+            let refused = self.thieves.extract_not_waiting();
+            refused.iter().for_each(|thief| self.refuse(thief, actions));
+        }
+    }
+
+    /// Gives to the first thief in the queue, if there is enough work.
+    pub(super) fn serve_waiting(&mut self, size: f64, actions: &mut Vec<Action>) -> bool {
+        let thief = if self.can_give(size) { self.thieves.next() } else { None };
+        thief.inspect(|thief| self.give_share(thief, size, actions)).is_some()
+    }
+
+    pub(super) fn refuse(&mut self, thief: &Thief, actions: &mut Vec<Action>) {
+        self.asking.on_refused(thief.peer, &self.place, &self.policy);
+        send(thief.peer, Message::Refuse, actions);
+    }
+
+    /// The context of a share for this thief.
+    pub(in super::super) fn share_context<'a>(
+        &'a self,
+        thief: &'a Thief,
+        size: f64,
+    ) -> ShareContext<'a> {
+        ShareContext {
+            thief,
+            power: self.power(),
+            place: &self.place,
+            size,
+            given: self.served.len() as u32,
+            // A coordinator has no part itself.
+            peers: self.expected() - u32::from(self.coordinates()),
+            unserved: self.unserved,
+            grains: &self.policy.grains,
+        }
+    }
+
+    /// The number of peers to share with, including this one: of all places, if each is served once; else of those that
+    /// are present.
+    fn expected(&self) -> u32 {
+        match &self.others {
+            Some(others) if !self.policy.share.is_once() => others.len() as u32 + 1,
+            _ => self.peers,
+        }
+    }
+
+    pub(in super::super) fn give_share(
+        &mut self,
+        thief: &Thief,
+        size: f64,
+        actions: &mut Vec<Action>,
+    ) {
+        let share = self.policy.share.of(&self.share_context(thief, size));
+        let share = match (self.coordinates(), size < 2.0) {
+            (false, _) => share.min(PART),
+            // A single node cannot be divided.
+            (true, true) => 1.0,
+            (true, false) => share,
+        };
+        let ticket = Ticket { giver: self.me, number: self.work.sent };
+        // The number of peers that it counted for here, in case it gets nothing.
+        let thief = Thief { units: thief.units.min(self.unserved - 1), ..*thief };
+        self.unserved -= thief.units;
+        if self.policy.share.is_once() {
+            self.served.push(thief.peer);
+        }
+        self.work.sent += 1;
+        self.unacknowledged += 1;
+        actions.push(Action::Give { thief, ticket, share: share.into() });
+    }
+
+    /// Handles a piece that could not be split off after all: the thief keeps waiting, or is refused.
+    pub(super) fn on_not_split(&mut self, thief: Thief, actions: &mut Vec<Action>) {
+        self.unserved += thief.units;
+        self.served.retain(|&peer| peer != thief.peer);
+        self.work.sent -= 1;
+        self.unacknowledged -= 1;
+        self.copies.remove(Ticket { giver: self.me, number: self.work.sent });
+        if thief.waits {
+            self.thieves.add(thief);
+        } else {
+            self.refuse(&thief, actions);
+        }
+    }
+}
