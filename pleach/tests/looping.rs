@@ -31,7 +31,7 @@ fn results_do_not_depend_on_who_computes_them() {
             "--threads 3 --chunks 1",
             "--simd off --chunks 5,2",
             "--slow cpu1=3 --threads 2",
-            "--devices cpu,cpu --compare-static",
+            "--devices cpu,cpu",
         ] {
             let is = checksum(&format!("{words} {flags}"));
             assert!((is / expected - 1.0).abs() < 1e-4, "{words} {flags}: {is} for {expected}");
@@ -40,9 +40,13 @@ fn results_do_not_depend_on_who_computes_them() {
     // A flow is bit for bit the same, however it is cut.
     let flow = "lattice --size 32x16x40 --steps 37";
     let expected = checksum(&format!("{flow} --threads 1"));
-    for flags in
-        ["--threads 2", "--threads 4", "--threads 2 --slow cpu0=4", "--threads 3 --compare-static"]
-    {
+    for flags in [
+        "--threads 2",
+        "--threads 4",
+        "--threads 2 --slow cpu0=4",
+        "--threads 2 --slow cpu0=4 --split keep",
+        "--threads 3 --compare-static",
+    ] {
         assert_eq!(checksum(&format!("{flow} {flags}")), expected, "{flags}");
     }
 }
@@ -209,6 +213,9 @@ fn bad_input_is_one_line() {
     refused("loop lattice --frames 3", "--frames: expected --out with a picture");
     refused("loop lattice --frames 3 --steps 2 --out x.png", "at most the number of --steps, 2");
     refused("loop lattice --frames 0 --out x.png", "--frames 0: expected");
+    refused("loop lattice --split often", "--split often: expected follow or keep");
+    refused("loop lattice --split keep --chunks 1", "--split: expected without --chunks");
+    refused("loop spmm fem:900 --split keep", "--split");
     refused("loop lattice --speed 3", "an inflow of 3");
     refused("loop lattice --reynolds 0", "--reynolds 0: expected a number above 0");
     refused("loop lattice --size 1048576x1048576x1048576", "too large");

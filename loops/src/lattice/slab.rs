@@ -1,7 +1,7 @@
 //! [`Slab`]: some planes of a flow, and the planes of its neighbours that it needs for a sweep.
 
 use super::flow::{Along, Flow};
-use super::lanes::Lane;
+use super::lanes::{LANES, Lane};
 use super::model::{DIRECTIONS, Q, equilibrium, leaving, moments};
 use super::sums::Sum;
 use super::sweep::{Sheet, Step, table};
@@ -42,52 +42,20 @@ impl Slab {
             Along::Stream { speed } => speed,
             Along::Periodic { .. } => 0.0,
         };
-        slab.fill(|_| (1.0, [speed, 0.0, 0.0]));
+        slab.fill_evenly(equilibrium(1.0, [speed, 0.0, 0.0]).map(|it| it as f32));
         Ok(slab)
     }
 
-    /// Assembles planes from the current state of other slabs.
-    ///
-    /// # Errors
-    /// As [`Slab::new`]; or if the slabs lack some of the planes, or have done different numbers of steps.
-    pub fn cut(flow: &Arc<Flow>, slabs: &[Slab], planes: Range<usize>) -> Result<Self, String> {
-        let mut slab = Self::empty(flow, planes.clone())?;
-        slab.steps = slabs.first().map_or(0, Slab::steps);
-        let mut found = 0;
-        for other in slabs.iter().filter(|other| other.steps == slab.steps) {
-            let both = planes.start.max(other.planes.start)..planes.end.min(other.planes.end);
-            if !both.is_empty() {
-                let to = slab.own_span(&both);
-                slab.lines[to].copy_from_slice(other.own(&both));
-                found += both.len();
-            }
-        }
-        if found != planes.len() {
-            return Err(format!("planes {planes:?}: the slabs have {found} of them at one time"));
-        }
-        Ok(slab)
-    }
-
+    /// Zeros, with room to grow to twice as many planes.
     fn empty(flow: &Arc<Flow>, planes: Range<usize>) -> Result<Self, String> {
-        let (all, fewest) = (flow.size()[2], flow.ghosts());
-        if planes.start >= planes.end || planes.end > all {
-            return Err(format!("planes {planes:?} of {all}: expected some of them"));
-        }
-        if planes.len() < fewest.min(all) {
-            return Err(format!("planes {planes:?}: expected at least {}", fewest.min(all)));
-        }
-        for rest in [planes.start, all - planes.end] {
-            if rest > 0 && rest < fewest {
-                return Err(format!(
-                    "planes {planes:?} of {all}: expected none or at least {fewest} on either side"
-                ));
-            }
-        }
-        let ends = [planes.start == 0, planes.end == all];
-        let ghosts = ends.map(|end| if end && !flow.is_ring() { 0 } else { fewest });
+        let ghosts = ghosts(flow, &planes)?;
         let count = (planes.len() + ghosts[0] + ghosts[1]) * flow.plane_lines();
+        let most = (flow.size()[2] + ghosts[0] + ghosts[1]) * flow.plane_lines();
         let mut lines = Vec::new();
-        lines.try_reserve_exact(count).map_err(|_| "too many cells for the memory".to_string())?;
+        // Memory that is never written costs nothing on most systems; others may refuse it.
+        let room = lines.try_reserve_exact(count.saturating_mul(2).min(most));
+        room.or_else(|_| lines.try_reserve_exact(count))
+            .map_err(|_| "too many cells for the memory".to_string())?;
         // The system also frees large pages faster when a flow is stopped.
         in_large_pages(lines.spare_capacity_mut());
         lines.resize(count, Lane::default());
@@ -114,6 +82,25 @@ impl Slab {
                     let solid = flow.is_solid([x, y, z]);
                     self.lines[first + x % groups * Q + k].0[x / groups] =
                         if solid { 0.0 } else { population };
+                }
+            }
+        }
+    }
+
+    /// Gives all fluid cells these populations, and solid ones none.
+    fn fill_evenly(&mut self, populations: [f32; Q]) {
+        let row = populations.map(|population| Lane([population; LANES]));
+        self.lines.chunks_exact_mut(Q).for_each(|group| group.copy_from_slice(&row));
+        let flow = self.flow.clone();
+        let (ny, groups) = (flow.size()[1], flow.groups());
+        for (plane, y) in (0..self.held()).flat_map(|plane| (0..ny).map(move |y| (plane, y))) {
+            let first = (plane * ny + y) * groups;
+            let solid = flow.solid_row(y, self.number(plane)).iter().enumerate();
+            for (group, &solid) in solid.filter(|(_, solid)| **solid != 0) {
+                for line in &mut self.lines[(first + group) * Q..][..Q] {
+                    for lane in (0..LANES).filter(|lane| solid >> lane & 1 == 1) {
+                        line.0[lane] = 0.0;
+                    }
                 }
             }
         }
@@ -217,63 +204,67 @@ impl Slab {
         self.lines.copy_within(first, to);
     }
 
-    /// Removes and returns planes on this side, lowest first; the neighbour's planes must be set again.
-    ///
-    /// # Errors
-    /// If too few planes would remain.
-    pub fn take_planes(&mut self, side: Side, count: usize) -> Result<Vec<f32>, String> {
-        let Range { start, end } = self.planes;
-        let (taken, left) = match side {
-            Side::Below => {
-                (start..start + count.min(end - start), start + count.min(end - start)..end)
-            }
-            Side::Above => (end - count.min(end - start)..end, start..end - count.min(end - start)),
-        };
-        let out = flat(self.own(&taken)).to_vec();
-        self.become_planes(left)?;
-        Ok(out)
-    }
-
-    /// Adds planes on this side, lowest first; the neighbours' planes must be set again.
-    ///
-    /// # Errors
-    /// If they are not whole planes, or outside the box.
-    pub fn put_planes(&mut self, side: Side, planes: &[f32]) -> Result<(), String> {
-        let count = planes.len() / self.flow.plane_numbers();
-        if count * self.flow.plane_numbers() != planes.len() {
-            return Err(format!(
-                "{} numbers: expected whole planes of {}",
-                planes.len(),
-                self.flow.plane_numbers()
-            ));
-        }
-        let Range { start, end } = self.planes;
-        let (more, new) = match side {
-            Side::Below if count <= start => (start - count..end, start - count..start),
-            Side::Above if count <= self.flow.size()[2] - end => {
-                (start..end + count, end..end + count)
-            }
-            _ => return Err(format!("{count} planes: more than the box has on that side")),
-        };
-        self.become_planes(more)?;
-        let span = self.own_span(&new);
-        flat_mut(&mut self.lines[span]).copy_from_slice(planes);
-        Ok(())
-    }
-
     /// All its planes, lowest first.
     #[must_use]
     pub fn numbers(&self) -> &[f32] {
         flat(self.own(&self.planes))
     }
 
-    fn become_planes(&mut self, planes: Range<usize>) -> Result<(), String> {
-        let mut next = Self::empty(&self.flow, planes.clone())?;
+    /// The numbers of some of its planes, lowest first.
+    ///
+    /// # Panics
+    /// If it lacks some of them.
+    #[must_use]
+    pub fn numbers_of(&self, planes: Range<usize>) -> &[f32] {
+        assert!(self.planes.start <= planes.start && planes.end <= self.planes.end);
+        flat(self.own(&planes))
+    }
+
+    /// Changes to these planes. Those that it lacks are given with their numbers. The neighbours' planes must be set
+    /// again.
+    ///
+    /// # Errors
+    /// If there are too few planes, or some are missing or outside the box, or memory does not suffice.
+    pub fn recut(
+        &mut self,
+        planes: Range<usize>,
+        missing: &[(Range<usize>, Vec<f32>)],
+    ) -> Result<(), String> {
+        let lines = self.flow.plane_lines();
+        let ghosts = ghosts(&self.flow, &planes)?;
         let common = planes.start.max(self.planes.start)..planes.end.min(self.planes.end);
-        let to = next.own_span(&common);
-        next.lines[to].copy_from_slice(self.own(&common));
-        next.steps = self.steps;
-        *self = next;
+        let lacks = planes.len() - common.len();
+        let fits = |(range, numbers): &(Range<usize>, Vec<f32>)| {
+            range.start >= planes.start
+                && range.end <= planes.end
+                && numbers.len() == range.len() * self.flow.plane_numbers()
+        };
+        let given: usize = missing.iter().map(|(range, _)| range.len()).sum();
+        if given != lacks || !missing.iter().all(fits) {
+            return Err(format!("planes {planes:?}: {lacks} are missing, {given} are given"));
+        }
+        let count = (planes.len() + ghosts[0] + ghosts[1]) * lines;
+        let kept = (!common.is_empty()).then(|| self.own_span(&common));
+        let stays = count <= self.lines.capacity() && 2 * count >= self.lines.len();
+        if let (Some(kept), true) = (kept, stays) {
+            self.lines.resize(count.max(self.lines.len()), Lane::default());
+            let to = (common.start - planes.start + ghosts[0]) * lines;
+            self.lines.copy_within(kept, to);
+            self.lines.truncate(count);
+            (self.planes, self.ghosts) = (planes, ghosts);
+        } else {
+            let mut next = Self::empty(&self.flow, planes)?;
+            if !common.is_empty() {
+                let to = next.own_span(&common);
+                next.lines[to].copy_from_slice(self.own(&common));
+            }
+            next.steps = self.steps;
+            *self = next;
+        }
+        for (range, numbers) in missing {
+            let to = self.own_span(range);
+            flat_mut(&mut self.lines[to]).copy_from_slice(numbers);
+        }
         Ok(())
     }
 
@@ -314,6 +305,26 @@ impl Slab {
     fn own(&self, planes: &Range<usize>) -> &[Lane] {
         &self.lines[self.own_span(planes)]
     }
+}
+
+/// How many planes of the neighbours below and above a slab of these planes keeps.
+fn ghosts(flow: &Flow, planes: &Range<usize>) -> Result<[usize; 2], String> {
+    let (all, fewest) = (flow.size()[2], flow.ghosts());
+    if planes.start >= planes.end || planes.end > all {
+        return Err(format!("planes {planes:?} of {all}: expected some of them"));
+    }
+    if planes.len() < fewest.min(all) {
+        return Err(format!("planes {planes:?}: expected at least {}", fewest.min(all)));
+    }
+    for rest in [planes.start, all - planes.end] {
+        if rest > 0 && rest < fewest {
+            return Err(format!(
+                "planes {planes:?} of {all}: expected none or at least {fewest} on either side"
+            ));
+        }
+    }
+    let ends = [planes.start == 0, planes.end == all];
+    Ok(ends.map(|end| if end && !flow.is_ring() { 0 } else { fewest }))
 }
 
 /// Measurements. After an odd number of steps, populations are on their way between cells: densities, velocities and

@@ -57,8 +57,17 @@ impl Stepping for Steps {
         slab.set_ghost(side(above), edge);
     }
 
-    fn cut(&self, slabs: &[Slab], planes: Range<usize>) -> Result<Slab, String> {
-        Slab::cut(&self.0, slabs, planes)
+    fn state(&self, slab: &Slab, planes: Range<usize>, state: &mut Vec<f32>) {
+        state.extend_from_slice(slab.numbers_of(planes));
+    }
+
+    fn recut(
+        &self,
+        slab: &mut Slab,
+        planes: Range<usize>,
+        missing: &[(Range<usize>, Vec<f32>)],
+    ) -> Result<(), String> {
+        slab.recut(planes, missing)
     }
 
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Slab>> {

@@ -6,6 +6,7 @@ use super::reference::Reference;
 use super::slab::{Side, Slab};
 use super::sums::Sum;
 use pleach_core::search::level::Level;
+use std::ops::Range;
 use std::sync::Arc;
 
 fn levels() -> impl Iterator<Item = Level> {
@@ -169,14 +170,8 @@ fn planes_that_move_change_nothing() {
                 for slabs in [&mut still, &mut moving] {
                     slabs.iter_mut().for_each(|slab| slab.sweep(steps));
                 }
-                let (from, to) = if round % 2 == 0 {
-                    (Side::Above, Side::Below)
-                } else {
-                    (Side::Below, Side::Above)
-                };
                 let (giver, taker) = (round % 2, 1 - round % 2);
-                let planes = moving[giver].take_planes(from, 3).unwrap();
-                moving[taker].put_planes(to, &planes).unwrap();
+                move_planes(&mut moving, [giver, taker], 3);
                 exchange(&mut still);
                 exchange(&mut moving);
                 assert_eq!(measures(&still), measures(&moving));
@@ -185,20 +180,68 @@ fn planes_that_move_change_nothing() {
     }
 }
 
+/// Moves planes from one of two slabs to the other.
+fn move_planes(slabs: &mut [Slab], [giver, taker]: [usize; 2], count: usize) {
+    let Range { start, end } = slabs[giver].planes();
+    let (left, moved) = if giver == 0 {
+        (start..end - count, end - count..end)
+    } else {
+        (start + count..end, start..start + count)
+    };
+    let numbers = slabs[giver].numbers_of(moved.clone()).to_vec();
+    let Range { start, end } = slabs[taker].planes();
+    let all = start.min(moved.start)..end.max(moved.end);
+    slabs[giver].recut(left, &[]).unwrap();
+    slabs[taker].recut(all, &[(moved, numbers)]).unwrap();
+}
+
 #[test]
-fn a_slab_cut_out_of_others_goes_on() {
-    let flow = Arc::new(Flow::new(setups(Level::best()).remove(0)).unwrap());
-    let mut first = cut(&flow, 1).remove(0);
-    first.sweep(3);
-    let fresh = Slab::new(&flow, 0..12).unwrap();
-    let mut second = Slab::cut(&flow, &[first.clone()], 0..12).unwrap();
-    first.sweep(4);
-    second.sweep(4);
-    assert_eq!(first.checksum(), second.checksum());
-    assert!(Slab::cut(&flow, &[], 0..12).is_err());
-    assert!(Slab::cut(&flow, &[fresh, first], 0..12).is_ok(), "all planes are in the first");
-    assert!(second.put_planes(Side::Above, &[0.0]).is_err());
-    assert!(second.take_planes(Side::Above, 12).is_err());
+fn a_new_slab_is_at_the_speed_of_the_inflow() {
+    for setup in setups(Level::best()) {
+        let flow = Arc::new(Flow::new(setup).unwrap());
+        let speed = match flow.setup.along {
+            Along::Stream { speed } => speed,
+            Along::Periodic { .. } => 0.0,
+        };
+        let new = Slab::new(&flow, 4..12).unwrap();
+        let mut filled = cut(&flow, 1).remove(0);
+        filled.fill(|_| (1.0, [speed, 0.0, 0.0]));
+        assert_eq!(new.numbers(), filled.numbers_of(4..12));
+        assert!(flow.setup.obstacle == Obstacle::Nothing || new.numbers().contains(&0.0));
+    }
+}
+
+#[test]
+fn slabs_that_shrink_or_move_far_go_on() {
+    for setup in setups(Level::best()) {
+        let [x, y, _] = setup.size;
+        let setup = Setup { size: [x, y, 32], depth: 4, obstacle: Obstacle::Nothing, ..setup };
+        let flow = Arc::new(Flow::new(setup).unwrap());
+        let mut whole = cut(&flow, 1);
+        exchange(&mut whole);
+        whole[0].sweep(3);
+        let of = |planes: Range<usize>| {
+            let mut slab = whole[0].clone();
+            slab.recut(planes, &[]).unwrap();
+            slab
+        };
+        // The highest planes are made from those of a slab that has none of them.
+        let mut high = of(0..4);
+        high.recut(28..32, &[(28..32, whole[0].numbers_of(28..32).to_vec())]).unwrap();
+        let mut parts = [of(0..4), of(4..28), high];
+        for slabs in [&mut whole[..], &mut parts] {
+            exchange(slabs);
+            slabs.iter_mut().for_each(|slab| slab.sweep(4));
+            exchange(slabs);
+        }
+        assert_eq!(measures(&whole), measures(&parts));
+        let slab = &mut whole[0];
+        assert!(slab.recut(0..33, &[]).is_err(), "outside the box");
+        assert!(slab.recut(0..3, &[]).is_err(), "too few planes");
+        slab.recut(0..16, &[]).unwrap();
+        assert!(slab.recut(0..20, &[]).is_err(), "planes are missing");
+        assert!(slab.recut(0..20, &[(16..20, vec![0.0])]).is_err(), "numbers are missing");
+    }
 }
 
 #[test]

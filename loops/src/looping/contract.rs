@@ -99,7 +99,8 @@ pub trait Stepping: Sync {
     /// Whether the first and the last unit are neighbours.
     fn is_ring(&self) -> bool;
 
-    /// Does steps. The neighbours' edges must be current; afterwards they are stale.
+    /// Does steps. The neighbours' edges must be current; afterwards they are stale. To measure speeds, the engine also
+    /// sweeps new slabs that know no edges; it then discards them.
     fn sweep(&self, slab: &mut Self::Slab, steps: usize);
 
     /// Writes the edge that a neighbour must know: the one above, or the one below.
@@ -108,11 +109,19 @@ pub trait Stepping: Sync {
     /// Reads the edge that a neighbour has written.
     fn set_edge(&self, slab: &mut Self::Slab, above: bool, edge: &[f32]);
 
-    /// Assembles a slab of these units from slabs that together have all units.
+    /// Appends the state of some of a slab's units, for [`Stepping::recut`].
+    fn state(&self, slab: &Self::Slab, units: Range<usize>, state: &mut Vec<f32>);
+
+    /// Changes a slab so that it has these units. Those that it lacks are given with their state.
     ///
     /// # Errors
     /// If memory does not suffice.
-    fn cut(&self, slabs: &[Self::Slab], range: Range<usize>) -> Result<Self::Slab, String>;
+    fn recut(
+        &self,
+        slab: &mut Self::Slab,
+        units: Range<usize>,
+        missing: &[(Range<usize>, Vec<f32>)],
+    ) -> Result<(), String>;
 
     /// The same work as a device's kernel does it.
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Self::Slab>> {

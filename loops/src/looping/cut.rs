@@ -1,10 +1,9 @@
 //! Decides where work in steps is cut into slabs, and when it is cut again.
 
+use super::sizes::Sizes;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Cuts that differ by less than this fraction of all units are equally good.
-const NEAR: f64 = 0.03;
 /// Seconds after which speeds are measured again, because the machine's other load changes.
 const WINDOW: f64 = 0.25;
 /// The maximum fraction of time to spend on cutting again.
@@ -12,6 +11,8 @@ const CUTTING: f64 = 0.03;
 
 /// When to measure speeds, and perhaps to cut again.
 pub struct CutSchedule {
+    /// Whether the first measurement is the last.
+    once: bool,
     /// The number of steps from the last measurement to the next.
     window: usize,
     /// How many steps were done at the last measurement, and when it took place.
@@ -23,10 +24,14 @@ pub struct CutSchedule {
 }
 
 impl CutSchedule {
-    /// Measures from the first step on, or never.
-    pub fn new(looks: bool, depth: usize) -> Self {
-        let window = if looks { 1 } else { usize::MAX };
-        Self { window, last: (0, Instant::now()), depth: depth.max(1), sweep: 0.0 }
+    /// Measures from the first step on, only after the first step, or never.
+    pub fn new(sizes: &Sizes, depth: usize) -> Self {
+        let window = match sizes {
+            Sizes::Measured | Sizes::FirstStep => 1,
+            Sizes::Given(..) | Sizes::Static(_) => usize::MAX,
+        };
+        let (once, last) = (*sizes == Sizes::FirstStep, (0, Instant::now()));
+        Self { once, window, last, depth: depth.max(1), sweep: 0.0 }
     }
 
     /// The number of steps after which to measure next.
@@ -41,20 +46,26 @@ impl CutSchedule {
     }
 
     /// Ends a measurement, after which slabs may have been cut again. A single step roughly shows all speeds before
-    /// slow members have delayed the others for long; a whole sweep with warm memory then shows them better.
+    /// slow members have delayed the others for long; a whole sweep with warm memory then shows them better, and more
+    /// sweeps better still.
     pub fn end(&mut self, done: usize) {
         let cutting = self.last.1.elapsed().as_secs_f64();
         let wait = WINDOW.max(cutting / CUTTING);
-        let sweeps = if self.window < self.depth { 1.0 } else { wait / self.sweep.max(1e-9) };
-        self.window = self.depth * sweeps.clamp(1.0, 1e6) as usize;
+        let most = (wait / self.sweep.max(1e-9)).clamp(1.0, 1e6) as usize;
+        self.window = match self.window {
+            _ if self.once => usize::MAX,
+            window if window < self.depth => self.depth,
+            window => self.depth * (2 * (window / self.depth)).min(most),
+        };
         self.last = (done, Instant::now());
     }
 }
 
-/// Whether two cuts differ enough for cutting again to pay.
-pub fn far(now: &[Range<usize>], learnt: &[Range<usize>], units: usize) -> bool {
-    let apart = now.iter().zip(learnt).map(|(now, learnt)| now.end.abs_diff(learnt.end));
-    apart.max().unwrap_or(0) as f64 > NEAR * units as f64
+/// How many times as fast a step becomes with new ranges, if members took these times for their present ranges.
+pub fn speed_up(now: &[Range<usize>], times: &[f64], learnt: &[Range<usize>]) -> f64 {
+    let rest = now.iter().zip(learnt).zip(times);
+    let then = rest.map(|((now, learnt), took)| took * learnt.len() as f64 / now.len() as f64);
+    times.iter().copied().fold(0.0, f64::max) / then.fold(1e-9, f64::max)
 }
 
 /// Cuts units into ranges with these shares, each with at least this many units.
@@ -78,6 +89,31 @@ pub fn cut(units: usize, least: usize, shares: &[f64]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cut_is_as_fast_as_its_slowest_range() {
+        let halves = [0..8, 8..16];
+        assert_eq!(speed_up(&halves, &[1.0, 4.0], &[0..12, 12..16]), 2.0);
+        assert_eq!(speed_up(&halves, &[1.0, 4.0], &[0..13, 13..16]), 4.0 / 1.625);
+        assert_eq!(speed_up(&halves, &[1.0, 1.0], &halves), 1.0);
+    }
+
+    #[test]
+    fn measurements_become_rarer_or_end_after_the_first() {
+        let mut all = CutSchedule::new(&Sizes::Measured, 4);
+        let mut at = Vec::new();
+        for _ in 0..4 {
+            at.push(all.next());
+            all.sweep = 1e-6;
+            all.end(at[at.len() - 1]);
+        }
+        assert_eq!(at, [1, 5, 13, 29]);
+        let mut first = CutSchedule::new(&Sizes::FirstStep, 4);
+        assert_eq!(first.next(), 1);
+        first.end(1);
+        assert_eq!(first.next(), usize::MAX);
+        assert_eq!(CutSchedule::new(&Sizes::Given(1, 1), 4).next(), usize::MAX);
+    }
 
     #[test]
     fn ranges_follow_the_shares_and_none_is_too_small() {

@@ -13,6 +13,8 @@ mod loop_queue;
 mod loop_queue_loom;
 #[cfg(not(loom))]
 mod loop_thread;
+#[cfg(not(loom))]
+mod phase;
 mod range_deque;
 #[cfg(not(loom))]
 mod remote;

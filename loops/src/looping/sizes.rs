@@ -10,6 +10,8 @@ pub enum Sizes {
     /// together.
     #[default]
     Measured,
+    /// The same in loops. Work in steps is cut by the speeds of the first step, and keeps that cut.
+    FirstStep,
     /// This many units for a thread, and this many for a device.
     Given(u32, u32),
     /// A single range each: the shares of the cost, first for the threads, then for the devices.

@@ -1,22 +1,24 @@
 //! [`run_steps`]: does work in steps, in slabs sized by the speed of those who compute them.
 
-use super::barrier::Barrier;
-use super::cut::{CutSchedule, cut, far};
+use super::cut::{CutSchedule, cut, speed_up};
+use super::phase::{Edges, Phase, SlabWork, SlabWorker, StepsError, began_anew};
 use super::report::{LoopReport, Part};
 use super::run_loop::{search_options, slow_down, without_kernel};
 use super::settings::{LoopSettings, LoopSnapshot};
 use super::sizes::Sizes;
-use super::slab_device::SlabDevice;
 use super::taker_progress::TakerProgress;
 use crate::looping::contract::Stepping;
-use pleach_gpu::DeviceError;
-use pleach_gpu::pool::DevicePool;
 use pleach_gpu::spec::{Spec, names};
 use pleach_runtime::error::RunError;
-use pleach_runtime::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_runtime::worker_pool::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
+
+/// Probed speeds that differ by at most this factor count as equal.
+const ALIKE: f64 = 1.25;
+
+/// A cut that makes a step this many times as fast pays for the time that cutting takes.
+const WORTHWHILE: f64 = 1.02;
 
 /// How many steps to do, and after which of them to show the slabs.
 pub struct Stops<'a, S> {
@@ -49,41 +51,6 @@ pub struct StepsOutcome<S> {
     pub slabs: Vec<S>,
     /// The report. Units count once, however many steps they did.
     pub report: LoopReport,
-}
-
-/// A thread's slab, and what the thread did.
-struct SlabWork<'w, S> {
-    slab: S,
-    /// The device that has the slab, if it was sent to one. The host's copy is then valid only at its edges.
-    device: Option<SlabDevice<'w, S>>,
-    busy: Duration,
-    /// The part of it since speeds were last measured.
-    last: Duration,
-}
-
-impl<S> SlabWork<'_, S> {
-    fn new(slab: S) -> Self {
-        Self { slab, device: None, busy: Duration::ZERO, last: Duration::ZERO }
-    }
-}
-
-/// A thread, or a device with the thread that drives it.
-struct SlabWorker<'a> {
-    name: String,
-    spec: Option<&'a Spec>,
-}
-
-/// Why the steps did not finish.
-enum StepsError {
-    Run(RunError),
-    /// The names of failed devices, and why they failed: their slabs are lost.
-    Lost(Vec<(String, String)>),
-}
-
-impl From<RunError> for StepsError {
-    fn from(why: RunError) -> Self {
-        Self::Run(why)
-    }
 }
 
 /// Does steps on all threads and devices, with a slab for each. Calls `watch` with the progress from time to time; it
@@ -157,15 +124,26 @@ fn try_steps<W: Stepping>(
         Sizes::Static(shares) => {
             (0..members.len()).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
         }
-        _ => vec![1.0; members.len()],
+        Sizes::Measured => probe(pool, work, begin, (settings, members))?,
+        Sizes::FirstStep | Sizes::Given(..) => vec![1.0; members.len()],
     };
     let mut ranges = cut(work.units(), work.least(), &shares);
     let mut held = begin_slabs(pool, begin, &ranges)?;
-    let learns = members.len() > 1 && settings.sizes == Sizes::Measured;
     let steps = stops.at.last().copied().unwrap_or(0);
-    let (done, stopped) = (0, false);
-    let seen = &TakerProgress::all(members.len());
-    let mut phase = Phase { pool, work, settings, members, seen, start, all: steps, done, stopped };
+    let mut phase = Phase {
+        pool,
+        work,
+        settings,
+        members,
+        seen: &TakerProgress::all(members.len()),
+        start,
+        all: steps,
+        done: 0,
+        stopped: false,
+        edges: members.iter().map(|_| Edges::default()).collect(),
+        exchanged: false,
+    };
+    let learns = if members.len() > 1 { &settings.sizes } else { &Sizes::Given(1, 1) };
     let mut schedule = CutSchedule::new(learns, work.depth());
     let mut shares = vec![0.0; members.len()];
     let mut to_come = stops.at.iter().copied().peekable();
@@ -179,22 +157,21 @@ fn try_steps<W: Stepping>(
         }
         let Some(&stop) = to_come.peek().filter(|_| !phase.stopped) else { break };
         if phase.done >= schedule.next() {
-            let rates = held
-                .iter()
-                .zip(&ranges)
-                .map(|(held, range)| range.len() as f64 / held.last.as_secs_f64().max(1e-9));
+            let times: Vec<f64> =
+                held.iter().map(|held| held.last.as_secs_f64().max(1e-9)).collect();
+            let rates = ranges.iter().zip(&times).map(|(range, took)| range.len() as f64 / took);
             let learnt = cut(work.units(), work.least(), &rates.collect::<Vec<_>>());
             schedule.begin();
-            if far(&ranges, &learnt, work.units()) {
+            if speed_up(&ranges, &times, &learnt) > WORTHWHILE {
                 fetch_slabs(&mut held, members)?;
-                held = recut_slabs(pool, work, held, &learnt)?;
-                ranges = learnt;
+                held = recut_slabs(pool, work, held, (&ranges, &learnt))?;
+                (ranges, phase.exchanged) = (learnt, false);
             }
             schedule.end(phase.done);
             held.iter_mut().for_each(|held| held.last = Duration::ZERO);
         }
         let before = phase.done;
-        for (seen, range) in seen.iter().zip(&ranges) {
+        for (seen, range) in phase.seen.iter().zip(&ranges) {
             seen.record_start(range.start as u64..range.end as u64);
         }
         held = phase.run(held, stop.min(schedule.next()) - before, watch)?;
@@ -237,8 +214,35 @@ fn fetch_slabs<S>(
     if lost.is_empty() { Ok(()) } else { Err(StepsError::Lost(lost)) }
 }
 
-fn began_anew(why: &DeviceError) -> String {
-    format!("failed, restarting all steps: {why}")
+/// Rough speeds: each thread makes a small slab and does an even and an odd step with it. Nearly equal speeds, and
+/// those of devices, count as equal.
+fn probe<W: Stepping>(
+    pool: &WorkerPool,
+    work: &W,
+    begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
+    (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
+) -> Result<Vec<f64>, RunError> {
+    let even = vec![1.0; members.len()];
+    if members.len() == 1 || members.iter().any(|member| member.spec.is_some()) {
+        return Ok(even);
+    }
+    let least = work.least();
+    let ranges = (0..members.len()).map(|me| me * least..(me + 1) * least).collect();
+    let seconds = on_each(pool, ranges, &|range| {
+        let mut slab = begin(range)?;
+        let began = Instant::now();
+        work.sweep(&mut slab, 1);
+        work.sweep(&mut slab, 1);
+        Ok(began.elapsed().as_secs_f64())
+    })?;
+    let seconds: Result<Vec<f64>, String> = seconds.into_iter().map(|(took, _)| took).collect();
+    let times = seconds.map_err(RunError::Slab)?.into_iter().zip(members);
+    let times =
+        times.map(|(took, member)| took.max(1e-9) * slow_down(&settings.slow, &member.name));
+    let rates: Vec<f64> = times.map(|took| 1.0 / took).collect();
+    let (least, most) =
+        rates.iter().fold((f64::MAX, 0.0), |(a, b), &rate| (rate.min(a), rate.max(b)));
+    Ok(if most > ALIKE * least { rates } else { even })
 }
 
 /// Creates all slabs, each on its own thread.
@@ -247,201 +251,62 @@ fn begin_slabs<'w, S: Send>(
     begin: &(impl Fn(Range<usize>) -> Result<S, String> + Sync),
     ranges: &[Range<usize>],
 ) -> Result<Vec<SlabWork<'w, S>>, RunError> {
-    let jobs = ranges.iter().map(|range| {
-        Box::new(move || begin(range.clone())) as Box<dyn FnOnce() -> Result<S, String> + Send>
-    });
-    let made = pool.side_by_side(jobs.collect(), |_| ())?;
-    let made = made.into_iter().map(|made| match made {
-        Ok(slab) => slab.map_err(RunError::Slab).map(SlabWork::new),
-        Err(panic) => std::panic::resume_unwind(panic),
-    });
-    made.collect()
+    let made = on_each(pool, ranges.to_vec(), &begin)?;
+    let made = made.into_iter().map(|(slab, took)| Ok(SlabWork::new(slab?, took)));
+    made.collect::<Result<_, String>>().map_err(RunError::Slab)
 }
 
-/// Cuts slabs again.
+/// Moves units between slabs, from these ranges to those. Slabs on devices are sent there again.
 fn recut_slabs<'w, W: Stepping>(
     pool: &WorkerPool,
     work: &'w W,
     held: Vec<SlabWork<'w, W::Slab>>,
-    ranges: &[Range<usize>],
+    (from, to): (&[Range<usize>], &[Range<usize>]),
 ) -> Result<Vec<SlabWork<'w, W::Slab>>, RunError> {
-    let busy: Vec<Duration> = held.iter().map(|held| held.busy).collect();
-    let slabs: Vec<W::Slab> = held.into_iter().map(|held| held.slab).collect();
-    let made = begin_slabs(pool, &|range| work.cut(&slabs, range), ranges)?;
-    Ok(made.into_iter().zip(busy).map(|(held, busy)| SlabWork { busy, ..held }).collect())
-}
-
-/// Does steps with fixed slabs.
-struct Phase<'a, W> {
-    pool: &'a WorkerPool,
-    work: &'a W,
-    settings: &'a LoopSettings,
-    members: &'a [SlabWorker<'a>],
-    /// The progress of each member.
-    seen: &'a [TakerProgress],
-    start: Instant,
-    all: usize,
-    done: usize,
-    stopped: bool,
-}
-
-/// The edges of a slab for the neighbour below and the one above, after even and odd sweeps.
-type Edges = [[Mutex<Vec<f32>>; 2]; 2];
-
-impl<'a, W: Stepping> Phase<'a, W> {
-    fn run(
-        &mut self,
-        held: Vec<SlabWork<'a, W::Slab>>,
-        steps: usize,
-        watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
-    ) -> Result<Vec<SlabWork<'a, W::Slab>>, StepsError> {
-        let Phase { pool, work, settings, members, seen, start, all, done, .. } = *self;
-        let edges: Vec<Edges> = held.iter().map(|_| Edges::default()).collect();
-        let (meet, stop, swept) =
-            (&Barrier::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
-        let edges = &edges;
-        let jobs = held.into_iter().zip(members).enumerate().map(|(me, (mut held, member))| {
-            let turn = PhaseShare { work, me, member, seen: &seen[me], edges, meet, stop, swept };
-            let slow = slow_down(&settings.slow, &member.name);
-            Box::new(move || {
-                let guard = LeaveOnDrop(meet);
-                let lost = turn.sweep_slab(&mut held, steps, slow).err();
-                if lost.is_none() {
-                    std::mem::forget(guard);
-                }
-                (held, lost)
-            })
-                as Box<dyn FnOnce() -> (SlabWork<'a, W::Slab>, Option<String>) + Send + '_>
-        });
-        let ended = pool.side_by_side(jobs.collect(), |latch| {
-            // If the watcher panics, no new sweep starts.
-            let guard = StopOnDrop(stop);
-            while latch.wait(settings.progress_every) > 0 {
-                let done = swept.load(Ordering::Relaxed);
-                let seconds = start.elapsed().as_secs_f64();
-                let snapshots = seen.iter().zip(members);
-                let takers =
-                    snapshots.map(|(seen, member)| seen.snapshot(&member.name, 1)).collect();
-                if watch(&LoopSnapshot { done, units: all as u64, seconds, takers }).is_break() {
-                    stop.store(true, Ordering::Relaxed);
+    let (slabs, busy): (Vec<_>, Vec<_>) =
+        held.into_iter().map(|held| (held.slab, held.busy)).unzip();
+    let copied =
+        on_each(pool, slabs.iter().zip(from).enumerate().collect(), &|(me, (slab, own))| {
+            let mut moved = Vec::new();
+            for (other, range) in to.iter().enumerate().filter(|(other, _)| *other != me) {
+                let both = own.start.max(range.start)..own.end.min(range.end);
+                if !both.is_empty() {
+                    let mut state = Vec::new();
+                    work.state(slab, both.clone(), &mut state);
+                    moved.push((other, (both, state)));
                 }
             }
-            std::mem::forget(guard);
+            moved
         })?;
-        self.done = swept.load(Ordering::Relaxed) as usize;
-        self.stopped = stop.load(Ordering::Relaxed);
-        let ended = ended.into_iter().map(|ended| match ended {
-            Ok(ended) => ended,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        let (mut all, mut lost) = (Vec::new(), Vec::new());
-        for ((held, why), member) in ended.zip(members) {
-            all.push(held);
-            lost.extend(why.map(|why| (member.name.clone(), why)));
-        }
-        if lost.is_empty() { Ok(all) } else { Err(StepsError::Lost(lost)) }
+    let mut missing: Vec<Vec<(Range<usize>, Vec<f32>)>> = to.iter().map(|_| Vec::new()).collect();
+    let mut copying = Vec::new();
+    for (moved, took) in copied {
+        copying.push(took);
+        moved.into_iter().for_each(|(other, units)| missing[other].push(units));
     }
+    let jobs = slabs.into_iter().zip(to).zip(missing).collect();
+    let made = on_each(pool, jobs, &|((mut slab, units), missing): ((W::Slab, _), Vec<_>)| {
+        work.recut(&mut slab, Range::clone(units), &missing).map(|()| slab)
+    })?;
+    let made = made.into_iter().zip(busy.into_iter().zip(copying));
+    let made =
+        made.map(|((slab, took), (busy, copying))| Ok(SlabWork::new(slab?, busy + copying + took)));
+    made.collect::<Result<_, String>>().map_err(RunError::Slab)
 }
 
-/// What a member shares with the others in a phase.
-struct PhaseShare<'a, 'w, W> {
-    work: &'w W,
-    me: usize,
-    member: &'a SlabWorker<'a>,
-    seen: &'a TakerProgress,
-    edges: &'a [Edges],
-    meet: &'a Barrier,
-    stop: &'a AtomicBool,
-    swept: &'a AtomicU64,
-}
-
-impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
-    /// Sweeps a slab until all steps are done, the work is stopped, or another member is lost.
-    ///
-    /// # Errors
-    /// Why the device failed; its slab is then lost.
-    fn sweep_slab(
-        &self,
-        held: &mut SlabWork<'w, W::Slab>,
-        steps: usize,
-        slow: f64,
-    ) -> Result<(), String> {
-        let Self { work, me, edges, meet, stop, .. } = *self;
-        if let (None, Some(spec), Some(on)) = (&held.device, self.member.spec, work.on_device()) {
-            let device = SlabDevice::new(on, spec, DevicePool::shared(), &held.slab);
-            held.device = Some(device.map_err(|why| format!("not used: {why}"))?);
-        }
-        let mut left = steps;
-        for parity in [0, 1].into_iter().cycle() {
-            publish_edges(work, &held.slab, &edges[me], parity);
-            let continues = meet.wait(|| !stop.load(Ordering::Relaxed));
-            let Some(continues) = continues else { return Ok(()) };
-            // Also at the end: the caller may need the edges.
-            take_edges(work, &mut held.slab, (me, edges), parity);
-            if !continues || left == 0 {
-                break;
-            }
-            let (now, began) = (left.min(work.depth()), Instant::now());
-            match &mut held.device {
-                Some(device) => {
-                    device.sweep(&mut held.slab, now).map_err(|why| began_anew(&why))?;
-                }
-                None => work.sweep(&mut held.slab, now),
-            }
-            std::thread::sleep(began.elapsed().mul_f64(slow - 1.0));
-            let took = began.elapsed();
-            held.last += took;
-            held.busy += took;
-            self.seen.record_sweep(now, took);
-            left -= now;
-            if me == 0 {
-                self.swept.fetch_add(now as u64, Ordering::Relaxed);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Writes a slab's edges for its neighbours.
-fn publish_edges<W: Stepping>(work: &W, slab: &W::Slab, edges: &Edges, parity: usize) {
-    for above in [false, true] {
-        let mut edge = lock(&edges[parity][usize::from(above)]);
-        edge.clear();
-        work.edge(slab, above, &mut edge);
-    }
-}
-
-/// Takes the edges of a slab's neighbours.
-fn take_edges<W: Stepping>(
-    work: &W,
-    slab: &mut W::Slab,
-    (me, edges): (usize, &[Edges]),
-    parity: usize,
-) {
-    let last = edges.len() - 1;
-    let below = if me > 0 { Some(me - 1) } else { work.is_ring().then_some(last) };
-    let above = if me < last { Some(me + 1) } else { work.is_ring().then_some(0) };
-    for (from, is_above) in [(below, false), (above, true)] {
-        if let Some(from) = from {
-            work.set_edge(slab, is_above, &lock(&edges[from][parity][usize::from(!is_above)]));
-        }
-    }
-}
-
-/// Stops the steps if its owner unwinds.
-struct StopOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Notifies the others if its owner unwinds.
-struct LeaveOnDrop<'a>(&'a Barrier);
-
-impl Drop for LeaveOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.leave();
-    }
+/// Runs a job for each item, on a thread of its own; also returns how long it took.
+fn on_each<T: Send, R: Send>(
+    pool: &WorkerPool,
+    items: Vec<T>,
+    job: &(impl Fn(T) -> R + Sync),
+) -> Result<Vec<(R, Duration)>, RunError> {
+    let jobs = items.into_iter().map(|item| {
+        Box::new(move || {
+            let began = Instant::now();
+            (job(item), began.elapsed())
+        }) as Box<dyn FnOnce() -> (R, Duration) + Send + '_>
+    });
+    let ended = pool.side_by_side(jobs.collect(), |_| ())?;
+    let ended = ended.into_iter();
+    Ok(ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect())
 }

@@ -79,10 +79,25 @@ impl Stepping for Means {
         slab.ghosts[usize::from(above)] = edge.to_vec();
     }
 
-    fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
-        let all: Vec<f32> = slabs.iter().flat_map(|slab| slab.numbers.clone()).collect();
-        let numbers = all[range.clone()].to_vec();
-        Ok(Slab { range, numbers, ghosts: [Vec::new(), Vec::new()], steps: 0 })
+    fn state(&self, slab: &Slab, units: Range<usize>, state: &mut Vec<f32>) {
+        state.extend(units.map(|unit| slab.numbers[unit - slab.range.start]));
+    }
+
+    fn recut(
+        &self,
+        slab: &mut Slab,
+        units: Range<usize>,
+        missing: &[(Range<usize>, Vec<f32>)],
+    ) -> Result<(), String> {
+        let own = [(slab.range.clone(), std::mem::take(&mut slab.numbers))];
+        let of = |unit| {
+            let mut parts = own.iter().chain(missing);
+            let (range, numbers) = parts.find(|(range, _)| range.contains(&unit)).unwrap();
+            numbers[unit - range.start]
+        };
+        slab.numbers = units.clone().map(of).collect();
+        (slab.range, slab.ghosts) = (units, [Vec::new(), Vec::new()]);
+        Ok(())
     }
 }
 
@@ -117,9 +132,12 @@ fn slabs_do_not_change_the_result() {
             let work = Means { units, ring, nap: Duration::ZERO };
             for steps in [0, 1, 2, 5, 40] {
                 for threads in [1, 2, 3] {
-                    for sizes in
-                        [Sizes::Measured, Sizes::Static(vec![3.0, 1.0]), Sizes::Given(1, 1)]
-                    {
+                    for sizes in [
+                        Sizes::Measured,
+                        Sizes::FirstStep,
+                        Sizes::Static(vec![3.0, 1.0]),
+                        Sizes::Given(1, 1),
+                    ] {
                         let (numbers, report) = run(&work, steps, &with(threads, sizes));
                         assert!(
                             numbers == expected(&work, steps),
@@ -196,8 +214,16 @@ impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
     fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
         self.0.set_edge(slab, above, edge);
     }
-    fn cut(&self, slabs: &[Slab], range: Range<usize>) -> Result<Slab, String> {
-        Ok(Slab { steps: slabs[0].steps, ..self.0.cut(slabs, range)? })
+    fn state(&self, slab: &Slab, units: Range<usize>, state: &mut Vec<f32>) {
+        self.0.state(slab, units, state);
+    }
+    fn recut(
+        &self,
+        slab: &mut Slab,
+        units: Range<usize>,
+        missing: &[(Range<usize>, Vec<f32>)],
+    ) -> Result<(), String> {
+        self.0.recut(slab, units, missing)
     }
 }
 
@@ -216,6 +242,30 @@ fn slabs_are_cut_again_when_speeds_change() {
     let done = WorkerPool::default().run_steps(&work, begin, 400, &settings, go).unwrap();
     let parts = &done.report.parts;
     assert!(2 * parts[0].units < parts[1].units, "{parts:?}");
+    assert!(done.slabs.into_iter().flat_map(|slab| slab.numbers).eq(expected));
+}
+
+#[test]
+fn the_cut_of_the_first_step_is_kept() {
+    let means = Means { units: 64, ring: false, nap: Duration::ZERO };
+    let expected = expected(&means, 41);
+    // The thread with the first unit is slow in the first step and fast later.
+    let warms = |slab: &mut Slab, steps: usize| {
+        let first = slab.range.start == 0 && slab.steps == 0;
+        slab.steps += steps;
+        let slow = if first { 10 } else { 1 };
+        std::thread::sleep(Duration::from_micros(100) * slab.range.len() as u32 * slow);
+    };
+    let (work, seen) = (With(means, warms), std::sync::Mutex::new(Vec::new()));
+    let mut show = |_, slabs: &[&Slab]| seen.lock().unwrap().push(slabs[0].range.clone());
+    let (begin, go) = (|range| Ok(work.0.begin(range)), &mut |_: &_| ControlFlow::Continue(()));
+    let stops = Stops::showing(41, 41, &mut show);
+    let settings = with(2, Sizes::FirstStep);
+    let done = WorkerPool::default().run_steps(&work, begin, stops, &settings, go).unwrap();
+    let seen = seen.into_inner().unwrap();
+    assert_eq!(seen[0], 0..32);
+    assert!(seen[1].end < 16, "{seen:?}");
+    assert!(seen[1..].iter().all(|range| *range == seen[1]), "{seen:?}");
     assert!(done.slabs.into_iter().flat_map(|slab| slab.numbers).eq(expected));
 }
 

@@ -35,6 +35,7 @@ pub const ENTRY: Entry = Entry {
         Use::plain("speed"),
         Use::plain("obstacle"),
         Use::plain("frames"),
+        Use::plain("split"),
         Use::with(
             "out",
             "write density and velocity (.vti), or a picture of the middle plane (.png)",
@@ -152,6 +153,10 @@ impl Job for Flowing {
         };
         let slabs = runner.steps(&*steps, |planes| steps.begin(planes), stops)?;
         self.slabs = slabs.unwrap_or_default();
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Failure> {
         if self.slabs.iter().all(Slab::is_finite) {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! [`Runner`]: runs the loops of a job in turn, shows progress, and adds up what each unit did.
 
-use crate::cli::flags::{CHUNKS, FlagValues};
+use crate::cli::flags::{CHUNKS, FlagValues, SPLIT};
 use crate::cli::progress::Shown;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use pleach_loops::looping::RunLoops;
 use pleach_loops::looping::{Loop, Stepping};
 use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Stops};
@@ -24,7 +24,12 @@ pub struct Runner<'a> {
 /// The settings that the flags specify.
 pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
     let all = given.settings().map_err(Failure::Usage)?;
-    let sizes = given.get(&CHUNKS).map_err(Failure::Usage)?.unwrap_or_default();
+    let chunks = given.get(&CHUNKS).map_err(Failure::Usage)?;
+    let split = given.get(&SPLIT).map_err(Failure::Usage)?;
+    if chunks.is_some() && split.is_some() {
+        return usage("--split: expected without --chunks, which keeps equal slabs");
+    }
+    let sizes = chunks.or(split).unwrap_or_default();
     Ok(LoopSettings {
         threads: all.threads,
         devices: given.units().map_err(Failure::Usage)?.devices.specs,

@@ -89,6 +89,7 @@ fn however_planes_are_cut_the_flow_is_the_same() {
         let expected = state(&run(&work, steps, (1, &[]), &Sizes::Measured).slabs);
         for sizes in [
             Sizes::Measured,
+            Sizes::FirstStep,
             Sizes::Given(1, 1),
             Sizes::Static(vec![1.0, 3.0]),
             Sizes::Static(vec![0.0, 1.0, 1.0]),
@@ -157,7 +158,9 @@ fn a_failing_device_restarts_the_steps() {
                     line.contains("failed, restarting all steps")
                         && line.contains("failed as requested")
                 });
-                assert!(told || launch > 16, "{:?}", done.report.warnings);
+                // A device that gets another slab counts its launches again.
+                let still = sizes != Sizes::Measured || threads as usize + devices.len() == 1;
+                assert!(told || launch > if still { 16 } else { 8 }, "{:?}", done.report.warnings);
                 let names = parts(&done.report);
                 assert!(!told || names.iter().all(|(name, _)| !name.ends_with("emulated0")));
             }

@@ -84,6 +84,24 @@ pub static CHUNKS: Flag<Sizes> = Flag {
     record: |given| given.word("chunks").map(|word| json!(word)),
 };
 
+/// `--split`.
+pub static SPLIT: Flag<Sizes> = Flag {
+    about: About {
+        name: "split",
+        value: Some("WHEN"),
+        help: "when to cut the box by the measured speeds: follow: whenever that pays; keep: once, after the first step",
+        default: "follow",
+        group: Group::Units,
+        ..ABOUT
+    },
+    parse: |word| match word {
+        "follow" => Ok(Sizes::Measured),
+        "keep" => Ok(Sizes::FirstStep),
+        _ => Err(format!("{word}: expected follow or keep")),
+    },
+    record: |given| given.word("split").map(|word| json!(word)),
+};
+
 /// `--compare-static`.
 pub static COMPARE: Flag<()> = Flag {
     about: About {

@@ -18,7 +18,7 @@ pub use given::Kind;
 pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
-    SIZE, SPEED, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
+    SIZE, SPEED, SPLIT, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
 pub use output::{DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SOLUTION, TRACE};
 pub use search::{
@@ -31,7 +31,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 57] = [
+pub static FLAGS: [&(dyn Item + Sync); 58] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -64,6 +64,7 @@ pub static FLAGS: [&(dyn Item + Sync); 57] = [
     &OBSTACLE,
     &FRAMES,
     &CHUNKS,
+    &SPLIT,
     &COMPARE,
     &CHECKPOINT,
     &EVERY,

@@ -77,9 +77,9 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
     }
     let mut job = (entry.prepare)(order)?;
     let sharing = cluster.map(|_| Sharing::new(entry, order)).transpose()?;
+    let settings = runner::settings(given)?;
     // Bad input must not leave an empty file behind.
     let out = Output::of("out", given)?;
-    let settings = runner::settings(given)?;
     let compare = given.on(COMPARE.about.name);
     let times = given.get(&REPEAT).map_err(Failure::Usage)?;
     // The first run has cold memory. Splits are compared by their best times, so dynamic sharing needs several runs too.
@@ -99,6 +99,9 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
         job.run(&mut runner)?;
         cluster.inspect(|cluster| cluster.end_loops());
         let report = runner.finish();
+        if report.complete {
+            job.check()?;
+        }
         if times.is_some() && report.complete {
             repeats.add(report.seconds, job.found().work.0);
         }
