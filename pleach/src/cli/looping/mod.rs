@@ -83,7 +83,7 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
     let compare = given.on(COMPARE.about.name);
     let times = given.get(&REPEAT).map_err(Failure::Usage)?;
     // The first run has cold memory. Splits are compared by their best times, so dynamic sharing needs several runs too.
-    let tries = times.unwrap_or(if compare { split::TRIES as u64 } else { 1 });
+    let tries = times.unwrap_or(if compare { split::FEWEST as u64 } else { 1 });
     let (mut best, mut repeats): (Option<LoopReport>, _) = (None, Repeats::default());
     let words: Vec<&str> =
         [entry.name].into_iter().chain(order.words.iter().map(String::as_str)).collect();
@@ -130,6 +130,7 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
     // Every run has the same result; the times are those of the fastest run.
     let found = job.found();
     let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
+    let faster;
     let mut result =
         LoopResult { entry, order, job: Some(&found), report: &report, split: None, repeats };
     if compare {
@@ -137,7 +138,16 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
         // The previous phase ends first, so there is never more than one.
         drop(phase.take());
         phase = Some(NothingToLose::until(None, |_| (text, STOPPED)));
-        result.split = split::find_best(&mut *job, &settings, &report.parts, &cancel)?;
+        if let Some((split, dynamic)) =
+            split::find_best(&mut *job, &settings, &report.parts, &cancel)?
+        {
+            faster = dynamic;
+            result.split = Some(split);
+            // Both times are the least of runs in turns.
+            if times.is_none() && faster.seconds < report.seconds {
+                result.report = &faster;
+            }
+        }
     }
     drop(phase);
     // The result comes first, so that a file that cannot be written does not lose it.
