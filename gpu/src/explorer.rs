@@ -160,7 +160,7 @@ impl<'p> DeviceExplorer<'p> {
         };
         let reserve = device.reserve();
         let work = self.on.to_work(&reserve.split_off(from.min(reserve.len())));
-        let seeded = top.seed(&work.bytes, depth, best, fuel);
+        let seeded = top.seed(&work.bytes, depth, best, fuel, &|| true);
         let seeded = seeded.expect("a problem can read its own nodes");
         let read = self.on.to_words(&seeded.work.bytes, reserve);
         read.expect("a problem can read its own nodes");

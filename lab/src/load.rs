@@ -278,7 +278,7 @@ impl Hand for SearchHand<'_> {
     fn seed(&mut self, depth: u32) -> Option<WorkResult> {
         let (top, own) = (self.problem.top()?, "an explorer takes its own work back");
         let work = self.explorer.drain();
-        let seeded = top.seed(&work.bytes, depth, self.best, u64::MAX).expect(own);
+        let seeded = top.seed(&work.bytes, depth, self.best, u64::MAX, &|| true).expect(own);
         self.explorer.add_work(&seeded.work.bytes).expect(own);
         Some(self.note(seeded.progress))
     }

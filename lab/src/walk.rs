@@ -102,4 +102,21 @@ mod tests {
         }
         println!("3000 schedules, the longest of {longest} moves");
     }
+
+    /// A peer that never rests is idle while it asks. Its requests can go round for ever, so its schedules cannot be
+    /// enumerated.
+    #[test]
+    fn peers_that_never_rest_end_correctly() {
+        let presets =
+            ["random-half:patience=none", "ring:patience=none", "random-power:patience=none"];
+        for seed in 0..1000 {
+            let mut chance = SeededChooser::new(seed, 2);
+            let preset = Policy::parse(presets[chance.choose(3) as usize]).unwrap();
+            let end = [None, Some(End::Counter)][chance.choose(2) as usize];
+            let mut policy = Policy { end, ..preset };
+            policy.tree.degree = 1 + chance.choose(4);
+            let (peers, units) = (1 + chance.choose(8), chance.choose(100) as u8);
+            random_schedule(peers, units, 2, policy, seed).unwrap();
+        }
+    }
 }

@@ -60,8 +60,8 @@ pub struct UnitResult {
     pub kept: usize,
 }
 
-/// Nodes of the top of a tree that are explored between two checks of mail and limits.
-const SLICE: u64 = 1 << 16;
+/// How long the top of a tree is explored between two checks of mail and limits. Each costs a copy of the open nodes.
+const TOP_STRETCH: Duration = Duration::from_millis(50);
 /// How long a unit without fuel waits for others to return some.
 const RETURN_NS: u64 = 200_000;
 /// How long a unit that only gives waits between two checks of the run.
@@ -258,7 +258,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             return Ok(None);
         }
         if let Some(top) = seeds.zip(self.top) {
-            let (stretch, done) = explore_top(executor, top, control.best(), granted.min(SLICE))?;
+            let (stretch, done) = explore_top(executor, top, control.best(), granted)?;
             control.refund_fuel(granted, stretch.progress.counts.bounded);
             *seeds = seeds.filter(|_| !done);
             return Ok(Some(stretch));
@@ -347,7 +347,8 @@ fn explore_top(
 ) -> Result<(Stretch, bool), RunError> {
     let start = Instant::now();
     let work = executor.explorer().drain();
-    let SeedResult { work, progress, done } = top.seed(&work.bytes, depth, best, fuel)?;
+    let SeedResult { work, progress, done } =
+        top.seed(&work.bytes, depth, best, fuel, &|| start.elapsed() < TOP_STRETCH)?;
     executor.explorer().add_work(&work.bytes)?;
     let busy_ns = start.elapsed().as_nanos() as u64;
     Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))

@@ -51,7 +51,7 @@ pub struct SiteState {
     round: AtomicU64,
     turn: Mutex<()>,
     turned: Condvar,
-    /// The counts of each unit when it was last without work. The gateway's entry stays empty.
+    /// The counts of each unit when it was last without work. The gateway's entry is for what it explores itself.
     settled: Vec<Mutex<Counts>>,
     /// Cuts of the snapshot under way.
     cuts: Mutex<Vec<Cut>>,

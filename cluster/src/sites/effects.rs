@@ -13,7 +13,7 @@ use pleach_runtime::transport::local::LocalTransport;
 use pleach_runtime::transport::{PeerMessage, Transport};
 use std::sync::Arc;
 
-/// The effects of peer 0 among the units, whose work is not explored.
+/// The effects of peer 0 among the units, which explores at most the top of work that arrives.
 pub(super) struct InnerEffects<'a> {
     pub run_state: &'a RunState<'a>,
     pub site_state: &'a SiteState,

@@ -33,11 +33,7 @@ impl SiteRun<'_> {
         let mut outcome =
             Outcome { stop: gateway_result.stop, ..sum_units(problem, run_state, left) };
         outcome.balance.add(gateway_result.balance);
-        let mut counts = gateway_result.counts;
-        counts.add(&self.top);
-        if counts != Counts::default() {
-            outcome.units.push(UnitReport { name: "gateway".into(), counts, ..Default::default() });
-        }
+        outcome.counts.add(&gateway_result.counts);
         match gateway_result.whole {
             None => {
                 let totals = SiteTotals {
@@ -110,7 +106,6 @@ impl SiteRun<'_> {
     /// What each site did, with its units.
     fn add_site_reports(&self, outcome: &mut Outcome, commits: u64) {
         let before = self.run_state.before.counted().unwrap_or_default().bounded;
-        let before = before.saturating_sub(self.top.bounded);
         let counted = outcome.counts.bounded.saturating_sub(before);
         let mut units = std::mem::take(&mut outcome.units);
         let name = |site: &str, unit: &mut UnitReport| unit.name = format!("{site}/{}", unit.name);

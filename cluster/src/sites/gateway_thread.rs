@@ -40,6 +40,9 @@ pub(super) struct GatewayThread<'a> {
     pub others: &'a OtherSites,
     /// The search.
     pub order: &'a Order,
+    /// At the root: the depth down to which it explores before it gives anything.
+    pub cutoff: Option<u32>,
+    pub node_limit: Option<u64>,
     /// What arrived while the gateway rested.
     pub next: Option<Incoming>,
     /// Why the search stops, or why this site asked the root to stop it.
@@ -78,6 +81,7 @@ impl GatewayThread<'_> {
     /// Runs the gateway until the search is over.
     pub fn run(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
         self.workers.pass_event(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
+        self.explore_cutoff()?;
         for site in self.session.others() {
             self.gateway.site_joined(site, self.run_state.now_ns(), &mut self.workers)?;
         }
@@ -115,6 +119,19 @@ impl GatewayThread<'_> {
             wasted: self.gateway.wasted().bounded,
             counts: self.workers.effects.counts,
         })
+    }
+
+    /// Explores the top of the tree, if the root is to give only what is below.
+    fn explore_cutoff(&mut self) -> Result<(), RunError> {
+        let Some(depth) = self.cutoff else { return Ok(()) };
+        let (workers, fuel) = (&mut self.workers, self.node_limit.unwrap_or(u64::MAX));
+        let explore = |open: &[_]| workers.explore_cutoff(open, (depth, fuel));
+        self.gateway.replace_open(explore)?;
+        if self.node_limit.is_some() {
+            let used = self.workers.effects.counts.bounded;
+            self.gateway.set_node_limit(fuel.saturating_sub(used));
+        }
+        Ok(())
     }
 
     /// Handles arrivals from the network.

@@ -14,7 +14,6 @@ mod run;
 pub mod session;
 mod site_run;
 mod spare_piece;
-mod top;
 mod totals;
 mod waker;
 mod workers;

@@ -6,7 +6,6 @@ use super::message::{Order, SessionMessage};
 use super::other_sites::OtherSites;
 use super::session::Session;
 use super::site_run::SiteRun;
-use super::top::explore_cutoff;
 use super::workers::SiteWorkers;
 use pleach_core::lease::Site;
 use pleach_core::lease::gateway::Gateway;
@@ -72,7 +71,7 @@ impl ProcessGroup for Cluster {
         problem.set_stop_requested(false);
         let Plan { units, warnings } = plan_units(problem, settings, start)?;
         let peers = units.len() as u32 + 1;
-        let mut before = match &ordered {
+        let before = &match &ordered {
             Some((order, _)) => ordered_start(problem, order)?,
             None if cluster.is_open() => initial_state(problem, settings)?,
             // No site of an earlier run waits to be adopted.
@@ -82,13 +81,6 @@ impl ProcessGroup for Cluster {
         };
         let limited = ordered.as_ref().map_or(settings.node_limit.is_some(), |(it, _)| it.limited);
         let fuel = limited.then_some(0);
-        let mut top = Counts::default();
-        if let Some(depth) = settings.policy.cutoff.filter(|_| ordered.is_none()) {
-            let best = new_control(problem, settings, &before, None, peers).best();
-            let state = (&mut before, best);
-            top = explore_cutoff(problem, settings, state, (depth, start))?;
-        }
-        let before = &before;
         let control = new_control(problem, settings, before, fuel, peers);
         let saver = settings.save.as_ref().filter(|_| cluster.is_root());
         let saver = saver.map(|save| Saver::new((save, &settings.about), before, peers, start));
@@ -107,7 +99,7 @@ impl ProcessGroup for Cluster {
         let order = ordered.as_ref().map(|(order, _)| order.clone());
         let order =
             order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));
-        let site = SiteRun { problem, settings, run_state, cluster, others, top, order: &order };
+        let site = SiteRun { problem, settings, run_state, cluster, others, order: &order };
         if cluster.is_root() {
             session.begin_search(order.clone());
         }
@@ -230,7 +222,7 @@ impl<'a> SiteRun<'a> {
         let mut gateway = Gateway::new(site, terms, peer, chooser, LOW_NS);
         if order.limited {
             let limit = settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0);
-            gateway.set_node_limit(limit.saturating_sub(self.top.bounded));
+            gateway.set_node_limit(limit);
         }
         gateway
     }
@@ -241,7 +233,7 @@ impl<'a> SiteRun<'a> {
         session: &'g mut Session,
         inside: &Policy,
     ) -> GatewayThread<'g> {
-        let SiteRun { problem, settings, run_state, cluster, others, order, .. } = *self;
+        let SiteRun { problem, settings, run_state, cluster, others, order } = *self;
         let second_cutoff = settings.policy.second_cutoff;
         let site_state = self.site_state();
         for site in session.others().into_iter().filter(|_| cluster.is_root()) {
@@ -263,6 +255,8 @@ impl<'a> SiteRun<'a> {
             site_state,
             others,
             order,
+            cutoff: settings.policy.cutoff.filter(|_| cluster.is_root()),
+            node_limit: settings.node_limit,
             next: None,
             stop: None,
             leaving: false,

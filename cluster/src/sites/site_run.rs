@@ -4,7 +4,6 @@ use super::cluster::Cluster;
 use super::message::Order;
 use super::other_sites::OtherSites;
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::Counts;
 use pleach_runtime::run_state::RunState;
 use pleach_runtime::settings::Settings;
 use pleach_runtime::site_state::SiteState;
@@ -17,8 +16,6 @@ pub(super) struct SiteRun<'a> {
     pub cluster: &'a Cluster,
     /// The root's knowledge of the other sites.
     pub others: &'a OtherSites,
-    /// What the root explored before it gave anything.
-    pub top: Counts,
     /// The root's order that began the search.
     pub order: &'a Order,
 }

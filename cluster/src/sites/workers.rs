@@ -2,11 +2,10 @@
 
 use super::effects::InnerEffects;
 use super::spare_piece::SparePiece;
-use super::top::explore_top;
 use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
 use pleach_core::lease::{LeaseMessage, ProgressReport, SiteId};
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::{Counts, Solution};
+use pleach_core::search::tree::{Counts, Goal, Solution};
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Interpreter, Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::wire::checkpoint::{Cut, assemble};
@@ -48,7 +47,7 @@ pub(super) struct SiteWorkers<'a> {
 /// How long to wait for units to hand over their work before checking whether one has failed.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// How long the gateway may explore the top of work at a time: other sites wait for its answers.
+/// How long the gateway may explore the top of a piece: other sites wait for its answers.
 const LONGEST_TOP: Duration = Duration::from_millis(50);
 
 impl<'a> SiteWorkers<'a> {
@@ -121,24 +120,50 @@ impl<'a> SiteWorkers<'a> {
         self.interpreter.handle_event(event, work, now_ns, &mut self.chooser, &mut self.effects)
     }
 
-    /// Explores the top of work that has arrived. Returns the work below.
-    fn explore_top(&mut self, work: &Work, depth: u32) -> Result<Work, RunError> {
+    /// Explores the top of some work, at most `fuel` nodes and not longer than this, and returns what was counted and
+    /// what is left.
+    fn explore_top(
+        &mut self,
+        pieces: &[Arc<Work>],
+        (depth, fuel): (u32, u64),
+        longest: Duration,
+    ) -> Result<(Counts, Work), RunError> {
         let InnerEffects { run_state, site_state, counts, .. } = &mut self.effects;
         let (control, start) = (run_state.control(), Instant::now());
-        let granted = control.draw_fuel(u64::MAX);
-        if granted == 0 {
-            return Ok(work.clone());
+        let top = self.problem.top().ok_or(RunError::Cutoff)?;
+        let mut explorer = self.problem.explorer();
+        pieces.iter().try_for_each(|piece| explorer.add_work(&piece.bytes))?;
+        let may_continue = || {
+            let stops = control.stopped().is_some() || site_state.requested_stop().is_some();
+            !stops && start.elapsed() < longest
+        };
+        let work = explorer.drain();
+        let seeded = top.seed(&work.bytes, depth, control.best(), fuel, &may_continue)?;
+        if let Some(fault) = seeded.progress.fault {
+            return Err(fault.into());
         }
-        let goes_on = || control.stopped().is_none() && start.elapsed() < LONGEST_TOP;
-        let top = explore_top(self.problem, work, (depth, control.best()), granted, &goes_on)?;
-        control.refund_fuel(granted, top.counts.bounded);
-        if let Some(found) = top.found {
+        // Offer the solution first: the counts must not leave this site without it.
+        if let Some(found) = seeded.progress.found {
             run_state.offer_solution(found);
         }
-        counts.add(&top.counts);
+        counts.add(&seeded.progress.counts);
         site_state.record_counts(0, *counts);
         run_state.publish_counts(0, counts, 0.0);
-        Ok(top.work)
+        Ok((seeded.progress.counts, seeded.work))
+    }
+
+    /// At the root: explores all work down to a depth before any of it is given.
+    pub fn explore_cutoff(
+        &mut self,
+        open: &[Arc<Work>],
+        (depth, fuel): (u32, u64),
+    ) -> Result<Portion<Counts>, RunError> {
+        let (done, work) = self.explore_top(open, (depth, fuel), Duration::MAX)?;
+        // The units have counted nothing of it.
+        self.base.add(&done);
+        let found = self.problem.goal() == Goal::Find && self.best().is_some();
+        let open = if work.size > 0.0 && !found { vec![Arc::new(work)] } else { Vec::new() };
+        Ok(Portion { done, open })
     }
 
     /// Reads mail from the units, and wakes the peer if it is due.
@@ -239,8 +264,18 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn add_work(&mut self, work: &Work) -> Result<(), RunError> {
-        let below = self.second_cutoff.map(|depth| self.explore_top(work, depth)).transpose()?;
-        Ok(self.effects.spare.add_work(&below.as_ref().unwrap_or(work).bytes)?)
+        let Some(depth) = self.second_cutoff else {
+            return Ok(self.effects.spare.add_work(&work.bytes)?);
+        };
+        let granted = self.effects.run_state.control().draw_fuel(u64::MAX);
+        if granted == 0 {
+            // The units share the piece as it is.
+            return Ok(self.effects.spare.add_work(&work.bytes)?);
+        }
+        let (done, below) =
+            self.explore_top(&[Arc::new(work.clone())], (depth, granted), LONGEST_TOP)?;
+        self.effects.run_state.control().refund_fuel(granted, done.bounded);
+        Ok(self.effects.spare.add_work(&below.bytes)?)
     }
 
     fn pass_to_inner_peer(&mut self, event: Event) -> Result<(), RunError> {

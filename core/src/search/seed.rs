@@ -1,7 +1,7 @@
 //! [`Top`]: explores the top of a tree down to a depth, so that there are many pieces to share.
 
 use crate::search::explorer::{Explorer, Progress, TreeExplorer, read};
-use crate::search::tree::Tree;
+use crate::search::tree::{Goal, Tree};
 use crate::search::work::{Malformed, Pool, Work};
 
 /// The result of exploring the top of a tree for a while.
@@ -17,22 +17,39 @@ pub struct SeedResult {
 
 /// A tree whose top can be explored by itself.
 pub trait Top {
-    /// Explores the open nodes above a depth until the fuel is used up.
+    /// Explores the open nodes above a depth until the fuel is used up, or for as long as `may_continue` says so.
     ///
     /// # Errors
     /// If the work is not a pool of this tree's nodes.
-    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<SeedResult, Malformed>;
+    fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+        fuel: u64,
+        may_continue: &dyn Fn() -> bool,
+    ) -> Result<SeedResult, Malformed>;
 }
 
 impl<T: Tree> Top for T {
-    fn seed(&self, work: &[u8], depth: u32, best: i64, fuel: u64) -> Result<SeedResult, Malformed> {
+    fn seed(
+        &self,
+        work: &[u8],
+        depth: u32,
+        best: i64,
+        fuel: u64,
+        may_continue: &dyn Fn() -> bool,
+    ) -> Result<SeedResult, Malformed> {
         let (mut open, mut deep): (Vec<_>, Vec<_>) =
             read(self, work)?.into_entries().into_iter().partition(|entry| entry.depth < depth);
         // The last one is the next to be explored, and so are its children.
         deep.reverse();
         let (mut progress, mut best) = (Progress::default(), best);
         let mut explorer = TreeExplorer::new(self);
-        while progress.used < fuel && progress.fault.is_none() {
+        while progress.used < fuel && progress.fault.is_none() && may_continue() {
+            if T::GOAL == Goal::Find && progress.found.is_some() {
+                break;
+            }
             let Some(entry) = open.pop() else { break };
             if entry.depth >= depth {
                 deep.push(entry);
@@ -57,7 +74,7 @@ impl<T: Tree> Top for T {
 mod tests {
     use super::*;
     use crate::search::laws::run_to_end;
-    use crate::search::tree::{Children, Goal};
+    use crate::search::tree::Children;
 
     /// Words over three letters; those with two equal letters in a row are dead ends.
     struct Words;
@@ -89,7 +106,7 @@ mod tests {
             for fuel in [1, 2, 7, u64::MAX] {
                 let (mut work, mut all, mut done) = (root.clone(), Progress::default(), false);
                 while !done {
-                    let seeded = Words.seed(&work.bytes, depth, i64::MAX, fuel).unwrap();
+                    let seeded = Words.seed(&work.bytes, depth, i64::MAX, fuel, &|| true).unwrap();
                     (work, done) = (seeded.work, seeded.done);
                     all.add(seeded.progress);
                 }
@@ -103,6 +120,6 @@ mod tests {
         }
         let wanted = [1, 3, 9, 18, 36, 72, 144, 0, 0].map(|size| [size; 4]);
         assert_eq!(sizes, wanted.concat());
-        assert!(Words.seed(&[9; 9], 2, i64::MAX, 9).is_err());
+        assert!(Words.seed(&[9; 9], 2, i64::MAX, 9, &|| true).is_err());
     }
 }

@@ -43,7 +43,7 @@ pub struct Peer {
     unserved: u32,
     pub(super) work: Totals,
     pub(super) unacknowledged: u64,
-    /// The peers that have had their equal part of the current whole, and which of them asked again.
+    /// If work is divided once: the peers that have had their part, and which of them asked again.
     served: Vec<PeerId>,
     asked_again: Vec<Thief>,
     /// Whether it has left the shared counter.

@@ -75,7 +75,7 @@ impl Share {
                 let grain = context.grains.get(level).or(context.grains.last());
                 f64::from(grain.copied().unwrap_or(1)) / context.size
             }
-            Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(context.peers)),
+            Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(context.peers.max(1))),
             Share::Even => 1.0 / f64::from(context.peers.saturating_sub(context.given).max(1)),
         }
     }

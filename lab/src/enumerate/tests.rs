@@ -268,19 +268,6 @@ fn timeless(words: &str) -> Policy {
     Policy { rests: Rests { patience, first_ns: 0, longest_ns: 0 }, report_ns: 0, ..preset }
 }
 
-/// A peer that never rests is idle while it asks.
-#[test]
-fn asking_without_rests_ends_correctly() {
-    for words in ["random-half:patience=none", "ring:patience=none,degree=1"] {
-        for end in ["", ",end=counter"] {
-            let policy = Policy::parse(&format!("{words}{end}")).unwrap();
-            let seen = every_schedule(3, 3, 0, policy);
-            println!("{words}{end}: {seen:?}");
-            assert!(seen.unwrap().ends > 0);
-        }
-    }
-}
-
 /// Every random tree of three peers.
 #[test]
 fn every_random_tree_ends_correctly() {

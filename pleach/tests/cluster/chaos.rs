@@ -125,8 +125,10 @@ impl<'a> Chaos<'a> {
             }
         }
         for mut joiner in std::mem::take(&mut self.party.joiners) {
-            joiner.signal("-CONT");
-            joiner.signal("-INT");
+            if !joiner.is_over() {
+                joiner.signal("-CONT");
+                joiner.signal("-INT");
+            }
             self.check_joiner(&mut joiner);
         }
         self.story

@@ -59,8 +59,6 @@ fn a_coordinator_gives_its_pool_to_joiners() {
             unit["branched"].as_u64().unwrap()
         };
         assert_eq!(nodes("site0/cpu0"), 0, "{balance}");
-        let top = if balance.contains(":cutoff=3") { 13 + 132 } else { 13 };
-        assert_eq!(nodes("site0/gateway"), top, "{balance}");
     }
 }
 

@@ -5,7 +5,9 @@ use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
 use super::state::GatewayState;
 use super::workers::Workers;
-use crate::lease::{HoldingId, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms};
+use crate::lease::{
+    Content, HoldingId, Lease, LeaseAction, LeaseMessage, LeaseTimer, Site, SiteId, Terms,
+};
 use crate::search::tree::Solution;
 use crate::search::work::Work;
 use crate::steal::{Event, Interpreter, Message, Peer, SeededChooser, Ticket};
@@ -183,6 +185,21 @@ impl<D: Tally> Gateway<D> {
         self.pass_to_peer(Event::Mail { from, message }, None, now_ns, inside)
     }
 
+    /// At the root, before the search: replaces all open work by what is left of it, with what was done.
+    ///
+    /// # Errors
+    /// If exploring fails.
+    pub fn replace_open<E>(
+        &mut self,
+        explore: impl FnOnce(&[Arc<Work>]) -> Result<Portion<D>, E>,
+    ) -> Result<(), E> {
+        let site = self.state.timer.site_mut();
+        let open = site.change_content(None, |content| std::mem::take(&mut content.open));
+        let portion = explore(&open.unwrap_or_default())?;
+        site.change_content(None, |content| content.add(&portion));
+        Ok(())
+    }
+
     /// Hands all open work of a holding to the units.
     pub(super) fn refill_units<I: Workers<Done = D>>(
         &mut self,
@@ -199,6 +216,10 @@ impl<D: Tally> Gateway<D> {
         self.state.at_work = Some(held);
         for piece in open {
             inside.add_work(&piece)?;
+        }
+        if inside.spare() == 0.0 {
+            // All of it was above a cutoff.
+            inside.wake_at(0);
         }
         inside.pass_to_inner_peer(Event::Refilled)
     }

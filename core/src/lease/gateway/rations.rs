@@ -5,7 +5,7 @@ use super::message::GatewayMessage;
 use super::portion::Tally;
 use super::quota::Quota;
 use super::workers::Workers;
-use crate::lease::SiteId;
+use crate::lease::{Content, SiteId};
 
 impl<D: Tally> Gateway<D> {
     /// Limits the units to the nodes granted by [`Workers::allow_nodes`]. `nodes` is the limit of the whole search at
@@ -22,7 +22,14 @@ impl<D: Tally> Gateway<D> {
     ) -> Result<(), I::Error> {
         let lease_ns = self.state.timer.terms().lease_ns;
         let (root, sites) = (self.is_root(), self.sites());
-        let is_idle = self.state.is_idle() || self.state.coordinates;
+        if self.state.coordinates {
+            // Nobody else is left to find out that the limit is reached.
+            let whole = self.site().holding(None).map(|whole| whole.part());
+            let rests = whole.is_some_and(|it| it.subs.is_empty() && it.content.has_open());
+            let dry = self.state.quota.as_ref().is_some_and(|quota| quota.pool == 0);
+            return if rests && dry { self.stop_search(now_ns, inside) } else { Ok(()) };
+        }
+        let is_idle = self.state.is_idle();
         let Some(quota) = &mut self.state.quota else { return Ok(()) };
         let left = inside.allowed_nodes();
         if is_idle {

@@ -35,6 +35,7 @@ impl Peer {
     pub(super) fn on_ask(&mut self, thief: Thief, size: f64, actions: &mut Vec<Action>) {
         if self.was_served(&thief) {
             self.asked_again.push(thief);
+            self.begin_next_round();
         } else if self.can_give(size) {
             self.thieves.remove(thief.peer);
             self.give_share(&thief, size, actions);
@@ -53,7 +54,16 @@ impl Peer {
     fn was_served(&mut self, thief: &Thief) -> bool {
         let repeated =
             self.asked_again.extract_if(.., |again| again.peer == thief.peer).count() > 0;
-        self.policy.share.is_once() && !repeated && self.served.contains(&thief.peer)
+        self.policy.divides_once() && !repeated && self.served.contains(&thief.peer)
+    }
+
+    /// Divides again what a coordinator has left once all others have had their part of it.
+    fn begin_next_round(&mut self) {
+        let others = self.others.as_ref().map_or(self.peers as usize - 1, Vec::len);
+        if self.coordinates() && self.asked_again.len() >= others {
+            self.served.clear();
+            self.asked_again.drain(..).for_each(|thief| self.thieves.add(thief));
+        }
     }
 
     /// Serves one waiting thief, if there is enough work. Otherwise refuses the thieves that do not wait.
@@ -101,7 +111,7 @@ impl Peer {
     /// are present.
     fn expected(&self) -> u32 {
         match &self.others {
-            Some(others) if !self.policy.share.is_once() => others.len() as u32 + 1,
+            Some(others) if !self.policy.divides_once() => others.len() as u32 + 1,
             _ => self.peers,
         }
     }
@@ -123,7 +133,7 @@ impl Peer {
         // The number of peers that it counted for here, in case it gets nothing.
         let thief = Thief { units: thief.units.min(self.unserved - 1), ..*thief };
         self.unserved -= thief.units;
-        if self.policy.share.is_once() {
+        if self.policy.divides_once() {
             self.served.push(thief.peer);
         }
         self.work.sent += 1;

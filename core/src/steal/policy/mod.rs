@@ -183,6 +183,11 @@ impl Policy {
         Self { victim: Victim::Master, share: Share::Even, coordinator: true, ..inside }
     }
 
+    /// Whether one peer divides the work between all, once.
+    pub(super) fn divides_once(&self) -> bool {
+        self.victim == Victim::Master && self.share.is_once()
+    }
+
     /// Whether a peer gives work to thieves.
     pub(super) fn gives(&self, peer: PeerId) -> bool {
         !matches!(self.victim, Victim::Master | Victim::Late) || peer == 0
