@@ -52,6 +52,8 @@ pub struct Peer {
     best: i64,
     /// The other peers that are present, in order; `None` if all are.
     others: Option<Vec<PeerId>>,
+    /// Where all peers are present at first: those that are gone.
+    gone: Vec<PeerId>,
     /// The last epoch that began with a cut.
     pub(super) epoch: u64,
     finished: bool,
@@ -86,6 +88,7 @@ impl Peer {
             left: false,
             best: i64::MAX,
             others: None,
+            gone: Vec::new(),
             epoch: 0,
             finished: false,
             #[cfg(any(test, feature = "faults"))]
@@ -269,12 +272,15 @@ impl Peer {
 
     /// Handles a peer that is gone.
     fn on_lost(&mut self, peer: PeerId) {
-        if let Some(others) = &mut self.others {
-            others.retain(|&other| other != peer);
+        match &mut self.others {
+            Some(others) => others.retain(|&other| other != peer),
+            None if !self.gone.contains(&peer) => self.gone.push(peer),
+            None => {}
         }
         self.thieves.remove(peer);
         self.asked_again.retain(|thief| thief.peer != peer);
         self.served.retain(|&served| served != peer);
+        self.begin_next_round();
         self.asking.on_lost(peer, &self.policy, self.others.is_some());
         if self.policy.victim == Victim::Broker && self.me == 0 {
             // The thief that it should have served is passed on again.

@@ -58,9 +58,8 @@ impl Peer {
     }
 
     /// Divides again what a coordinator has left once all others have had their part of it.
-    fn begin_next_round(&mut self) {
-        let others = self.others.as_ref().map_or(self.peers as usize - 1, Vec::len);
-        if self.coordinates() && self.asked_again.len() >= others {
+    pub(super) fn begin_next_round(&mut self) {
+        if self.coordinates() && self.asked_again.len() as u32 + 1 >= self.present() {
             self.served.clear();
             self.asked_again.drain(..).for_each(|thief| self.thieves.add(thief));
         }
@@ -107,13 +106,16 @@ impl Peer {
         }
     }
 
-    /// The number of peers to share with, including this one: of all places, if each is served once; else of those that
-    /// are present.
+    /// The number of peers that are present, including this one.
+    fn present(&self) -> u32 {
+        let others = self.others.as_ref();
+        others.map_or(self.peers - self.gone.len() as u32, |others| others.len() as u32 + 1)
+    }
+
+    /// The number of peers to share with, including this one: of all places, if each is served once, since others may
+    /// come; else of those that are present.
     fn expected(&self) -> u32 {
-        match &self.others {
-            Some(others) if !self.policy.divides_once() => others.len() as u32 + 1,
-            _ => self.peers,
-        }
+        if self.policy.divides_once() { self.peers } else { self.present() }
     }
 
     pub(in super::super) fn give_share(
