@@ -99,8 +99,8 @@ impl Peer {
             place: &self.place,
             size,
             given: self.served.len() as u32,
-            // A coordinator has no part itself.
-            peers: self.expected() - u32::from(self.coordinates()),
+            // All places count, since others may come, but a coordinator has no part itself.
+            peers: self.peers - u32::from(self.coordinates()),
             unserved: self.unserved,
             grains: &self.policy.grains,
         }
@@ -110,12 +110,6 @@ impl Peer {
     fn present(&self) -> u32 {
         let others = self.others.as_ref();
         others.map_or(self.peers - self.gone.len() as u32, |others| others.len() as u32 + 1)
-    }
-
-    /// The number of peers to share with, including this one: of all places, if each is served once, since others may
-    /// come; else of those that are present.
-    fn expected(&self) -> u32 {
-        if self.policy.divides_once() { self.peers } else { self.present() }
     }
 
     pub(in super::super) fn give_share(
