@@ -103,7 +103,7 @@ mod tests {
         println!("3000 schedules, the longest of {longest} moves");
     }
 
-    /// A peer that never rests is idle while it asks. Its requests can go round for ever, so its schedules cannot be
+    /// A peer that never rests is idle while it asks. Its requests can repeat without end, so its schedules cannot be
     /// enumerated.
     #[test]
     fn peers_that_never_rest_end_correctly() {

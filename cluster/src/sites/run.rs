@@ -221,8 +221,7 @@ impl<'a> SiteRun<'a> {
         }
         let mut gateway = Gateway::new(site, terms, peer, chooser, LOW_NS);
         if order.limited {
-            let limit = settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0);
-            gateway.set_node_limit(limit);
+            gateway.set_node_limit(settings.node_limit.filter(|_| cluster.is_root()).unwrap_or(0));
         }
         gateway
     }

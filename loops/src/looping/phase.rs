@@ -53,7 +53,7 @@ impl From<RunError> for StepsError {
 }
 
 /// Says that a device has failed.
-pub(super) fn began_anew(why: &DeviceError) -> String {
+pub(super) fn restart_reason(why: &DeviceError) -> String {
     format!("failed, restarting all steps: {why}")
 }
 
@@ -181,7 +181,7 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
             let (now, began) = (left.min(work.depth()), Instant::now());
             match &mut held.device {
                 Some(device) => {
-                    device.sweep(&mut held.slab, now).map_err(|why| began_anew(&why))?;
+                    device.sweep(&mut held.slab, now).map_err(|why| restart_reason(&why))?;
                 }
                 None => work.sweep(&mut held.slab, now),
             }

@@ -1,7 +1,7 @@
 //! [`run_steps`]: does work in steps, in slabs sized by the speed of those who compute them.
 
 use super::cut::{CutSchedule, cut, speed_up};
-use super::phase::{Edges, Phase, SlabWork, SlabWorker, StepsError, began_anew};
+use super::phase::{Edges, Phase, SlabWork, SlabWorker, StepsError, restart_reason};
 use super::report::{LoopReport, Part};
 use super::run_loop::{search_options, slow_down, without_kernel};
 use super::settings::{LoopSettings, LoopSnapshot};
@@ -209,7 +209,7 @@ fn fetch_slabs<S>(
     let mut lost = Vec::new();
     for (SlabWork { slab, device, .. }, member) in held.iter_mut().zip(members) {
         let fetched = device.as_mut().map_or(Ok(()), |device| device.fetch(slab));
-        lost.extend(fetched.err().map(|why| (member.name.clone(), began_anew(&why))));
+        lost.extend(fetched.err().map(|why| (member.name.clone(), restart_reason(&why))));
     }
     if lost.is_empty() { Ok(()) } else { Err(StepsError::Lost(lost)) }
 }

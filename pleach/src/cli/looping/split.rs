@@ -72,7 +72,7 @@ pub fn find_best(
     Ok(best.zip(dynamic))
 }
 
-/// Runs a split, or shares dynamically if there is none. Returns how long it took; `None` if it was interrupted.
+/// Runs a split, or shares dynamically without one. Returns how long it took; `None` if it was interrupted.
 type Time<'a> = dyn FnMut(Option<f64>) -> Result<Option<f64>, Failure> + 'a;
 
 /// A search for the fastest split.
