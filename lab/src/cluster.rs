@@ -5,9 +5,10 @@ use super::checker::Checker;
 use super::cluster_state::{
     ClusterState, MESSAGE, NEVER, SNAPSHOT, SimMessage, Stretch, TURN, Unit, WAKE,
 };
+use super::device::hand;
 use super::figures::Figures;
-use super::load::{Hand, Load, WorkDone};
-use super::machine::Machine;
+use super::load::{Load, WorkDone};
+use super::machine::{Class, Machine};
 use super::network::{Network, Traffic};
 use super::queue::Queue;
 use super::unit_effects::UnitEffects;
@@ -79,28 +80,33 @@ impl<'a, L: Load> World<'a, L> {
             Interpreter::new(peer, cluster.snapshot_ns.is_some())
         };
         let interpreters: Vec<Interpreter<_>> = (0..peers).map(interpreter).collect();
-        let unit = |(clock, interpreter): (_, &Interpreter<_>)| Unit {
-            hand: load.hand(),
-            clock,
-            mail: VecDeque::new(),
-            stretch: None,
-            turn_ns: NEVER,
-            free_ns: 0,
-            wake_ns: NEVER,
-            began: false,
-            busy_ns: 0,
-            seeds: interpreter.peer().explores_down_to().map(|(depth, _)| depth),
-        };
+        let unit =
+            |((me, class), (clock, interpreter)): ((_, &Class), (_, &Interpreter<_>))| Unit {
+                hand: hand(load, class.device, class.speed, mix(seed, 24, me)),
+                clock,
+                mail: VecDeque::new(),
+                stretch: None,
+                turn_ns: NEVER,
+                free_ns: 0,
+                wake_ns: NEVER,
+                began: false,
+                busy_ns: 0,
+                seeds: interpreter.peer().explores_down_to().map(|(depth, _)| depth),
+            };
         let state = ClusterState {
             message_bytes: cluster.message_bytes,
             load,
             queue: Queue::new(peers),
             traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
-            units: cluster
-                .machine
-                .clocks(mix(seed, 22, 0), tree.first())
-                .into_iter()
-                .zip(&interpreters)
+            units: (0..)
+                .zip(cluster.machine.each())
+                .zip(
+                    cluster
+                        .machine
+                        .clocks(mix(seed, 22, 0), tree.first())
+                        .into_iter()
+                        .zip(&interpreters),
+                )
                 .map(unit)
                 .collect(),
             messages: Vec::new(),
@@ -260,7 +266,7 @@ impl<'a, L: Load> World<'a, L> {
         }
         let depth = unit.seeds.take();
         if let Some(ran) = depth.and_then(|depth| unit.hand.seed(depth)) {
-            let until_ns = unit.clock.end(now_ns, ran.cost_ns);
+            let until_ns = unit.clock.end(now_ns, ran.time_ns);
             unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
             return self.state.plan(me, until_ns);
         }
@@ -273,7 +279,7 @@ impl<'a, L: Load> World<'a, L> {
             None if now_ns > then_ns => return self.state.plan(me, now_ns),
             None => {
                 let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
-                (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
+                (Ok(ran), unit.clock.end(now_ns, ran.time_ns))
             }
         };
         unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
@@ -296,7 +302,8 @@ impl<'a, L: Load> World<'a, L> {
         let works = unit.hand.size() > 0.0;
         self.state.checker.works(me, works);
         let figures = &mut self.state.checker.figures;
-        figures.work_ns += ran.cost_ns;
+        figures.work_ns += ran.work_ns;
+        figures.possible_ns += ran.time_ns;
         figures.last_work_ns = figures.last_work_ns.max(now_ns);
         if let Some(score) = ran.found {
             self.state.checker.on_score(score, now_ns);

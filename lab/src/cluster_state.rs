@@ -1,7 +1,7 @@
 //! [`ClusterState`]: a simulated cluster without its peers: the units, their mail, and the pending events.
 
 use super::checker::Checker;
-use super::load::{Load, WorkResult};
+use super::load::{Hand, Load, WorkResult};
 use super::machine::Clock;
 use super::network::Traffic;
 use super::queue::Queue;
@@ -59,7 +59,7 @@ pub(super) struct ClusterState<'a, L: Load> {
     pub load: &'a L,
     pub queue: Queue,
     pub traffic: Traffic<'a>,
-    pub units: Vec<Unit<L::Hand>>,
+    pub units: Vec<Unit<Box<dyn Hand + 'a>>>,
     pub messages: Vec<Option<SimMessage>>,
     /// Free places in `messages`.
     pub empty: Vec<u32>,

@@ -31,6 +31,8 @@ pub struct Figures {
     pub last_work_ns: u64,
     /// The time one peer of speed 1 would need for the work done.
     pub work_ns: u64,
+    /// What the peers could have done in the time for which they worked; devices short of work do less.
+    pub possible_ns: u64,
     /// The time a sequential search would need, if known.
     pub alone_ns: Option<u64>,
     /// Peers' time spent on work, including pauses.
@@ -83,6 +85,7 @@ impl From<SiteFigures> for Figures {
             last_work_ns: sites.last_work_ns,
             work_ns: sites.work_ns,
             alone_ns: sites.alone_ns,
+            possible_ns: sites.possible_ns,
             busy_ns: sites.work_ns,
             counts: sites.counts,
             best: sites.best,
@@ -116,6 +119,12 @@ impl Figures {
     pub fn idle(&self) -> f64 {
         let all_ns = self.busy_ns + self.handling_ns + self.idle_ns;
         self.idle_ns as f64 / (all_ns as f64).max(1.0)
+    }
+
+    /// The fraction of what the peers could have done while they worked that they did.
+    #[must_use]
+    pub fn fill(&self) -> f64 {
+        self.work_ns as f64 / (self.possible_ns as f64).max(1.0)
     }
 
     /// From the last work to the declared end.

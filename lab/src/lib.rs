@@ -6,6 +6,7 @@ pub mod cluster;
 mod cluster_state;
 #[cfg(feature = "faults")]
 mod cuts;
+pub mod device;
 #[cfg(feature = "faults")]
 pub mod enumerate;
 pub mod figures;

@@ -8,8 +8,10 @@ use pleach_core::search::work::{Malformed, Work};
 /// The result of a stretch of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkResult {
-    /// Its cost: the time it takes at speed 1.
-    pub cost_ns: u64,
+    /// What it costs: the time that one explorer of speed 1 takes for it.
+    pub work_ns: u64,
+    /// The time that it takes at speed 1: more than its cost on a device that is short of work.
+    pub time_ns: u64,
     /// Nodes explored.
     pub nodes: u64,
     /// The score of a solution that was found.
@@ -36,6 +38,11 @@ pub trait Hand {
     /// Explores from the top down to a depth, if possible.
     fn seed(&mut self, _depth: u32) -> Option<WorkResult> {
         None
+    }
+
+    /// Whether a split may give nothing although there are two nodes.
+    fn may_give_nothing(&self) -> bool {
+        false
     }
 
     /// Splits a share off: all of the work, if the share is 1.
@@ -253,7 +260,8 @@ impl SearchHand<'_> {
         self.counts.add(&progress.counts);
         let found = progress.found.map(|found| found.score);
         self.best = found.map_or(self.best, |score| score.min(self.best));
-        WorkResult { cost_ns: progress.used * self.node_ns, nodes: progress.used, found }
+        let work_ns = progress.used * self.node_ns;
+        WorkResult { work_ns, time_ns: work_ns, nodes: progress.used, found }
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`Machine`]: how fast peers work, how often they read mail, when they join and when they pause.
 
 use super::chance::{mix, unit};
+use super::device::Device;
 
 /// Peers of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,6 +12,8 @@ pub struct Class {
     pub speed: f64,
     /// Time between two looks at the mail while working; an idle peer reads mail at once.
     pub poll_ns: u64,
+    /// Whether they are devices; otherwise each has one explorer.
+    pub device: Option<Device>,
 }
 
 /// Pauses: time is divided into equal spans, and each peer pauses once in each.
@@ -59,7 +62,7 @@ impl Machine {
     /// Peers of one class, at speed 1.
     #[must_use]
     pub fn uniform(count: u32, handle_ns: u64, poll_ns: u64) -> Self {
-        let classes = vec![Class { count, speed: 1.0, poll_ns }];
+        let classes = vec![Class { count, speed: 1.0, poll_ns, device: None }];
         Self { classes, handle_ns, pauses: None, changes: None, late: None }
     }
 
@@ -75,10 +78,14 @@ impl Machine {
         self.classes.iter().map(|class| f64::from(class.count) * class.speed).sum()
     }
 
+    /// The class of each peer.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Class> {
+        let classes = self.classes.iter();
+        classes.flat_map(|class| std::iter::repeat_n(class, class.count as usize))
+    }
+
     /// The clock of each peer.
     pub(super) fn clocks(&self, seed: u64, first: u32) -> Vec<Clock> {
-        let classes = self.classes.iter();
-        let each = classes.flat_map(|class| std::iter::repeat_n(class, class.count as usize));
         let clock = |(peer, class): (u64, &Class)| Clock {
             speed: class.speed,
             poll_ns: class.poll_ns,
@@ -90,7 +97,7 @@ impl Machine {
             pauses: self.pauses,
             changes: self.changes,
         };
-        (0..).zip(each).map(clock).collect()
+        (0..).zip(self.each()).map(clock).collect()
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::chance::mix;
 use super::cluster::Cluster;
+use super::device::{Device, Put};
 use super::machine::{Changes, Class, Late, Machine, Pauses};
 use super::network::{Delays, Level, Link, Network};
+use pleach_core::search::inside::Inside;
 use pleach_core::steal::Policy;
 
 const NEAR: Link = Link { latency_ns: 20_000, bytes_per_ns: 1.0 };
@@ -15,8 +17,13 @@ const FAR: Link = Link { latency_ns: 500_000, bytes_per_ns: 0.01 };
 pub fn random_cluster(peers: u32, policy: Policy, seed: u64) -> Cluster {
     let drawn = |what: u64, below: u64| mix(seed, 99, what) % below;
     let classes = vec![
-        Class { count: peers / 2, speed: 1.0, poll_ns: 1 + drawn(0, 200_000) },
-        Class { count: peers - peers / 2, speed: 0.1 + drawn(1, 100) as f64, poll_ns: 50_000 },
+        Class { count: peers / 2, speed: 1.0, poll_ns: 1 + drawn(0, 200_000), device: None },
+        Class {
+            count: peers - peers / 2,
+            speed: 0.1 + drawn(1, 100) as f64,
+            poll_ns: 50_000,
+            device: None,
+        },
     ];
     let mut machine = Machine::uniform(peers, drawn(2, 3) * 4_000, 0);
     machine.classes = classes.into_iter().filter(|class| class.count > 0).collect();
@@ -37,6 +44,24 @@ pub fn random_cluster(peers: u32, policy: Policy, seed: u64) -> Cluster {
         snapshot_ns: (drawn(10, 2) == 0).then(|| 1 + drawn(11, 3_000_000)),
         seed,
         most_events: 100_000_000,
+    }
+}
+
+/// A device, from a seed.
+#[must_use]
+pub fn random_device(seed: u64) -> Device {
+    let drawn = |what: u64, below: usize| mix(seed, 98, what) as usize % below;
+    Device {
+        explorers: 1 + drawn(0, 40) as u32,
+        step_ns: 1 + drawn(1, 100_000) as u64,
+        trigger: drawn(2, 12) as u32,
+        launch_ns: drawn(3, 20_000) as u64,
+        copy_ns: drawn(4, 20_000) as u64,
+        inside: Inside::ALL[drawn(5, Inside::ALL.len())].0,
+        put: Put::ALL[drawn(6, Put::ALL.len())].0,
+        one_gives: drawn(7, 3) == 0,
+        cutoff: None,
+        host_speed: 1.0,
     }
 }
 

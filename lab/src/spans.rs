@@ -236,7 +236,7 @@ impl Hand for Held {
         let nodes_before = self.costs.nodes(self.spent_ns);
         self.spent_ns += cost_ns;
         let nodes = self.costs.nodes(self.spent_ns) - nodes_before;
-        WorkResult { cost_ns, nodes, found: None }
+        WorkResult { work_ns: cost_ns, time_ns: cost_ns, nodes, found: None }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
@@ -369,8 +369,8 @@ mod tests {
                     _ => {
                         let ahead_ns = hands[from].ahead_ns().unwrap();
                         let ran = hands[from].run(mix(seed, round, 5) % 50_000);
-                        assert_eq!(hands[from].ahead_ns(), Some(ahead_ns - ran.cost_ns));
-                        cost_ns += ran.cost_ns;
+                        assert_eq!(hands[from].ahead_ns(), Some(ahead_ns - ran.work_ns));
+                        cost_ns += ran.work_ns;
                     }
                 }
                 let mut done = WorkDone::default();

@@ -3,12 +3,14 @@
 use super::chance::mix;
 use super::checker::Checker;
 use super::cluster::Cluster;
+use super::device::{Device, Put};
 use super::figures::Figures;
 use super::load::WorkDone;
 use super::machine::{Class, Machine};
 use super::network::{Delays, Link, Network};
-use super::random_cluster::random_cluster;
+use super::random_cluster::{random_cluster, random_device};
 use super::spans::Spans;
+use pleach_core::search::inside::Inside;
 use pleach_core::search::tree::Counts;
 use pleach_core::steal::{Message, Mutant, PeerTree, Policy, Ticket};
 
@@ -97,6 +99,65 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
     assert!(snapshots > 500);
 }
 
+/// Devices of all kinds among the peers change nothing about what is done.
+#[test]
+fn devices_do_every_unit_once() {
+    let (mut snapshots, mut pieces) = (0, 0);
+    for seed in 0..600 {
+        let peers = 1 + (mix(seed, 0, 0) % 12) as u32;
+        let units = 1 + mix(seed, 1, 0) % 20_000;
+        let total_ns = mix(seed, 2, 0) % 50_000_000;
+        let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);
+        let mut cluster = random_cluster(peers, Policy::default(), seed);
+        for class in &mut cluster.machine.classes {
+            class.device = (seed % 3 > 0).then(|| random_device(mix(seed, 3, class.poll_ns)));
+        }
+        let figures = cluster.run(&spans).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert!(figures.work_ns >= total_ns && figures.counts.bounded == units, "seed {seed}");
+        (snapshots, pieces) = (snapshots + figures.snapshots, pieces + figures.pieces);
+    }
+    println!("{snapshots} snapshots, {pieces} pieces");
+    assert!(snapshots > 500 && pieces > 5000);
+}
+
+/// A device with too few nodes for its explorers is slow, one that has enough is not.
+#[test]
+fn a_device_is_as_fast_as_it_is_full() {
+    let device = Device { inside: Inside::Hypercube, step_ns: 10_000, ..full_device(64) };
+    let time = |units: u64, device: Device| {
+        let mut one = cluster(1, "adaptive", 0);
+        one.machine.classes[0].device = Some(device);
+        let spans = Spans::new(units, 1_000_000 * units, 0, 0.0, 0);
+        one.run(&spans).unwrap().time_ns as f64 / (1e6 * units as f64)
+    };
+    // One unit keeps one of 64 explorers busy, and 16 units 16 of them.
+    assert_eq!(time(1, device), 64.0);
+    assert_eq!(time(16, device), 4.0);
+    assert!(time(6400, device) < 1.05);
+    // All work begins in one explorer: nobody helps it, or others do.
+    let one = Device { put: Put::One, ..device };
+    assert_eq!(time(6400, Device { inside: Inside::None, ..one }), 64.0);
+    assert!(time(6400, one) < 1.2);
+    // A launch for each step costs time.
+    let launches = Device { launch_ns: 100_000, trigger: 0, ..device };
+    assert!(time(6400, launches) > time(6400, device));
+}
+
+fn full_device(explorers: u32) -> Device {
+    Device {
+        explorers,
+        step_ns: 1000,
+        trigger: explorers / 8,
+        launch_ns: 0,
+        copy_ns: 0,
+        inside: Inside::default(),
+        put: Put::Spread,
+        one_gives: false,
+        cutoff: None,
+        host_speed: 1.0,
+    }
+}
+
 #[test]
 fn peers_share_work_well() {
     let spans = Spans::new(1 << 30, 100_000_000_000, 0, 0.0, 1);
@@ -104,7 +165,7 @@ fn peers_share_work_well() {
     println!("100 peers x 1 s: {:.4}, {} events", figures.efficiency(), figures.events);
     assert!(figures.efficiency() > 0.97);
     let mut mixed = cluster(100, "adaptive", 1);
-    mixed.machine.classes.push(Class { count: 2, speed: 200.0, poll_ns: 100_000 });
+    mixed.machine.classes.push(Class { count: 2, speed: 200.0, poll_ns: 100_000, device: None });
     let figures = mixed.run(&spans).unwrap();
     println!("100 slow and 2 fast peers: {:.4}", figures.efficiency());
     assert!(figures.efficiency() > 0.5);

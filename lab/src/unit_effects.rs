@@ -16,8 +16,8 @@ pub(super) struct UnitEffects<'w, 'a, L: Load> {
 }
 
 impl<L: Load> UnitEffects<'_, '_, L> {
-    pub fn hand(&mut self) -> &mut L::Hand {
-        &mut self.state.units[self.me as usize].hand
+    pub fn hand(&mut self) -> &mut dyn Hand {
+        &mut *self.state.units[self.me as usize].hand
     }
 }
 
@@ -40,6 +40,9 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
         }
         let piece = unit.hand.split(share).map(Arc::new);
         self.state.checker.works(self.me, unit.hand.size() > 0.0);
+        if piece.is_none() && unit.hand.may_give_nothing() {
+            return Ok(None);
+        }
         piece.map(Some).ok_or(format!("peer {} gave from fewer than two nodes", self.me))
     }
 

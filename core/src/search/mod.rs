@@ -3,6 +3,7 @@
 pub mod device;
 pub mod evaluate;
 pub mod explorer;
+pub mod inside;
 pub mod laws;
 pub mod level;
 pub mod problem;

@@ -22,9 +22,9 @@ impl<L: Load> SiteUnitEffects<'_, '_, L> {
         self.state.gateway(self.site) + self.me
     }
 
-    fn hand(&mut self) -> &mut L::Hand {
+    fn hand(&mut self) -> &mut dyn Hand {
         let unit = self.unit() as usize;
-        &mut self.state.units[unit].hand
+        &mut *self.state.units[unit].hand
     }
 }
 
@@ -51,6 +51,9 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
             return Ok(self.state.split_spare(unit, share).map(Arc::new));
         }
         let piece = self.hand().split(share).map(Arc::new);
+        if piece.is_none() && self.hand().may_give_nothing() {
+            return Ok(None);
+        }
         piece.map(Some).ok_or(format!("unit {} gave from fewer than two nodes", self.unit()))
     }
 

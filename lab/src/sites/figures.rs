@@ -17,6 +17,8 @@ pub struct SiteFigures {
     pub last_work_ns: u64,
     /// The time that one unit of speed 1 would have needed for all the work done, including lost work.
     pub work_ns: u64,
+    /// What the units could have done in the time for which they worked; devices short of work do less.
+    pub possible_ns: u64,
     /// The time that one unit of speed 1 needs, if known.
     pub alone_ns: Option<u64>,
     /// The speeds of all units present, integrated over time.

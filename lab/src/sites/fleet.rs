@@ -1,6 +1,7 @@
 //! [`Fleet`]: everything about a simulated run on sites except the load.
 
 use super::incidents::Churn;
+use crate::device::Device;
 use crate::network::Network;
 use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
@@ -14,6 +15,8 @@ pub struct SiteClass {
     pub units: u32,
     /// The speed of each unit; costs are given for speed 1.
     pub speed: f64,
+    /// Whether its units are devices.
+    pub device: Option<Device>,
 }
 
 /// Everything about a simulated run on sites except the load.

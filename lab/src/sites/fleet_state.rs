@@ -1,12 +1,13 @@
 //! [`FleetState`]: sites without their gateways and peers: units, mail, files and pending events.
 
 use super::figures::SiteFigures;
-use super::fleet::Fleet;
+use super::fleet::{Fleet, SiteClass};
 use super::incidents::Churn;
 use crate::chance::mix;
 use crate::cluster_state::{MESSAGE, NEVER, TURN, Unit, WAKE};
+use crate::device::{self, Device};
 use crate::load::{Hand, Load, WorkDone};
-use crate::machine::Machine;
+use crate::machine::{Clock, Machine};
 use crate::network::Traffic;
 use crate::queue::Queue;
 use pleach_core::lease::gateway::{GatewayMessage, Portion};
@@ -36,6 +37,8 @@ pub(super) struct SiteRecord {
     /// How many units it has, including the gateway.
     pub peers: u32,
     pub speed: f64,
+    /// Whether its units are devices, the gateway excepted.
+    device: Option<Device>,
     pub alive: bool,
     /// The number of its current process.
     pub life: u32,
@@ -77,7 +80,7 @@ pub(super) struct FleetState<'a, L: Load> {
     pub load: &'a L,
     pub queue: Queue,
     pub traffic: Traffic<'a>,
-    pub units: Vec<Unit<L::Hand>>,
+    pub units: Vec<Unit<Box<dyn Hand + 'a>>>,
     pub records: Vec<SiteRecord>,
     packets: Vec<Option<SimMail>>,
     empty: Vec<u32>,
@@ -96,7 +99,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         let mut first = 0;
         for class in &fleet.sites {
             for _ in 0..class.count {
-                records.push(record(first, class.units + 1, class.speed));
+                records.push(record(first, class));
                 first += class.units + 1;
             }
         }
@@ -104,9 +107,9 @@ impl<'a, L: Load> FleetState<'a, L> {
         let mut units = Vec::with_capacity(first as usize);
         for record in &records {
             machine.classes[0].speed = record.speed;
-            for _ in 0..record.peers {
-                let clock = machine.clocks(mix(fleet.seed, 22, units.len() as u64), 0)[0];
-                units.push(unit(load, clock));
+            for at in record.first..record.first + record.peers {
+                let clock = machine.clocks(mix(fleet.seed, 22, at.into()), 0)[0];
+                units.push(unit(record.hand(at, load, fleet.seed), clock));
             }
         }
         let sites = records.len() as u32;
@@ -267,7 +270,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             let best = self.units[at].hand.best();
             let unit = &mut self.units[at];
             self.busy -= u32::from(unit.stretch.is_some());
-            unit.hand = self.load.hand();
+            unit.hand = self.records[site as usize].hand(at as u32, self.load, self.fleet.seed);
             unit.hand.update_incumbent(best);
             unit.mail.clear();
             unit.stretch = None;
@@ -283,11 +286,20 @@ impl<'a, L: Load> FleetState<'a, L> {
     }
 }
 
-fn record(first: u32, peers: u32, speed: f64) -> SiteRecord {
+impl SiteRecord {
+    /// An empty hand for one of its units.
+    fn hand<'a, L: Load>(&self, at: u32, load: &'a L, seed: u64) -> Box<dyn Hand + 'a> {
+        let device = self.device.filter(|_| at > self.first);
+        device::hand(load, device, self.speed, mix(seed, 24, at.into()))
+    }
+}
+
+fn record(first: u32, class: &SiteClass) -> SiteRecord {
     SiteRecord {
         first,
-        peers,
-        speed,
+        peers: class.units + 1,
+        speed: class.speed,
+        device: class.device,
         alive: false,
         life: 0,
         round: 0,
@@ -311,9 +323,9 @@ fn record(first: u32, peers: u32, speed: f64) -> SiteRecord {
     }
 }
 
-fn unit<L: Load>(load: &L, clock: crate::machine::Clock) -> Unit<L::Hand> {
+fn unit<H>(hand: H, clock: Clock) -> Unit<H> {
     Unit {
-        hand: load.hand(),
+        hand,
         clock,
         mail: VecDeque::new(),
         stretch: None,

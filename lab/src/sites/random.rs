@@ -3,6 +3,7 @@
 use super::{Churn, Fleet, SiteClass};
 use crate::chance::mix;
 use crate::network::{Delays, Link, Network};
+use crate::random_cluster::random_device;
 use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
 
@@ -17,8 +18,13 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
     let count = 1 + drawn(0, 12) as u32;
     let fast = drawn(1, u64::from(count) + 1) as u32;
     let classes = [
-        SiteClass { count: fast, units: 1 + drawn(2, 4) as u32, speed: 1.0 },
-        SiteClass { count: count - fast, units: 1, speed: 0.2 + drawn(3, 30) as f64 / 10.0 },
+        SiteClass { count: fast, units: 1 + drawn(2, 4) as u32, speed: 1.0, device: None },
+        SiteClass {
+            count: count - fast,
+            units: 1,
+            speed: 0.2 + drawn(3, 30) as f64 / 10.0,
+            device: (drawn(28, 3) == 0).then(|| random_device(seed)),
+        },
     ];
     let (mean_ns, heavy) = (drawn(5, 3_000_000), drawn(6, 2) == 0);
     let delays = (drawn(4, 3) == 0).then_some(Delays { chance: 0.2, mean_ns, heavy });

@@ -93,9 +93,9 @@ impl<L: Load> SiteInside<'_, '_, L> {
         self.inner.state.gateway(self.site)
     }
 
-    fn hand(&mut self) -> &mut L::Hand {
+    fn hand(&mut self) -> &mut dyn Hand {
         let gateway = self.gateway() as usize;
-        &mut self.inner.state.units[gateway].hand
+        &mut *self.inner.state.units[gateway].hand
     }
 }
 

@@ -47,7 +47,7 @@ fn sites_without_faults_lose_nothing() {
     let all = ["adaptive", "lifelines"].map(|preset| sizes.map(|size| (preset, size)));
     for (preset, (count, units)) in all.into_iter().flatten() {
         let mut fleet = random_fleet(Policy::parse(preset).unwrap(), 1);
-        fleet.sites = vec![SiteClass { count, units, speed: 1.0 }];
+        fleet.sites = vec![SiteClass { count, units, speed: 1.0, device: None }];
         (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 50_000);
         fleet.network.delays = None;
         let each_ns = 400_000_000;
@@ -65,7 +65,7 @@ fn a_death_costs_little() {
     for seed in 0..20 {
         let mut fleet = random_fleet(Policy::default(), 1);
         fleet.seed = seed;
-        fleet.sites = vec![SiteClass { count: 8, units: 2, speed: 1.0 }];
+        fleet.sites = vec![SiteClass { count: 8, units: 2, speed: 1.0, device: None }];
         fleet.churn = Churn { deaths: 60.0, notice_ns: 1_000_000, ..Churn::default() };
         fleet.stop_ns = None;
         let spans = Spans::new(1 << 30, 16_000_000_000, 12, 0.5, 3);
@@ -85,7 +85,7 @@ fn a_site_that_joins_is_not_missed() {
         let mut fleet = random_fleet(Policy::default(), 1);
         fleet.seed = 3;
         fleet.open = open;
-        fleet.sites = vec![SiteClass { count: 40, units: 1, speed: 1.0 }];
+        fleet.sites = vec![SiteClass { count: 40, units: 1, speed: 1.0, device: None }];
         fleet.churn = Churn { deaths: 60.0, joins: 60.0, notice_ns: 1_000_000, ..Churn::default() };
         (fleet.stop_ns, fleet.node_limit) = (None, None);
         let spans = Spans::new(1 << 30, 40 * 10_000_000_000, 12, 0.5, 3);
@@ -116,7 +116,8 @@ fn runs_on_sites_are_reproducible() {
 fn all_sites_together_respect_a_limit() {
     for seed in 0..40 {
         let mut fleet = random_fleet(Policy::default(), seed);
-        fleet.sites = vec![SiteClass { count: 1 + seed as u32 % 9, units: 2, speed: 1.0 }];
+        fleet.sites =
+            vec![SiteClass { count: 1 + seed as u32 % 9, units: 2, speed: 1.0, device: None }];
         (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 5_000);
         // Late mail would raise suspicions against sites, and their work would not count.
         fleet.network.delays = None;

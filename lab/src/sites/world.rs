@@ -396,7 +396,7 @@ impl<'a, L: Load> World<'a, L> {
             None if now_ns > then_ns => return state.plan(me, now_ns),
             None => {
                 let ran = unit.hand.run(look_ns);
-                (Ok(ran), unit.clock.end(now_ns, ran.cost_ns))
+                (Ok(ran), unit.clock.end(now_ns, ran.time_ns))
             }
         };
         unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
@@ -420,7 +420,8 @@ impl<'a, L: Load> World<'a, L> {
         };
         let busy_ns = now_ns - since_ns;
         unit.busy_ns += busy_ns;
-        state.figures.work_ns += ran.cost_ns;
+        state.figures.work_ns += ran.work_ns;
+        state.figures.possible_ns += ran.time_ns;
         state.figures.last_work_ns = state.figures.last_work_ns.max(now_ns);
         let record = &mut state.records[site as usize];
         record.nodes += ran.nodes;

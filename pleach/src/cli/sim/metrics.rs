@@ -23,13 +23,14 @@ const fn metric_of(
 }
 
 /// All figures; the table shows those with a header.
-pub const METRICS: [Metric; 25] = [
+pub const METRICS: [Metric; 26] = [
     metric_of("time_s", "time s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
     metric_of("speed_up", "speed-up", "speed-up", |figures, spec| {
         figures.speed_up() / spec.unit_speed
     }),
     metric_of("efficiency", "efficiency", "efficiency", |figures, _| figures.efficiency()),
     metric_of("idle", "idle", "", |figures, _| figures.idle()),
+    metric_of("fill", "", "", |figures, _| figures.fill()),
     metric_of("requests", "requests/peer", "requests/site", |figures, _| {
         figures.each(figures.requests)
     }),

@@ -1,6 +1,7 @@
 //! `pleach sim`: runs on simulated clusters.
 
 mod chart;
+mod device;
 mod experiment;
 mod loads;
 mod metrics;

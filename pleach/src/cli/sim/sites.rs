@@ -1,5 +1,6 @@
 //! The tables `[sites]` and `[churn]` of a scenario: processes of several units, and what happens to them.
 
+use super::device;
 use crate::cli::keys::{Keys, MOST_PEERS, S, US};
 use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
@@ -26,7 +27,7 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
     let handle_ns = machine.time_ns("handle_us", Some(5.0), US)?;
     let poll_ns = machine.time_ns("poll_us", Some(100.0), US)?.max(1);
     machine.finish()?;
-    let sites = classes(&table)?;
+    let sites = classes(&table, poll_ns)?;
     let commit_s = table.number("commit_s", Some(5.0), 1e-6..=1e6)?;
     let lease_s = table.number("lease_s", Some(4.0 * commit_s), 1e-6..=1e6)?;
     if lease_s < 2.0 * commit_s {
@@ -78,12 +79,15 @@ fn open(table: &Keys<'_>, sites: &[SiteClass]) -> Result<bool, String> {
     Ok(open)
 }
 
-fn classes(table: &Keys<'_>) -> Result<Vec<SiteClass>, String> {
+fn classes(table: &Keys<'_>, poll_ns: u64) -> Result<Vec<SiteClass>, String> {
     let read = |keys: &Keys<'_>| {
+        let count = keys.whole("count", None, 1..=MOST_PEERS)? as u32;
+        let units = keys.whole("units", Some(1), 1..=100_000)? as u32;
         Ok::<_, String>(SiteClass {
-            count: keys.whole("count", None, 1..=MOST_PEERS)? as u32,
-            units: keys.whole("units", Some(1), 1..=100_000)? as u32,
+            count,
+            units,
             speed: keys.number("speed", Some(1.0), 1e-6..=1e9)?,
+            device: device::read(keys, count.saturating_mul(units), poll_ns)?,
         })
     };
     let mut sites = Vec::new();
@@ -133,6 +137,7 @@ pub fn machine(fleet: &Fleet) -> Machine {
         count: site.count * site.units,
         speed: site.speed,
         poll_ns: fleet.poll_ns,
+        device: site.device,
     };
     Machine {
         classes: fleet.sites.iter().map(class).collect(),

@@ -1,6 +1,6 @@
 //! [`Spec`]: one run to simulate, as the keys of a scenario describe it.
 
-use super::sites;
+use super::{device, sites};
 use crate::cli::keys::{Keys, MOST_PEERS, MS, S, US};
 use crate::registry::simulated_load::Load;
 use crate::registry::{Entry, Simulation, entry, names};
@@ -155,10 +155,13 @@ fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     for class in table.tables("class")? {
         // The name only labels the class.
         class.word("name", Some(""))?;
+        let count = class.whole("count", None, 0..=MOST_PEERS)? as u32;
+        let poll_ns = (class.number("poll_us", Some(poll_us), 0.001..=1e9)? * US) as u64;
         classes.push(Class {
-            count: class.whole("count", None, 0..=MOST_PEERS)? as u32,
+            count,
             speed: class.number("speed", Some(1.0), 0.0..=1e9)?,
-            poll_ns: (class.number("poll_us", Some(poll_us), 0.001..=1e9)? * US) as u64,
+            poll_ns,
+            device: device::read(&class, count, poll_ns)?,
         });
         if classes.last().is_some_and(|class| class.speed < 1e-6) {
             return class.wrong("speed", "a number from 0.000001 to 1000000000");
@@ -169,7 +172,7 @@ fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
     }
     if classes.is_empty() {
         let count = keys.whole("peers", None, 1..=MOST_PEERS)? as u32;
-        classes.push(Class { count, speed: 1.0, poll_ns: (poll_us * US) as u64 });
+        classes.push(Class { count, speed: 1.0, poll_ns: (poll_us * US) as u64, device: None });
     } else if keys.has("peers") {
         return keys.wrong("peers", "either this or [[machine.class]]");
     }
