@@ -76,30 +76,16 @@ impl<H: Hand> DeviceHand<H> {
         if self.reserve.size() == 0.0 {
             return;
         }
-        let all = self.explorers.len();
-        let mut idle: Vec<usize> = (0..all).filter(|&i| self.sizes[i] == 0.0).collect();
+        let work = self.drain_reserve();
         match self.device.put {
-            Put::One => {
-                let work = self.drain_reserve();
-                self.give(0, &work);
-            }
+            Put::One => self.give(0, &work),
             Put::Spread => {
-                if idle.is_empty() {
-                    idle = (0..all).collect();
+                let mut among: Vec<usize> =
+                    (0..self.sizes.len()).filter(|&i| self.sizes[i] == 0.0).collect();
+                if among.is_empty() {
+                    among = (0..self.sizes.len()).collect();
                 }
-                let work = self.drain_reserve();
-                self.spread(&work, &idle);
-            }
-            Put::Grid => {
-                for explorer in idle {
-                    let size = self.reserve.size();
-                    if size == 0.0 {
-                        break;
-                    }
-                    let one = if size < 2.0 { 1.0 } else { 1.0 / size };
-                    let work = self.reserve.split(one).expect("there is some");
-                    self.give(explorer, &work);
-                }
+                self.spread(&work, &among);
             }
         }
     }

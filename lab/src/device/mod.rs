@@ -40,14 +40,11 @@ pub enum Put {
     Spread,
     /// The first gets all of it.
     One,
-    /// Each gets one open node whenever it is idle, as the blocks of a grid do.
-    Grid,
 }
 
 impl Put {
     /// All values with their names.
-    pub const ALL: [(Self, &str); 3] =
-        [(Self::Spread, "spread"), (Self::One, "one"), (Self::Grid, "grid")];
+    pub const ALL: [(Self, &str); 2] = [(Self::Spread, "spread"), (Self::One, "one")];
 }
 
 /// The hand of a peer of this speed, which may be a device.
