@@ -162,6 +162,19 @@ fn degenerate_instances_are_solved() {
 }
 
 #[test]
+fn files_of_pyjobshop_are_read() {
+    let due = file("due.txt", "3\n2\n7\t9\t30\n1\t4\n2\t5\n3\t6\n");
+    let output = pleach(&format!("solve flowshop {due}"));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.ends_with("due.txt: due dates are not used: the objective is the makespan\n"));
+    assert_eq!(json(&format!("solve flowshop {due}"))["objective"], 16);
+    let rows = "1 2\n3 4\n".repeat(3);
+    let setups = file("setups.txt", &format!("2\n2\n{rows}"));
+    refused(&format!("solve flowshop {setups}"), "setups.txt: it has setup times, which are not");
+}
+
+#[test]
 fn bad_instances_and_flags_are_refused_in_one_line() {
     for (name, text, said) in [
         ("empty.txt", "", "empty.txt: empty, expected the numbers of jobs"),

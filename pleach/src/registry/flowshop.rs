@@ -4,6 +4,7 @@ use super::entry::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
     choice, is_here,
 };
+use super::shop;
 use super::simulated_load::{Load, SimulatedLoad, record};
 use super::text::numbers;
 use crate::campaign::Search;
@@ -215,27 +216,9 @@ fn optimum(word: &str) -> Result<i64, Failure> {
     }
 }
 
-/// The instance with this name, or else from this file.
+/// The times of the shop that a command line names.
 fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
-    let named = campaign::named(request.instance);
-    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
-        return Ok(instance);
-    }
-    let text = request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR60_20_10")?;
-    let jobs_first = request.given.on("jobs-first");
-    let name = request.name();
-    let instance =
-        campaign::read(&text, jobs_first).or_else(|why| usage(format!("{name}{why}")))?;
-    let (jobs, machines) = (instance.jobs(), instance.machines());
-    let silent = request.given.on("quiet") || request.given.on("json");
-    if jobs == machines && jobs > 1 && !silent {
-        let (row, other) = if jobs_first { ("job", "omit") } else { ("machine", "give") };
-        (request.note)(&format!(
-            "{name}: read as {jobs} jobs × {machines} machines, one line per {row}; {other} \
-             --jobs-first to read it the other way round"
-        ));
-    }
-    Ok(instance)
+    shop::read(request).map(|shop| shop.instance)
 }
 
 /// The schedule that a file holds.

@@ -8,6 +8,7 @@ pub mod entry;
 mod flowshop;
 mod knapsack;
 mod queens;
+mod shop;
 pub(crate) mod simulated_load;
 mod text;
 mod uts;

@@ -19,6 +19,7 @@ mod lb2_payoff;
 pub mod named;
 mod node;
 pub mod read;
+pub mod shop;
 pub(crate) mod tables;
 #[cfg(test)]
 mod tests;

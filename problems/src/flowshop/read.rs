@@ -1,22 +1,41 @@
-//! Reads instances: plain matrices, Taillard's files, and those of Vallada, Ruiz and Framinan.
+//! Reads instances: plain matrices, Taillard's files, those of Vallada, Ruiz and Framinan, and PyJobShop's.
 
-use super::instance::{Instance, MOST_JOBS};
+use super::instance::{Instance, LONGEST_PATH, MOST_JOBS};
+use super::shop::Shop;
 
 /// Longest time of an operation.
-const MOST_TIME: u32 = 1_000_000_000;
+pub const MOST_TIME: u32 = 1_000_000_000;
 
 /// A nonempty line as words, with its number.
 type Line<'t> = (usize, Vec<&'t str>);
 
 /// Reads an instance. Error texts continue after the name of the file.
 ///
+/// The layouts are those of [`read_shop`]; due dates are left out.
+///
+/// # Errors
+/// Names the line, the value, and what was expected; or says that the file has setup times.
+pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
+    let shop = read_shop(text, jobs_first)?;
+    match shop.setups {
+        Some(_) => Err(": setup times, which an instance does not have".into()),
+        None => Ok(shop.instance),
+    }
+}
+
+/// Reads a shop. Error texts continue after the name of the file.
+///
 /// The first line holds the numbers of jobs and machines; in Taillard's files more numbers follow,
 /// and a line of text precedes it. Then comes a line per machine with a time per job, or the other
 /// way round with `jobs_first`, or a line per job with pairs of machine and time.
 ///
+/// In PyJobShop's files the first two lines hold the numbers of jobs and machines, one each. Then comes a line per
+/// job with a time per machine. A line of due dates may precede these lines; or a matrix of setup times per machine may
+/// follow them, with a line per job before and a time per job after.
+///
 /// # Errors
 /// Names the line, the value, and what was expected.
-pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
+pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
     let lines = (1..).zip(text.lines());
     let lines: Vec<Line<'_>> = lines
         .map(|(at, line)| (at, line.split_whitespace().collect::<Vec<_>>()))
@@ -33,6 +52,14 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
             words[0]
         ));
     };
+    if let ([jobs], [(machines_at, machines), rest @ ..]) = (&head[..], rest)
+        && let [machines] = machines[..]
+        && [*jobs, machines].iter().all(|word| word.parse::<f64>().is_ok())
+    {
+        let jobs = number(*head_at, jobs, 1, MOST_JOBS as u32)? as usize;
+        let machines = number(*machines_at, machines, 1, MOST_TIME)? as usize;
+        return rows_by_job(rest, jobs, machines);
+    }
     if let Some(word) = head.iter().take(2).find(|word| word.parse::<f64>().is_err()) {
         return Err(format!(", line {head_at}: '{word}', expected two numbers: jobs and machines"));
     }
@@ -86,7 +113,46 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
         let turned = (0..jobs).flat_map(|j| (0..machines).map(move |k| k * jobs + j));
         matrix = turned.map(|at| matrix[at]).collect();
     }
-    Instance::new(machines, matrix).map_err(|why| format!(": {why}"))
+    Instance::new(machines, matrix).map(Shop::new).map_err(|why| format!(": {why}"))
+}
+
+/// Reads the rest of one of PyJobShop's files.
+fn rows_by_job(rest: &[Line<'_>], jobs: usize, machines: usize) -> Result<Shop, String> {
+    let setup_lines = machines as u64 * jobs as u64;
+    let (has_due, has_setups) = match rest.len().checked_sub(jobs) {
+        Some(0) => (false, false),
+        Some(1) => (true, false),
+        Some(more) if more as u64 == setup_lines => (false, true),
+        _ => {
+            return Err(format!(
+                ": {} lines after the numbers of jobs and machines, expected {jobs} with the times of a job, \
+                 one more with due dates before them, or {setup_lines} more with setup times after them",
+                rest.len()
+            ));
+        }
+    };
+    let (due, rest) = rest.split_at(usize::from(has_due));
+    let (times, setups) = rest.split_at(jobs);
+    let instance = Instance::new(machines, numbers(times, machines, "machine", MOST_TIME)?);
+    let mut shop = Shop::new(instance.map_err(|why| format!(": {why}"))?);
+    shop.due = has_due.then(|| numbers(due, jobs, "job", LONGEST_PATH as u32)).transpose()?;
+    shop.setups = has_setups.then(|| numbers(setups, jobs, "job", MOST_TIME)).transpose()?;
+    Ok(shop)
+}
+
+/// The numbers of several lines, as many in each as there are of `each`.
+fn numbers(lines: &[Line<'_>], columns: usize, each: &str, most: u32) -> Result<Vec<u32>, String> {
+    let mut all = Vec::new();
+    for (at, words) in lines {
+        if words.len() != columns {
+            let n = words.len();
+            return Err(format!(", line {at}: {n} numbers, expected {columns}, one per {each}"));
+        }
+        for word in words {
+            all.push(number(*at, word, 0, most)?);
+        }
+    }
+    Ok(all)
 }
 
 /// Skips lines that begin with a letter. Returns whether there were any.
@@ -140,8 +206,27 @@ mod tests {
     }
 
     #[test]
+    fn due_dates_and_setup_times_of_pyjobshop_are_read() {
+        let plain = read("3 2\n1 2 3\n4 5 6\n", false).unwrap();
+        assert_eq!(read("3\n2\n1\t4\t\n2 5\n3 6", false).unwrap(), plain);
+        let tardiness = read_shop("3\n2\n7 9 30\n1 4\n2 5\n3 6\n", false).unwrap();
+        assert_eq!((&tardiness.instance, tardiness.due), (&plain, Some(vec![7, 9, 30])));
+        let text = "3\n2\n1 4\n2 5\n3 6\n 0 1 2\n3 0 4\n5 6 0\n0 7 8\n9 0 1\n2 3 0\n";
+        let setups = read_shop(text, false).unwrap();
+        assert_eq!(setups.instance, plain);
+        let expected = vec![0, 1, 2, 3, 0, 4, 5, 6, 0, 0, 7, 8, 9, 0, 1, 2, 3, 0];
+        assert_eq!((setups.setups, setups.due), (Some(expected), None));
+        assert!(read(text, false).unwrap_err().contains("setup times"));
+    }
+
+    #[test]
     fn faults_are_placed() {
         for (text, said) in [
+            ("3\n2\n1 2 3\n", ": 1 lines after the numbers of jobs and machines, expected 3"),
+            ("2\n2\n1 2 3\n1 2\n", ", line 3: 3 numbers, expected 2, one per machine"),
+            ("2\n2\n1 2 3\n1 2\n1 2\n", ", line 3: 3 numbers, expected 2, one per job"),
+            ("1\n2\n1 2\n3\n-4\n", ", line 5: '-4', expected a whole number from 0"),
+            ("10000\n1000000000\n1 2\n", ": 1 lines after"),
             ("", ": empty, expected the numbers of jobs and machines"),
             ("a b c\n", ", line 1: 'a', expected the numbers of jobs and machines"),
             ("# jobs\n3 2\n", ", line 1: '#', expected two numbers: jobs and machines"),

@@ -1,0 +1,61 @@
+//! [`read`]: the shop that a command line names.
+
+use crate::campaign::flowshop::{Shop, named, read_shop};
+use crate::failure::{Failure, usage};
+use crate::registry::Request;
+
+/// The shop with this name, or else from this file.
+pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
+    let named = named(request.instance);
+    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
+        return Ok(Shop::new(instance));
+    }
+    let text = request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR60_20_10")?;
+    let jobs_first = request.given.on("jobs-first");
+    let name = request.name();
+    let shop = read_shop(&text, jobs_first).or_else(|why| usage(format!("{name}{why}")))?;
+    let note = |text: &str| {
+        if !request.given.on("quiet") && !request.given.on("json") {
+            (request.note)(&format!("{name}: {text}"));
+        }
+    };
+    let (jobs, machines) = (shop.instance.jobs(), shop.instance.machines());
+    let other = || read_shop(&text, !jobs_first);
+    if jobs == machines && other().is_ok_and(|other| other != shop) {
+        let (row, other) = if jobs_first { ("job", "omit") } else { ("machine", "give") };
+        note(&format!(
+            "read as {jobs} jobs × {machines} machines, one line per {row}; {other} --jobs-first to \
+             read it the other way round"
+        ));
+    }
+    supported(&shop).or_else(|why| usage(format!("{name}: {why}")))?;
+    if let Some(unused) = unused(&shop) {
+        note(&format!("{unused} are not used: the objective is the makespan"));
+    }
+    Ok(shop)
+}
+
+/// Refuses conditions that schedules have to meet and the search does not know.
+fn supported(shop: &Shop) -> Result<(), String> {
+    let any = |times: &Option<Vec<u32>>| times.iter().flatten().any(|&time| time > 0);
+    let condition = if any(&shop.setups) {
+        "setup times"
+    } else if any(&shop.releases) {
+        "release dates"
+    } else {
+        return Ok(());
+    };
+    Err(format!(
+        "it has {condition}, which are not supported yet; without them the result would be wrong"
+    ))
+}
+
+/// What the file says about jobs and the makespan does not depend on.
+fn unused(shop: &Shop) -> Option<&'static str> {
+    match (&shop.due, &shop.weights) {
+        (Some(_), Some(_)) => Some("due dates and weights"),
+        (Some(_), None) => Some("due dates"),
+        (None, Some(_)) => Some("weights"),
+        (None, None) => None,
+    }
+}
