@@ -9,7 +9,7 @@ body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding
 h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid var(--line);padding-top:1rem}h3{font-size:1.05rem;margin-top:1.8rem}\
 table{border-collapse:collapse;margin:1rem 0;font-size:.9rem}td,th{padding:.2rem .7rem;border-bottom:1px solid var(--line);\
 text-align:right;font-variant-numeric:tabular-nums}td:first-child,th:first-child{text-align:left}td.words,th.words{text-align:left}\
-td:first-child{white-space:nowrap}td.words{overflow-wrap:anywhere;min-width:7rem}.wide{overflow-x:auto}.wide svg{max-width:none}\
+td:first-child{white-space:nowrap}td.words{overflow-wrap:anywhere;min-width:7rem}.wide{overflow-x:auto}.wide svg{max-width:none!important}\
 .chart{overflow-x:auto}.chart svg{min-width:45rem}\
 svg,img{max-width:100%;height:auto;border-radius:.3rem}.verdict{padding:.1rem .5rem;border-radius:.3rem;white-space:nowrap;color:#222}\
 .reproduced{background:#cfe8d5}.partly-reproduced{background:#fbe8c0}.not-reproduced{background:#f4cfc8}\

@@ -16,10 +16,19 @@ pub enum Anchor {
 impl Svg {
     /// An empty white picture.
     pub fn new(width: f64, height: f64) -> Self {
+        Self::styled(width, height, "")
+    }
+
+    /// An empty white picture that shrinks to the width of the page that shows it.
+    pub fn fitted(width: f64, height: f64) -> Self {
+        Self::styled(width, height, " style=\"max-width:100%;height:auto\"")
+    }
+
+    fn styled(width: f64, height: f64, style: &str) -> Self {
         Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-             width=\"{width}\" height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+             width=\"{width}\" height=\"{height}\"{style} font-family=\"sans-serif\" \
+             font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
         ))
     }
 
