@@ -39,6 +39,7 @@
 mod campaign;
 #[cfg(feature = "cli")]
 pub mod cli;
+mod decimal;
 #[cfg(feature = "cli")]
 mod draw;
 #[cfg(feature = "loops")]

@@ -15,7 +15,7 @@ use crate::draw;
 use crate::failure::Failure;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::repeats::Repeats;
-use crate::report::{Report, Status, trace};
+use crate::report::{Labels, Report, Status, trace};
 use crate::results::RunData;
 use pleach_runtime::Stop;
 use serde_json::json;
@@ -129,9 +129,14 @@ impl Job<'_, '_> {
         if given.on("show") {
             let search = given.search().map_err(Failure::Usage)?;
             let start = starts.into_iter().next().ok_or_else(ran)?;
-            let Ended::Inspection(seen) = start(search, Mode::Inspect)? else { return Err(ran()) };
+            let Start { labels, search: inspect } = start;
+            let Ended::Inspection(seen) = inspect(search, Mode::Inspect)? else {
+                return Err(ran());
+            };
             return match *seen {
-                Inspection::Contents(contents) => show(console, (name, instance), given, &contents),
+                Inspection::Contents(contents) => {
+                    show(console, (name, instance), given, (&contents, &labels))
+                }
                 Inspection::Part(_) => Err(ran()),
             };
         }
@@ -142,6 +147,7 @@ impl Job<'_, '_> {
         let files = Files { trace: trace?, solution: solution?, gantt: gantt? };
         let known = save(&console.program, words, &inputs, given)?;
         let (mut last, mut repeats, mut answered) = (None, Repeats::default(), 0);
+        let mut labels = Labels::default();
         let (runs, cancel, requests) = (starts.len() as u64, interrupts(), requests_to_save());
         let mut board = Dashboard::open(console, given.on("dashboard"), &[name, instance], &cancel);
         for (run, start) in (1..).zip(starts) {
@@ -153,6 +159,8 @@ impl Job<'_, '_> {
             let mut progress =
                 Progress::new(console, shown).answering((requests.clone(), answered), saved);
             progress.metrics = Metrics::open(given)?;
+            labels = start.labels;
+            progress.decimals = labels.decimals;
             let mut search = given.search().map_err(Failure::Usage)?;
             let settings = &mut search.settings;
             settings.save_now = requests.from_now();
@@ -167,7 +175,7 @@ impl Job<'_, '_> {
                     console.note(&format!("resuming the search in {path}"));
                 }));
             }
-            let Ended::Done(done) = start(search, Mode::Run)? else {
+            let Ended::Done(done) = (start.search)(search, Mode::Run)? else {
                 return Err(Failure::Inside("a search was inspected instead of run".into()));
             };
             drop(progress);
@@ -183,7 +191,7 @@ impl Job<'_, '_> {
         }
         drop(board);
         let done = last.ok_or_else(|| Failure::Inside("no search was run".into()))?;
-        write_result(console, (name, instance), given, files, (done, &repeats))
+        write_result(console, (name, instance), given, files, (done, &repeats, &labels))
     }
 }
 
@@ -226,7 +234,7 @@ fn write_result(
     (name, instance): (&str, &str),
     given: &FlagValues,
     files: Files,
-    (done, repeats): (Done, &Repeats),
+    (done, repeats, labels): (Done, &Repeats, &Labels),
 ) -> Result<u8, Failure> {
     let Done { report, settings, picture } = done;
     let text = if given.on("json") {
@@ -236,7 +244,7 @@ fn write_result(
         let data = report.data((name, instance), preset, &record);
         RunData { repeats: repeats.data(), ..data }.json().to_string()
     } else {
-        let mut text = report.text(name, instance);
+        let mut text = report.labelled((name, instance), labels);
         if repeats.runs() > 1 {
             text += &format!("\n{}", repeats);
         }
@@ -254,8 +262,7 @@ fn write_result(
             if file.ends_with("svg") { picture() } else { json!(trace::data(&report)).to_string() };
         file.write(&text)?;
     }
-    let numbers = |plan: &Vec<i64>| plan.iter().map(i64::to_string).collect::<Vec<_>>().join(" ");
-    let solution = report.solution.as_ref().map(numbers);
+    let solution = report.solution.as_ref().map(|solution| labels.file(solution));
     for (file, text) in [(files.solution, solution), (files.gantt, picture)] {
         match (file, text) {
             (Some(file), Some(text)) => file.write(&text)?,

@@ -156,7 +156,7 @@ impl Follower<'_, '_> {
         line.given.texts.replace(texts(&order_text["texts"]));
         let given = &line.given;
         let start: Start<'_> = match self.known {
-            Known::Own(start) => Box::new(start),
+            Known::Own(start) => Start::new(start),
             Known::Registry(registry) => {
                 let [verb, problem, instance] = &line.words[..] else { return Err(unclear()) };
                 let verb = [Verb::Solve, Verb::Count].into_iter().find(|it| it.word() == verb);
@@ -179,8 +179,9 @@ impl Follower<'_, '_> {
         let mut search = given.search().map_err(Failure::Usage)?;
         search.settings.about = String::from_utf8_lossy(&order.about).into_owned();
         search.settings.cancel = self.cancel.clone();
+        progress.decimals = start.labels.decimals;
         search.progress = Some(Box::new(|snapshot| progress.show(snapshot)));
-        let ended = start(search, Mode::Inspect)?;
+        let ended = (start.search)(search, Mode::Inspect)?;
         drop(progress);
         drop(board);
         let Ended::Inspection(seen) = ended else { return Err(unclear()) };

@@ -36,7 +36,7 @@ pub use own_line::words;
 pub use read::{rows, text};
 
 use crate::failure::{Failure, usage};
-use crate::registry::{Act, ENTRIES, Entry, Request, entry, names};
+use crate::registry::{Act, Checked, ENTRIES, Entry, Request, entry, names};
 use conduct::{Job, Reading};
 use console::{Console, DONE};
 use flags::{Kind, Verb};
@@ -212,12 +212,15 @@ fn of_problem(
             let Some(file) = line.words.get(3) else {
                 return usage(format!("check {problem} {instance}: a solution FILE is required"));
             };
-            let (phrase, value) = check(&request, file)?;
-            let data = json!({ "instance": instance, "valid": true, "objective": value });
+            let Checked { phrase, value, labels } = check(&request, file)?;
+            let mut data = json!({ "instance": instance, "valid": true, "objective": value });
+            if labels.decimals > 0 {
+                data["decimals"] = json!(labels.decimals);
+            }
             let text = if line.given.on("json") {
                 data.to_string()
             } else {
-                format!("{} {instance}: {phrase} {value}", entry.name)
+                format!("{} {instance}: {phrase} {}", entry.name, labels.value(value))
             };
             return console.print(&text).map(|()| DONE);
         }

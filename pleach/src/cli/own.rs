@@ -59,7 +59,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             let instance = line.words.join(" ");
             let files = line.words.iter().filter(|word| Path::new(word).is_file());
             let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));
-            let starts = list::repeated(&line.given, || Ok(Box::new(start) as Start<'_>))?;
+            let starts = list::repeated(&line.given, || Ok(Start::new(start)))?;
             let Line { words, given } = &mut line;
             let (console, name, instance) = (&console, &*name, &*instance);
             let spent = Duration::ZERO;

@@ -5,6 +5,7 @@ use super::dashboard::Dashboard;
 use super::log::Seen;
 use super::metrics::Metrics;
 pub use super::stopping::interrupts;
+use crate::decimal::written;
 use crate::report::{estimate, gap, grouped, short};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -58,6 +59,8 @@ pub struct Progress<'c, 'o, 'b> {
     saved: Option<&'c str>,
     /// Where the state is written as metrics.
     pub metrics: Option<Metrics>,
+    /// Values are multiples of 10 to the power of minus this.
+    pub decimals: u32,
 }
 
 impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
@@ -66,7 +69,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
         let requests = SaveNow::default();
         let sites = Seen::default();
         let (before, saved, metrics) = ((0, 0.0), None, None);
-        Self { console, shown, before, sites, requests, answered: 0, saved, metrics }
+        Self { console, shown, before, sites, requests, answered: 0, saved, metrics, decimals: 0 }
     }
 
     /// Whenever the user requests another save, it also reports the progress of the search, and the file that it is
@@ -90,7 +93,8 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
             if answers {
                 let rate = snapshot.counts.bounded as f64 / snapshot.seconds.max(1e-9);
                 let saved = self.saved.map_or(String::new(), |path| format!("; saving to {path}"));
-                self.console.note(&format!("{}{saved}", progress_line(snapshot, rate)));
+                let line = progress_line(snapshot, rate, self.decimals);
+                self.console.note(&format!("{line}{saved}"));
             }
         };
         match &mut self.shown {
@@ -108,7 +112,8 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
                     let rate = nodes / (snapshot.seconds - self.before.1).max(1e-9);
                     self.before = (snapshot.counts.bounded, snapshot.seconds);
                     let columns = Term::stderr().size().1.into();
-                    line.set_message(fitted(&progress_line(snapshot, rate), columns));
+                    let text = progress_line(snapshot, rate, self.decimals);
+                    line.set_message(fitted(&text, columns));
                     line.tick();
                 }
             }
@@ -132,13 +137,13 @@ fn fitted(line: &str, columns: usize) -> String {
 }
 
 /// A snapshot of the run in one line, the most important part first, since the end may be cut off.
-fn progress_line(snapshot: &ProgressSnapshot, rate: f64) -> String {
+fn progress_line(snapshot: &ProgressSnapshot, rate: f64, decimals: u32) -> String {
     let mut text = format!("{:.1} s", snapshot.seconds);
     if let Some(best) = snapshot.best {
-        text += &format!("  best {best}");
+        text += &format!("  best {}", written(best, decimals));
     }
     if let Some(bound) = snapshot.bound {
-        text += &format!("  bound {bound}");
+        text += &format!("  bound {}", written(bound, decimals));
         if let Some(best) = snapshot.best {
             text += &format!("  gap {:.2} %", 100.0 * gap(best, bound));
         }
@@ -168,7 +173,7 @@ mod tests {
         assert_eq!(fitted("1.0 s  best 7  12,345 nodes", 26), "1.0 s  best 7");
         let snapshot =
             ProgressSnapshot { done: Some(0.99999), best: Some(7), ..ProgressSnapshot::default() };
-        let text = progress_line(&snapshot, 0.0);
-        assert!(text.contains("estimated 99.9 % done") && text.contains("best 7"), "{text}");
+        let text = progress_line(&snapshot, 0.0, 1);
+        assert!(text.contains("estimated 99.9 % done") && text.contains("best 0.7"), "{text}");
     }
 }

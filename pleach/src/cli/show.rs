@@ -4,7 +4,7 @@ use super::console::{Console, DONE};
 use super::flags::FlagValues;
 use crate::campaign::Contents;
 use crate::failure::Failure;
-use crate::report::{estimate, gap, grouped};
+use crate::report::{Labels, estimate, gap, grouped};
 use crate::results::{JsonInteger, JsonNumber, Seconds};
 use pleach_core::search::tree::Goal;
 use pleach_core::search::work::Nodes;
@@ -15,13 +15,13 @@ pub fn show(
     console: &Console<'_>,
     (name, instance): (&str, &str),
     given: &FlagValues,
-    contents: &Contents,
+    (contents, labels): (&Contents, &Labels),
 ) -> Result<u8, Failure> {
     let file = given.saving.from.as_deref().unwrap_or_default();
     let text = if given.on("json") {
         data(contents, (file, name, instance), given.record()).to_string()
     } else {
-        let mut lines = contents_lines(contents, &format!("{file}: {name} {instance}"));
+        let mut lines = contents_lines(contents, &format!("{file}: {name} {instance}"), labels);
         let what = if contents.pieces == 0 { "see its result" } else { "resume" };
         lines.push(format!("to {what}: {} resume {}", console.program, quoted(file)));
         lines.join("\n")
@@ -50,7 +50,7 @@ fn data(contents: &Contents, (file, name, instance): (&str, &str, &str), setting
     })
 }
 
-fn contents_lines(contents: &Contents, title: &str) -> Vec<String> {
+fn contents_lines(contents: &Contents, title: &str, labels: &Labels) -> Vec<String> {
     let Contents { open, best, bound, counts, .. } = contents;
     let held = match contents.held {
         Nodes::Interval => "interval",
@@ -67,8 +67,8 @@ fn contents_lines(contents: &Contents, title: &str) -> Vec<String> {
         None => format!("{open} open {held}{many}"),
     });
     let mut values = Vec::new();
-    values.extend(best.map(|best| format!("best {best}")));
-    values.extend(bound.map(|bound| format!("bound {bound}")));
+    values.extend(best.map(|best| format!("best {}", labels.value(best))));
+    values.extend(bound.map(|bound| format!("bound {}", labels.value(bound))));
     let both = best.zip(*bound);
     values.extend(both.map(|(best, bound)| format!("gap {:.2} %", 100.0 * gap(best, bound))));
     if contents.goal == Goal::Count {

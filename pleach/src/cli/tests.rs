@@ -70,7 +70,7 @@ fn read(word: &str) -> Result<Ones, Failure> {
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let problem = Plain(read(request.instance)?);
     let best = value_to_beat(request.given).map_err(Failure::Usage)?;
-    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
         Mode::Inspect => {
             Ok(Ended::Inspection(Box::new(plain::inspect(&problem, best, &mut search)?)))

@@ -1,8 +1,11 @@
 //! A schedule as a Gantt chart: a row per machine, time from left to right, a longest path outlined.
 
 use super::axis::round_step;
-use super::svg::{Anchor, Svg};
+use super::lanes::cut;
+use super::svg::{Anchor, Svg, escaped};
+use crate::decimal::written;
 use pleach_problems::flowshop::instance::Instance;
+use pleach_problems::flowshop::shop::Shop;
 use std::collections::HashSet;
 
 /// The width per job, within limits: a chart of few jobs fits on a page, and one of many jobs still has room
@@ -11,38 +14,55 @@ const A_JOB: f64 = 32.0;
 const WIDTHS: (f64, f64) = (1600.0, 20_000.0);
 /// Height of a machine's row.
 const ROW: f64 = 30.0;
-/// Room for the names of machines, for the title, and for the axis of time.
+/// Room for the title and for the axis of time; the least room for the names of machines.
 const LEFT: f64 = 60.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 40.0;
 /// A bar narrower than this has no room for a number.
 const NUMBERED: f64 = 15.0;
+/// The width of a character, at least, and the most characters of a name beside or inside the chart.
+const CHARACTER: f64 = 7.0;
+const NAME: usize = 24;
 /// Room for one mark on the axis.
 const MARK: f64 = 80.0;
 
 /// Draws a schedule.
-pub fn draw(name: &str, instance: &Instance, order: &[u16]) -> String {
+pub fn draw(name: &str, shop: &Shop, order: &[u16]) -> String {
+    let instance = &shop.instance;
     let ends = instance.ends(order);
     let critical = critical(instance, order, &ends);
     let makespan = instance.makespan(order);
+    let machines: Vec<String> = (0..instance.machines()).map(|k| shop.machine_name(k)).collect();
+    let longest = machines.iter().map(|name| name.chars().count().min(NAME)).max().unwrap_or(0);
+    let left = LEFT.max(CHARACTER * longest as f64 + 16.0);
     let time_width = (A_JOB * order.len() as f64).clamp(WIDTHS.0, WIDTHS.1);
     let scale = time_width / f64::from(makespan.max(1));
-    let (jobs, machines) = (order.len(), instance.machines());
-    let mut svg = Svg::new(LEFT + time_width + 20.0, TOP + ROW * machines as f64 + BOTTOM);
+    let bottom = TOP + ROW * machines.len() as f64;
+    let mut svg = Svg::fitted(left + time_width + 20.0, bottom + BOTTOM);
+    let exact = |time: u32| written(time.into(), shop.decimals);
     let title = format!(
-        "{name}: {jobs} jobs on {machines} machines, makespan {makespan}; outlined: a longest path"
+        "{name}: {} jobs on {} machines, makespan {}; outlined: a longest path",
+        order.len(),
+        machines.len(),
+        exact(makespan)
     );
-    svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"16\"", &title);
-    axis(&mut svg, makespan, scale, TOP + ROW * machines as f64);
-    let machine = |k: usize| order.iter().zip(&ends).map(move |(&job, ends)| (job, ends[k]));
-    for k in 0..machines {
+    svg.text((left, 24.0), Anchor::Start, "font-size=\"16\"", &title);
+    axis(&mut svg, (makespan, shop.decimals), scale, (left, bottom));
+    for (k, machine) in machines.iter().enumerate() {
         let y = TOP + ROW * k as f64;
-        svg.text((LEFT - 8.0, y + ROW * 0.65), Anchor::End, "", &format!("M{}", k + 1));
-        for (place, (job, end)) in machine(k).enumerate() {
+        svg.text((left - 8.0, y + ROW * 0.65), Anchor::End, "", &cut(machine, NAME));
+        for (place, (&job, ends)) in order.iter().zip(&ends).enumerate() {
             let time = instance.job(job.into())[k];
-            let start = LEFT + f64::from(end - time) * scale;
-            let outlined = critical.contains(&(place, k));
-            bar(&mut svg, (start, y + 2.0), f64::from(time) * scale, job, outlined);
+            let start = ends[k] - time;
+            let bar = Bar {
+                at: (left + f64::from(start) * scale, y + 2.0),
+                width: f64::from(time) * scale,
+                job,
+                name: &shop.job_name(job.into()),
+                about: format!("on {machine}: {} to {}", exact(start), exact(ends[k])),
+                outlined: critical.contains(&(place, k)),
+            };
+            bar.draw(&mut svg);
         }
     }
     svg.finish()
@@ -66,21 +86,39 @@ fn critical(instance: &Instance, order: &[u16], ends: &[Vec<u32>]) -> HashSet<(u
     }
 }
 
-/// One operation: a bar in its job's colour, with the job's number where there is room.
-fn bar(svg: &mut Svg, (x, y): (f64, f64), width: f64, job: u16, outlined: bool) {
-    if width <= 0.0 {
-        return;
-    }
-    let (height, number) = (ROW - 4.0, job + 1);
-    let stroke = if outlined { "black\" stroke-width=\"1.6" } else { "white\" stroke-width=\"0.6" };
-    svg.raw(format_args!(
-        "<rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.0}\" \
-         fill=\"{}\" stroke=\"{stroke}\"><title>job {number}</title></rect>",
-        colour(job)
-    ));
-    if width >= NUMBERED {
-        let middle = (x + width / 2.0, y + height * 0.65);
-        svg.text(middle, Anchor::Middle, "font-size=\"11\"", &number.to_string());
+/// One operation: a bar in its job's colour, with the job's name where there is room.
+struct Bar<'a> {
+    at: (f64, f64),
+    width: f64,
+    job: u16,
+    name: &'a str,
+    /// Machine and times.
+    about: String,
+    outlined: bool,
+}
+
+impl Bar<'_> {
+    fn draw(self, svg: &mut Svg) {
+        let Self { at: (x, y), width, job, name, about, outlined } = self;
+        if width <= 0.0 {
+            return;
+        }
+        let height = ROW - 4.0;
+        let stroke =
+            if outlined { "black\" stroke-width=\"1.6" } else { "white\" stroke-width=\"0.6" };
+        svg.raw(format_args!(
+            "<rect x=\"{x:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height:.0}\" \
+             fill=\"{}\" stroke=\"{stroke}\"><title>job {} {}</title></rect>",
+            colour(job),
+            escaped(name),
+            escaped(&about)
+        ));
+        // Numbers are narrower than the widest names.
+        let room = if name.len() <= 2 { NUMBERED } else { CHARACTER * name.chars().count() as f64 };
+        if width >= room {
+            let middle = (x + width / 2.0, y + height * 0.65);
+            svg.text(middle, Anchor::Middle, "font-size=\"11\"", name);
+        }
     }
 }
 
@@ -95,13 +133,13 @@ fn colour(job: u16) -> String {
 }
 
 /// The axis of time below the rows, in round steps.
-fn axis(svg: &mut Svg, makespan: u32, scale: f64, bottom: f64) {
+fn axis(svg: &mut Svg, (makespan, decimals): (u32, u32), scale: f64, (left, bottom): (f64, f64)) {
     let step = round_step((MARK / scale).max(1.0)).ceil();
     let mut at = 0.0;
     while at <= f64::from(makespan) {
-        let x = LEFT + at * scale;
+        let x = left + at * scale;
         svg.line((x, TOP), (x, bottom), "#ddd");
-        svg.text((x, bottom + 18.0), Anchor::Middle, "", &at.to_string());
+        svg.text((x, bottom + 18.0), Anchor::Middle, "", &written(at as i64, decimals));
         at += step;
     }
 }
@@ -114,11 +152,20 @@ mod tests {
     fn every_operation_is_drawn_and_a_longest_path_outlined() {
         let instance = Instance::new(2, vec![1, 4, 2, 5, 3, 0]).unwrap();
         let order = [0, 1, 2];
-        let svg = draw("a<b", &instance, &order);
+        let mut shop = Shop::new(instance.clone());
+        let svg = draw("a<b", &shop, &order);
+        assert!(svg.contains("<title>job 1 on M2: 1 to 5</title>"), "{svg}");
         assert_eq!(svg.matches("<title>job").count(), 5, "an operation of no time is not drawn");
         assert!(svg.contains("a&lt;b: 3 jobs on 2 machines, makespan 10"));
         let path = critical(&instance, &order, &instance.ends(&order));
         let length: u32 = path.iter().map(|&(place, k)| instance.job(order[place].into())[k]).sum();
         assert_eq!(length, instance.makespan(&order));
+        shop.jobs = ["A&1", "B", "C"].map(String::from).to_vec();
+        shop.machines = ["Saw", "Heat treatment"].map(String::from).to_vec();
+        shop.decimals = 1;
+        let svg = draw("a", &shop, &order);
+        assert!(svg.contains("makespan 1.0;") && svg.contains(">Heat treatment<"), "{svg}");
+        assert!(svg.contains("<title>job A&amp;1 on Saw: 0.0 to 0.1</title>"), "{svg}");
+        assert!(svg.contains(">A&amp;1</text>") && svg.contains(">0.5</text>"), "{svg}");
     }
 }

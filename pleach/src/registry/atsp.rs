@@ -10,6 +10,7 @@ use crate::campaign::Search;
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
+use crate::report::Labels;
 use pleach_core::search::work::Nodes;
 use pleach_problems::atsp::{Atsp, named::is_name};
 use pleach_problems::simd::Level;
@@ -121,7 +122,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     campaign::fits(best, bound.unwrap_or(Bound::Auto), nodes).map_err(Failure::Usage)?;
     let word = given.word("best").unwrap_or("search").to_string();
     let name = request.name().to_string();
-    Ok(Box::new(move |search: Search<'_>, mode| {
+    Ok(Start::new(move |search: Search<'_>, mode| {
         let options = Options { best, start, bound, search };
         let wrong = |why: crate::Error| Failure::of(why).about(&name);
         if mode == Mode::Inspect {
@@ -135,9 +136,10 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }))
 }
 
-fn check(request: &Request<'_>, path: &str) -> Checked {
+fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     let instance = instance(request)?;
-    Ok(("a tour of length", instance.length(&tour(&instance, path)?)))
+    let value = instance.length(&tour(&instance, path)?);
+    Ok(Checked { phrase: "a tour of length", value, labels: Labels::default() })
 }
 
 fn optimum(word: &str) -> Result<i64, Failure> {

@@ -5,7 +5,7 @@ use crate::campaign::{Best, Inspection, Search};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::input::{text_of, text_of_stdin};
-use crate::report::Report;
+use crate::report::{Labels, Report};
 use pleach_core::search::problem::Problem;
 use pleach_problems::simd::Level;
 use serde_json::Value;
@@ -52,14 +52,21 @@ pub enum Act {
     /// Reads the instance, and returns a function that searches.
     Search(fn(&Request<'_>) -> Result<Start<'static>, Failure>),
     /// Computes the value of the solution in a file.
-    Check(fn(&Request<'_>, &str) -> Checked),
+    Check(fn(&Request<'_>, &str) -> Result<Checked, Failure>),
 }
 
 /// Draws a solution, given by its numbers as results have them: a picture (SVG) and the solution's value.
 pub type Draw = fn(&Request<'_>, &[i64]) -> Result<(String, i64), Failure>;
 
-/// The value of a solution, after a phrase such as "a tour of length".
-pub type Checked = Result<(&'static str, i64), Failure>;
+/// A solution that was checked.
+pub struct Checked {
+    /// What it is, such as "a tour of length".
+    pub phrase: &'static str,
+    /// Its value.
+    pub value: i64,
+    /// How the value is written.
+    pub labels: Labels,
+}
 
 /// What a command line asks of a problem.
 pub struct Request<'a> {
@@ -76,7 +83,22 @@ pub struct Request<'a> {
 }
 
 /// A search that is ready to run, or to be inspected if it was saved.
-pub type Start<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p>;
+pub struct Start<'p> {
+    /// How its values and solutions are written.
+    pub labels: Labels,
+    /// Runs or inspects it.
+    pub search: StartSearch<'p>,
+}
+
+/// Runs or inspects a search.
+pub type StartSearch<'p> = Box<dyn FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p>;
+
+impl<'p> Start<'p> {
+    /// A search whose values and solutions are written as plain numbers.
+    pub fn new(search: impl FnOnce(Search<'_>, Mode) -> Result<Ended, Failure> + 'p) -> Self {
+        Self { labels: Labels::default(), search: Box::new(search) }
+    }
+}
 
 /// Whether to run a search, or to inspect one that has begun: to read its checkpoint, or, if another process
 /// leads it, to take part in it.

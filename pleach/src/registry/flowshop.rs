@@ -6,9 +6,8 @@ use super::entry::{
 };
 use super::shop;
 use super::simulated_load::{Load, SimulatedLoad, record};
-use super::text::numbers;
-use crate::campaign::Search;
-use crate::campaign::flowshop::{self as campaign, Bound, Branching, Instance, Options};
+use crate::campaign::flowshop::{self as campaign, Bound, Branching, Options, Shop};
+use crate::campaign::{Best, Search};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::draw::gantt;
 use crate::failure::{Failure, usage};
@@ -152,7 +151,7 @@ fn probe(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Ch
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;
     let name = request.name().to_string();
-    let instance = instance(request)?;
+    let shop = shop::read(request)?;
     let branching = choice("branching", given.word("branching"), Branching::parse)?;
     let bound = choice("bound", given.word("bound"), Bound::parse)?;
     let bound = bound.or(given.word("bound").map(|_| Bound::Auto));
@@ -163,19 +162,24 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             "--all cannot be combined with --balance master-worker:late, which may explore nodes twice",
         );
     }
-    let best = best(request, optimum)?;
+    let best = match best(request, optimum)? {
+        Best::Value(value) => Best::Value(scaled(value, &shop, "--best")?),
+        best => best,
+    };
     let path = given.word("start").filter(|_| !resumed);
-    let start = path.map(|path| schedule(&instance, path)).transpose()?;
+    let start = path.map(|path| shop::order(&shop, path)).transpose()?;
     let word = given.word("best").unwrap_or("search").to_string();
     let drawn = given.has("gantt");
-    Ok(Box::new(move |search: Search<'_>, mode| {
+    let labels = shop::labels(&shop);
+    let search = Box::new(move |search: Search<'_>, mode| {
+        let instance = &shop.instance;
         let options = Options { best, start, bound, branching, all, search };
         if mode == Mode::Inspect {
-            return Ok(Ended::Inspection(Box::new(campaign::inspect(&instance, options)?)));
+            return Ok(Ended::Inspection(Box::new(campaign::inspect(instance, options)?)));
         }
-        let answer = campaign::solve(&instance, options)?;
+        let answer = campaign::solve(instance, options)?;
         let picture = answer.schedule.filter(|_| drawn);
-        let picture = picture.map(|order| gantt::draw(&name, &instance, &order));
+        let picture = picture.map(|order| gantt::draw(&name, &shop, &order));
         let (bound, branching) = answer.chosen;
         let settings = vec![
             ("bound", json!(bound.to_string())),
@@ -184,25 +188,29 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             ("reference", json!(answer.reference)),
             ("jobs", json!(instance.jobs())),
             ("machines", json!(instance.machines())),
+            ("decimals", json!(shop.decimals)),
         ];
         Ok(Ended::Done(Box::new(Done { report: answer.report, settings, picture })))
-    }))
+    });
+    Ok(Start { labels, search })
 }
 
-fn check(request: &Request<'_>, path: &str) -> Checked {
-    let instance = instance(request)?;
-    let order = schedule(&instance, path)?;
-    Ok(("a schedule of makespan", instance.makespan(&order).into()))
+fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
+    let shop = shop::read(request)?;
+    let order = shop::order(&shop, path)?;
+    let value = shop.instance.makespan(&order).into();
+    Ok(Checked { phrase: "a schedule of makespan", value, labels: shop::labels(&shop) })
 }
 
 /// A schedule as a Gantt chart, and its makespan.
 fn picture(request: &Request<'_>, solution: &[i64]) -> Result<(String, i64), Failure> {
-    let instance = instance(request)?;
-    let order = instance
+    let shop = shop::read(request)?;
+    let order = shop
+        .instance
         .order(solution)
         .or_else(|why| usage(format!("the solution of this run: {why}")))?;
     let name = request.name();
-    Ok((gantt::draw(name, &instance, &order), instance.makespan(&order).into()))
+    Ok((gantt::draw(name, &shop, &order), shop.instance.makespan(&order).into()))
 }
 
 /// The published optimum of a name.
@@ -216,21 +224,18 @@ fn optimum(word: &str) -> Result<i64, Failure> {
     }
 }
 
-/// The times of the shop that a command line names.
-fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
-    shop::read(request).map(|shop| shop.instance)
-}
-
-/// The schedule that a file holds.
-fn schedule(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
-    instance.order(&numbers(path, "job")?).or_else(|why| usage(format!("{path}: {why}")))
+/// A value of a shop as a multiple of its least decimal.
+fn scaled(value: i64, shop: &Shop, key: &str) -> Result<i64, Failure> {
+    let scaled = value.checked_mul(10i64.pow(shop.decimals));
+    scaled.map_or_else(|| usage(format!("{key} {value}: too large for this instance")), Ok)
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
     let request =
         Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
-    let mut problem = Flowshop::new(instance(&request)?, simd);
+    let shop = shop::read(&request)?;
+    let mut problem = Flowshop::new(shop.instance.clone(), simd);
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     problem.bound = bound.map_err(|why| Failure::Usage(format!("load.bound {why}")))?;
     if let Some(word) = load.branching.as_deref().filter(|&word| word != "auto") {
@@ -241,9 +246,14 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
         None | Some("none") => i64::MAX,
         Some("neh") => neh(problem.instance(), &|| true).1.into(),
         Some("optimum") => optimum(&load.instance)?,
-        Some(word) => word.parse().or_else(|_| {
-            usage(format!("load.best = '{word}': expected none, neh, optimum or a whole number"))
-        })?,
+        Some(word) => {
+            let value = word.parse().or_else(|_| {
+                usage(format!(
+                    "load.best = '{word}': expected none, neh, optimum or a whole number"
+                ))
+            })?;
+            scaled(value, &shop, "load.best")?
+        }
     };
     problem.reference = start;
     problem.nodes = load.nodes;

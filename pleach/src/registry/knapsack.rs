@@ -40,7 +40,7 @@ fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let knapsack = knapsack(request)?;
     let best = flags::value_to_beat(request.given).map_err(Failure::Usage)?;
-    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::solve(&knapsack, best, search)?.report)),
         Mode::Inspect => {
             let seen = plain::inspect(&Plain(knapsack), best, &mut search)?;

@@ -14,8 +14,8 @@ mod text;
 mod uts;
 
 pub use entry::{
-    Act, Check, Done, Draw, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, entry,
-    names,
+    Act, Check, Checked, Done, Draw, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start,
+    entry, names,
 };
 
 /// The problems of the `pleach` command.

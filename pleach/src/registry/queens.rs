@@ -63,7 +63,7 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let n = size(request.instance)?;
     // The size is checked before any file is touched.
     Queens::new(n, request.given.simd().map_err(Failure::Usage)?).map_err(Failure::Usage)?;
-    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::count(n, search)?.report)),
         Mode::Inspect => {
             let problem = campaign::problem(n, &search)?;
@@ -75,7 +75,7 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let n = size(request.instance)?;
     FirstQueens::new(n).map_err(Failure::Usage)?;
-    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::first(n, search)?.report)),
         Mode::Inspect => {
             let problem = Plain(FirstQueens::new(n).map_err(Error::Input)?);

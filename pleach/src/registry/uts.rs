@@ -75,7 +75,7 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             )
         ))
     })?;
-    Ok(Box::new(move |mut search: Search<'_>, mode| match mode {
+    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::count(&tree, search)?.report)),
         Mode::Inspect => {
             let problem = Uts::new(tree, search.simd);

@@ -3,6 +3,7 @@
 pub(crate) mod columns;
 #[cfg(feature = "cli")]
 mod json;
+mod labels;
 pub(crate) mod moment;
 #[cfg(feature = "cli")]
 pub(crate) mod repeats;
@@ -10,6 +11,7 @@ mod text;
 #[cfg(feature = "cli")]
 pub(crate) mod trace;
 
+pub(crate) use labels::Labels;
 use moment::Moment;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_runtime::{Balance, Outcome, Stop};

@@ -1,6 +1,6 @@
 //! The report as text for people, and numbers as people read them.
 
-use super::{Report, Status};
+use super::{Labels, Report, Status};
 use pleach_core::search::tree::Goal;
 use pleach_runtime::{Outcome, SiteEnd, SiteReport, Stop};
 use std::fmt::Write;
@@ -9,6 +9,11 @@ impl Report {
     /// The report as text for people.
     #[must_use]
     pub fn text(&self, problem: &str, instance: &str) -> String {
+        self.labelled((problem, instance), &Labels::default())
+    }
+
+    /// The same with values and solution written by labels.
+    pub(crate) fn labelled(&self, (problem, instance): (&str, &str), labels: &Labels) -> String {
         let mut out = format!("{problem} {instance}:");
         match (self.status, self.objective) {
             (Status::Found, _) => {}
@@ -19,10 +24,14 @@ impl Report {
                 let _ = write!(out, " {} so far", grouped(self.count));
             }
             (_, Some(value)) => {
-                let _ = write!(out, " {value}");
+                let _ = write!(out, " {}", labels.value(value));
             }
             (Status::NoBetter, None) => {
-                let _ = write!(out, " nothing beats {}", self.lower_bound.unwrap_or_default());
+                let _ = write!(
+                    out,
+                    " nothing beats {}",
+                    labels.value(self.lower_bound.unwrap_or_default())
+                );
             }
             (_, None) => {}
         }
@@ -30,7 +39,7 @@ impl Report {
         let valued = self.status != Status::Found && out.len() > problem.len() + instance.len() + 2;
         let _ = if valued { write!(out, " ({word})") } else { write!(out, " {word}") };
         if let (Status::Stopped, Some(bound)) = (self.status, self.lower_bound) {
-            let _ = write!(out, ", bound {bound}");
+            let _ = write!(out, ", bound {}", labels.value(bound));
             if let Some(gap) = self.gap() {
                 let _ = write!(out, ", gap {:.2} %", 100.0 * gap);
             }
@@ -42,8 +51,7 @@ impl Report {
             let _ = write!(out, ", stopped by {}", reason(why));
         }
         if let Some(plan) = &self.solution {
-            let numbers: Vec<String> = plan.iter().map(ToString::to_string).collect();
-            let _ = write!(out, "\n{}", numbers.join(" "));
+            let _ = write!(out, "\n{}", labels.line(plan));
         }
         let Outcome { counts, seconds, units, balance, sites, .. } = &self.outcome;
         let rate = counts.bounded as f64 / seconds.max(1e-9);

@@ -1,6 +1,9 @@
 //! [`read`]: the shop that a command line names.
 
+use super::columns::shop_of;
+use super::table::{Table, separator};
 use crate::campaign::flowshop::{Shop, named, read_shop};
+use crate::decimal::written;
 use crate::failure::{Failure, usage};
 use crate::registry::Request;
 
@@ -13,7 +16,12 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
     let text = request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR60_20_10")?;
     let jobs_first = request.given.on("jobs-first");
     let name = request.name();
-    let shop = read_shop(&text, jobs_first).or_else(|why| usage(format!("{name}{why}")))?;
+    let separator = separator(request.instance, &text);
+    let shop = match separator {
+        Some(separator) => Table::read(&text, separator).and_then(|table| shop_of(&table)),
+        None => read_shop(&text, jobs_first),
+    };
+    let shop = shop.or_else(|why| usage(format!("{name}{why}")))?;
     let note = |text: &str| {
         if !request.given.on("quiet") && !request.given.on("json") {
             (request.note)(&format!("{name}: {text}"));
@@ -21,7 +29,9 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
     };
     let (jobs, machines) = (shop.instance.jobs(), shop.instance.machines());
     let other = || read_shop(&text, !jobs_first);
-    if jobs == machines && other().is_ok_and(|other| other != shop) {
+    if separator.is_some() {
+        note(&as_read(&shop));
+    } else if jobs == machines && other().is_ok_and(|other| other != shop) {
         let (row, other) = if jobs_first { ("job", "omit") } else { ("machine", "give") };
         note(&format!(
             "read as {jobs} jobs × {machines} machines, one line per {row}; {other} --jobs-first to \
@@ -33,6 +43,25 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
         note(&format!("{unused} are not used: the objective is the makespan"));
     }
     Ok(shop)
+}
+
+/// How many names of machines a note shows.
+const SHOWN: usize = 8;
+
+/// What a table was read as.
+fn as_read(shop: &Shop) -> String {
+    let (jobs, machines) = (shop.instance.jobs(), shop.instance.machines());
+    let mut names = shop.machines.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if machines > SHOWN && !names.is_empty() {
+        names += ", …";
+    }
+    let names = if names.is_empty() { "one line per job".into() } else { format!("({names})") };
+    let comma = if shop.machines.is_empty() { "," } else { "" };
+    let scale = match shop.decimals {
+        0 => String::new(),
+        n => format!(", in multiples of {}", written(1, n)),
+    };
+    format!("read as {jobs} jobs × {machines} machines{comma} {names}{scale}")
 }
 
 /// Refuses conditions that schedules have to meet and the search does not know.

@@ -1,0 +1,278 @@
+//! [`shop_of`]: a shop from a table with a row for each job.
+
+use super::table::{MOST, Row, Table};
+use crate::decimal::{Decimal, MOST_DECIMALS, written};
+use pleach_problems::flowshop::instance::{Instance, LONGEST_PATH};
+use pleach_problems::flowshop::read::MOST_TIME;
+use pleach_problems::flowshop::shop::Shop;
+use std::collections::HashMap;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Names,
+    Times,
+    Due,
+    Weights,
+    Releases,
+}
+
+/// The titles of columns that hold neither times nor names.
+const TITLES: [(Column, &[&str]); 3] = [
+    (Column::Due, &["due", "due date", "due dates", "duedate", "deadline"]),
+    (Column::Weights, &["weight", "weights"]),
+    (
+        Column::Releases,
+        &["release", "releases", "release date", "release time", "ready", "ready time"],
+    ),
+];
+
+/// The first column holds names if its title has only such words, or none, or if it is not all numbers.
+const OF_NAMES: [&str; 21] = [
+    "job", "jobs", "name", "names", "task", "tasks", "part", "parts", "product", "products",
+    "item", "items", "order", "orders", "work", "lot", "batch", "id", "no", "nr", "number",
+];
+
+/// The most characters of a cell in an error.
+const SHOWN: usize = 40;
+
+/// Reads a shop. Errors continue after the name of the file.
+pub fn shop_of(table: &Table) -> Result<Shop, String> {
+    let expected = "expected a line for each job, with a time for each machine";
+    let Some(first) = table.rows.first() else {
+        return Err(format!(": empty, {expected}"));
+    };
+    let reading = Reading::new(table, first)?;
+    let rows = &table.rows[usize::from(reading.head.is_some())..];
+    if rows.is_empty() {
+        return Err(format!(", line {}: no line after the header, {expected}", first.line));
+    }
+    if rows.len() == MOST {
+        return Err(format!(": {MOST} jobs, expected at most {}", MOST - 1));
+    }
+    if !reading.columns.contains(&Column::Times) {
+        return Err(format!(", line {}: no column of times, {expected}", first.line));
+    }
+    if let Some(row) = rows.iter().find(|row| row.len() != reading.columns.len()) {
+        let (line, n, all) = (row.line, row.len(), reading.columns.len());
+        return Err(format!(", line {line}: {n} cells, expected {all} as in line {}", first.line));
+    }
+    let dates = [Column::Due, Column::Releases];
+    let decimals = reading.decimals(rows, &[Column::Times, dates[0], dates[1]])?;
+    let times = reading.numbers(rows, Column::Times, decimals, MOST_TIME)?;
+    let instance = Instance::new(times.len() / rows.len(), times).map_err(|why| {
+        let scale = if decimals > 0 { "; decimals count as digits" } else { "" };
+        format!(": {why}{scale}")
+    })?;
+    let mut shop = Shop::new(instance);
+    shop.decimals = decimals;
+    let optional = |column, decimals, most| {
+        let numbers = || reading.numbers(rows, column, decimals, most);
+        reading.columns.contains(&column).then(numbers).transpose()
+    };
+    shop.due = optional(Column::Due, decimals, LONGEST_PATH as u32)?;
+    shop.releases = optional(Column::Releases, decimals, LONGEST_PATH as u32)?;
+    shop.weights =
+        optional(Column::Weights, reading.decimals(rows, &[Column::Weights])?, MOST_TIME)?;
+    if let Some(at) = reading.columns.iter().position(|&column| column == Column::Names) {
+        let names = rows.iter().map(|row| (row.line, name(row.cell(at))));
+        shop.jobs = different(names, "job")?;
+    }
+    if let Some(head) = reading.head {
+        let titles = reading.columns.iter().zip(head.cells());
+        let of_machines = titles.filter(|(column, _)| **column == Column::Times);
+        let names = (1..).zip(of_machines).map(|(number, (_, title))| {
+            (head.line, if title.is_empty() { format!("M{number}") } else { name(title) })
+        });
+        shop.machines = different(names, "machine")?;
+    }
+    Ok(shop)
+}
+
+/// How a table is read.
+struct Reading<'t> {
+    head: Option<&'t Row>,
+    /// The first line, which may be the header.
+    first: u64,
+    columns: Vec<Column>,
+    /// What stands before decimals.
+    mark: char,
+}
+
+impl<'t> Reading<'t> {
+    fn new(table: &Table, first: &'t Row) -> Result<Self, String> {
+        let columns = vec![Column::Times; first.len()];
+        let mut reading = Self { head: None, first: first.line, columns, mark: '.' };
+        // With commas between the cells, a comma cannot mark decimals.
+        let numbers = || table.rows.iter().flat_map(Row::cells).filter(|cell| is_number(cell));
+        if table.separator == b';' && numbers().any(|cell| cell.contains(',')) {
+            reading.mark = ',';
+        }
+        let has_word = |row: &Row| !is_number(row.cell(0));
+        let titled = column_of(first.cell(0)) == Column::Names && has_word(first);
+        // A typing error in a time must not turn a job into a header.
+        let like_time = |cell: &str| cell.trim_start_matches(['-', '+', '.']).starts_with(digit);
+        let all_words = has_word(first) && !first.cells().skip(1).any(like_time);
+        if titled || all_words && (first.len() > 1 || table.rows.len() > 1) {
+            reading.head = Some(first);
+            for (at, title) in first.cells().enumerate() {
+                if title.to_lowercase().starts_with("setup") {
+                    return Err(format!(
+                        ", line {}, column '{}': setup times are not supported yet",
+                        first.line,
+                        shown(title)
+                    ));
+                }
+                reading.columns[at] = match column_of(title) {
+                    Column::Names if at > 0 => Column::Times,
+                    column => column,
+                };
+            }
+            for column in [Column::Due, Column::Weights, Column::Releases] {
+                let mut with = (0..first.len()).filter(|&at| reading.columns[at] == column);
+                if let (Some(_), Some(at)) = (with.next(), with.next()) {
+                    return Err(format!(
+                        ", line {}: '{}' is a second column of that kind, expected one",
+                        first.line,
+                        shown(first.cell(at))
+                    ));
+                }
+            }
+        } else if has_word(first) && first.len() > 3 {
+            let places = (1..first.len()).map(|number| number.to_string());
+            if first.cells().skip(1).eq(places) {
+                return Err(format!(
+                    ", line {}: a job or a header? expected a header that begins with 'job'",
+                    first.line
+                ));
+            }
+        }
+        let named = reading.columns[0] == Column::Times
+            && first.len() > 1
+            && table.rows[usize::from(reading.head.is_some())..].iter().any(has_word);
+        if named {
+            reading.columns[0] = Column::Names;
+        }
+        Ok(reading)
+    }
+
+    /// The decimals that some columns need.
+    fn decimals(&self, rows: &[Row], of: &[Column]) -> Result<u32, String> {
+        let mut most = 0;
+        for row in rows {
+            for (at, _) in self.columns.iter().enumerate().filter(|(_, it)| of.contains(it)) {
+                let number = Decimal::parse(row.cell(at), self.mark);
+                most = most.max(number.ok_or_else(|| self.wrong(row, at, 0, MOST_TIME))?.decimals);
+            }
+        }
+        Ok(most)
+    }
+
+    /// The numbers of the columns of a kind, row by row, without a decimal mark.
+    fn numbers(
+        &self,
+        rows: &[Row],
+        of: Column,
+        decimals: u32,
+        most: u32,
+    ) -> Result<Vec<u32>, String> {
+        let mut all = Vec::new();
+        for row in rows {
+            for (at, _) in self.columns.iter().enumerate().filter(|(_, it)| **it == of) {
+                let number = Decimal::parse(row.cell(at), self.mark);
+                let scaled = number.and_then(|number| number.scaled(decimals));
+                let scaled = scaled.and_then(|number| u32::try_from(number).ok());
+                let scaled = scaled.filter(|&number| number <= most);
+                all.push(scaled.ok_or_else(|| self.wrong(row, at, decimals, most))?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The error of a cell that is no number within the limits.
+    fn wrong(&self, row: &Row, at: usize, decimals: u32, most: u32) -> String {
+        let title = self.head.map(|head| head.cell(at)).filter(|title| !title.is_empty());
+        let column = match title {
+            Some(title) => format!("'{}'", shown(title)),
+            None => (at + 1).to_string(),
+        };
+        let cell = match row.cell(at) {
+            "" => "empty".into(),
+            cell => format!("'{}'", shown(cell)),
+        };
+        let most = written(most.into(), decimals);
+        let mark = if self.mark == ',' { ", a comma before decimals" } else { "" };
+        let scale = if decimals > 0 {
+            format!("{decimals} decimals, as others have")
+        } else {
+            format!("at most {MOST_DECIMALS} decimals{mark}")
+        };
+        let hint = if self.head.is_none() && row.line == self.first && at > 0 {
+            "; a header begins with 'job'"
+        } else {
+            ""
+        };
+        format!(
+            ", line {}, column {column}: {cell}, expected a number from 0 to {most} with {scale}{hint}",
+            row.line
+        )
+    }
+}
+
+/// Whether a cell looks like a number, be it a wrong one.
+fn is_number(cell: &str) -> bool {
+    let cell = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+    cell.starts_with(digit) && cell.chars().all(|c| digit(c) || ".,eE-+".contains(c))
+}
+
+fn digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// What a column with this title holds: times unless the title says otherwise.
+fn column_of(title: &str) -> Column {
+    let title = title.split('(').next().unwrap_or_default().to_lowercase();
+    let words = title.split(|c: char| c.is_whitespace() || "_-.".contains(c));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    if words.iter().all(|word| OF_NAMES.contains(word)) {
+        return Column::Names;
+    }
+    let found = TITLES.iter().find(|(_, titles)| titles.contains(&&*words.join(" ")));
+    found.map_or(Column::Times, |(column, _)| *column)
+}
+
+/// A cell as a name: in one line, without control characters.
+fn name(cell: &str) -> String {
+    let words = cell.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A cell as errors show it.
+fn shown(cell: &str) -> String {
+    let name = name(cell);
+    if name.chars().count() <= SHOWN {
+        return name;
+    }
+    name.chars().take(SHOWN).chain(['…']).collect()
+}
+
+/// Names, of which none is empty and no two are equal.
+fn different(
+    names: impl Iterator<Item = (u64, String)>,
+    thing: &str,
+) -> Result<Vec<String>, String> {
+    let (mut all, mut lines) = (Vec::new(), HashMap::new());
+    for (line, name) in names {
+        if name.is_empty() {
+            return Err(format!(", line {line}: empty, expected the name of the {thing}"));
+        }
+        if let Some(before) = lines.insert(name.clone(), line) {
+            let name = shown(&name);
+            return Err(format!(
+                ", line {line}: a second {thing} '{name}', expected different names (line {before} has the first)"
+            ));
+        }
+        all.push(name);
+    }
+    Ok(all)
+}

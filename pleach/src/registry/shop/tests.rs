@@ -1,0 +1,233 @@
+//! Tests the reader of tables: what it reads, what it refuses, and mutated files.
+
+use super::columns::shop_of;
+use super::table::{Table, separator};
+use crate::decimal::written;
+use oorandom::Rand64;
+use pleach_problems::flowshop::shop::Shop;
+use std::fmt::Write;
+
+fn read(text: &str) -> Result<Shop, String> {
+    let separator = separator("a.csv", text).unwrap();
+    Table::read(text, separator).and_then(|table| shop_of(&table))
+}
+
+/// The times by job.
+fn times(shop: &Shop) -> Vec<Vec<u32>> {
+    (0..shop.instance.jobs()).map(|job| shop.instance.job(job).to_vec()).collect()
+}
+
+#[test]
+fn all_ways_to_write_a_shop_are_read_alike() {
+    let plain = read("1,4\n2,5\n3,6\n").unwrap();
+    assert_eq!(times(&plain), [[1, 4], [2, 5], [3, 6]]);
+    assert_eq!((plain.decimals, plain.jobs.len(), plain.machines.len()), (0, 0, 0));
+    let mut named = plain.clone();
+    named.jobs = ["A", "B 1", "C,2"].map(String::from).to_vec();
+    assert_eq!(read("A,1,4\nB 1,2,5\n\"C,2\",3,6").unwrap(), named);
+    named.machines = ["Saw", "Drill"].map(String::from).to_vec();
+    for text in [
+        "Job,Saw,Drill\nA,1,4\nB 1,2,5\n\"C,2\",3,6\n",
+        "\u{feff}job;Saw;Drill\r\n# a comment\r\n\r\nA;1;4\r\nB  1;2,0;5,00\r\nC,2;3;6;;\r\n",
+        "Part no.\tSaw\tDrill\nA\t 1 \t4\n\t\t\nB 1\t2.0\t5\n\"C,2\"\t3\t6\t\n",
+        "any words|Saw|Drill\nA|1|4\nB 1|2|5\nC,2|3|6",
+        ",Saw,\"Drill\"\nA,01,4\n\"B\n1\",2,5\n\"C,2\",3,6\n",
+    ] {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        assert_eq!(read(text).unwrap(), named, "{text}");
+    }
+    let numbered = read("id,1,2\n10,1,4\n20,2,5\n30,3,6\n").unwrap();
+    assert_eq!(
+        (numbered.jobs, numbered.machines),
+        (["10", "20", "30"].map(String::from).to_vec(), ["1", "2"].map(String::from).to_vec())
+    );
+    assert_eq!(times(&read("M1\n3\n4\n").unwrap()), [[3], [4]]);
+    assert_eq!(times(&read("5,6,7").unwrap()), [[5, 6, 7]]);
+    let unnamed = read("M1,M2\n1,4\n2,5\n3,6\n").unwrap();
+    assert_eq!((times(&unnamed), unnamed.jobs.len()), (times(&plain), 0));
+}
+
+#[test]
+fn dates_and_weights_are_kept_and_decimals_are_exact() {
+    let shop =
+        read("Job,Due Date,Saw,RELEASE,Drill (min),weight\nA,10,0.1,0,4,0.5\nB,9.25,2,1.5,5,2\n")
+            .unwrap();
+    assert_eq!((shop.decimals, times(&shop)), (2, vec![vec![10, 400], vec![200, 500]]));
+    assert_eq!(shop.machines, ["Saw", "Drill (min)"]);
+    assert_eq!(shop.due, Some(vec![1000, 925]));
+    assert_eq!(shop.releases, Some(vec![0, 150]));
+    assert_eq!(shop.weights, Some(vec![5, 20]));
+    let shop = read("a;M1;due_date\nA;1,5;2\n").unwrap();
+    assert_eq!((shop.decimals, shop.due), (1, Some(vec![20])));
+}
+
+#[test]
+fn faults_are_placed() {
+    for (text, said) in [
+        ("", ": empty, expected a line for each job"),
+        ("# only\n\n,,\n", ": empty, expected"),
+        ("job,M1,M2\n", ", line 1: no line after the header, expected a line for each job"),
+        ("job,due\nA,3\n", ", line 1: no column of times, expected"),
+        ("A,1,2\n\nB,3\n", ", line 3: 2 cells, expected 3 as in line 1"),
+        ("A,1,2\nB,3,4,5\n", ", line 2: 4 cells, expected 3 as in line 1"),
+        (
+            "job,Saw,due\nA,x,3\n",
+            ", line 2, column 'Saw': 'x', expected a number from 0 to 1000000000",
+        ),
+        ("job,Saw,due\nA,3,\n", ", line 2: 2 cells, expected 3"),
+        ("job,Saw,due\nA,,3\n", ", line 2, column 'Saw': empty, expected a number"),
+        ("job,Saw,due\nA,-1,3\n", ", line 2, column 'Saw': '-1', expected a number from 0"),
+        ("1,2\n3,1e3\n", ", line 2, column 2: '1e3', expected a number"),
+        (
+            "A,1O,3\nB,5,6\n",
+            "line 1, column 2: '1O', expected a number from 0 to 1000000000 with at \
+                              most 9 decimals; a header begins with 'job'",
+        ),
+        (
+            "Saw,1,2,3\nB,4,5,6\n",
+            ", line 1: a job or a header? expected a header that begins with 'job'",
+        ),
+        ("A;1,5;2\nB;1.5;2\n", ", line 2, column 2: '1.5', expected a number"),
+        ("A\t1,234\t2\n", ", line 1, column 2: '1,234', expected a number"),
+        ("1,0.0000000001\n", ", line 1, column 2: '0.0000000001', expected"),
+        (
+            "0.001,2000000\n",
+            ", line 1, column 2: '2000000', expected a number from 0 to 1000000.000 \
+                              with 3 decimals, as others have",
+        ),
+        ("A,1\nB,2\n A ,3\n", ", line 3: a second job 'A', expected different names (line 1 has"),
+        ("job,Saw,Saw\nA,1,2\n", ", line 1: a second machine 'Saw'"),
+        ("job,M1,due,Due Date\nA,1,2,3\n", ", line 1: 'Due Date' is a second column of that kind"),
+        (
+            "job,M1,Setup time\nA,1,2\n",
+            ", line 1, column 'Setup time': setup times are not supported",
+        ),
+        ("A,1\n,2\n", ", line 2: empty, expected the name of the job"),
+        ("1000000000\n1000000000\n999999999", ": times that may add up to 3999999999 on a path"),
+        ("A,\"1\nB,2\n", ", line 1, column 2: '1 B,2', expected a number"),
+    ] {
+        let why = read(text).unwrap_err();
+        assert!(why.contains(said), "{text:?}: {why}");
+    }
+}
+
+/// A shop as a table that says everything.
+fn table(shop: &Shop) -> String {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let dates = [("due", &shop.due), ("release", &shop.releases), ("weight", &shop.weights)];
+    let mut text = String::new();
+    if !shop.machines.is_empty() {
+        text += if shop.jobs.is_empty() { "" } else { "job," };
+        text += &shop.machines.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",");
+        for (title, _) in dates.iter().filter(|(_, all)| all.is_some()) {
+            let _ = write!(text, ",{title}");
+        }
+        text.push('\n');
+    }
+    for job in 0..shop.instance.jobs() {
+        let mut cells: Vec<String> =
+            shop.jobs.get(job).map(|name| quoted(name)).into_iter().collect();
+        let exact = |time: u32, decimals| written(time.into(), decimals);
+        cells.extend(shop.instance.job(job).iter().map(|&time| exact(time, shop.decimals)));
+        for (title, all) in dates {
+            let decimals = if title == "weight" { 0 } else { shop.decimals };
+            cells.extend(all.iter().map(|all| exact(all[job], decimals)));
+        }
+        let _ = writeln!(text, "{}", cells.join(","));
+    }
+    text
+}
+
+/// A text with a few random changes.
+fn mutated(rng: &mut Rand64, text: &str) -> String {
+    const SIGNS: [&str; 20] = [
+        ",",
+        ";",
+        "\t",
+        "|",
+        "\"",
+        "\n",
+        "\r\n",
+        "#",
+        ".",
+        "-",
+        "0",
+        "7",
+        "999999999999",
+        "x",
+        " ",
+        "\0",
+        "é",
+        "due",
+        "setup",
+        "e9",
+    ];
+    let mut chars: Vec<char> = text.chars().collect();
+    for _ in 0..=rng.rand_range(0..3) {
+        let at = rng.rand_range(0..chars.len() as u64 + 1) as usize;
+        let until = (at + rng.rand_range(0..6) as usize).min(chars.len());
+        let sign = SIGNS[rng.rand_range(0..20) as usize];
+        match rng.rand_range(0..4) {
+            0 => drop(chars.drain(at..until)),
+            1 => drop(chars.splice(at..at, sign.chars())),
+            2 => drop(chars.splice(at..until, sign.chars())),
+            _ => {
+                let piece = chars[at..until].to_vec();
+                let to = rng.rand_range(0..chars.len() as u64 + 1) as usize;
+                drop(chars.splice(to..to, piece));
+            }
+        }
+    }
+    chars.into_iter().collect()
+}
+
+/// The times of a text without quotes, cell by cell, as approximate numbers.
+fn approximately(text: &str, separator: u8, shop: &Shop) -> Vec<f64> {
+    let separator = char::from(separator);
+    let rows = text.split(['\n', '\r']).filter(|line| !line.starts_with('#'));
+    let rows = rows.filter(|line| line.chars().any(|c| c != separator && !c.is_whitespace()));
+    let numbers = rows.flat_map(|line| line.split(separator).map(str::trim)).filter_map(|cell| {
+        let cell = if separator == ';' { cell.replace(',', ".") } else { cell.into() };
+        cell.parse::<f64>().ok()
+    });
+    let scale = 10f64.powi(shop.decimals as i32);
+    numbers.map(|number| number * scale).collect()
+}
+
+#[test]
+fn mutated_tables_are_read_right_or_refused_in_one_line() {
+    let texts = [
+        "job,Saw,Drill,Oven,due,weight\nA,3,5,2,20,1\nB,4.25,1,6,18,2.5\n\"C, 2\",2,7,1,30,1\n",
+        "# hours\nTeil;Säge;Bohrer;Fällig\nA;1,5;2;9\nB;2,25;3;8\n",
+        "1,2,3\n4,5,6\n7,8,9\n",
+        "id\tM1\tM2\n7\t1\t4\n8\t2\t5\n9\t3\t6\n",
+        "A|1000000|2.125\nB|3|4\n",
+    ];
+    let mut rng = Rand64::new(34);
+    let (mut right, mut refused) = (0, 0);
+    for case in 0..10_000 {
+        let text = mutated(&mut rng, texts[case % texts.len()]);
+        let Some(separator) = separator("a.csv", &text) else { continue };
+        match Table::read(&text, separator).and_then(|table| shop_of(&table)) {
+            Ok(shop) => {
+                right += 1;
+                assert_eq!(read(&table(&shop)).as_ref(), Ok(&shop), "{text:?}");
+                if !text.contains('"') {
+                    let mut all = approximately(&text, separator, &shop).into_iter();
+                    for time in times(&shop).into_iter().flatten() {
+                        let found = all.any(|number| (number - f64::from(time)).abs() < 1e-3);
+                        assert!(found, "{text:?}: {time} in {shop:?}");
+                    }
+                }
+            }
+            Err(why) => {
+                refused += 1;
+                let short = why.chars().count() < 250 && !why.contains(['\n', '\r', '\0']);
+                let known = ["expected", "not supported"].iter().any(|word| why.contains(word));
+                let placed = why.starts_with(", line ") || why.starts_with(": ");
+                assert!(short && placed && known, "{text:?}: {why}");
+            }
+        }
+    }
+    assert!(right > 2_000 && refused > 2_000, "{right} right, {refused} refused");
+}

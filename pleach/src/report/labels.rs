@@ -1,0 +1,57 @@
+//! [`Labels`]: how values and solutions are written for people.
+
+use crate::decimal::written;
+
+/// How values and solutions are written for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Labels {
+    /// Values are multiples of 10 to the power of minus this.
+    pub decimals: u32,
+    /// The names of what solutions list by numbers from 1; empty if there are none.
+    pub names: Vec<String>,
+}
+
+impl Labels {
+    /// A value.
+    pub fn value(&self, value: i64) -> String {
+        written(value, self.decimals)
+    }
+
+    /// A solution in one line.
+    pub fn line(&self, solution: &[i64]) -> String {
+        let blanks = self.names.iter().any(|name| name.contains(char::is_whitespace));
+        self.items(solution).join(if blanks { ", " } else { " " })
+    }
+
+    /// A solution as a file: numbers in one line, names in a line each.
+    pub fn file(&self, solution: &[i64]) -> String {
+        self.items(solution).join(if self.names.is_empty() { " " } else { "\n" })
+    }
+
+    fn items(&self, solution: &[i64]) -> Vec<String> {
+        let name = |item: &i64| {
+            let at = usize::try_from(*item).ok()?.checked_sub(1)?;
+            self.names.get(at).cloned()
+        };
+        solution.iter().map(|item| name(item).unwrap_or_else(|| item.to_string())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_decimals_are_written_where_there_are_some() {
+        let plain = Labels::default();
+        assert_eq!((plain.value(125), plain.line(&[2, 0, 1])), ("125".into(), "2 0 1".into()));
+        assert_eq!(plain.file(&[2, 1]), "2 1");
+        let mut labels = Labels { decimals: 1, names: vec!["A".into(), "B".into()] };
+        assert_eq!((labels.value(125), labels.line(&[2, 1])), ("12.5".into(), "B A".into()));
+        labels.names[0] = "A 1".into();
+        assert_eq!(
+            (labels.line(&[2, 1]), labels.file(&[2, 1])),
+            ("B, A 1".into(), "B\nA 1".into())
+        );
+    }
+}
