@@ -90,8 +90,8 @@ fn files_are_not_touched_before_there_is_something_to_write() {
     assert_eq!(json(&words)["objective"], 16);
     assert_eq!(fs::read_to_string(&both).unwrap().split_whitespace().count(), 3);
     refused(
-        &format!("check flowshop {instance} {both} --gantt x.svg"),
-        "--gantt does not apply to 'check flowshop'",
+        &format!("check flowshop {instance} {both} --solution x.txt"),
+        "--solution does not apply to 'check flowshop'",
     );
 }
 
@@ -132,6 +132,12 @@ fn solutions_are_written_drawn_checked_and_started_from() {
     assert_eq!(json(&format!("check flowshop VFR10_10_1 {solution}"))["objective"], value);
     let again = json(&format!("solve flowshop VFR10_10_1 --best none --start {solution}"));
     assert_eq!((&again["status"], &again["objective"]), (&"optimal".into(), &value.into()));
+    // Any schedule can be drawn.
+    let own = file("own.txt", "10 9 8 7 6 5 4 3 2 1");
+    let drawn = json(&format!("check flowshop VFR10_10_1 {own} --gantt {picture}"));
+    let svg = fs::read_to_string(picture).unwrap();
+    assert!(svg.contains(&format!("makespan {}", drawn["objective"])), "{svg}");
+    assert!(svg.contains("<title>job 10 on M1: 0 to "), "{svg}");
     let twice = file("twice.txt", "1 2 3 4 5 6 7 8 9 9");
     refused(&format!("check flowshop VFR10_10_1 {twice}"), "twice.txt: job 9 appears twice");
     let short = file("short.txt", "1 2 3");
@@ -159,6 +165,69 @@ fn degenerate_instances_are_solved() {
     }
     let jobs_first = file("jobs-first.txt", "3 2\n1 4\n2 5\n3 6\n");
     assert_eq!(json(&format!("solve flowshop {jobs_first} --jobs-first"))["objective"], 16);
+}
+
+/// From a spreadsheet to a schedule for one, with names and decimals.
+#[test]
+fn a_table_is_solved_and_its_schedule_written() {
+    let text = "Job;Säge;Ofen;Due date;Weight\r\nA 1;3,5;2;20;1\r\n\"B; x\";1,25;4;9;2\r\n";
+    let table = file("table.csv", &format!("\u{feff}# hours\r\n{text}"));
+    let out = |name: &str| folder("flowshop").join(name).to_str().unwrap().to_string();
+    let [order, chart, schedule] = ["t.txt", "t.svg", "t.csv"].map(out);
+    let words = format!("solve flowshop {table} --solution {order} --schedule {schedule}");
+    let output = pleach(&words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("2 jobs × 2 machines (Säge, Ofen), in multiples of 0.01\n"), "{said}");
+    assert!(said.contains("due dates and weights are not used: the objective is the makespan"));
+    assert!(found.contains("7.25 (optimal)\nB; x, A 1\n"), "{found}");
+    assert_eq!(fs::read_to_string(&order).unwrap(), "B; x\nA 1\n");
+    let rows = "job,machine,start,end\nB; x,Säge,0.00,1.25\nB; x,Ofen,1.25,5.25\n\
+                A 1,Säge,1.25,4.75\nA 1,Ofen,5.25,7.25\n";
+    assert_eq!(fs::read_to_string(&schedule).unwrap(), rows);
+    // In JSON values are whole numbers.
+    let start = file("t-start.txt", "B; x\nA 1\n");
+    let report = json(&format!("{words} --best none --start {start}"));
+    assert_eq!((&report["objective"], &report["solution"]), (&725.into(), &vec![2, 1].into()));
+    assert_eq!(report["settings"]["decimals"], 2);
+    let beaten = pleach(&format!("solve flowshop {table} --best 7 --quiet"));
+    let beaten = String::from_utf8_lossy(&beaten.stdout).into_owned();
+    assert!(beaten.contains("nothing beats 7.00 (no-better)"), "{beaten}");
+    for solution in [order, file("numbers.txt", "2 1")] {
+        let words = format!("check flowshop {table} {solution} --gantt {chart} --quiet");
+        let output = pleach(&words);
+        let found = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(found.ends_with("a schedule of makespan 7.25\n"), "{found}");
+        assert!(output.stderr.is_empty());
+        let svg = fs::read_to_string(&chart).unwrap();
+        assert!(svg.contains("<title>job B; x on Ofen: 1.25 to 5.25</title>"), "{svg}");
+        assert_eq!(json(&words)["decimals"], 2);
+    }
+    let unknown = file("unknown.txt", "A 1\nC\n");
+    refused(
+        &format!("check flowshop {table} {unknown} --quiet"),
+        "unknown.txt, line 2: 'C', expected the name or number of a job",
+    );
+}
+
+#[test]
+fn tables_that_cannot_be_solved_are_refused_in_one_line() {
+    for (name, text, said) in [
+        ("release.csv", "job,M1,Release\nA,1,0\nB,3,5\n", "it has release dates, which are not"),
+        ("setup.csv", "job,M1,Setup M1\nA,1,2\n", "line 1, column 'Setup M1': setup times are not"),
+        ("typing.csv", "job,Saw,Oven\nA,1,2\nB,l,3\n", "typing.csv, line 3, column 'Saw': 'l',"),
+        ("header.csv", "job,M1\n", "header.csv, line 1: no line after the header"),
+        ("empty.csv", "", "empty.csv: empty, expected a line for each job"),
+        ("book.xlsx", "", "book.xlsx: "),
+    ] {
+        let path = file(name, text);
+        refused(&format!("solve flowshop {path} --quiet"), said);
+        refused(&format!("check flowshop {path} {path} --quiet"), said);
+    }
+    // Release dates that say nothing are no condition.
+    let zeros = file("zeros.csv", "job,M1,M2,Release\nA,1,2,0\nB,3,4,0\n");
+    assert_eq!(json(&format!("solve flowshop {zeros}"))["objective"], 8);
 }
 
 #[test]

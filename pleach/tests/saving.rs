@@ -144,7 +144,7 @@ fn no_output_is_an_input_or_another_output() {
         spellings.push(link.display().to_string());
     }
     for same in &spellings {
-        for flag in ["gantt", "solution", "trace", "checkpoint"] {
+        for flag in ["gantt", "schedule", "solution", "trace", "checkpoint"] {
             refused(
                 &format!("solve flowshop {file} --{flag} {same}"),
                 "is the same file as the input",
@@ -154,13 +154,15 @@ fn no_output_is_an_input_or_another_output() {
     }
     let other = fresh("other.txt");
     let other = other.to_str().unwrap();
-    for [one, two] in [["gantt", "solution"], ["solution", "trace"], ["checkpoint", "trace"]] {
+    for [one, two] in [["gantt", "schedule"], ["solution", "trace"], ["checkpoint", "schedule"]] {
         let words = format!("solve flowshop {file} --{one} {other} --{two} {other}");
         refused(&words, "is the same file as --");
     }
     fs::write(other, "1 2 3 4").unwrap();
     let words = format!("solve flowshop {file} --start {other} --gantt {other}");
     refused(&words, "is the same file as --start");
+    refused(&format!("check flowshop {file} {other} --gantt {other}"), "as the input");
+    refused(&format!("check flowshop {file} {other} --schedule {file}"), "as the input");
     assert_eq!(fs::read_to_string(other).unwrap(), "1 2 3 4");
     let scenario = folder.join("small.toml");
     let text = "peers = 3\n[load]\nproblem = 'interval'\ntotal_s = 1\n";

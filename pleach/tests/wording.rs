@@ -243,6 +243,7 @@ fn settings_record_every_flag() {
         "trace",
         "solution",
         "gantt",
+        "schedule",
         "log",
         "metrics",
         "json",

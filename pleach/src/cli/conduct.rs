@@ -2,7 +2,7 @@
 
 use super::console::{Console, DONE, STOPPED};
 use super::dashboard::Dashboard;
-use super::files::{Output, keep_apart};
+use super::files::{Output, about_solution, keep_apart};
 use super::flags::{FlagValues, TIME_LIMIT};
 use super::log::Log;
 use super::metrics::Metrics;
@@ -142,9 +142,9 @@ impl Job<'_, '_> {
         }
         keep_apart(given, &inputs)?;
         console.keep_log(Log::open(given)?);
-        let [trace, solution, gantt] =
-            ["trace", "solution", "gantt"].map(|flag| Output::of(flag, given));
-        let files = Files { trace: trace?, solution: solution?, gantt: gantt? };
+        let [trace, solution] = ["trace", "solution"].map(|flag| Output::of(flag, given));
+        let files =
+            Files { trace: trace?, solution: solution?, about_solution: about_solution(given)? };
         let known = save(&console.program, words, &inputs, given)?;
         let (mut last, mut repeats, mut answered) = (None, Repeats::default(), 0);
         let mut labels = Labels::default();
@@ -225,7 +225,7 @@ fn save(
 struct Files {
     trace: Option<Output>,
     solution: Option<Output>,
-    gantt: Option<Output>,
+    about_solution: Vec<(&'static str, Output)>,
 }
 
 /// Prints the result and writes the files.
@@ -236,7 +236,7 @@ fn write_result(
     files: Files,
     (done, repeats, labels): (Done, &Repeats, &Labels),
 ) -> Result<u8, Failure> {
-    let Done { report, settings, picture } = done;
+    let Done { report, settings, files: mut written } = done;
     let text = if given.on("json") {
         let mut record = given.record();
         settings.into_iter().for_each(|(key, value)| record[key] = value);
@@ -262,17 +262,17 @@ fn write_result(
             if file.ends_with("svg") { picture() } else { json!(trace::data(&report)).to_string() };
         file.write(&text)?;
     }
-    let solution = report.solution.as_ref().map(|solution| labels.file(solution));
-    for (file, text) in [(files.solution, solution), (files.gantt, picture)] {
-        match (file, text) {
-            (Some(file), Some(text)) => file.write(&text)?,
-            (Some(file), None) => {
-                let name = file.leave();
-                if !given.on("quiet") && !given.on("json") {
-                    console.note(&format!("there is no solution, so {name} is not written"));
-                }
-            }
-            (None, _) => {}
+    let solution = report.solution.as_ref();
+    written.extend(solution.map(|solution| ("solution", labels.file(solution))));
+    let solution = files.solution.map(|file| ("solution", file));
+    for (flag, file) in solution.into_iter().chain(files.about_solution) {
+        if let Some((_, text)) = written.iter().find(|(of, _)| *of == flag) {
+            file.write(text)?;
+            continue;
+        }
+        let name = file.leave();
+        if !given.on("quiet") && !given.on("json") {
+            console.note(&format!("there is no solution, so {name} is not written"));
         }
     }
     printed?;

@@ -76,6 +76,21 @@ impl Output {
     }
 }
 
+/// Flags that name a file about a solution, which the problem writes.
+const ABOUT_SOLUTION: [&str; 2] = ["gantt", "schedule"];
+
+/// The files about a solution that flags name, each after its flag.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn about_solution(given: &FlagValues) -> Result<Vec<(&'static str, Output)>, Failure> {
+    let mut files = Vec::new();
+    for flag in ABOUT_SOLUTION {
+        files.extend(Output::of(flag, given)?.map(|file| (flag, file)));
+    }
+    Ok(files)
+}
+
 /// Refuses `-`, by which other commands mean standard output.
 fn not_a_dash(flag: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
@@ -228,7 +243,8 @@ fn is_standard_output(_: &Path) -> bool {
 }
 
 /// Flags that name an output file.
-const WRITTEN: [&str; 7] = ["checkpoint", "solution", "gantt", "trace", "metrics", "svg", "out"];
+const WRITTEN: [&str; 8] =
+    ["checkpoint", "solution", "gantt", "schedule", "trace", "metrics", "svg", "out"];
 
 /// Refuses an output that is the same file as another output or as an input.
 ///

@@ -9,7 +9,8 @@ use crate::registry::{Entry, Request, Start};
 use std::time::Instant;
 
 /// Flags for a single search.
-const OF_ONE: [&str; 7] = ["checkpoint", "trace", "solution", "gantt", "start", "show", "listen"];
+const OF_ONE: [&str; 8] =
+    ["checkpoint", "trace", "solution", "gantt", "schedule", "start", "show", "listen"];
 
 /// How an instance is read.
 type Read = fn(&Request<'_>) -> Result<Start<'static>, Failure>;

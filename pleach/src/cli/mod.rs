@@ -39,6 +39,7 @@ use crate::failure::{Failure, usage};
 use crate::registry::{Act, Checked, ENTRIES, Entry, Request, entry, names};
 use conduct::{Job, Reading};
 use console::{Console, DONE};
+use files::{about_solution, keep_apart};
 use flags::{Kind, Verb};
 use follow::{Known, follow};
 use line::{Line, no_more};
@@ -212,7 +213,11 @@ fn of_problem(
             let Some(file) = line.words.get(3) else {
                 return usage(format!("check {problem} {instance}: a solution FILE is required"));
             };
-            let Checked { phrase, value, labels } = check(&request, file)?;
+            let given = &line.given;
+            let inputs = (entry.is_file)(&instance).then_some(&instance).into_iter();
+            keep_apart(given, &inputs.chain([file]).cloned().collect::<Vec<_>>())?;
+            let outputs = about_solution(given)?;
+            let Checked { phrase, value, labels, files } = check(&request, file)?;
             let mut data = json!({ "instance": instance, "valid": true, "objective": value });
             if labels.decimals > 0 {
                 data["decimals"] = json!(labels.decimals);
@@ -222,7 +227,12 @@ fn of_problem(
             } else {
                 format!("{} {instance}: {phrase} {}", entry.name, labels.value(value))
             };
-            return console.print(&text).map(|()| DONE);
+            console.print(&text)?;
+            for (flag, file) in outputs {
+                let text = files.iter().find(|(of, _)| *of == flag);
+                text.map_or(Ok(()), |(_, text)| file.write(text))?;
+            }
+            return Ok(DONE);
         }
     };
     let inputs = (entry.is_file)(&instance).then(|| instance.clone()).into_iter().collect();

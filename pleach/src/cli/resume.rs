@@ -43,7 +43,8 @@ pub fn origin_again(given: &FlagValues) -> Value {
 fn lasting(given: &FlagValues) -> Vec<String> {
     let mut flags = given.lasting(&[Lasts::Frozen, Lasts::Kept]);
     for flag in &mut flags {
-        let output = ["--solution=", "--gantt="].into_iter().find(|name| flag.starts_with(name));
+        let outputs = ["--solution=", "--gantt=", "--schedule="];
+        let output = outputs.into_iter().find(|name| flag.starts_with(name));
         if let Some((name, path)) = output.map(|name| flag.split_at(name.len()))
             && let Ok(path) = absolute(path)
         {

@@ -132,14 +132,14 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
         }
         let answer = campaign::solve(&instance, options).map_err(wrong)?;
         let settings = vec![("bound", json!(answer.chosen.to_string())), ("best", json!(word))];
-        Ok(Ended::Done(Box::new(Done { report: answer.report, settings, picture: None })))
+        Ok(Ended::Done(Box::new(Done { report: answer.report, settings, files: Vec::new() })))
     }))
 }
 
 fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     let instance = instance(request)?;
     let value = instance.length(&tour(&instance, path)?);
-    Ok(Checked { phrase: "a tour of length", value, labels: Labels::default() })
+    Ok(Checked { phrase: "a tour of length", value, labels: Labels::default(), files: Vec::new() })
 }
 
 fn optimum(word: &str) -> Result<i64, Failure> {

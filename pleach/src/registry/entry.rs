@@ -66,6 +66,8 @@ pub struct Checked {
     pub value: i64,
     /// How the value is written.
     pub labels: Labels,
+    /// The files that flags ask for.
+    pub files: Vec<SolutionFile>,
 }
 
 /// What a command line asks of a problem.
@@ -122,14 +124,17 @@ pub struct Done {
     pub report: Report,
     /// Entries of `settings` beyond the flags.
     pub settings: Vec<(&'static str, Value)>,
-    /// The solution as a picture, if the problem has pictures.
-    pub picture: Option<String>,
+    /// The files that flags ask for and the problem writes about its solution, each with the flag's name.
+    pub files: Vec<SolutionFile>,
 }
+
+/// What a problem writes about a solution, after the name of the flag that asks for it.
+pub type SolutionFile = (&'static str, String);
 
 impl Ended {
     /// A report alone.
     pub fn plain(report: Report) -> Self {
-        Ended::Done(Box::new(Done { report, settings: Vec::new(), picture: None }))
+        Ended::Done(Box::new(Done { report, settings: Vec::new(), files: Vec::new() }))
     }
 }
 

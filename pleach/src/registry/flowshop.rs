@@ -1,8 +1,8 @@
 //! The entry of the permutation flowshop.
 
 use super::entry::{
-    Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
-    choice, is_here,
+    Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, SolutionFile, Start,
+    Task, best, choice, is_here,
 };
 use super::shop;
 use super::simulated_load::{Load, SimulatedLoad, record};
@@ -43,6 +43,7 @@ pub const ENTRY: Entry = Entry {
                 Use::plain("nodes"),
                 Use::plain("solution"),
                 Use::plain("gantt"),
+                Use::plain("schedule"),
             ],
             examples: &[
                 "solve flowshop ta021",
@@ -53,7 +54,7 @@ pub const ENTRY: Entry = Entry {
         },
         Task {
             verb: Verb::Check,
-            flags: &[Use::plain("jobs-first")],
+            flags: &[Use::plain("jobs-first"), Use::plain("gantt"), Use::plain("schedule")],
             examples: &[],
             act: Act::Check(check),
         },
@@ -169,7 +170,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| shop::order(&shop, path)).transpose()?;
     let word = given.word("best").unwrap_or("search").to_string();
-    let drawn = given.has("gantt");
+    let wanted = Wanted::of(given);
     let labels = shop::labels(&shop);
     let search = Box::new(move |search: Search<'_>, mode| {
         let instance = &shop.instance;
@@ -178,8 +179,8 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             return Ok(Ended::Inspection(Box::new(campaign::inspect(instance, options)?)));
         }
         let answer = campaign::solve(instance, options)?;
-        let picture = answer.schedule.filter(|_| drawn);
-        let picture = picture.map(|order| gantt::draw(&name, &shop, &order));
+        let files = answer.schedule.map(|order| wanted.files(&name, &shop, &order));
+        let files = files.transpose()?.unwrap_or_default();
         let (bound, branching) = answer.chosen;
         let settings = vec![
             ("bound", json!(bound.to_string())),
@@ -190,7 +191,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             ("machines", json!(instance.machines())),
             ("decimals", json!(shop.decimals)),
         ];
-        Ok(Ended::Done(Box::new(Done { report: answer.report, settings, picture })))
+        Ok(Ended::Done(Box::new(Done { report: answer.report, settings, files })))
     });
     Ok(Start { labels, search })
 }
@@ -199,7 +200,32 @@ fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     let shop = shop::read(request)?;
     let order = shop::order(&shop, path)?;
     let value = shop.instance.makespan(&order).into();
-    Ok(Checked { phrase: "a schedule of makespan", value, labels: shop::labels(&shop) })
+    let files = Wanted::of(request.given).files(request.name(), &shop, &order)?;
+    Ok(Checked { phrase: "a schedule of makespan", value, labels: shop::labels(&shop), files })
+}
+
+/// The files about a schedule that are wanted.
+struct Wanted {
+    gantt: bool,
+    schedule: bool,
+}
+
+impl Wanted {
+    fn of(given: &FlagValues) -> Self {
+        Self { gantt: given.has("gantt"), schedule: given.has("schedule") }
+    }
+
+    fn files(&self, name: &str, shop: &Shop, order: &[u16]) -> Result<Vec<SolutionFile>, Failure> {
+        let mut files = Vec::new();
+        if self.gantt {
+            files.push(("gantt", gantt::draw(name, shop, order)));
+        }
+        if self.schedule {
+            let table = shop::schedule(shop, order);
+            files.push(("schedule", table.map_err(|why| Failure::Inside(why.to_string()))?));
+        }
+        Ok(files)
+    }
 }
 
 /// A schedule as a Gantt chart, and its makespan.

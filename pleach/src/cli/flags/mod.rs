@@ -20,7 +20,7 @@ pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
     SIZE, SPEED, SPLIT, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
-pub use output::{DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SOLUTION, TRACE};
+pub use output::{DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SCHEDULE, SOLUTION, TRACE};
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
 };
@@ -31,7 +31,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 58] = [
+pub static FLAGS: [&(dyn Item + Sync); 59] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -79,6 +79,7 @@ pub static FLAGS: [&(dyn Item + Sync); 58] = [
     &TRACE,
     &SOLUTION,
     &GANTT,
+    &SCHEDULE,
     &LOG,
     &METRICS,
     &OUT,

@@ -85,6 +85,20 @@ pub static GANTT: Flag<String> = Flag {
     record: |given| Some(json!(given.word("gantt"))),
 };
 
+/// `--schedule`.
+pub static SCHEDULE: Flag<String> = Flag {
+    about: About {
+        name: "schedule",
+        value: Some("FILE"),
+        help: "write the start and the end of every operation as a table (CSV)",
+        applies: Applies::Named,
+        lasts: Lasts::Kept,
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("schedule"))),
+};
+
 /// `--json`.
 pub static JSON: Flag<()> = Flag {
     about: About { name: "json", help: "print one JSON object and nothing else", ..ABOUT },

@@ -2,10 +2,12 @@
 
 mod columns;
 mod read;
+mod schedule;
 mod solution;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use read::read;
+pub use schedule::schedule;
 pub use solution::{labels, order};
