@@ -6,12 +6,21 @@ use std::io::{self, BufRead, BufReader, Read};
 
 /// The most bytes of a text, since a device may be endless.
 const MOST_BYTES: u64 = 1 << 28;
+/// The same for a workbook, which is compressed.
+#[cfg(feature = "xlsx")]
+const MOST_WORKBOOK: u64 = 1 << 24;
 /// The same for a matrix or a mesh.
 const MOST_LARGE: u64 = 1 << 34;
 
 /// The text of a file. A byte-order mark at its start, which some editors write, is skipped.
 pub(crate) fn text_of(path: &str) -> io::Result<String> {
     text(File::open(path)?)
+}
+
+/// The bytes of a workbook.
+#[cfg(feature = "xlsx")]
+pub(crate) fn bytes_of_workbook(path: &str) -> io::Result<Vec<u8>> {
+    limited(File::open(path)?, MOST_WORKBOOK)
 }
 
 /// A file that may be large, and compressed with gzip.

@@ -7,6 +7,7 @@ mod solution;
 mod table;
 #[cfg(test)]
 mod tests;
+mod workbook;
 
 pub use read::read;
 pub use schedule::schedule;

@@ -2,6 +2,7 @@
 
 use super::columns::shop_of;
 use super::table::{Table, separator};
+use super::workbook::{is_workbook, text_of};
 use crate::campaign::flowshop::{Shop, named, read_shop};
 use crate::decimal::written;
 use crate::failure::{Failure, usage};
@@ -12,6 +13,12 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
     let named = named(request.instance);
     if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
         return Ok(Shop::new(instance));
+    }
+    let texts = &request.given.texts;
+    if is_workbook(request.instance) && !texts.borrow().contains_key(request.instance) {
+        let text = text_of(request.instance);
+        let text = text.or_else(|why| usage(format!("{}: {why}", request.instance)))?;
+        texts.borrow_mut().insert(request.instance.into(), text);
     }
     let text = request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR60_20_10")?;
     let jobs_first = request.given.on("jobs-first");
