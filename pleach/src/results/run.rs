@@ -2,6 +2,7 @@
 
 use super::loops::LoopData;
 use super::number::{Amount, JsonInteger, JsonNumber, LARGEST, LONGEST, Seconds, checked};
+use crate::decimal::{MOST_DECIMALS, written};
 use pleach_runtime::SiteEnd;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -194,6 +195,13 @@ impl RunData {
         self.settings.get(key)?.as_str()
     }
 
+    /// A value with the decimals that the settings say.
+    pub fn value(&self, value: JsonInteger<i64>) -> String {
+        let decimals = self.settings.get("decimals").and_then(Value::as_u64);
+        let decimals = decimals.and_then(|n| u32::try_from(n).ok());
+        written(value.0, decimals.filter(|&n| n <= MOST_DECIMALS).unwrap_or(0))
+    }
+
     /// The preset that balanced the work; empty for loops.
     pub fn preset(&self) -> &str {
         self.balance.as_ref().map_or("", |balance| &balance.preset)
@@ -272,6 +280,15 @@ mod tests {
             assert_eq!(json.as_object().unwrap().keys().next_back().unwrap(), last);
             let again: RunData = read("a.json", json.clone()).unwrap();
             assert_eq!(again.json().to_string(), json.to_string());
+        }
+    }
+
+    #[test]
+    fn values_have_the_decimals_of_the_settings() {
+        for (decimals, said) in [(json!(2), "7.25"), (json!(0), "725"), (json!(1e9), "725")] {
+            let settings = Map::from_iter([("decimals".into(), decimals)]);
+            let run = RunData { settings, ..RunData::default() };
+            assert_eq!(run.value(JsonInteger(725)), said);
         }
     }
 }

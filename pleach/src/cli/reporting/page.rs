@@ -97,9 +97,9 @@ fn summary(runs: &[Point<'_>]) -> String {
     let mut rows = vec![head.map(String::from).to_vec()];
     for Point { number, run } in runs {
         let integer =
-            |value: Option<JsonInteger<i64>>| value.map_or("–".into(), |value| value.to_string());
+            |value: Option<JsonInteger<i64>>| value.map_or("–".into(), |value| run.value(value));
         let value = match (run.objective, run.count) {
-            (Some(value), _) => value.to_string(),
+            (Some(value), _) => run.value(value),
             (None, count) => sections::number(count),
         };
         let efficiency =
@@ -219,12 +219,12 @@ fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
 /// The result, in a sentence.
 fn answer(run: &RunData) -> String {
     let mut text = match (run.objective, run.count) {
-        (Some(value), _) => format!("Value {value} ({})", run.status),
+        (Some(value), _) => format!("Value {} ({})", run.value(value), run.status),
         (None, Some(_)) => format!("{} ({})", sections::number(run.count), run.status),
         (None, None) => run.status.clone(),
     };
     if let Some(bound) = run.lower_bound {
-        text += &format!(", bound {bound}");
+        text += &format!(", bound {}", run.value(bound));
         if let Some(value) = run.objective.filter(|_| run.is_stopped()) {
             text += &format!(", gap {:.2} %", 100.0 * gap(value.0, bound.0));
         }
