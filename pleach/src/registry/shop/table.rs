@@ -50,6 +50,13 @@ impl Table {
         if text.len() > MOST_BYTES {
             return Err(format!(": {} bytes, expected at most {MOST_BYTES}", text.len()));
         }
+        // A row takes many times the memory of its text, so its length is checked first.
+        for (line, text) in (1..).zip(text.lines()) {
+            let cells = text.bytes().filter(|&byte| byte == separator).count() + 1;
+            if cells > MOST {
+                return Err(format!(", line {line}: {cells} cells, expected at most {MOST}"));
+            }
+        }
         let mut reader = ReaderBuilder::new();
         reader.has_headers(false).flexible(true).comment(Some(b'#')).delimiter(separator);
         let (mut rows, mut lines) = (Vec::new(), Lines { text, at: 0, line: 1 });
