@@ -117,6 +117,29 @@ fn kinds_of_peers_are_counted_and_named() {
     assert_ne!(run("weighted", ["", "weight = 1"]), by_hand);
 }
 
+/// A device that is short of work is slow; between sites nothing is lost.
+#[test]
+fn devices_are_slow_while_they_are_short_of_work() {
+    let device = "device = { explorers = 64, inside = 'hypercube', launch_us = 0, copy_us = 0 }";
+    let one = |units: u32| {
+        let load = format!("load.problem = 'interval'\nload.total_s = {units}\nload.unit_us = 1e6");
+        let text = format!("seeds = [1]\n{load}\n[[machine.class]]\ncount = 1\n{device}\n");
+        let row = json(&scenario("device.toml", &text))["rows"][0].clone();
+        (mean(&row, "time_s"), mean(&row, "fill"))
+    };
+    assert_eq!(one(16), (64.0, 0.25));
+    assert_eq!(one(640), (640.0, 1.0));
+    let text = format!(
+        "seeds = [1]\nload.problem = 'queens'\nload.instance = 11\nsites.count = 3\nsites.units = 2\n\
+         sites.{device}\nsites.check_files = true\nchurn.deaths_per_minute = 600\n\
+         churn.joins_per_minute = 900\nchurn.notice_s = 0.001\n\
+         sites.commit_s = 0.01\n"
+    );
+    let row = &json(&scenario("device-sites.toml", &text))["rows"][0];
+    assert_eq!(mean(row, "nodes"), 166_925.0);
+    assert!(mean(row, "fill") < 1.0);
+}
+
 /// Refuses a scenario, naming its file.
 fn bad(text: &str, said: &str) {
     let words = scenario("bad.toml", text);
@@ -201,6 +224,25 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("count = 0", "machine.class = a list: expected 1 to"),
         ("count = 1\nweight = 0", "machine.class[0].weight = 0: expected a number from"),
         ("count = 1\ncolour = 1", "unknown key machine.class[0].colour"),
+        ("count = 1\ndevice = 4", "machine.class[0].device = 4: expected a table"),
+        ("count = 1\ndevice = {}", "machine.class[0].device.explorers is missing"),
+        (
+            "count = 2\ndevice = { explorers = 9000000 }",
+            "expected a whole number from 1 to 5000000",
+        ),
+        (
+            "count = 1\ndevice = { explorers = 4, trigger = 5 }",
+            "expected a whole number from 0 to 4",
+        ),
+        (
+            "count = 1\ndevice = { explorers = 4, inside = 'out' }",
+            "inside = 'out': expected windows, ring",
+        ),
+        ("count = 1\ndevice = { explorers = 4, put = 'two' }", "put = 'two': expected spread, one"),
+        (
+            "count = 1\ndevice = { explorers = 4, speed = 2 }",
+            "unknown key machine.class[0].device.speed",
+        ),
     ] {
         bad(&format!("{work}[[machine.class]]\n{class}"), said);
     }
