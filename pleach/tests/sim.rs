@@ -123,7 +123,8 @@ fn devices_are_slow_while_they_are_short_of_work() {
     let device = "device = { explorers = 64, inside = 'hypercube', launch_us = 0, copy_us = 0 }";
     let one = |units: u32| {
         let load = format!("load.problem = 'interval'\nload.total_s = {units}\nload.unit_us = 1e6");
-        let text = format!("seeds = [1]\n{load}\n[[machine.class]]\ncount = 1\n{device}\n");
+        let text =
+            format!("seeds = [1]\n{load}\n[[machine.class]]\ncount = 1\npoll_us = 1e6\n{device}\n");
         let row = json(&scenario("device.toml", &text))["rows"][0].clone();
         (mean(&row, "time_s"), mean(&row, "fill"))
     };
