@@ -10,7 +10,7 @@ use pleach_lab::enumerate::every_schedule_reduced;
 use pleach_lab::load::Search;
 use pleach_lab::machine::Machine;
 use pleach_lab::network::{Link, Network};
-use pleach_lab::random_cluster::random_cluster;
+use pleach_lab::random_cluster::{random_cluster, random_device};
 use pleach_lab::recorded::Recorded;
 use pleach_lab::sites::random::random_fleet;
 use pleach_problems::flowshop::Flowshop;
@@ -81,6 +81,10 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
         // Problems rotate through seven kinds, presets through twenty-three: all pairs occur.
         let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
         let mut cluster = random_cluster(1 + (seed * 7 % 23) as u32, policy, seed);
+        // Sometimes the faster peers are devices.
+        if let Some(class) = cluster.machine.classes.last_mut().filter(|_| seed.is_multiple_of(3)) {
+            class.device = Some(random_device(seed));
+        }
         // Every snapshot is searched to its end, so there must not be too many.
         cluster.snapshot_ns = cluster.snapshot_ns.map(|mean_ns| mean_ns.max(1_000_000));
         let figures = cluster.run(&search).unwrap_or_else(|why| panic!("seed {seed}: {why}"));

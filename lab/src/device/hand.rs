@@ -126,7 +126,7 @@ impl<H: Hand> DeviceHand<H> {
                 spent_ns += ran.work_ns;
                 step.work_ns += ran.work_ns;
                 step.nodes += ran.nodes;
-                step.found = ran.found.or(step.found);
+                step.found = step.found.into_iter().chain(ran.found).min();
                 self.sizes[i] = explorer.size();
                 if ran.found.is_some() {
                     break;
@@ -148,10 +148,11 @@ impl<H: Hand> DeviceHand<H> {
     fn exchange(&mut self) -> u32 {
         let explorers = &mut self.explorers;
         self.exchange.run(&mut self.sizes, |steal| {
-            let Some(work) = explorers[steal.victim].split(0.5) else { return 0.0 };
-            let thief = &mut explorers[steal.thief];
-            thief.add_work(&work.bytes).expect("explorers read each other's work");
-            thief.size()
+            if let Some(work) = explorers[steal.victim].split(0.5) {
+                let read = explorers[steal.thief].add_work(&work.bytes);
+                read.expect("explorers read each other's work");
+            }
+            (explorers[steal.thief].size(), explorers[steal.victim].size())
         })
     }
 
@@ -260,7 +261,7 @@ impl<H: Hand> Hand for DeviceHand<H> {
                 all.work_ns += step.work_ns;
                 all.time_ns += step.time_ns;
                 all.nodes += step.nodes;
-                all.found = step.found.or(all.found);
+                all.found = all.found.into_iter().chain(step.found).min();
                 let active = self.active();
                 let idle = self.explorers.len() - active;
                 let triggers =

@@ -25,9 +25,9 @@ impl Exchange {
         Self { inside, window: (0, 1) }
     }
 
-    /// Lets idle explorers steal, given the size of each one's work: `steal` says how much moved. Returns the number of
-    /// launches.
-    pub fn run(&mut self, sizes: &mut [f64], mut steal: impl FnMut(Steal) -> f64) -> u32 {
+    /// Lets idle explorers steal, given the size of each one's work: `steal` returns the sizes that thief and victim have
+    /// afterwards. Returns the number of launches.
+    pub fn run(&mut self, sizes: &mut [f64], mut steal: impl FnMut(Steal) -> (f64, f64)) -> u32 {
         let all = sizes.len();
         let idle = sizes.iter().filter(|&&size| size == 0.0).count();
         let mean = sizes.iter().sum::<f64>() / all as f64;
@@ -35,10 +35,9 @@ impl Exchange {
             if victim == thief || sizes[victim] <= least.max(1.0) {
                 return false;
             }
-            let moved = steal(Steal { thief, victim });
-            sizes[thief] += moved;
-            sizes[victim] -= moved;
-            moved > 0.0
+            // Sizes need not add up: where work is intervals, they count only what a split may give.
+            (sizes[thief], sizes[victim]) = steal(Steal { thief, victim });
+            sizes[thief] > 0.0
         };
         let mut in_windows = |sizes: &mut [f64], back: usize, width: usize, least: f64| {
             for thief in (0..all).filter(|&explorer| sizes[explorer] == 0.0).collect::<Vec<_>>() {
@@ -112,7 +111,7 @@ mod tests {
             let moved = (held[victim] / 2.0).floor();
             held[victim] -= moved;
             held[thief] += moved;
-            moved
+            (held[thief], held[victim])
         });
         assert_eq!(sizes, held);
         (pairs, launches)
