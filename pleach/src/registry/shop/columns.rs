@@ -33,6 +33,9 @@ const OF_NAMES: [&str; 21] = [
     "item", "items", "order", "orders", "work", "lot", "batch", "id", "no", "nr", "number",
 ];
 
+/// Tables whose first title begins so have a line for each machine.
+const OF_MACHINES: [&str; 4] = ["machine", "machines", "station", "stations"];
+
 /// The most characters of a cell in an error.
 const SHOWN: usize = 40;
 
@@ -115,8 +118,14 @@ impl<'t> Reading<'t> {
         let all_words = has_word(first) && !first.cells().skip(1).any(like_time);
         if titled || all_words && (first.len() > 1 || table.rows.len() > 1) {
             reading.head = Some(first);
+            if words_of(first.cell(0)).first().is_some_and(|word| OF_MACHINES.contains(&&**word)) {
+                return Err(format!(
+                    ", line {}: a line for each machine, expected one for each job: transpose the table",
+                    first.line
+                ));
+            }
             for (at, title) in first.cells().enumerate() {
-                if title.to_lowercase().starts_with("setup") {
+                if words_of(title).iter().any(|word| word.starts_with("setup")) {
                     return Err(format!(
                         ", line {}, column '{}': setup times are not supported yet",
                         first.line,
@@ -152,6 +161,19 @@ impl<'t> Reading<'t> {
             && table.rows[usize::from(reading.head.is_some())..].iter().any(has_word);
         if named {
             reading.columns[0] = Column::Names;
+        } else if let Some(head) = reading.head.filter(|_| reading.columns[0] == Column::Times) {
+            let rows = &table.rows[1..];
+            let numbers = (1..).map(|number: usize| number.to_string());
+            if first.len() > 1
+                && rows.len() > 1
+                && rows.iter().zip(numbers).all(|(row, n)| row.cell(0) == n)
+            {
+                return Err(format!(
+                    ", line {}, column '{}': times or the numbers of the jobs? expected the title 'job' or 'M1'",
+                    head.line,
+                    shown(head.cell(0))
+                ));
+            }
         }
         Ok(reading)
     }
@@ -222,19 +244,41 @@ impl<'t> Reading<'t> {
 /// Whether a cell looks like a number, be it a wrong one.
 fn is_number(cell: &str) -> bool {
     let cell = cell.strip_prefix(['-', '+']).unwrap_or(cell);
-    cell.starts_with(digit) && cell.chars().all(|c| digit(c) || ".,eE-+".contains(c))
+    let mut before = ' ';
+    cell.starts_with(digit)
+        && cell.chars().all(|c| {
+            let exponent = "eE".contains(std::mem::replace(&mut before, c));
+            digit(c) || ".,eE".contains(c) || exponent && "-+".contains(c)
+        })
 }
 
 fn digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
+/// The words of a title without what follows in brackets or behind a comma or slash, in small letters.
+fn words_of(title: &str) -> Vec<String> {
+    let title = title.split(['(', '[', '/', ',']).next().unwrap_or_default();
+    let mut words = vec![String::new()];
+    let mut small = false;
+    for c in title.chars() {
+        // A capital begins a word, as in 'JobID'.
+        if !c.is_alphanumeric() || small && c.is_uppercase() {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric() {
+            words.last_mut().into_iter().for_each(|word| word.extend(c.to_lowercase()));
+        }
+        small = c.is_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// What a column with this title holds: times unless the title says otherwise.
 fn column_of(title: &str) -> Column {
-    let title = title.split('(').next().unwrap_or_default().to_lowercase();
-    let words = title.split(|c: char| c.is_whitespace() || "_-.".contains(c));
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-    if words.iter().all(|word| OF_NAMES.contains(word)) {
+    let words = words_of(title);
+    if words.iter().all(|word| OF_NAMES.contains(&&**word)) {
         return Column::Names;
     }
     let found = TITLES.iter().find(|(_, titles)| titles.contains(&&*words.join(" ")));

@@ -24,6 +24,11 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
     let jobs_first = request.given.on("jobs-first");
     let name = request.name();
     let separator = separator(request.instance, &text);
+    if separator.is_some() && jobs_first {
+        return usage(format!(
+            "{name}: a table has a line for each job, so --jobs-first does not apply"
+        ));
+    }
     let shop = match separator {
         Some(separator) => Table::read(&text, separator).and_then(|table| shop_of(&table)),
         None => read_shop(&text, jobs_first),
@@ -58,9 +63,11 @@ const SHOWN: usize = 8;
 /// What a table was read as.
 fn as_read(shop: &Shop) -> String {
     let (jobs, machines) = (shop.instance.jobs(), shop.instance.machines());
-    let mut names = shop.machines.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    if machines > SHOWN && !names.is_empty() {
-        names += ", …";
+    // The last column is shown, as it is the likeliest to hold something else.
+    let first = shop.machines.iter().take(if machines > SHOWN { SHOWN - 1 } else { SHOWN });
+    let mut names = first.cloned().collect::<Vec<_>>().join(", ");
+    if let Some(last) = shop.machines.last().filter(|_| machines > SHOWN) {
+        names += &format!(", …, {last}");
     }
     let names = if names.is_empty() { "one line per job".into() } else { format!("({names})") };
     let comma = if shop.machines.is_empty() { "," } else { "" };

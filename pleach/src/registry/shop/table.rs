@@ -56,6 +56,12 @@ impl Table {
             if cells > MOST {
                 return Err(format!(", line {line}: {cells} cells, expected at most {MOST}"));
             }
+            let after = text.strip_prefix('#').map(str::trim_start);
+            if after.is_some_and(|after| after.as_bytes().first() == Some(&separator)) {
+                return Err(format!(
+                    ", line {line}: a comment or a header? expected 'job' instead of '#'"
+                ));
+            }
         }
         let mut reader = ReaderBuilder::new();
         reader.has_headers(false).flexible(true).comment(Some(b'#')).delimiter(separator);

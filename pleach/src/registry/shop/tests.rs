@@ -62,8 +62,25 @@ fn dates_and_weights_are_kept_and_decimals_are_exact() {
 }
 
 #[test]
+fn titles_say_what_columns_hold() {
+    for title in ["Job #", "JobID", "Job-No.", "ORDER", "name [text]"] {
+        let shop = read(&format!("{title},M1,M2\n1,3,4\n2,5,6\n")).unwrap();
+        assert_eq!((times(&shop), &*shop.jobs[1]), (vec![vec![3, 4], vec![5, 6]], "2"), "{title}");
+    }
+    let shop = read("Job,M1,M2,Due [h],Release/h\nA,3,4,10,5\nB,1,2,10,0\n").unwrap();
+    assert_eq!((shop.due, shop.releases), (Some(vec![10, 10]), Some(vec![5, 0])));
+    // A job may have any name.
+    assert_eq!(read("Machine frame,1,2\nA,3,4\n").unwrap().jobs[0], "Machine frame");
+    assert_eq!(read("10-1,1,2\nA,3,4\n").unwrap().jobs[0], "10-1");
+}
+
+#[test]
 fn faults_are_placed() {
     for (text, said) in [
+        ("#,M1,M2\n1,3,4\n", ", line 1: a comment or a header? expected 'job' instead of '#'"),
+        ("Teil,M1\n1,3\n2,4\n", ", line 1, column 'Teil': times or the numbers of the jobs?"),
+        ("Machine,J1,J2\nSaw,1,2\n", ", line 1: a line for each machine, expected one for each"),
+        ("job,M1,Sequence setup\nA,1,2\n", ", line 1, column 'Sequence setup': setup times"),
         ("", ": empty, expected a line for each job"),
         ("# only\n\n,,\n", ": empty, expected"),
         ("job,M1,M2\n", ", line 1: no line after the header, expected a line for each job"),
