@@ -1,7 +1,7 @@
 //! [`DeviceHand`]: the work of a simulated device, in the hands of its explorers.
 
+use super::parameters::{Device, Put};
 use super::victims::Exchange;
-use super::{Device, Put};
 use crate::chance::mix;
 use crate::load::{Hand, Load, WorkDone, WorkResult};
 use pleach_core::search::inside::Inside;

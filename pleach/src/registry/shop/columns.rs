@@ -161,7 +161,10 @@ impl<'t> Reading<'t> {
             && table.rows[usize::from(reading.head.is_some())..].iter().any(has_word);
         if named {
             reading.columns[0] = Column::Names;
-        } else if let Some(head) = reading.head.filter(|_| reading.columns[0] == Column::Times) {
+        } else if let Some(head) = reading.head.filter(|head| {
+            // A title with a number is one of several machines.
+            reading.columns[0] == Column::Times && !head.cell(0).contains(digit)
+        }) {
             let rows = &table.rows[1..];
             let numbers = (1..).map(|number: usize| number.to_string());
             if first.len() > 1
