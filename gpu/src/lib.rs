@@ -41,7 +41,8 @@ pub use makers::gpus;
 
 pub use device_set::DeviceSet;
 pub use error::DeviceError;
-pub use round::{BoundingMode, Exchange, Givers, Inside, Round, RoundReport};
+pub use pleach_core::search::inside::Inside;
+pub use round::{BoundingMode, Exchange, Givers, Round, RoundReport};
 
 use device::Device;
 use spec::{DeviceKind, Spec};

@@ -1,6 +1,6 @@
 //! [`Round`] and [`RoundReport`]: what explorers do in one round of kernels, and its result.
 
-pub use pleach_core::search::inside::Inside;
+use pleach_core::search::inside::Inside;
 use pleach_core::search::tree::Counts;
 
 /// How explorers that hold intervals bound the children of a node.

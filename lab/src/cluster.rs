@@ -8,13 +8,12 @@ use super::cluster_state::{
 use super::device::hand;
 use super::figures::Figures;
 use super::load::{Load, WorkDone};
-use super::machine::{Class, Machine};
+use super::machine::Machine;
 use super::network::{Network, Traffic};
 use super::queue::Queue;
 use super::unit_effects::UnitEffects;
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Interpreter, Peer, PeerId, PeerTree, Policy, SeededChooser};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Everything about a simulated run except the load.
@@ -80,35 +79,19 @@ impl<'a, L: Load> World<'a, L> {
             Interpreter::new(peer, cluster.snapshot_ns.is_some())
         };
         let interpreters: Vec<Interpreter<_>> = (0..peers).map(interpreter).collect();
-        let unit =
-            |((me, class), (clock, interpreter)): ((_, &Class), (_, &Interpreter<_>))| Unit {
-                hand: hand(load, class.device, class.speed, mix(seed, 24, me)),
-                clock,
-                mail: VecDeque::new(),
-                stretch: None,
-                turn_ns: NEVER,
-                free_ns: 0,
-                wake_ns: NEVER,
-                began: false,
-                busy_ns: 0,
-                seeds: interpreter.peer().explores_down_to().map(|(depth, _)| depth),
-            };
+        let clocks = cluster.machine.clocks(mix(seed, 22, 0), tree.first());
+        let mut units = Vec::with_capacity(clocks.len());
+        for (me, (class, clock)) in (0..).zip(cluster.machine.each().zip(clocks)) {
+            let hand = hand(load, class.device, class.speed, mix(seed, 24, me));
+            let down_to = interpreters[me as usize].peer().explores_down_to();
+            units.push(Unit { seeds: down_to.map(|(depth, _)| depth), ..Unit::new(hand, clock) });
+        }
         let state = ClusterState {
             message_bytes: cluster.message_bytes,
             load,
             queue: Queue::new(peers),
             traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
-            units: (0..)
-                .zip(cluster.machine.each())
-                .zip(
-                    cluster
-                        .machine
-                        .clocks(mix(seed, 22, 0), tree.first())
-                        .into_iter()
-                        .zip(&interpreters),
-                )
-                .map(unit)
-                .collect(),
+            units,
             messages: Vec::new(),
             empty: Vec::new(),
             checker: Checker::new(&tree),

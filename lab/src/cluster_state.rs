@@ -27,8 +27,8 @@ pub(super) struct Stretch {
 }
 
 /// A unit without its peer.
-pub(super) struct Unit<H> {
-    pub hand: H,
+pub(super) struct Unit<'a> {
+    pub hand: Box<dyn Hand + 'a>,
     pub clock: Clock,
     pub mail: VecDeque<u32>,
     pub stretch: Option<Stretch>,
@@ -41,6 +41,24 @@ pub(super) struct Unit<H> {
     pub busy_ns: u64,
     /// The depth down to which it explores next, before it gives.
     pub seeds: Option<u32>,
+}
+
+impl<'a> Unit<'a> {
+    /// A unit that has not begun.
+    pub fn new(hand: Box<dyn Hand + 'a>, clock: Clock) -> Self {
+        Self {
+            hand,
+            clock,
+            mail: VecDeque::new(),
+            stretch: None,
+            turn_ns: NEVER,
+            free_ns: 0,
+            wake_ns: NEVER,
+            began: false,
+            busy_ns: 0,
+            seeds: None,
+        }
+    }
 }
 
 /// No time.
@@ -59,7 +77,7 @@ pub(super) struct ClusterState<'a, L: Load> {
     pub load: &'a L,
     pub queue: Queue,
     pub traffic: Traffic<'a>,
-    pub units: Vec<Unit<Box<dyn Hand + 'a>>>,
+    pub units: Vec<Unit<'a>>,
     pub messages: Vec<Option<SimMessage>>,
     /// Free places in `messages`.
     pub empty: Vec<u32>,

@@ -14,10 +14,10 @@ pub struct DeviceHand<H> {
     explorers: Vec<H>,
     /// The size of each explorer's work.
     sizes: Vec<f64>,
+    /// The sum of them between runs.
+    held: f64,
     /// The cost of what each explorer has done ahead of time, since a node cannot be interrupted.
     ahead_ns: Vec<u64>,
-    /// The sum of them.
-    held: f64,
     /// Work on the host.
     reserve: H,
     /// Holds work only while it is divided, put together or copied.
@@ -147,12 +147,12 @@ impl<H: Hand> DeviceHand<H> {
     /// Lets idle explorers take work from others. Returns the number of launches.
     fn exchange(&mut self) -> u32 {
         let explorers = &mut self.explorers;
-        self.exchange.run(&mut self.sizes, |steal| {
-            if let Some(work) = explorers[steal.victim].split(0.5) {
-                let read = explorers[steal.thief].add_work(&work.bytes);
+        self.exchange.run(&mut self.sizes, |thief, victim| {
+            if let Some(work) = explorers[victim].split(0.5) {
+                let read = explorers[thief].add_work(&work.bytes);
                 read.expect("explorers read each other's work");
             }
-            (explorers[steal.thief].size(), explorers[steal.victim].size())
+            (explorers[thief].size(), explorers[victim].size())
         })
     }
 

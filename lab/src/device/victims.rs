@@ -6,12 +6,6 @@ use pleach_core::search::inside::Inside;
 const EDGE: usize = 4;
 const LAST_EDGE: usize = 8;
 
-/// One explorer takes half of another's work.
-pub struct Steal {
-    pub thief: usize,
-    pub victim: usize,
-}
-
 /// An exchange of work, and what it remembers until the next one.
 #[derive(Clone, Debug)]
 pub struct Exchange {
@@ -25,9 +19,13 @@ impl Exchange {
         Self { inside, window: (0, 1) }
     }
 
-    /// Lets idle explorers steal, given the size of each one's work: `steal` returns the sizes that thief and victim have
-    /// afterwards. Returns the number of launches.
-    pub fn run(&mut self, sizes: &mut [f64], mut steal: impl FnMut(Steal) -> (f64, f64)) -> u32 {
+    /// Lets idle explorers steal, given the size of each one's work: `steal(thief, victim)` moves half of the victim's work
+    /// and returns the sizes that both have then. Returns the number of launches.
+    pub fn run(
+        &mut self,
+        sizes: &mut [f64],
+        mut steal: impl FnMut(usize, usize) -> (f64, f64),
+    ) -> u32 {
         let all = sizes.len();
         let idle = sizes.iter().filter(|&&size| size == 0.0).count();
         let mean = sizes.iter().sum::<f64>() / all as f64;
@@ -36,7 +34,7 @@ impl Exchange {
                 return false;
             }
             // Sizes need not add up: where work is intervals, they count only what a split may give.
-            (sizes[thief], sizes[victim]) = steal(Steal { thief, victim });
+            (sizes[thief], sizes[victim]) = steal(thief, victim);
             sizes[thief] > 0.0
         };
         let mut in_windows = |sizes: &mut [f64], back: usize, width: usize, least: f64| {
@@ -106,7 +104,7 @@ mod tests {
     /// Who stole from whom in one exchange, and the number of launches.
     fn steals(exchange: &mut Exchange, sizes: &[f64]) -> (Vec<(usize, usize)>, u32) {
         let (mut pairs, mut held, mut sizes) = (Vec::new(), sizes.to_vec(), sizes.to_vec());
-        let launches = exchange.run(&mut sizes, |Steal { thief, victim }| {
+        let launches = exchange.run(&mut sizes, |thief, victim| {
             pairs.push((thief, victim));
             let moved = (held[victim] / 2.0).floor();
             held[victim] -= moved;

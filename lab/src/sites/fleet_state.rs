@@ -7,7 +7,7 @@ use crate::chance::mix;
 use crate::cluster_state::{MESSAGE, NEVER, TURN, Unit, WAKE};
 use crate::device::{self, Device};
 use crate::load::{Hand, Load, WorkDone};
-use crate::machine::{Clock, Machine};
+use crate::machine::Machine;
 use crate::network::Traffic;
 use crate::queue::Queue;
 use pleach_core::lease::gateway::{GatewayMessage, Portion};
@@ -80,7 +80,7 @@ pub(super) struct FleetState<'a, L: Load> {
     pub load: &'a L,
     pub queue: Queue,
     pub traffic: Traffic<'a>,
-    pub units: Vec<Unit<Box<dyn Hand + 'a>>>,
+    pub units: Vec<Unit<'a>>,
     pub records: Vec<SiteRecord>,
     packets: Vec<Option<SimMail>>,
     empty: Vec<u32>,
@@ -109,7 +109,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             machine.classes[0].speed = record.speed;
             for at in record.first..record.first + record.peers {
                 let clock = machine.clocks(mix(fleet.seed, 22, at.into()), 0)[0];
-                units.push(unit(record.hand(at, load, fleet.seed), clock));
+                units.push(Unit::new(record.hand(at, load, fleet.seed), clock));
             }
         }
         let sites = records.len() as u32;
@@ -320,20 +320,5 @@ fn record(first: u32, class: &SiteClass) -> SiteRecord {
         missed_by: BTreeSet::new(),
         unnoticed: false,
         over: false,
-    }
-}
-
-fn unit<H>(hand: H, clock: Clock) -> Unit<H> {
-    Unit {
-        hand,
-        clock,
-        mail: VecDeque::new(),
-        stretch: None,
-        turn_ns: NEVER,
-        free_ns: 0,
-        wake_ns: NEVER,
-        began: false,
-        busy_ns: 0,
-        seeds: None,
     }
 }
