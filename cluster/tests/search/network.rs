@@ -4,7 +4,7 @@ use pleach_cluster::{Arrival, Members, NetError, Network};
 use pleach_cluster::{Cluster, Waker};
 use pleach_core::lease::SiteId;
 use pleach_core::lease::Terms;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,7 +13,8 @@ use std::time::Duration;
 struct SharedNetwork {
     boxes: Vec<Mutex<VecDeque<Arrival>>>,
     wakers: Vec<Arc<Waker>>,
-    finished: Mutex<u32>,
+    /// The sites that have finished. A site that is lost and finishes later counts once.
+    finished: Mutex<HashSet<SiteId>>,
     mortal: bool,
     /// All packets that were sent.
     sent: Mutex<Vec<Vec<u8>>>,
@@ -92,8 +93,7 @@ impl Network for ThreadNetwork {
 
     fn finish(&mut self) {
         let mut finished = self.shared.finished.lock().unwrap();
-        *finished += 1;
-        if *finished == self.sites() {
+        if finished.insert(self.me) && finished.len() as u32 == self.sites() {
             (0..self.sites()).for_each(|site| self.put(site, Arrival::End));
         }
     }
@@ -123,7 +123,7 @@ pub fn mortal(sites: u32, terms: Terms) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
 fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, ThreadNetwork)> {
     let wakers: Vec<Arc<Waker>> = (0..sites).map(|_| Arc::default()).collect();
     let boxes = (0..sites).map(|_| Mutex::default()).collect();
-    let (finished, sent) = (Mutex::new(0), Mutex::default());
+    let (finished, sent) = (Mutex::default(), Mutex::default());
     let life = (0..sites).map(|_| AtomicI64::new(i64::MAX)).collect();
     let shared = Arc::new(SharedNetwork { boxes, wakers, finished, sent, life, mortal });
     let cluster = |me: SiteId| {
