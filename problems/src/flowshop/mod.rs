@@ -17,6 +17,7 @@ pub(crate) mod kernel;
 mod lb2;
 mod lb2_payoff;
 pub mod named;
+pub mod no_wait;
 mod node;
 pub mod read;
 pub mod shop;
