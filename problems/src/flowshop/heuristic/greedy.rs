@@ -2,7 +2,7 @@
 
 use super::super::instance::Instance;
 use super::anytime::{Found, Heuristic};
-use super::insertion::Insertion;
+use super::insertion::{Insert, Insertion};
 use oorandom::Rand64;
 
 /// Jobs removed per round.
@@ -14,55 +14,66 @@ const TEMPERATURE: f64 = 0.7;
 
 /// An iterated greedy search.
 #[derive(Clone, Debug)]
-pub struct Greedy<'a> {
-    instance: &'a Instance,
-    insertion: Insertion<'a>,
+pub struct Greedy<I> {
+    insertion: I,
     rng: Rand64,
     temperature: f64,
     order: Vec<u16>,
-    makespan: u32,
+    value: i64,
 }
 
-impl<'a> Greedy<'a> {
-    /// A search that starts from a schedule.
-    pub fn new(instance: &'a Instance, (order, makespan): Found, seed: u64) -> Self {
-        let operations = (instance.jobs() * instance.machines()) as f64;
-        let sum: u64 =
-            (0..instance.jobs()).flat_map(|j| instance.job(j)).map(|&t| u64::from(t)).sum();
-        Self {
-            instance,
-            insertion: Insertion::new(instance),
-            rng: Rand64::new(seed.into()),
-            temperature: TEMPERATURE * sum as f64 / operations / 10.0,
-            order,
-            makespan,
-        }
+impl<'a> Greedy<Insertion<'a>> {
+    /// A search for the least makespan that starts from a schedule.
+    pub fn for_makespan(instance: &'a Instance, (order, makespan): Found, seed: u64) -> Self {
+        let insertion = Insertion::new(instance);
+        Self::new(insertion, (order, makespan.into()), mean_time(instance), seed)
+    }
+}
+
+/// The mean time of an operation.
+pub fn mean_time(instance: &Instance) -> f64 {
+    let operations = (instance.jobs() * instance.machines()) as f64;
+    let sum: u64 = (0..instance.jobs()).flat_map(|j| instance.job(j)).map(|&t| u64::from(t)).sum();
+    sum as f64 / operations
+}
+
+impl<I: Insert> Greedy<I> {
+    /// A search that starts from a schedule with this value. A `typical` difference between neighbours determines how
+    /// easily worse schedules are accepted.
+    pub fn new(insertion: I, (order, value): (Vec<u16>, i64), typical: f64, seed: u64) -> Self {
+        let temperature = TEMPERATURE * typical / 10.0;
+        Self { insertion, rng: Rand64::new(seed.into()), temperature, order, value }
     }
 
     /// Continues from another schedule.
-    pub fn adopt(&mut self, (order, makespan): &Found) {
-        (self.order, self.makespan) = (order.clone(), *makespan);
+    pub fn adopt(&mut self, order: &[u16], value: i64) {
+        (self.order, self.value) = (order.to_vec(), value);
+    }
+
+    /// Work so far, roughly in places of a schedule times machines.
+    pub fn work(&self) -> u64 {
+        self.insertion.work()
     }
 
     /// One round: destruction, local search on the partial schedule (Dubois-Lacoste, Pagnozzi and Stützle 2017),
     /// construction, local search. Stores the schedule if it is accepted, and returns it in any case. Once `keep_going`
     /// returns false, local search is skipped.
-    fn round(&mut self, keep_going: &dyn Fn() -> bool) -> Found {
+    pub fn round(&mut self, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, i64) {
         let jobs = self.order.len();
         let before = self.order.clone();
         let removed: Vec<u16> = (0..REMOVED.min(jobs - 1)).map(|_| self.remove_random()).collect();
         let mut rest = std::mem::take(&mut self.order);
-        let mut makespan = self.local_search(&mut rest, None, keep_going);
+        let mut value = self.local_search(&mut rest, None, keep_going);
         for job in removed {
             let rng = &mut self.rng;
-            makespan = self.insertion.insert(&mut rest, job, |ties| below(rng, ties));
+            value = self.insertion.insert(&mut rest, job, |ties| below(rng, ties));
         }
-        makespan = self.local_search(&mut rest, Some(makespan), keep_going);
+        value = self.local_search(&mut rest, Some(value), keep_going);
         self.order = rest;
-        let found = (self.order.clone(), makespan);
-        let worse = f64::from(makespan) - f64::from(self.makespan);
+        let found = (self.order.clone(), value);
+        let worse = (value - self.value) as f64;
         if worse <= 0.0 || self.rng.rand_float() < (-worse / self.temperature).exp() {
-            self.makespan = makespan;
+            self.value = value;
         } else {
             self.order = before;
         }
@@ -75,16 +86,16 @@ impl<'a> Greedy<'a> {
     }
 
     /// Insertion local search: moves single jobs to better places until none improves. Returns the
-    /// makespan, or 0 if there is nothing to move.
+    /// value, or 0 if there is nothing to move.
     fn local_search(
         &mut self,
         order: &mut Vec<u16>,
-        makespan: Option<u32>,
+        value: Option<i64>,
         keep_going: &dyn Fn() -> bool,
-    ) -> u32 {
-        let mut least = makespan.unwrap_or(u32::MAX);
+    ) -> i64 {
+        let mut least = value.unwrap_or(i64::MAX);
         if order.len() < 2 {
-            return makespan.unwrap_or(0);
+            return value.unwrap_or(0);
         }
         loop {
             let mut moved = order.clone();
@@ -92,7 +103,7 @@ impl<'a> Greedy<'a> {
                 moved.swap(i, below(&mut self.rng, i + 1));
             }
             let before = least;
-            moved.truncate(MOST_WORK.div_ceil(moved.len() * self.instance.machines()));
+            moved.truncate(MOST_WORK.div_ceil(moved.len() * self.insertion.machines()));
             for job in moved {
                 if !keep_going() {
                     return least;
@@ -100,10 +111,10 @@ impl<'a> Greedy<'a> {
                 let Some(at) = order.iter().position(|&other| other == job) else { continue };
                 order.remove(at);
                 let rng = &mut self.rng;
-                // The old place is among those tried, so the makespan never increases.
+                // The old place is among those tried, so the value never increases.
                 least = self.insertion.insert(order, job, |ties| below(rng, ties));
             }
-            if least >= before || before == u32::MAX {
+            if least >= before || before == i64::MAX {
                 return least;
             }
         }
@@ -114,13 +125,14 @@ fn below(rng: &mut Rand64, n: usize) -> usize {
     rng.rand_range(0..n as u64) as usize
 }
 
-impl Heuristic for Greedy<'_> {
+impl Heuristic for Greedy<Insertion<'_>> {
     fn step(&mut self, best: u32, keep_going: &dyn Fn() -> bool) -> Option<Found> {
-        Some(self.round(keep_going)).filter(|&(_, makespan)| makespan < best)
+        let (order, value) = self.round(keep_going);
+        u32::try_from(value).ok().filter(|&value| value < best).map(|value| (order, value))
     }
 
     fn work(&self) -> u64 {
-        self.insertion.work
+        self.insertion.work()
     }
 
     fn exhausted(&self) -> bool {

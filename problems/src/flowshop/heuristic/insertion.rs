@@ -1,10 +1,22 @@
-//! [`Insertion`]: the makespans of a schedule with one more job at each place.
+//! [`Insert`]: the best place for one more job; [`Insertion`] finds it for the makespan.
 //!
 //! Taillard's acceleration (1990): with heads and tails, all places together cost no more than one
 //! evaluation of the schedule. Arrays are stored by machine, so that the places of a row are
 //! computed in parallel.
 
 use super::super::instance::Instance;
+
+/// Finds the best places of jobs in schedules.
+pub trait Insert {
+    /// Inserts a job where the value of the schedule is least; `tie` picks among equals. Returns the value.
+    fn insert(&mut self, order: &mut Vec<u16>, job: u16, tie: impl FnOnce(usize) -> usize) -> i64;
+
+    /// The number of machines.
+    fn machines(&self) -> usize;
+
+    /// Work so far: places times machines.
+    fn work(&self) -> u64;
+}
 
 /// Overhead of trying all places of a job, in places times machines.
 const CALL: u64 = 60;
@@ -24,8 +36,7 @@ pub struct Insertion<'a> {
     ends: Vec<u32>,
     makespans: Vec<u32>,
     stride: usize,
-    /// Work so far: places times machines.
-    pub work: u64,
+    work: u64,
 }
 
 impl<'a> Insertion<'a> {
@@ -91,20 +102,32 @@ impl<'a> Insertion<'a> {
         }
         makespans
     }
+}
 
-    /// Inserts a job where the makespan is least; `tie` picks among equals. Returns the makespan.
-    pub fn insert(
-        &mut self,
-        order: &mut Vec<u16>,
-        job: u16,
-        tie: impl FnOnce(usize) -> usize,
-    ) -> u32 {
+impl Insert for Insertion<'_> {
+    fn insert(&mut self, order: &mut Vec<u16>, job: u16, tie: impl FnOnce(usize) -> usize) -> i64 {
         let makespans = self.makespans(order, job);
-        let least = makespans.iter().copied().min().unwrap_or(0);
-        let ties = makespans.iter().filter(|&&makespan| makespan == least).count();
-        let mut places = (0..).zip(makespans).filter(|&(_, &makespan)| makespan == least);
-        let place = places.nth(tie(ties)).map_or(0, |(place, _)| place);
+        let (place, least) = least_place(makespans, tie);
         order.insert(place, job);
-        least
+        least.into()
     }
+
+    fn machines(&self) -> usize {
+        self.instance.machines()
+    }
+
+    fn work(&self) -> u64 {
+        self.work
+    }
+}
+
+/// The place with the least value, and the value; `tie` picks among equals.
+pub fn least_place<V: Copy + Ord + Default>(
+    values: &[V],
+    tie: impl FnOnce(usize) -> usize,
+) -> (usize, V) {
+    let least = values.iter().copied().min().unwrap_or_default();
+    let ties = values.iter().filter(|&&value| value == least).count();
+    let mut places = (0..).zip(values).filter(|&(_, &value)| value == least);
+    (places.nth(tie(ties)).map_or(0, |(place, _)| place), least)
 }

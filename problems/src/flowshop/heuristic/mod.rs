@@ -3,8 +3,8 @@
 mod anytime;
 mod beam;
 mod busy;
-mod greedy;
-mod insertion;
+pub(super) mod greedy;
+pub(super) mod insertion;
 mod neh;
 
 pub use neh::neh;
@@ -16,6 +16,7 @@ use super::tree::Flowshop;
 use anytime::{Found, Heuristic};
 use beam::Beam;
 use greedy::Greedy;
+use insertion::Insertion;
 use pleach_core::search::problem::Improver;
 use pleach_core::search::tree::Solution;
 
@@ -27,7 +28,7 @@ const START_EACH: u64 = 15_000;
 /// Iterated greedy and beam search in turn, with equal work.
 pub struct Together<'f> {
     flowshop: &'f Flowshop,
-    greedy: Greedy<'f>,
+    greedy: Greedy<Insertion<'f>>,
     beam: Box<dyn Heuristic + 'f>,
     best: Found,
 }
@@ -45,7 +46,7 @@ impl<'f> WithKernel for MakeBeam<'f> {
 impl<'f> Together<'f> {
     /// Starts from a schedule on an instance with at least two jobs.
     fn new(flowshop: &'f Flowshop, best: Found, seed: u64) -> Self {
-        let greedy = Greedy::new(&flowshop.instance, best.clone(), seed);
+        let greedy = Greedy::for_makespan(&flowshop.instance, best.clone(), seed);
         let beam = with_kernel(flowshop, MakeBeam(flowshop));
         Self { flowshop, greedy, beam, best }
     }
@@ -70,7 +71,7 @@ impl<'f> Together<'f> {
         };
         let Some(found) = found else { return false };
         if !greedy {
-            self.greedy.adopt(&found);
+            self.greedy.adopt(&found.0, found.1.into());
         }
         self.best = found;
         true

@@ -2,7 +2,7 @@
 //! place.
 
 use super::super::instance::Instance;
-use super::insertion::Insertion;
+use super::insertion::{Insert, Insertion};
 
 /// The NEH schedule and its makespan. Once `keep_going` returns false, the jobs left are appended in their order.
 #[must_use]
@@ -12,15 +12,14 @@ pub fn neh(instance: &Instance, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, u32
     jobs.sort_by_key(|job| std::cmp::Reverse(total(job)));
     let mut insertion = Insertion::new(instance);
     let mut order = Vec::with_capacity(jobs.len());
-    let mut makespan = 0;
     for (placed, &job) in jobs.iter().enumerate() {
         if !keep_going() {
             order.extend(&jobs[placed..]);
-            makespan = instance.makespan(&order);
             break;
         }
-        makespan = insertion.insert(&mut order, job, |_| 0);
+        insertion.insert(&mut order, job, |_| 0);
     }
+    let makespan = instance.makespan(&order);
     (order, makespan)
 }
 
