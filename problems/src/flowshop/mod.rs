@@ -25,6 +25,7 @@ pub(crate) mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
+pub mod variant;
 
 pub use node::Node;
 pub use tree::Flowshop;

@@ -4,8 +4,7 @@ use super::instance::Instance;
 
 /// A flowshop as a file describes it.
 ///
-/// A search for the least makespan uses `instance` alone. Due dates and weights do not change a makespan; release
-/// dates and setup times do.
+/// A makespan depends on times, release dates and setup times; other objectives on due dates and weights, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shop {
@@ -19,8 +18,10 @@ pub struct Shop {
     pub machines: Vec<String>,
     /// When each job should be finished.
     pub due: Option<Vec<u32>>,
-    /// The importance of each job. A common factor of all weights means nothing.
+    /// The importance of each job.
     pub weights: Option<Vec<u32>>,
+    /// All weights are multiples of 10 to the power of minus this.
+    pub weight_decimals: u32,
     /// When each job becomes available.
     pub releases: Option<Vec<u32>>,
     /// Setup times: for each machine, a row for each job before, with a time for each job after.
@@ -38,6 +39,7 @@ impl Shop {
             machines: Vec::new(),
             due: None,
             weights: None,
+            weight_decimals: 0,
             releases: None,
             setups: None,
         }

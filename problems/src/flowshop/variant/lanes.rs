@@ -1,0 +1,89 @@
+//! Schedules side by side, one in each lane: appends a job to each and adds its cost.
+
+use super::objective::Objective;
+use crate::simd::lanes::Wide;
+
+/// How jobs pass from one machine to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Passing {
+    /// Jobs may wait between machines.
+    #[default]
+    Wait,
+    /// A job starts on each machine when it ends on the one before.
+    NoWait,
+    /// A job stays on its machine until the next one is free.
+    Blocking,
+}
+
+/// What is known of the job in each lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dates<W> {
+    pub weight: W,
+    pub due: W,
+    pub release: W,
+}
+
+/// Appends a job to a schedule in each lane. The fronts say when each machine becomes free, before and after.
+#[inline(always)]
+pub(crate) fn append<W: Wide>(
+    passing: Passing,
+    fronts: &mut [W],
+    times: impl Fn(usize) -> W,
+    setups: Option<impl Fn(usize) -> W>,
+    release: W,
+) {
+    match passing {
+        Passing::Wait => {
+            let mut end = release;
+            for (k, front) in fronts.iter_mut().enumerate() {
+                end = end.max(free(*front, &setups, k)).add(times(k));
+                *front = end;
+            }
+        }
+        Passing::NoWait => {
+            let (mut start, mut before) = (release, W::splat(W::Of::default()));
+            for (k, &front) in fronts.iter().enumerate() {
+                start = start.max(free(front, &setups, k).sub(before));
+                before = before.add(times(k));
+            }
+            let mut end = start;
+            for (k, front) in fronts.iter_mut().enumerate() {
+                end = end.add(times(k));
+                *front = end;
+            }
+        }
+        Passing::Blocking => {
+            let mut leaves = release.max(fronts[0]);
+            for k in 0..fronts.len() {
+                leaves = leaves.add(times(k));
+                if let Some(&next) = fronts.get(k + 1) {
+                    leaves = leaves.max(next);
+                }
+                fronts[k] = leaves;
+            }
+        }
+    }
+}
+
+/// When a machine can start a job: after its setup time.
+#[inline(always)]
+fn free<W: Wide>(front: W, setups: &Option<impl Fn(usize) -> W>, machine: usize) -> W {
+    match setups {
+        Some(setups) => front.add(setups(machine)),
+        None => front,
+    }
+}
+
+/// Adds the costs of jobs that end at these times.
+#[inline(always)]
+pub(crate) fn add_cost<W: Wide>(objective: Objective, cost: W, end: W, dates: &Dates<W>) -> W {
+    let zero = W::splat(W::Of::default());
+    let Dates { weight, due, release } = *dates;
+    match objective {
+        Objective::Makespan => cost.max(end),
+        Objective::Lateness => cost.max(end.sub(due)),
+        Objective::FlowTime => cost.add(weight.mul(end.sub(release))),
+        Objective::Tardiness => cost.add(weight.mul(end.sub(due).max(zero))),
+        Objective::TardyJobs => cost.add(end.where_greater(due, weight)),
+    }
+}

@@ -1,0 +1,218 @@
+//! [`Layers`]: search by layers of partial schedules with equally many jobs, of which those that others dominate are
+//! dropped.
+//!
+//! Of two partial schedules with the same jobs (and the same last one, if there are setup times), one dominates if it
+//! costs no more however the rest is completed: all completion times behind it are at most `delta` later, where `delta` is the
+//! largest difference of the fronts. Unlimited, the search is exact; with only the best of each layer it is a beam search.
+//! Counts do not depend on the number of threads.
+
+mod grow;
+mod layer;
+
+use super::greedy::greedy;
+use super::model::Variant;
+use super::remaining::Orders;
+use super::table::Table;
+use crate::simd::Level;
+use crate::simd::lanes::Number;
+use grow::{Growth, Room, Rules, grow};
+use layer::{History, Layer};
+use pleach_core::search::tree::Counts;
+use std::ops::ControlFlow;
+
+/// A set of jobs is a word, of which some bits hold the last job.
+pub const MOST_JOBS_BY_LAYERS: usize = 56;
+/// The width of the first beam search, and the factor to the next one.
+const WIDTH: usize = 1000;
+const WIDER: usize = 8;
+/// Most prefixes handed over to depth-first search; with more, it starts from the root.
+const MOST_OPEN: usize = 1 << 20;
+/// Children in layers that take as long as a place tried by iterated greedy.
+const CHILDREN: u64 = 2;
+
+/// A variant that can be searched by layers.
+pub struct Layers<'v> {
+    variant: &'v Variant,
+    level: Level,
+}
+
+/// What limits a search by layers.
+pub struct LayersLimits<'w> {
+    /// The number of threads.
+    pub threads: usize,
+    /// The most bytes for prefixes.
+    pub memory: usize,
+    /// The seed of iterated greedy between beam searches.
+    pub seed: u64,
+    /// Called often; the search stops soon after it breaks.
+    pub watch: &'w mut dyn FnMut(&LayersProgress) -> ControlFlow<()>,
+}
+
+/// How far a search by layers is.
+#[derive(Clone, Debug)]
+pub struct LayersProgress {
+    /// Prefixes branched, and children made.
+    pub counts: Counts,
+    /// The best schedule so far, and its value.
+    pub best: Option<(Vec<u16>, i64)>,
+    /// A bound on all schedules.
+    pub least: i64,
+}
+
+/// The result of a search by layers.
+#[derive(Clone, Debug)]
+pub struct LayersEnd {
+    /// What it found, proved and explored.
+    pub progress: LayersProgress,
+    /// The prefixes with better schedules, if there are any, each with its bound; `None` if they are not known.
+    pub open: Option<Vec<(i64, Vec<u16>)>>,
+}
+
+impl<'v> Layers<'v> {
+    pub(super) fn new(variant: &'v Variant, level: Level) -> Option<Self> {
+        (variant.jobs() <= MOST_JOBS_BY_LAYERS).then_some(Self { variant, level })
+    }
+
+    /// Searches for a schedule with a value below `to_beat`, starting from the best one known: with beams of growing
+    /// width and iterated greedy in turn, until a layer need not be cut, or memory does not suffice for it.
+    pub fn search(
+        &self,
+        best: Option<(Vec<u16>, i64)>,
+        to_beat: i64,
+        limits: LayersLimits<'_>,
+    ) -> LayersEnd {
+        if self.variant.is_narrow() {
+            Search::<i32>::new(self, best, to_beat).run(limits)
+        } else {
+            Search::<i64>::new(self, best, to_beat).run(limits)
+        }
+    }
+}
+
+/// A search in progress.
+struct Search<'v, N> {
+    rules: Rules<'v, N>,
+    progress: LayersProgress,
+    to_beat: i64,
+}
+
+/// How a pass over all layers ended.
+enum Pass {
+    /// No schedule is better.
+    Complete,
+    /// Some prefixes were dropped to keep the width.
+    Cut,
+    /// These have no room, or the search was stopped.
+    Open(Vec<(i64, Vec<u16>)>),
+    /// Stopped, with more open prefixes than can be handed over.
+    Stopped,
+}
+
+impl<'v, N: Number> Search<'v, N> {
+    fn new(layers: &Layers<'v>, best: Option<(Vec<u16>, i64)>, to_beat: i64) -> Self {
+        let variant = layers.variant;
+        Self {
+            rules: Rules {
+                variant,
+                level: layers.level,
+                table: Table::new(variant),
+                orders: Orders::new(variant),
+            },
+            progress: LayersProgress { counts: Counts::default(), best, least: i64::MIN },
+            to_beat,
+        }
+    }
+
+    /// The value that schedules have to beat.
+    fn limit(&self) -> i64 {
+        self.progress.best.as_ref().map_or(self.to_beat, |(_, value)| self.to_beat.min(*value))
+    }
+
+    fn run(mut self, mut limits: LayersLimits<'_>) -> LayersEnd {
+        let widest = limits.memory / Layer::<N>::bytes_each(self.rules.table.machines) / 3;
+        let start = self.progress.best.clone();
+        let mut greedy = start
+            .filter(|_| self.rules.variant.jobs() > 1)
+            .map(|start| greedy(self.rules.variant, self.rules.level, start, limits.seed));
+        let mut width = WIDTH.min(widest);
+        loop {
+            let unlimited = width >= widest;
+            let made = self.progress.counts.bounded;
+            let pass = self.pass(if unlimited { usize::MAX } else { width }, &mut limits);
+            let open = match pass {
+                Pass::Complete => Some(Vec::new()),
+                Pass::Open(open) => Some(open),
+                Pass::Stopped => None,
+                Pass::Cut => {
+                    let made = self.progress.counts.bounded - made;
+                    let work = made * self.rules.table.machines as u64 / CHILDREN;
+                    if let Some(greedy) = &mut greedy {
+                        let (best, until) = (self.progress.best.clone(), greedy.work() + work);
+                        if let Some((order, value)) = best {
+                            greedy.adopt(&order, value);
+                        }
+                        while greedy.work() < until && (limits.watch)(&self.progress).is_continue()
+                        {
+                            let found = greedy.round(&|| true);
+                            if found.1 < self.limit() {
+                                self.progress.best = Some(found);
+                            }
+                        }
+                    }
+                    width = width.saturating_mul(WIDER);
+                    continue;
+                }
+            };
+            if open.as_ref().is_some_and(Vec::is_empty) {
+                self.progress.least = self.limit();
+            }
+            return LayersEnd { progress: self.progress, open };
+        }
+    }
+
+    /// Goes through all layers, of which each keeps at most `width` prefixes.
+    fn pass(&mut self, width: usize, limits: &mut LayersLimits<'_>) -> Pass {
+        let jobs = self.rules.variant.jobs();
+        let (mut layer, mut history) =
+            (Layer::root(self.rules.variant, &self.rules.orders), History::default());
+        let mut cut = false;
+        for placed in 0..jobs {
+            let last = placed + 1 == jobs;
+            let limit = N::saturating(self.limit());
+            let room =
+                Room { threads: limits.threads, memory: limits.memory, used: history.bytes() };
+            let keep_going = &mut || (limits.watch)(&self.progress).is_continue();
+            let growth = grow(&self.rules, &layer, limit, &room, keep_going);
+            let Growth { mut next, counts, complete } = growth;
+            if !complete {
+                if cut {
+                    return Pass::Stopped;
+                }
+                let open = layer.count();
+                if open > MOST_OPEN {
+                    return Pass::Stopped;
+                }
+                let order = |i: usize| history.order(i);
+                return Pass::Open((0..open).map(|i| (layer.bound(i), order(i))).collect());
+            }
+            self.progress.counts.add(&counts);
+            if last {
+                if let Some((i, value)) = next.best() {
+                    history.push(&mut next);
+                    self.progress.best = Some((history.order(i), value));
+                }
+            } else {
+                cut |= next.cut(self.rules.table.machines, width);
+                history.push(&mut next);
+            }
+            if !cut {
+                self.progress.least = self.progress.least.max(next.least().min(self.limit()));
+            }
+            layer = next;
+            if layer.count() == 0 {
+                break;
+            }
+        }
+        if cut { Pass::Cut } else { Pass::Complete }
+    }
+}

@@ -1,0 +1,311 @@
+//! [`Remaining`]: a bound on what the jobs that are left cost, depending on when machines become free.
+//!
+//! Each machine alone gives a bound: it cannot finish a job before it has processed it, nor the jobs it chose to process
+//! earlier, and then the job has to pass the machines behind. The largest bound counts.
+
+use super::model::Variant;
+use super::objective::Objective;
+use crate::simd::lanes::{Array, MOST_LANES, Number, Wide};
+use std::collections::BinaryHeap;
+
+/// Jobs in the orders in which single machines process them best, and their times there.
+pub(super) struct Orders<N> {
+    objective: Objective,
+    weighted: bool,
+    setups: bool,
+    sum: bool,
+    machines: Vec<Machine<N>>,
+    /// By weight, the least first.
+    by_weight: Vec<(N, u16)>,
+    releases: Vec<N>,
+}
+
+/// Jobs on a machine.
+struct Machine<N> {
+    /// The shortest times for their weight first.
+    shortest: Vec<Operation<N>>,
+    /// The earliest due dates first.
+    urgent: Vec<Operation<N>>,
+    /// The largest of all least setup times.
+    longest_setup: N,
+}
+
+/// A job on a machine.
+#[derive(Clone, Copy)]
+struct Operation<N> {
+    job: u16,
+    /// Its time.
+    time: N,
+    /// With the least setup time before it.
+    with_setup: N,
+    /// The time to pass the machines behind.
+    tail: N,
+    weight: N,
+    /// When this machine must have finished it.
+    due: N,
+}
+
+/// Bounds for a set of jobs left. Its memory is used again for the next set.
+#[derive(Default)]
+pub(super) struct Remaining<N> {
+    jobs: usize,
+    /// The sum of all weights.
+    pub weight: N,
+    least_release: N,
+    /// The least time of a job on each machine.
+    least_times: Vec<N>,
+    /// A bound that grows by `factor` with the front of a machine: the constant of each.
+    factor: N,
+    constants: Vec<N>,
+    /// Machine by machine, in order of time and due date, how much later than its due date a job ends from front 0.
+    sorted: Vec<N>,
+    /// The same for each job if it comes first, and its weight.
+    first: Vec<(N, N)>,
+    /// Machine by machine, times and due dates, the earliest due date first.
+    urgent: Vec<(N, N)>,
+    /// The sum of this many least weights.
+    least_weights: Vec<N>,
+}
+
+impl<N: Number> Orders<N> {
+    pub fn new(variant: &Variant) -> Self {
+        let (jobs, objective) = (variant.jobs(), variant.objective());
+        let setups = variant.shop().setups.is_some();
+        let machine = |k: usize| {
+            let operation = |job: usize| {
+                let before = (0..jobs).filter(|&before| before != job);
+                let setup = before.map(|before| variant.setup(k, before, job)).min().unwrap_or(0);
+                let setup = if setups { setup } else { 0 };
+                let tail = (k + 1..variant.machines()).map(|k| variant.time(job, k)).sum();
+                Operation {
+                    job: job as u16,
+                    time: N::of(variant.time(job, k)),
+                    with_setup: N::of(variant.time(job, k) + setup),
+                    tail: N::of(tail),
+                    weight: N::of(variant.weight(job)),
+                    due: N::of(variant.due(job) - tail),
+                }
+            };
+            let mut shortest: Vec<_> = (0..jobs).map(operation).collect();
+            let setup_of = |it: &Operation<N>| it.with_setup - it.time;
+            let longest_setup = shortest.iter().map(setup_of).max().unwrap_or_default();
+            let mut urgent = shortest.clone();
+            // By time over weight; jobs without weight last.
+            let wide = |number: N| i128::from(number.into());
+            let ratio = |a: &Operation<N>, b: &Operation<N>| {
+                let last = |it: &Operation<N>| it.weight == N::default();
+                let products =
+                    (wide(a.with_setup) * wide(b.weight), wide(b.with_setup) * wide(a.weight));
+                last(a).cmp(&last(b)).then(products.0.cmp(&products.1)).then(a.job.cmp(&b.job))
+            };
+            match objective {
+                Objective::FlowTime => shortest.sort_by(ratio),
+                _ => shortest.sort_by_key(|it| (it.with_setup, it.job)),
+            }
+            urgent.sort_by_key(|it| (it.due, it.job));
+            Machine { shortest, urgent, longest_setup }
+        };
+        let mut by_weight: Vec<(N, u16)> =
+            (0..jobs).map(|job| (N::of(variant.weight(job)), job as u16)).collect();
+        by_weight.sort_unstable();
+        Self {
+            objective,
+            weighted: by_weight.first().map(|least| least.0) != by_weight.last().map(|most| most.0)
+                || by_weight.first().is_some_and(|least| least.0 != N::of(1)),
+            setups,
+            sum: objective.is_sum(),
+            machines: (0..variant.machines()).map(machine).collect(),
+            by_weight,
+            releases: (0..jobs).map(|job| N::of(variant.release(job))).collect(),
+        }
+    }
+}
+
+impl<N: Number> Remaining<N> {
+    /// Computes the bounds of a set.
+    pub fn fill(&mut self, orders: &Orders<N>, is_left: impl Fn(u16) -> bool) {
+        let zero = N::default();
+        let left = || orders.by_weight.iter().filter(|(_, job)| is_left(*job));
+        self.jobs = left().count();
+        self.weight = left().fold(zero, |sum, (weight, _)| sum + *weight);
+        let releases = left().map(|(_, job)| orders.releases[usize::from(*job)]);
+        self.least_release = releases.min().unwrap_or_default();
+        for list in
+            [&mut self.least_times, &mut self.constants, &mut self.sorted, &mut self.least_weights]
+        {
+            list.clear();
+        }
+        self.first.clear();
+        self.urgent.clear();
+        let released = left()
+            .fold(zero, |sum, (weight, job)| sum + *weight * orders.releases[usize::from(*job)]);
+        for machine in &orders.machines {
+            let shortest = || machine.shortest.iter().filter(|it| is_left(it.job));
+            let urgent = || machine.urgent.iter().filter(|it| is_left(it.job));
+            let (mut end, mut least_time) = (zero, N::HIGHEST);
+            let mut next_end = |it: &Operation<N>| {
+                least_time = least_time.min(it.time);
+                end = end + it.with_setup;
+                end
+            };
+            match orders.objective {
+                Objective::Makespan => {
+                    let tail = shortest().map(|it| it.tail).min().unwrap_or_default();
+                    self.factor = N::of(1);
+                    self.constants.push(shortest().map(next_end).last().unwrap_or_default() + tail);
+                }
+                Objective::Lateness => {
+                    let late = urgent().map(|it| next_end(it) - it.due).max();
+                    self.factor = N::of(1);
+                    self.constants.push(late.unwrap_or_default());
+                }
+                Objective::FlowTime => {
+                    let ends =
+                        shortest().fold(zero, |sum, it| sum + it.weight * (next_end(it) + it.tail));
+                    self.factor = self.weight;
+                    self.constants.push(ends - released);
+                }
+                Objective::Tardiness => {
+                    self.sorted.extend(
+                        shortest().zip(urgent()).map(|(it, urgent)| next_end(it) - urgent.due),
+                    );
+                    if orders.weighted {
+                        self.first.extend(urgent().map(|it| (it.with_setup - it.due, it.weight)));
+                    }
+                }
+                Objective::TardyJobs => {
+                    self.urgent.extend(
+                        urgent()
+                            .map(|it| (next_end(it), it))
+                            .map(|(_, it)| (it.with_setup, it.due)),
+                    );
+                    if orders.weighted {
+                        self.first.extend(urgent().map(|it| (it.with_setup - it.due, it.weight)));
+                    }
+                }
+            }
+            self.least_times.push(if self.jobs > 0 { least_time } else { zero });
+        }
+        let mut sum = zero;
+        self.least_weights.push(sum);
+        for (weight, _) in left() {
+            sum = sum + *weight;
+            self.least_weights.push(sum);
+        }
+    }
+
+    /// Moves fronts to the earliest times at which a job can start. With setup times they are only good for a bound.
+    #[inline(always)]
+    pub fn tighten<W: Wide<Of = N>>(&self, orders: &Orders<N>, fronts: &mut [W]) {
+        let mut arrival = W::splat(self.least_release);
+        for (k, front) in fronts.iter_mut().enumerate() {
+            let free = *front;
+            *front = free.max(arrival.sub(W::splat(orders.machines[k].longest_setup)));
+            arrival = arrival.max(free).add(W::splat(self.least_times[k]));
+        }
+    }
+
+    /// A bound on the cost of schedules that begin with this cost and these tightened fronts.
+    #[inline(always)]
+    pub fn bound<W: Wide<Of = N>>(&self, orders: &Orders<N>, fronts: &[W], cost: W) -> W {
+        if self.jobs == 0 {
+            return cost;
+        }
+        let rest = match orders.objective {
+            Objective::Makespan | Objective::Lateness | Objective::FlowTime => self.largest(fronts),
+            Objective::Tardiness => self.tardiness(orders, fronts),
+            Objective::TardyJobs => self.tardy_jobs(orders, fronts),
+        };
+        if orders.sum { cost.add(rest) } else { cost.max(rest) }
+    }
+
+    /// The largest sum of a machine's constant and what its front makes.
+    #[inline(always)]
+    fn largest<W: Wide<Of = N>>(&self, fronts: &[W]) -> W {
+        let factor = W::splat(self.factor);
+        let mut bound = W::splat(N::LOWEST);
+        for (&front, &constant) in fronts.iter().zip(&self.constants) {
+            bound = bound.max(front.mul(factor).add(W::splat(constant)));
+        }
+        bound
+    }
+
+    #[inline(always)]
+    fn tardiness<W: Wide<Of = N>>(&self, orders: &Orders<N>, fronts: &[W]) -> W {
+        let zero = W::splat(N::default());
+        let mut bound = zero;
+        for (k, &front) in fronts.iter().enumerate() {
+            let mut late = zero;
+            for &past in &self.sorted[k * self.jobs..][..self.jobs] {
+                late = late.add(front.add(W::splat(past)).max(zero));
+            }
+            if !orders.weighted {
+                bound = bound.max(late);
+                continue;
+            }
+            bound = bound.max(late.mul(W::splat(self.least_weights[1])));
+            let mut late = zero;
+            for &(past, weight) in &self.first[k * self.jobs..][..self.jobs] {
+                late = late.add(front.add(W::splat(past)).max(zero).mul(W::splat(weight)));
+            }
+            bound = bound.max(late);
+        }
+        bound
+    }
+
+    #[inline(always)]
+    fn tardy_jobs<W: Wide<Of = N>>(&self, orders: &Orders<N>, fronts: &[W]) -> W {
+        let zero = W::splat(N::default());
+        let mut bound = zero;
+        let mut lanes = [N::default(); MOST_LANES];
+        for (k, &front) in fronts.iter().enumerate() {
+            front.store(&mut lanes);
+            let urgent = &self.urgent[k * self.jobs..][..self.jobs];
+            for lane in &mut lanes[..W::LANES] {
+                *lane = self.least_weights[late_jobs(urgent, *lane)];
+            }
+            bound = bound.max(W::load(&lanes));
+            if orders.weighted {
+                let mut late = zero;
+                for &(past, weight) in &self.first[k * self.jobs..][..self.jobs] {
+                    let end = front.add(W::splat(past));
+                    late = late.add(end.where_greater(zero, W::splat(weight)));
+                }
+                bound = bound.max(late);
+            }
+        }
+        bound
+    }
+}
+
+impl<N> Orders<N> {
+    /// Whether tightened fronts can replace the fronts.
+    pub fn keeps_tightened(&self) -> bool {
+        !self.setups
+    }
+}
+
+/// The least number of late jobs on a machine (Moore and Hodgson), given times and due dates in order of due date.
+fn late_jobs<N: Number>(urgent: &[(N, N)], front: N) -> usize {
+    let (mut end, mut on_time) = (front, BinaryHeap::with_capacity(urgent.len()));
+    for &(time, due) in urgent {
+        end = end + time;
+        on_time.push(time);
+        if end > due {
+            end = end - on_time.pop().unwrap_or_default();
+        }
+    }
+    urgent.len() - on_time.len()
+}
+
+/// The bound of all schedules.
+pub(super) fn whole_bound<N: Number>(variant: &Variant, orders: &Orders<N>) -> i64 {
+    let mut remaining = Remaining::default();
+    remaining.fill(orders, |_| true);
+    // The first job needs no setup.
+    let fronts =
+        orders.machines.iter().map(|machine| Array([N::default() - machine.longest_setup]));
+    let mut fronts: Vec<Array<N, 1>> = fronts.collect();
+    remaining.tighten(orders, &mut fronts);
+    remaining.bound(orders, &fronts, Array([variant.no_cost()])).0[0].into()
+}

@@ -1,0 +1,274 @@
+//! Tests of variants: values, bounds and searches against all schedules of small shops.
+
+use super::super::heuristic::insertion::Insert;
+use super::super::instance::Instance;
+use super::super::shop::Shop;
+use super::*;
+use crate::simd::Level;
+use oorandom::Rand32;
+use pleach_core::search::tree::{Tree, expansion};
+use std::ops::ControlFlow;
+
+const PASSINGS: [Passing; 3] = [Passing::Wait, Passing::NoWait, Passing::Blocking];
+
+/// A random shop of a random variant.
+fn random(rng: &mut Rand32, most_jobs: u32) -> Variant {
+    loop {
+        let (jobs, machines) = (rng.rand_range(1..most_jobs + 1), rng.rand_range(1..5));
+        let largest = [2, 10, 99, 1_000_000][rng.rand_range(0..4) as usize];
+        let mut numbers =
+            |n: u32, end: u32| -> Vec<u32> { (0..n).map(|_| rng.rand_range(0..end)).collect() };
+        let mut shop = Shop::new(
+            Instance::new(machines as usize, numbers(jobs * machines, largest + 1)).unwrap(),
+        );
+        let chance = numbers(6, 2);
+        shop.due = Some(numbers(jobs, largest * (jobs + machines) / 2 + 1));
+        shop.weights = (chance[0] == 0).then(|| numbers(jobs, 5));
+        shop.releases = (chance[1] == 0).then(|| numbers(jobs, largest * jobs / 2 + 1));
+        let setups = chance[2] == 0 && chance[3] == 0;
+        shop.setups = setups.then(|| numbers(machines * jobs * jobs, largest / 2 + 1));
+        let objective = Objective::ALL[rng.rand_range(0..5) as usize];
+        let passing = PASSINGS[rng.rand_range(0..3) as usize];
+        if let Ok(variant) = Variant::new(shop, objective, passing) {
+            return variant;
+        }
+    }
+}
+
+/// The start and the end of each operation, found by moving each to the right until nothing is in its way.
+fn simulated(variant: &Variant, order: &[u16]) -> Vec<Vec<(i64, i64)>> {
+    let machines = variant.machines();
+    let mut done: Vec<Vec<(i64, i64)>> = Vec::new();
+    for (place, &job) in order.iter().enumerate() {
+        let job = usize::from(job);
+        // When a machine may start the job.
+        let free = |k: usize| {
+            let Some(before) = place.checked_sub(1).map(|before| &done[before]) else { return 0 };
+            let setup = variant.setup(k, order[place - 1].into(), job);
+            let leaves = match variant.passing() {
+                Passing::Blocking if k + 1 < machines => before[k + 1].0,
+                _ => before[k].1,
+            };
+            leaves + setup
+        };
+        let mut row: Vec<(i64, i64)>;
+        let mut first = variant.release(job);
+        loop {
+            row = Vec::new();
+            let mut at = first;
+            for k in 0..machines {
+                at = at.max(free(k));
+                row.push((at, at + variant.time(job, k)));
+                at += variant.time(job, k);
+            }
+            let waits = row.windows(2).any(|pair| pair[0].1 != pair[1].0);
+            if variant.passing() != Passing::NoWait || !waits {
+                break;
+            }
+            // The least delay that some wait needs.
+            first += row
+                .windows(2)
+                .map(|pair| pair[1].0 - pair[0].1)
+                .filter(|&wait| wait > 0)
+                .min()
+                .unwrap();
+            first = first.max(row[0].0);
+        }
+        done.push(row);
+    }
+    done
+}
+
+fn cost(variant: &Variant, order: &[u16]) -> i64 {
+    let ends = simulated(variant, order);
+    let each = order.iter().zip(&ends).map(|(&job, row)| {
+        let (job, end) = (usize::from(job), row[variant.machines() - 1].1);
+        let late = end - variant.due(job);
+        match variant.objective() {
+            Objective::Makespan => end,
+            Objective::FlowTime => variant.weight(job) * (end - variant.release(job)),
+            Objective::Tardiness => variant.weight(job) * late.max(0),
+            Objective::Lateness => late,
+            Objective::TardyJobs => variant.weight(job) * i64::from(late > 0),
+        }
+    });
+    if variant.objective().is_sum() { each.sum() } else { each.max().unwrap() }
+}
+
+/// All orders of some jobs.
+fn orders(jobs: &[u16]) -> Vec<Vec<u16>> {
+    if jobs.is_empty() {
+        return vec![Vec::new()];
+    }
+    let first = |&job: &u16| {
+        let rest: Vec<u16> = jobs.iter().copied().filter(|&other| other != job).collect();
+        orders(&rest).into_iter().map(move |rest| [&[job], &rest[..]].concat())
+    };
+    jobs.iter().flat_map(first).collect()
+}
+
+fn all(variant: &Variant) -> Vec<Vec<u16>> {
+    orders(&(0..variant.jobs() as u16).collect::<Vec<_>>())
+}
+
+#[test]
+fn values_are_those_of_a_simulation() {
+    let mut rng = Rand32::new(1);
+    for _ in 0..2000 {
+        let variant = random(&mut rng, 5);
+        for order in all(&variant).iter().take(20) {
+            assert_eq!(variant.value(order), cost(&variant, order), "{variant:?} {order:?}");
+            let ends: Vec<Vec<i64>> = simulated(&variant, order)
+                .iter()
+                .map(|row| row.iter().map(|&(_, end)| end).collect())
+                .collect();
+            let shown = variant.ends(order);
+            let shown: Vec<Vec<i64>> =
+                shown.iter().map(|row| row.iter().map(|&end| end.into()).collect()).collect();
+            assert_eq!(shown, ends, "{variant:?} {order:?}");
+        }
+    }
+}
+
+/// Searches depth first. Checks on the way that no bound exceeds the best completion.
+fn least(tree: &VariantTree, node: &Vec<u16>) -> i64 {
+    let expansion = expansion(tree, node, i64::MIN, i64::MAX);
+    let mut least = expansion.solution.map_or(i64::MAX, |solution| {
+        let order: Vec<u16> = solution.solution.iter().map(|&job| job as u16 - 1).collect();
+        assert_eq!(tree.variant().value(&order), solution.score);
+        solution.score
+    });
+    for (bound, child) in expansion.children {
+        let value = self::least(tree, &child);
+        assert!(bound <= value, "bound {bound} of {child:?}, best {value}: {:?}", tree.variant());
+        least = least.min(value);
+    }
+    least
+}
+
+#[test]
+fn bounds_never_exceed_the_best_completion() {
+    let mut rng = Rand32::new(2);
+    for _ in 0..10_000 {
+        let variant = random(&mut rng, 5);
+        let optimum = all(&variant).iter().map(|order| variant.value(order)).min().unwrap();
+        let tree = VariantTree::new(variant, Level::Off);
+        assert!(pleach_core::search::problem::Problem::least_score(&tree) <= optimum);
+        assert_eq!(least(&tree, &Tree::root(&tree)), optimum);
+    }
+}
+
+fn by_layers(
+    variant: &Variant,
+    level: Level,
+    threads: usize,
+    memory: usize,
+    to_beat: i64,
+) -> LayersEnd {
+    let tree = VariantTree::new(variant.clone(), level);
+    let watch = &mut |_: &LayersProgress| ControlFlow::Continue(());
+    let limits = LayersLimits { threads, memory, seed: 0, watch };
+    tree.layers().unwrap().search(None, to_beat, limits)
+}
+
+#[test]
+fn layers_find_the_optimum_on_any_number_of_threads_and_any_code_path() {
+    let mut rng = Rand32::new(3);
+    for round in 0..3000 {
+        let variant = random(&mut rng, 7);
+        let optimum = all(&variant).iter().map(|order| variant.value(order)).min().unwrap();
+        let end = by_layers(&variant, Level::Off, 1, 1 << 30, i64::MAX);
+        let (order, value) = end.progress.best.clone().unwrap();
+        assert_eq!((variant.value(&order), value), (optimum, optimum), "{variant:?}");
+        assert_eq!((end.progress.least, end.open.as_deref()), (optimum, Some(&[][..])));
+        let none = by_layers(&variant, Level::Off, 1, 1 << 30, optimum);
+        assert!(none.progress.best.is_none());
+        assert_eq!((none.progress.least, none.open.as_deref()), (optimum, Some(&[][..])));
+        if round % 10 == 0 {
+            for level in Level::ALL.into_iter().filter(|level| level.works()) {
+                for threads in [1, 3] {
+                    let other = by_layers(&variant, level, threads, 1 << 30, i64::MAX);
+                    assert_eq!(other.progress.counts, end.progress.counts, "{level} {threads}");
+                    assert_eq!(other.progress.best, end.progress.best, "{level} {threads}");
+                }
+            }
+        }
+    }
+}
+
+/// If memory does not suffice, what is open holds every better schedule.
+#[test]
+fn what_layers_leave_open_holds_the_optimum() {
+    let (mut rng, mut left) = (Rand32::new(4), 0);
+    for _ in 0..2000 {
+        let variant = random(&mut rng, 7);
+        let optimum = all(&variant).iter().map(|order| variant.value(order)).min().unwrap();
+        let memory = rng.rand_range(1..2000) as usize;
+        let end = by_layers(&variant, Level::Off, 1, memory, i64::MAX);
+        assert!(end.progress.least <= optimum);
+        let open = end.open.unwrap();
+        left += usize::from(!open.is_empty());
+        let tree = VariantTree::new(variant.clone(), Level::Off);
+        let rest = open.iter().map(|(bound, node)| {
+            let value = least(&tree, node);
+            assert!(*bound <= value);
+            value
+        });
+        let found = end.progress.best.map_or(i64::MAX, |(_, value)| value);
+        assert_eq!(rest.min().unwrap_or(i64::MAX).min(found), optimum);
+    }
+    assert!(left > 500, "{left}");
+}
+
+#[test]
+fn beams_find_schedules_whose_values_are_right() {
+    let mut rng = Rand32::new(5);
+    for _ in 0..200 {
+        let variant = random(&mut rng, 30);
+        let tree = VariantTree::new(variant.clone(), Level::best());
+        let start = tree.start(None, 0, &|| true);
+        assert_eq!(variant.value(&start.0), start.1);
+        let mut passes = 0;
+        let watch = &mut |_: &LayersProgress| {
+            passes += 1;
+            if passes < 100 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let limits = LayersLimits { threads: 2, memory: 1 << 22, seed: 0, watch };
+        let end = tree.layers().unwrap().search(Some(start.clone()), i64::MAX, limits);
+        let (order, value) = end.progress.best.unwrap();
+        assert_eq!(variant.value(&order), value);
+        assert!(value <= start.1 && end.progress.least <= value);
+    }
+}
+
+/// The value with the job at each place, in every lane width and code path.
+#[test]
+fn insertion_finds_the_best_place() {
+    let mut rng = Rand32::new(6);
+    for _ in 0..500 {
+        let variant = random(&mut rng, 50);
+        let mut order: Vec<u16> = (1..variant.jobs() as u16).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.rand_range(0..i as u32 + 1) as usize);
+        }
+        let value = |place: usize| {
+            let mut order = order.clone();
+            order.insert(place, 0);
+            variant.value(&order)
+        };
+        let least = (0..=order.len()).map(value).min().unwrap();
+        let first = (0..=order.len()).find(|&place| value(place) == least).unwrap();
+        for level in Level::ALL.into_iter().filter(|level| level.works()) {
+            let mut inserted = order.clone();
+            let mut wide = greedy::Places::<i64>::new(&variant, level);
+            assert_eq!(wide.insert(&mut inserted, 0, |_| 0), least, "{variant:?}");
+            assert_eq!(inserted[first], 0);
+            if variant.is_narrow() {
+                let mut inserted = order.clone();
+                let mut narrow = greedy::Places::<i32>::new(&variant, level);
+                assert_eq!(narrow.insert(&mut inserted, 0, |_| 0), least);
+                assert_eq!(inserted[first], 0);
+            }
+        }
+    }
+}
