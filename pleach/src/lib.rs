@@ -67,7 +67,9 @@ mod rows;
 mod shared_search;
 mod solver;
 
-pub use campaign::{Best, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, uts};
+pub use campaign::{
+    Best, Checkpoint, Error, Search, Watch, atsp, flowshop, knapsack, queens, shop, uts,
+};
 #[cfg(feature = "cli")]
 pub use cli::{main, rows, text, words};
 #[cfg(feature = "loops")]

@@ -23,4 +23,5 @@ mod saving;
 mod sim;
 mod stand_in;
 mod stopping;
+mod variants;
 mod wording;

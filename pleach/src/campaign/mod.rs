@@ -9,6 +9,7 @@ pub mod knapsack;
 pub(crate) mod plain;
 pub mod queens;
 mod saved;
+pub mod shop;
 mod started;
 pub mod uts;
 

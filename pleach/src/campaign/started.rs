@@ -6,8 +6,9 @@ use crate::report::Report;
 use crate::solver;
 use pleach_core::search::problem::Problem;
 use pleach_core::wire::checkpoint::Checkpoint as Content;
-use pleach_runtime::{RunError, Settings, Stop};
+use pleach_runtime::{ProgressSnapshot, RunError, Settings, Stop};
 use serde_json::{Value, json};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -92,6 +93,18 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         move || Instant::now() < until && self.go_on()
     }
 
+    /// Reports progress of the preparation. Breaks if the search should stop.
+    pub fn watch(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
+        if let Some(begins) = self.search.begins.take() {
+            begins();
+        }
+        let seconds = self.started.elapsed().as_secs_f64();
+        let snapshot = ProgressSnapshot { seconds, ..snapshot.clone() };
+        let goes_on =
+            self.search.progress.as_mut().is_none_or(|watch| watch(&snapshot).is_continue());
+        if goes_on && self.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
     /// Runs the first search; the time before it counts as set-up.
     pub fn run(&mut self, problem: &impl Problem, ready: &mut Ready) -> Result<Report, Error> {
         let prepared = self.started.elapsed();
@@ -152,14 +165,14 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
             tell();
         }
-        let mut watch = |snapshot: &pleach_runtime::ProgressSnapshot| {
+        let mut watch = |snapshot: &ProgressSnapshot| {
             // Explorers of a large instance take a while to build.
             if let Some(begins) =
                 begins.take_if(|_| snapshot.counts.bounded > 0 || snapshot.best.is_some())
             {
                 begins();
             }
-            progress.as_mut().map_or(std::ops::ControlFlow::Continue(()), |watch| watch(snapshot))
+            progress.as_mut().map_or(ControlFlow::Continue(()), |watch| watch(snapshot))
         };
         let searched = solver::search(problem, settings, &mut watch);
         searched.map_err(|why| match why {

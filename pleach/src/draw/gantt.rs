@@ -5,7 +5,7 @@ use super::lanes::cut;
 use super::svg::{Anchor, Svg, escaped};
 use crate::decimal::written;
 use pleach_problems::flowshop::instance::Instance;
-use pleach_problems::flowshop::shop::Shop;
+use pleach_problems::flowshop::variant::{Objective, Variant};
 use std::collections::HashSet;
 
 /// The width per job, within limits: a chart of few jobs fits on a page, and one of many jobs still has room
@@ -27,11 +27,14 @@ const NAME: usize = 24;
 const MARK: f64 = 80.0;
 
 /// Draws a schedule.
-pub fn draw(name: &str, shop: &Shop, order: &[u16]) -> String {
+pub fn draw(name: &str, variant: &Variant, order: &[u16]) -> String {
+    let shop = variant.shop();
     let instance = &shop.instance;
-    let ends = instance.ends(order);
-    let critical = critical(instance, order, &ends);
-    let makespan = instance.makespan(order);
+    let ends = variant.ends(order);
+    // With side conditions, more than the operation before decides when one starts.
+    let plain = !variant.has_conditions();
+    let critical = if plain { critical(instance, order, &ends) } else { HashSet::new() };
+    let makespan = ends.last().and_then(|ends| ends.last().copied()).unwrap_or(0);
     let machines: Vec<String> = (0..instance.machines()).map(|k| shop.machine_name(k)).collect();
     let longest = machines.iter().map(|name| name.chars().count().min(NAME)).max().unwrap_or(0);
     let left = LEFT.max(CHARACTER * longest as f64 + 16.0);
@@ -40,8 +43,13 @@ pub fn draw(name: &str, shop: &Shop, order: &[u16]) -> String {
     let bottom = TOP + ROW * machines.len() as f64;
     let mut svg = Svg::fitted(left + time_width + 20.0, bottom + BOTTOM);
     let exact = |time: u32| written(time.into(), shop.decimals);
+    let value = match variant.objective() {
+        Objective::Makespan => String::new(),
+        other => format!(", {other} {}", written(variant.value(order), variant.decimals())),
+    };
+    let outlined = if plain { "; outlined: a longest path" } else { "" };
     let title = format!(
-        "{name}: {} jobs on {} machines, makespan {}; outlined: a longest path",
+        "{name}: {} jobs on {} machines, makespan {}{value}{outlined}",
         order.len(),
         machines.len(),
         exact(makespan)
@@ -147,13 +155,19 @@ fn axis(svg: &mut Svg, (makespan, decimals): (u32, u32), scale: f64, (left, bott
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pleach_problems::flowshop::shop::Shop;
+    use pleach_problems::flowshop::variant::Passing;
+
+    fn makespan(shop: &Shop, passing: Passing) -> Variant {
+        Variant::new(shop.clone(), Objective::Makespan, passing).unwrap()
+    }
 
     #[test]
     fn every_operation_is_drawn_and_a_longest_path_outlined() {
         let instance = Instance::new(2, vec![1, 4, 2, 5, 3, 0]).unwrap();
         let order = [0, 1, 2];
         let mut shop = Shop::new(instance.clone());
-        let svg = draw("a<b", &shop, &order);
+        let svg = draw("a<b", &makespan(&shop, Passing::Wait), &order);
         assert!(svg.contains("<title>job 1 on M2: 1 to 5</title>"), "{svg}");
         assert_eq!(svg.matches("<title>job").count(), 5, "an operation of no time is not drawn");
         assert!(svg.contains("a&lt;b: 3 jobs on 2 machines, makespan 10"));
@@ -163,9 +177,12 @@ mod tests {
         shop.jobs = ["A&1", "B", "C"].map(String::from).to_vec();
         shop.machines = ["Saw", "Heat treatment"].map(String::from).to_vec();
         shop.decimals = 1;
-        let svg = draw("a", &shop, &order);
+        let svg = draw("a", &makespan(&shop, Passing::Wait), &order);
         assert!(svg.contains("makespan 1.0;") && svg.contains(">Heat treatment<"), "{svg}");
         assert!(svg.contains("<title>job A&amp;1 on Saw: 0.0 to 0.1</title>"), "{svg}");
         assert!(svg.contains(">A&amp;1</text>") && svg.contains(">0.5</text>"), "{svg}");
+        let svg = draw("a", &makespan(&shop, Passing::NoWait), &order);
+        assert!(svg.contains("makespan 1.0<"), "{svg}");
+        assert!(svg.contains("<title>job C on Saw: 0.7 to 1.0</title>"), "{svg}");
     }
 }

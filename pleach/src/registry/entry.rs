@@ -227,6 +227,19 @@ impl Request<'_> {
         Ok(text)
     }
 
+    /// The text of another file that the line names.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn file(&self, path: &str) -> Result<String, Failure> {
+        if let Some(text) = self.given.texts.borrow().get(path) {
+            return Ok(text.clone());
+        }
+        let text = text_of(path).or_else(|why| usage(format!("{path}: {why}")))?;
+        self.given.texts.borrow_mut().insert(path.into(), text.clone());
+        Ok(text)
+    }
+
     /// Whether an instance with the name of a built-in one is a file here: the file then takes precedence.
     pub fn hides_a_name(&self) -> bool {
         if self.follows {

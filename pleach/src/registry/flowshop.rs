@@ -6,7 +6,8 @@ use super::entry::{
 };
 use super::shop;
 use super::simulated_load::{Load, SimulatedLoad, record};
-use crate::campaign::flowshop::{self as campaign, Bound, Branching, Options, Shop};
+use crate::campaign::flowshop::{self as campaign, Bound, Branching, Options};
+use crate::campaign::shop::{self as variants, Objective, Variant};
 use crate::campaign::{Best, Search};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::draw::gantt;
@@ -27,7 +28,7 @@ const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic),
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "flowshop",
-    about: "permutation flowshop: a schedule of minimum makespan",
+    about: "permutation flowshop: the best schedule by makespan or another objective",
     instance: "a name (ta001 to ta120, VFR10_5_1 to VFR60_20_10), a file (also CSV), or - for standard input",
     is_file: |word| word != "-" && (campaign::named(word).is_none() || is_here(word)),
     tasks: &[
@@ -39,6 +40,13 @@ pub const ENTRY: Entry = Entry {
                 Use::with("bound", BOUNDS, "auto; one with --best V"),
                 Use::with("branching", BRANCHINGS, "auto"),
                 Use::with("all", "also count all optimal schedules, in a second search", ""),
+                Use::plain("objective"),
+                Use::plain("no-wait"),
+                Use::plain("blocking"),
+                Use::plain("due"),
+                Use::plain("weights"),
+                Use::plain("releases"),
+                Use::plain("setups"),
                 Use::plain("jobs-first"),
                 Use::plain("nodes"),
                 Use::plain("solution"),
@@ -49,12 +57,24 @@ pub const ENTRY: Entry = Entry {
                 "solve flowshop ta021",
                 "solve flowshop my.txt --time-limit 60s --gantt out.svg",
                 "solve flowshop ta022 --checkpoint run.pleach",
+                "solve flowshop ta002 --objective flow-time",
             ],
             act: Act::Search(solve),
         },
         Task {
             verb: Verb::Check,
-            flags: &[Use::plain("jobs-first"), Use::plain("gantt"), Use::plain("schedule")],
+            flags: &[
+                Use::plain("objective"),
+                Use::plain("no-wait"),
+                Use::plain("blocking"),
+                Use::plain("due"),
+                Use::plain("weights"),
+                Use::plain("releases"),
+                Use::plain("setups"),
+                Use::plain("jobs-first"),
+                Use::plain("gantt"),
+                Use::plain("schedule"),
+            ],
             examples: &[],
             act: Act::Check(check),
         },
@@ -152,7 +172,7 @@ fn probe(name: &'static str, more: i64, bound: Bound, level: Level) -> Result<Ch
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;
     let name = request.name().to_string();
-    let shop = shop::read(request)?;
+    let variant = shop::variant(request)?;
     let branching = choice("branching", given.word("branching"), Branching::parse)?;
     let bound = choice("bound", given.word("bound"), Bound::parse)?;
     let bound = bound.or(given.word("bound").map(|_| Bound::Auto));
@@ -163,45 +183,81 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             "--all cannot be combined with --balance master-worker:late, which may explore nodes twice",
         );
     }
-    let best = match best(request, optimum)? {
-        Best::Value(value) => Best::Value(scaled(value, &shop, "--best")?),
+    if !variant.is_plain() {
+        fits_variant(given)?;
+    }
+    let best = match best(request, |word| optimum(word, &variant))? {
+        Best::Value(value) => Best::Value(scaled(value, &variant, "--best")?),
         best => best,
     };
     let path = given.word("start").filter(|_| !resumed);
-    let start = path.map(|path| shop::order(&shop, path)).transpose()?;
+    let start = path.map(|path| shop::order(variant.shop(), path)).transpose()?;
     let word = given.word("best").unwrap_or("search").to_string();
     let wanted = Wanted::of(given);
-    let labels = shop::labels(&shop);
+    let labels = shop::labels(&variant);
     let search = Box::new(move |search: Search<'_>, mode| {
-        let instance = &shop.instance;
-        let options = Options { best, start, bound, branching, all, search };
-        if mode == Mode::Inspect {
-            return Ok(Ended::Inspection(Box::new(campaign::inspect(instance, options)?)));
-        }
-        let answer = campaign::solve(instance, options)?;
-        let files = answer.schedule.map(|order| wanted.files(&name, &shop, &order));
-        let files = files.transpose()?.unwrap_or_default();
-        let (bound, branching) = answer.chosen;
-        let settings = vec![
-            ("bound", json!(bound.to_string())),
-            ("branching", json!(branching.to_string())),
+        let mut settings = vec![
             ("best", json!(word)),
-            ("reference", json!(answer.reference)),
-            ("jobs", json!(instance.jobs())),
-            ("machines", json!(instance.machines())),
-            ("decimals", json!(shop.decimals)),
+            ("jobs", json!(variant.jobs())),
+            ("machines", json!(variant.machines())),
+            ("decimals", json!(variant.decimals())),
+            ("conditions", shop::conditions(&variant)),
         ];
-        Ok(Ended::Done(Box::new(Done { report: answer.report, settings, files })))
+        let (report, schedule) = if variant.is_plain() {
+            let instance = &variant.shop().instance;
+            let options = Options { best, start, bound, branching, all, search };
+            if mode == Mode::Inspect {
+                return Ok(Ended::Inspection(Box::new(campaign::inspect(instance, options)?)));
+            }
+            let answer = campaign::solve(instance, options)?;
+            let (bound, branching) = answer.chosen;
+            settings.extend([
+                ("bound", json!(bound.to_string())),
+                ("branching", json!(branching.to_string())),
+                ("reference", json!(answer.reference)),
+            ]);
+            (answer.report, answer.schedule)
+        } else {
+            let options = variants::Options { best, start, search };
+            if mode == Mode::Inspect {
+                return Ok(Ended::Inspection(Box::new(variants::inspect(&variant, options)?)));
+            }
+            let answer = variants::solve(&variant, options)?;
+            (answer.report, answer.schedule)
+        };
+        let files = schedule.map(|order| wanted.files(&name, &variant, &order));
+        let files = files.transpose()?.unwrap_or_default();
+        Ok(Ended::Done(Box::new(Done { report, settings, files })))
     });
     Ok(Start { labels, search })
 }
 
+/// Refuses flags that work only for the makespan without side conditions.
+fn fits_variant(given: &FlagValues) -> Result<(), Failure> {
+    let only = ["bound", "branching", "all"].into_iter().find(|flag| given.has(flag));
+    let nodes = given.get(&flags::NODES).map_err(Failure::Usage)?;
+    let only = only.or((nodes == Some(Nodes::Interval)).then_some("nodes interval"));
+    match only {
+        Some(flag) => usage(format!(
+            "--{flag} works only with the objective makespan and without side conditions"
+        )),
+        None => Ok(()),
+    }
+}
+
 fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
-    let shop = shop::read(request)?;
-    let order = shop::order(&shop, path)?;
-    let value = shop.instance.makespan(&order).into();
-    let files = Wanted::of(request.given).files(request.name(), &shop, &order)?;
-    Ok(Checked { phrase: "a schedule of makespan", value, labels: shop::labels(&shop), files })
+    let variant = shop::variant(request)?;
+    let order = shop::order(variant.shop(), path)?;
+    let value = variant.value(&order);
+    let files = Wanted::of(request.given).files(request.name(), &variant, &order)?;
+    let phrase = match variant.objective() {
+        Objective::Makespan => "a schedule of makespan",
+        Objective::FlowTime => "a schedule of total flow time",
+        Objective::Tardiness => "a schedule of total tardiness",
+        Objective::Lateness => "a schedule of maximum lateness",
+        Objective::TardyJobs => "a schedule with tardy jobs:",
+    };
+    Ok(Checked { phrase, value, labels: shop::labels(&variant), files })
 }
 
 /// The files about a schedule that are wanted.
@@ -215,32 +271,42 @@ impl Wanted {
         Self { gantt: given.has("gantt"), schedule: given.has("schedule") }
     }
 
-    fn files(&self, name: &str, shop: &Shop, order: &[u16]) -> Result<Vec<SolutionFile>, Failure> {
+    fn files(
+        &self,
+        name: &str,
+        variant: &Variant,
+        order: &[u16],
+    ) -> Result<Vec<SolutionFile>, Failure> {
         let mut files = Vec::new();
         if self.gantt {
-            files.push(("gantt", gantt::draw(name, shop, order)));
+            files.push(("gantt", gantt::draw(name, variant, order)));
         }
         if self.schedule {
-            let table = shop::schedule(shop, order);
+            let table = shop::schedule(variant, order);
             files.push(("schedule", table.map_err(|why| Failure::Inside(why.to_string()))?));
         }
         Ok(files)
     }
 }
 
-/// A schedule as a Gantt chart, and its makespan.
+/// A schedule as a Gantt chart, and its value.
 fn picture(request: &Request<'_>, solution: &[i64]) -> Result<(String, i64), Failure> {
-    let shop = shop::read(request)?;
-    let order = shop
+    let variant = shop::variant(request)?;
+    let order = variant
+        .shop()
         .instance
         .order(solution)
         .or_else(|why| usage(format!("the solution of this run: {why}")))?;
-    let name = request.name();
-    Ok((gantt::draw(name, &shop, &order), shop.instance.makespan(&order).into()))
+    Ok((gantt::draw(request.name(), &variant, &order), variant.value(&order)))
 }
 
 /// The published optimum of a name.
-fn optimum(word: &str) -> Result<i64, Failure> {
+fn optimum(word: &str, variant: &Variant) -> Result<i64, Failure> {
+    if !variant.is_plain() {
+        return usage(format!(
+            "--best optimum: no optimum is published for {word} with this objective and these conditions"
+        ));
+    }
     match campaign::best_known(word) {
         Some((value, true)) => Ok(value),
         Some((value, false)) => usage(format!(
@@ -251,8 +317,8 @@ fn optimum(word: &str) -> Result<i64, Failure> {
 }
 
 /// A value of a shop as a multiple of its least decimal.
-fn scaled(value: i64, shop: &Shop, key: &str) -> Result<i64, Failure> {
-    let scaled = value.checked_mul(10i64.pow(shop.decimals));
+fn scaled(value: i64, variant: &Variant, key: &str) -> Result<i64, Failure> {
+    let scaled = value.checked_mul(10i64.pow(variant.decimals()));
     scaled.map_or_else(|| usage(format!("{key} {value}: too large for this instance")), Ok)
 }
 
@@ -260,8 +326,14 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
     let simd = given.simd().map_err(Failure::Usage)?;
     let request =
         Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
-    let shop = shop::read(&request)?;
-    let mut problem = Flowshop::new(shop.instance.clone(), simd);
+    let variant = shop::variant(&request)?;
+    if !variant.is_plain() {
+        return usage(format!(
+            "{}: only the makespan without side conditions is simulated",
+            load.instance
+        ));
+    }
+    let mut problem = Flowshop::new(variant.shop().instance.clone(), simd);
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     problem.bound = bound.map_err(|why| Failure::Usage(format!("load.bound {why}")))?;
     if let Some(word) = load.branching.as_deref().filter(|&word| word != "auto") {
@@ -271,14 +343,14 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
     let start = match load.best.as_deref() {
         None | Some("none") => i64::MAX,
         Some("neh") => neh(problem.instance(), &|| true).1.into(),
-        Some("optimum") => optimum(&load.instance)?,
+        Some("optimum") => optimum(&load.instance, &variant)?,
         Some(word) => {
             let value = word.parse().or_else(|_| {
                 usage(format!(
                     "load.best = '{word}': expected none, neh, optimum or a whole number"
                 ))
             })?;
-            scaled(value, &shop, "load.best")?
+            scaled(value, &variant, "load.best")?
         }
     };
     problem.reference = start;

@@ -22,7 +22,8 @@ pub use looping::{
 };
 pub use output::{DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SCHEDULE, SOLUTION, TRACE};
 pub use search::{
-    ALL as ALL_OPTIMA, BEST, BOUND, BRANCHING, JOBS_FIRST, NODES, SEED, START, Start, value_to_beat,
+    ALL as ALL_OPTIMA, BEST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT, NODES,
+    OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, value_to_beat,
 };
 pub use sim::{PEERS, QUICK, SVG};
 pub use units::{BALANCE, CHECK, DEVICES, PACE, REPEAT, SIMD, SLOW, THREADS};
@@ -31,7 +32,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 59] = [
+pub static FLAGS: [&(dyn Item + Sync); 66] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -44,6 +45,13 @@ pub static FLAGS: [&(dyn Item + Sync); 59] = [
     &BRANCHING,
     &ALL_OPTIMA,
     &JOBS_FIRST,
+    &OBJECTIVE,
+    &NO_WAIT,
+    &BLOCKING,
+    &DUE,
+    &WEIGHTS,
+    &RELEASES,
+    &SETUPS,
     &TIME_LIMIT,
     &NODE_LIMIT,
     &MEMORY,

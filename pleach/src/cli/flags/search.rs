@@ -116,6 +116,81 @@ pub static JOBS_FIRST: Flag<()> = Flag {
     record: |given| Some(json!(given.on("jobs-first"))),
 };
 
+/// `--objective`.
+pub static OBJECTIVE: Flag<String> = Flag {
+    about: About {
+        name: "objective",
+        value: Some("NAME"),
+        help: "what schedules are judged by: makespan, flow-time, tardiness, lateness or tardy-jobs; sums are \
+               weighted if jobs have weights",
+        default: "makespan",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("objective").unwrap_or("makespan"))),
+};
+
+/// `--no-wait`.
+pub static NO_WAIT: Flag<()> = Flag {
+    about: About { name: "no-wait", help: "jobs must not wait between machines", ..ABOUT },
+    parse: switch,
+    record: |given| Some(json!(given.on("no-wait"))),
+};
+
+/// `--blocking`.
+pub static BLOCKING: Flag<()> = Flag {
+    about: About {
+        name: "blocking",
+        help: "a job stays on its machine until the next machine is free",
+        ..ABOUT
+    },
+    parse: switch,
+    record: |given| Some(json!(given.on("blocking"))),
+};
+
+/// `--due`.
+pub static DUE: Flag<String> = Flag {
+    about: About { name: "due", value: Some("FILE"), help: "due dates, one for each job", ..ABOUT },
+    parse: text,
+    record: |given| Some(json!(given.word("due"))),
+};
+
+/// `--weights`.
+pub static WEIGHTS: Flag<String> = Flag {
+    about: About {
+        name: "weights",
+        value: Some("FILE"),
+        help: "weights, one for each job",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("weights"))),
+};
+
+/// `--releases`.
+pub static RELEASES: Flag<String> = Flag {
+    about: About {
+        name: "releases",
+        value: Some("FILE"),
+        help: "release dates, one for each job",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("releases"))),
+};
+
+/// `--setups`.
+pub static SETUPS: Flag<String> = Flag {
+    about: About {
+        name: "setups",
+        value: Some("FILE"),
+        help: "setup times: for each machine, a line for each job before, with a time for each job after",
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("setups"))),
+};
+
 /// `--nodes`.
 pub static NODES: Flag<Nodes> = Flag {
     about: About {

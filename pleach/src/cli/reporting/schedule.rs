@@ -22,9 +22,18 @@ fn draw(draws: crate::registry::Draw, run: &RunData, plan: &[i64]) -> Result<Str
     if path.exists() && !path.is_file() {
         return Err(format!("{} is not a file", run.instance));
     }
-    let jobs_first = run.settings.get("jobs_first").is_some_and(|it| it == true);
-    let flags = ["--quiet"].into_iter().chain(jobs_first.then_some("--jobs-first"));
-    let line = parse(flags.map(Into::into)).map_err(|why| why.to_string())?;
+    let mut flags = vec!["--quiet".to_string()];
+    for flag in ["jobs-first", "no-wait", "blocking"] {
+        if run.settings.get(&flag.replace('-', "_")).is_some_and(|it| it == true) {
+            flags.push(format!("--{flag}"));
+        }
+    }
+    for flag in ["objective", "due", "weights", "releases", "setups"] {
+        if let Some(word) = run.settings.get(flag).and_then(|it| it.as_str()) {
+            flags.extend([format!("--{flag}"), word.into()]);
+        }
+    }
+    let line = parse(flags.into_iter().map(Into::into)).map_err(|why| why.to_string())?;
     let request = Request {
         instance: &run.instance,
         given: &line.given,

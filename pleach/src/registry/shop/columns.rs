@@ -75,8 +75,9 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     };
     shop.due = optional(Column::Due, decimals, LONGEST_PATH as u32)?;
     shop.releases = optional(Column::Releases, decimals, LONGEST_PATH as u32)?;
-    shop.weights =
-        optional(Column::Weights, reading.decimals(rows, &[Column::Weights])?, MOST_TIME)?;
+    let weight_decimals = reading.decimals(rows, &[Column::Weights])?;
+    shop.weights = optional(Column::Weights, weight_decimals, MOST_TIME)?;
+    shop.weight_decimals = weight_decimals;
     if let Some(at) = reading.columns.iter().position(|&column| column == Column::Names) {
         let names = rows.iter().map(|row| (row.line, name(row.cell(at))));
         shop.jobs = different(names, "job")?;
@@ -127,7 +128,7 @@ impl<'t> Reading<'t> {
             for (at, title) in first.cells().enumerate() {
                 if words_of(title).iter().any(|word| word.starts_with("setup")) {
                     return Err(format!(
-                        ", line {}, column '{}': setup times are not supported yet",
+                        ", line {}, column '{}': setup times, expected in a file of their own (--setups FILE)",
                         first.line,
                         shown(title)
                     ));

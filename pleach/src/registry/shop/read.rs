@@ -1,6 +1,7 @@
 //! [`read`]: the shop that a command line names.
 
 use super::columns::shop_of;
+use super::lists;
 use super::table::{Table, separator};
 use super::workbook::{is_workbook, text_of};
 use crate::campaign::flowshop::{Shop, named, read_shop};
@@ -12,7 +13,9 @@ use crate::registry::Request;
 pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
     let named = named(request.instance);
     if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
-        return Ok(Shop::new(instance));
+        let mut shop = Shop::new(instance);
+        lists::add(request, &mut shop)?;
+        return Ok(shop);
     }
     let texts = &request.given.texts;
     if is_workbook(request.instance) && !texts.borrow().contains_key(request.instance) {
@@ -33,7 +36,7 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
         Some(separator) => Table::read(&text, separator).and_then(|table| shop_of(&table)),
         None => read_shop(&text, jobs_first),
     };
-    let shop = shop.or_else(|why| usage(format!("{name}{why}")))?;
+    let mut shop = shop.or_else(|why| usage(format!("{name}{why}")))?;
     let note = |text: &str| {
         if !request.given.on("quiet") && !request.given.on("json") {
             (request.note)(&format!("{name}: {text}"));
@@ -50,10 +53,7 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
              read it the other way round"
         ));
     }
-    supported(&shop).or_else(|why| usage(format!("{name}: {why}")))?;
-    if let Some(unused) = unused(&shop) {
-        note(&format!("{unused} are not used: the objective is the makespan"));
-    }
+    lists::add(request, &mut shop)?;
     Ok(shop)
 }
 
@@ -76,29 +76,4 @@ fn as_read(shop: &Shop) -> String {
         n => format!(", in multiples of {}", written(1, n)),
     };
     format!("read as {jobs} jobs × {machines} machines{comma} {names}{scale}")
-}
-
-/// Refuses conditions that schedules have to meet and the search does not know.
-fn supported(shop: &Shop) -> Result<(), String> {
-    let any = |times: &Option<Vec<u32>>| times.iter().flatten().any(|&time| time > 0);
-    let condition = if any(&shop.setups) {
-        "setup times"
-    } else if any(&shop.releases) {
-        "release dates"
-    } else {
-        return Ok(());
-    };
-    Err(format!(
-        "it has {condition}, which are not supported yet; without them the result would be wrong"
-    ))
-}
-
-/// What the file says about jobs and the makespan does not depend on.
-fn unused(shop: &Shop) -> Option<&'static str> {
-    match (&shop.due, &shop.weights) {
-        (Some(_), Some(_)) => Some("due dates and weights"),
-        (Some(_), None) => Some("due dates"),
-        (None, Some(_)) => Some("weights"),
-        (None, None) => None,
-    }
 }

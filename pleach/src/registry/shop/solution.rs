@@ -5,11 +5,12 @@ use crate::input::text_of;
 use crate::registry::text::numbers;
 use crate::report::Labels;
 use pleach_problems::flowshop::shop::Shop;
+use pleach_problems::flowshop::variant::Variant;
 use std::collections::HashMap;
 
-/// How makespans and schedules of a shop are written.
-pub fn labels(shop: &Shop) -> Labels {
-    Labels { decimals: shop.decimals, names: shop.jobs.clone() }
+/// How values and schedules of a shop are written.
+pub fn labels(variant: &Variant) -> Labels {
+    Labels { decimals: variant.decimals(), names: variant.shop().jobs.clone() }
 }
 
 /// The schedule that a file holds: the names of all jobs, a line each or without blanks, or their numbers.

@@ -1,0 +1,272 @@
+//! The campaign for flowshops with other objectives and with side conditions: the best schedule, with proof.
+
+use super::started::{Ready, StartedSearch};
+use super::{Best, Error, Inspection, Search, atsp, flowshop};
+use crate::report::{Report, Status};
+use pleach_core::search::tree::{Counts, Solution};
+use pleach_core::search::work::Nodes;
+use pleach_problems::flowshop::instance::solution_of;
+use pleach_problems::flowshop::no_wait;
+pub use pleach_problems::flowshop::shop::Shop;
+use pleach_problems::flowshop::variant::{LayersLimits, LayersProgress, VariantTree};
+pub use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
+use pleach_runtime::{ProgressSnapshot, Settings};
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+/// The most bytes for the prefixes of a search by layers, unless a limit is given.
+const MEMORY: usize = 2 << 30;
+/// The time between two progress reports of a search by layers.
+const WATCH_EVERY: Duration = Duration::from_millis(100);
+
+/// How to solve a variant.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// The value that the search starts from.
+    pub best: Best,
+    /// A schedule to start from: jobs in order, numbered from 0.
+    pub start: Option<Vec<u16>>,
+    /// Units, limits, checkpoint, progress.
+    pub search: Search<'a>,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Answer {
+    /// How it ended.
+    pub status: Status,
+    /// The best schedule found: jobs in order, numbered from 0.
+    pub schedule: Option<Vec<u16>>,
+    /// Its value.
+    pub value: Option<i64>,
+    /// The proven lower bound on all values.
+    pub bound: Option<i64>,
+    /// Nodes of the search; partial schedules in layers count, too.
+    pub nodes: Counts,
+    /// Everything else.
+    pub report: Report,
+}
+
+/// Solves a variant.
+///
+/// ```
+/// use pleach::flowshop::{Instance, Shop};
+/// use pleach::shop::{Objective, Options, Passing, Variant, solve};
+///
+/// // Three jobs on two machines, job by job, and when they should be finished.
+/// let mut shop = Shop::new(Instance::new(2, vec![3, 6, 5, 2, 1, 2])?);
+/// shop.due = Some(vec![10, 12, 4]);
+/// let late = Variant::new(shop, Objective::Tardiness, Passing::Wait)?;
+/// let answer = solve(&late, Options::default())?;
+/// assert_eq!((answer.value, answer.bound), (Some(0), Some(0)));
+/// assert_eq!(answer.schedule, Some(vec![2, 0, 1]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If options contradict each other, the machine fails, or the checkpoint does not match.
+pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Error> {
+    if variant.is_plain() {
+        let Options { best, start, search } = options;
+        let options = flowshop::Options { best, start, search, ..flowshop::Options::default() };
+        return answer(variant, flowshop::solve(&variant.shop().instance, options)?.report);
+    }
+    if let Some(instance) = tour(variant) {
+        let mut report = atsp::solve(&instance, of_tour(variant, options)?)?.report;
+        let solutions = [
+            report.solution.as_mut(),
+            report.outcome.solution.as_mut().map(|best| &mut best.solution),
+        ];
+        for solution in solutions.into_iter().flatten() {
+            // City 1 is the start, and the others follow the jobs.
+            solution.remove(0);
+            solution.iter_mut().for_each(|city| *city -= 1);
+        }
+        return answer(variant, report);
+    }
+    let (mut begun, tree, mut ready) = prepare(variant, &mut options, false)?;
+    let in_layers = counts_of(&ready.state);
+    let mut report = begun.run(&tree, &mut ready)?;
+    report.outcome.counts.add(&in_layers);
+    answer(variant, report)
+}
+
+fn answer(variant: &Variant, report: Report) -> Result<Answer, Error> {
+    let order = report.solution.as_ref().map(|solution| variant.shop().instance.order(solution));
+    Ok(Answer {
+        status: report.status,
+        schedule: order.transpose().map_err(Error::Input)?,
+        value: report.objective,
+        bound: report.lower_bound,
+        nodes: report.outcome.counts,
+        report,
+    })
+}
+
+/// Reads the checkpoint of a search.
+pub(crate) fn inspect(variant: &Variant, mut options: Options<'_>) -> Result<Inspection, Error> {
+    if let Some(instance) = tour(variant) {
+        return atsp::inspect(&instance, of_tour(variant, options)?);
+    }
+    let (mut begun, tree, _) = prepare(variant, &mut options, true)?;
+    begun.inspect(&tree)
+}
+
+/// The variant as a tour, if jobs may not wait and the makespan counts.
+fn tour(variant: &Variant) -> Option<atsp::Instance> {
+    let fits = variant.objective() == Objective::Makespan
+        && variant.passing() == Passing::NoWait
+        && !variant.has_releases();
+    fits.then(|| no_wait::tour(variant.shop()).ok()).flatten()
+}
+
+fn of_tour<'a>(variant: &Variant, options: Options<'a>) -> Result<atsp::Options<'a>, Error> {
+    let Options { best, mut start, search } = options;
+    fits(&search)?;
+    if best == Best::Neh {
+        let tree = VariantTree::new(variant.clone(), search.simd);
+        start = Some(tree.by_insertion(start.as_deref(), &|| true).0);
+    }
+    let best = if best == Best::Neh { Best::None } else { best };
+    let start = start.map(|order| no_wait::tour_of(&order));
+    Ok(atsp::Options { best, start, search, ..atsp::Options::default() })
+}
+
+/// Refuses settings that variants do not have.
+fn fits(search: &Search<'_>) -> Result<(), Error> {
+    if search.nodes == Nodes::Interval {
+        let why = "intervals work only for the makespan without side conditions";
+        return Err(Error::Input(why.into()));
+    }
+    Ok(())
+}
+
+fn prepare<'s, 'a>(
+    variant: &Variant,
+    options: &'s mut Options<'a>,
+    looking: bool,
+) -> Result<(StartedSearch<'s, 'a>, VariantTree, Ready), Error> {
+    let Options { best, start, search } = options;
+    fits(search)?;
+    let asked = json!({
+        "best": best.to_string(),
+        "start": start.as_deref().map(solution_of),
+        "objective": variant.objective().to_string(),
+    });
+    let simd = search.simd;
+    let mut begun = StartedSearch::new(search, asked, looking)?;
+    let mut tree = VariantTree::new(variant.clone(), simd);
+    let ready = match begun.resumed().cloned() {
+        Some(content) => {
+            let solution = content.solution.as_ref();
+            tree.start =
+                solution.and_then(|best| variant.shop().instance.order(&best.solution).ok());
+            let state = begun.saved.state.clone();
+            let settings = Settings {
+                best: state["to_beat"].as_i64(),
+                improve: *best == Best::Search,
+                resume: Some(content),
+                ..begun.settings().clone()
+            };
+            Ready { settings, state }
+        }
+        None => begin(&mut tree, &mut begun, *best, start.take()),
+    };
+    Ok((begun, tree, ready))
+}
+
+/// A new search: its value to beat, its first schedule, and what layers leave of the tree.
+fn begin(
+    tree: &mut VariantTree,
+    begun: &mut StartedSearch<'_, '_>,
+    best: Best,
+    given: Option<Vec<u16>>,
+) -> Ready {
+    let mut settings = begun.settings().clone();
+    let valued = |tree: &VariantTree, order: Vec<u16>| {
+        let value = tree.variant().value(&order);
+        (order, value)
+    };
+    let mut start = given.map(|order| valued(tree, order));
+    match best {
+        Best::Value(value) | Best::Reach(value) => settings.best = Some(value),
+        Best::None => {}
+        Best::Neh | Best::Search => {
+            let from = start.take();
+            let from = from.as_ref().map(|(order, _)| &order[..]);
+            start = Some(if best == Best::Search {
+                tree.start(from, settings.seed, &|| begun.go_on())
+            } else {
+                tree.by_insertion(from, &|| begun.go_on())
+            });
+            settings.improve = best == Best::Search;
+        }
+    }
+    let mut counts = Counts::default();
+    if begun.go_on() {
+        (start, counts) = by_layers(tree, begun, &settings, start);
+        settings.node_limit =
+            settings.node_limit.map(|limit| limit.saturating_sub(counts.bounded).max(1));
+    }
+    settings.start = start
+        .as_ref()
+        .map(|(order, value)| Solution { score: *value, solution: solution_of(order) });
+    tree.start = start.map(|(order, _)| order);
+    let state = json!({
+        "to_beat": settings.best,
+        "layers": { "branched": counts.branched, "bounded": counts.bounded },
+    });
+    Ready { settings, state }
+}
+
+/// Searches by layers first, if there are few enough jobs. Returns the best schedule and the counts.
+fn by_layers(
+    tree: &mut VariantTree,
+    begun: &mut StartedSearch<'_, '_>,
+    settings: &Settings,
+    start: Option<(Vec<u16>, i64)>,
+) -> (Option<(Vec<u16>, i64)>, Counts) {
+    let to_beat = settings.best.unwrap_or(i64::MAX);
+    let Some(layers) = tree.layers() else { return (start, Counts::default()) };
+    let mut due = Instant::now();
+    let watch = &mut |progress: &LayersProgress| {
+        let made = progress.counts.bounded;
+        if settings.node_limit.is_some_and(|limit| made >= limit) {
+            return ControlFlow::Break(());
+        }
+        if Instant::now() < due {
+            return ControlFlow::Continue(());
+        }
+        due = Instant::now() + WATCH_EVERY;
+        begun.watch(&snapshot(progress))
+    };
+    let limits = LayersLimits {
+        threads: settings.threads.max(1) as usize,
+        memory: settings.memory.map_or(MEMORY, |memory| memory as usize),
+        seed: settings.seed,
+        watch,
+    };
+    let end = layers.search(start, to_beat, limits);
+    tree.take_over(end.progress.least, end.open);
+    (end.progress.best, end.progress.counts)
+}
+
+fn snapshot(progress: &LayersProgress) -> ProgressSnapshot {
+    let best = progress.best.as_ref();
+    ProgressSnapshot {
+        counts: progress.counts,
+        best: best.map(|(_, value)| *value),
+        solution: best
+            .map(|(order, value)| Solution { score: *value, solution: solution_of(order) }),
+        bound: (progress.least > i64::MIN).then_some(progress.least),
+        ..ProgressSnapshot::default()
+    }
+}
+
+/// The counts of a search by layers that came before.
+fn counts_of(state: &Value) -> Counts {
+    let count = |name: &str| state["layers"][name].as_u64().unwrap_or(0);
+    Counts { branched: count("branched"), bounded: count("bounded"), ..Counts::default() }
+}

@@ -1,0 +1,161 @@
+//! Flowshops with other objectives and with side conditions, as a user sees them.
+
+use crate::outside::{folder, json, pleach, refused};
+use serde_json::json as value;
+use std::fs;
+
+fn file(name: &str, text: &str) -> String {
+    let path = folder("variants").join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
+const TABLE: &str = "Job,Saw,Oven,Paint,Due,Weight,Release\nA,3.5,2,1,9,1,0\nB,1,4,2.5,8,2,2\nC,2,1,3,12,1,0\n\
+                     D,4,3,1,7.5,0.5,1\nE,2.5,2.5,2,20,3,4\n";
+const TABLE_WITHOUT_RELEASES: &str =
+    "Job,Saw,Oven,Paint,Due\nA,3,2,1,9\nB,1,4,2,8\nC,2,1,3,12\nD,4,3,1,7\nE,2,2,2,20\n";
+
+/// Published optima of Taillard's instances.
+#[test]
+fn flow_times_and_schedules_without_waiting_are_proven() {
+    for how in ["--threads 1", "--threads 2 --simd off --best none", "--threads 3 --seed 7"] {
+        let report = json(&format!("solve flowshop ta002 --objective flow-time {how}"));
+        assert_eq!(report["status"], "optimal", "{how}");
+        assert_eq!(
+            (&report["objective"], &report["lower_bound"]),
+            (&value!(15151), &value!(15151))
+        );
+        assert_eq!(report["settings"]["objective"], "flow-time");
+        assert_eq!(report["settings"]["conditions"], value!([]));
+    }
+    let report = json("solve flowshop ta001 --no-wait");
+    assert_eq!((&report["status"], &report["objective"]), (&value!("optimal"), &value!(1486)));
+    assert_eq!(report["settings"]["conditions"], value!(["no-wait"]));
+}
+
+/// The nodes of a search by layers depend neither on threads nor on instructions.
+#[test]
+fn layers_count_the_same_nodes_on_any_number_of_threads() {
+    let count = |how: &str| {
+        json(&format!("solve flowshop VFR10_10_2 --objective flow-time {how}"))["nodes"].clone()
+    };
+    let one = count("--threads 1");
+    for how in ["--threads 3", "--threads 2 --simd off", "--threads 2 --simd avx2"] {
+        assert_eq!(count(how), one, "{how}");
+    }
+}
+
+/// Every objective with every condition: depth first and by layers, and the solution has the value that is reported.
+#[test]
+fn every_objective_and_condition_is_solved_and_checked() {
+    let table = file("shop.csv", TABLE);
+    let plain = file("plain.csv", TABLE_WITHOUT_RELEASES);
+    let row =
+        |row: u32| (0..5).map(|at| ((row * 3 + at) % 4).to_string()).collect::<Vec<_>>().join(" ");
+    let rows: Vec<String> = (0..15).map(row).collect();
+    let setups = file("setups.txt", &rows.join("\n"));
+    let solution = folder("variants").join("solution.txt");
+    let solution = solution.to_str().unwrap();
+    let (with_setups, both) =
+        (format!("--setups {setups}"), format!("--no-wait --setups {setups}"));
+    for shop in [&table, &plain] {
+        for objective in ["makespan", "flow-time", "tardiness", "lateness", "tardy-jobs"] {
+            for condition in ["", "--no-wait", "--blocking", &with_setups, &both] {
+                let flags = format!("--objective {objective} {condition}");
+                let words = format!("{shop} {flags}");
+                let report = json(&format!("solve flowshop {words} --solution {solution}"));
+                assert_eq!(report["status"], "optimal", "{words}");
+                assert_eq!(report["objective"], report["lower_bound"], "{words}");
+                let checked = json(&format!("check flowshop {shop} {solution} {flags}"));
+                assert_eq!(checked["objective"], report["objective"], "{words}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_becomes_a_schedule() {
+    let table = file("shop2.csv", TABLE);
+    let (chart, plan) = (folder("variants").join("out.svg"), folder("variants").join("plan.csv"));
+    let (chart, plan) = (chart.to_str().unwrap(), plan.to_str().unwrap());
+    let words =
+        format!("solve flowshop {table} --objective tardiness --gantt {chart} --schedule {plan}");
+    let output = pleach(&words);
+    assert!(output.status.success());
+    let found = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(found.contains("(optimal)"), "{found}");
+    // Times have one decimal, and weights another one.
+    let report = json(&words);
+    assert_eq!(report["settings"]["decimals"], 2);
+    assert_eq!(report["settings"]["conditions"], value!(["releases"]));
+    let rows = fs::read_to_string(plan).unwrap();
+    assert_eq!(rows.lines().count(), 16);
+    // Nothing starts before its release date.
+    for row in rows.lines().filter(|row| row.starts_with("E,")) {
+        let start: f64 = row.split(',').nth(2).unwrap().parse().unwrap();
+        assert!(start >= 4.0, "{row}");
+    }
+    assert!(fs::read_to_string(chart).unwrap().contains(", tardiness "));
+}
+
+#[test]
+fn a_stopped_search_gives_a_schedule_and_a_bound() {
+    for words in ["ta051 --objective flow-time", "ta031 --blocking", "ta061 --objective flow-time"]
+    {
+        let output = pleach(&format!("solve flowshop {words} --node-limit 20000 --json"));
+        assert_eq!(output.status.code(), Some(3), "{words}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let (best, bound) = (&report["objective"], &report["lower_bound"]);
+        assert!(best.as_i64() > bound.as_i64() && bound.as_i64() > Some(0), "{words}: {report}");
+    }
+}
+
+#[test]
+fn an_interrupted_search_is_resumed() {
+    let path = folder("variants").join("run.pleach");
+    let _ = fs::remove_file(&path);
+    let path = path.to_str().unwrap();
+    let words = "solve flowshop VFR10_10_2 --objective flow-time --best none";
+    let whole = json(words);
+    let first = pleach(&format!("{words} --node-limit 1 --checkpoint {path} --quiet"));
+    assert_eq!(first.status.code(), Some(3));
+    let rest = json(&format!("resume {path}"));
+    assert_eq!(rest["status"], "optimal");
+    assert_eq!(rest["objective"], whole["objective"]);
+}
+
+#[test]
+fn bad_combinations_are_refused_in_one_line() {
+    let short = file("short.txt", "1 2 3\n");
+    let fine = file("fine.txt", "1.5 2 3\n");
+    let shop = file("three.csv", "1,2\n3,4\n5,6\n");
+    let table = file("full.csv", TABLE);
+    for (words, said) in [
+        ("ta001 --objective speed".into(), "--objective 'speed': expected makespan, flow-time"),
+        (
+            "ta001 --objective tardiness".into(),
+            "needs due dates: a column 'due' in a table, or --due FILE",
+        ),
+        ("ta001 --no-wait --blocking".into(), "--no-wait cannot be combined with --blocking"),
+        (
+            format!("ta001 --due {short}"),
+            "short.txt: 3 numbers, expected 20 numbers, one for each job",
+        ),
+        (format!("{shop} --quiet --releases {fine}"), "fine.txt: more decimals than the times"),
+        (format!("{table} --quiet --due {short}"), "full.csv has due already"),
+        ("ta001 --no-wait --bound one".into(), "--bound works only with the objective makespan"),
+        (
+            "ta001 --objective flow-time --all".into(),
+            "--all works only with the objective makespan",
+        ),
+        ("ta001 --blocking --nodes interval".into(), "--nodes interval works only"),
+        ("ta001 --no-wait --best optimum".into(), "no optimum is published for ta001 with this"),
+        ("ta001 --setups missing.txt".into(), "missing.txt"),
+        (
+            format!("{shop} --quiet --blocking --setups {}", file("s.txt", &"1 2 3\n".repeat(6))),
+            "cannot be combined",
+        ),
+    ] {
+        refused(&format!("solve flowshop {words}"), said);
+    }
+}
