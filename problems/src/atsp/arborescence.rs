@@ -1,49 +1,55 @@
 //! [`Arborescence`]: the minimum arborescence, by the algorithm of Chu–Liu (1965) and Edmonds (1967).
 //!
-//! It works in phases: every group of cities takes its cheapest incoming arc, and the cycles among
-//! these arcs become groups, until there are no cycles. An arc's reduced cost is what is left of
-//! its cost after all subtractions on the way; the reduced costs are a by-product.
+//! Every group of cities takes its cheapest incoming arc, and a cycle among these arcs becomes a group, until there
+//! are no cycles. As in Tarjan (1977), only the groups on a cycle are looked at again. An arc's reduced cost is what
+//! is left of its cost after all subtractions on the way; the reduced costs are a by-product.
 
 use super::arcs::Arcs;
 
-/// An arc between two groups.
+/// An arc into a group, from a city.
 #[derive(Clone, Copy)]
 struct Live {
     tail: u16,
-    head: u16,
     arc: u32,
     cost: i64,
 }
 
 const NONE: u32 = u32::MAX;
+const NEW: u16 = u16::MAX;
 
 /// Working memory and the result.
+///
+/// Groups are numbered as they come: first the cities, then the cycles, at most one for each city.
 pub(super) struct Arborescence {
-    live: Vec<Live>,
-    /// For each phase and group the cheapest incoming arc; for each phase and city its group.
-    chosen: Vec<u32>,
-    group: Vec<u16>,
-    least: Vec<(i64, u32, u16)>,
-    state: Vec<u16>,
-    becomes: Vec<u16>,
-    /// The arc into each city; for the root, the cheapest one from anywhere.
+    /// The arcs into each group from outside.
+    live: Vec<Vec<Live>>,
+    /// The cheapest of them.
+    least: Vec<Live>,
+    /// The group that a group has become part of, or itself.
+    outer: Vec<u16>,
+    /// A group around each group, as far out as is known.
+    top: Vec<u16>,
+    /// The city from which the walk to a group began.
+    seen: Vec<u16>,
+    cycle: Vec<u16>,
+    /// The arc into each city, and into each group; for the root, the cheapest one from anywhere.
     pub into: Vec<u32>,
     /// Reduced cost of each arc.
     pub reduced: Vec<i64>,
-    /// Arcs scanned so far, over all phases.
+    /// Arcs scanned so far.
     pub looked: u64,
 }
 
 impl Arborescence {
     pub fn new(cities: usize, arcs: usize) -> Self {
         Self {
-            live: Vec::with_capacity(arcs),
-            chosen: Vec::new(),
-            group: Vec::new(),
-            least: Vec::new(),
-            state: vec![0; cities],
-            becomes: vec![0; cities],
-            into: vec![NONE; cities],
+            live: vec![Vec::new(); 2 * cities],
+            least: Vec::with_capacity(2 * cities),
+            outer: Vec::with_capacity(2 * cities),
+            top: Vec::with_capacity(2 * cities),
+            seen: Vec::with_capacity(2 * cities),
+            cycle: Vec::new(),
+            into: Vec::with_capacity(2 * cities),
             reduced: vec![0; arcs],
             looked: 0,
         }
@@ -53,152 +59,121 @@ impl Arborescence {
     /// root added. Returns the total, or `None` if there is no arborescence.
     pub fn find(&mut self, arcs: &Arcs, multipliers: &[i64]) -> Option<i64> {
         let n = arcs.cities;
-        let cost = |at: usize| arcs.cost[at] - multipliers[usize::from(arcs.tail[at])];
-        let mut total = 0;
         self.looked += 3 * arcs.len() as u64;
-        self.live.clear();
-        let mut back = (i64::MAX, NONE);
+        self.live.iter_mut().for_each(Vec::clear);
         for at in 0..arcs.len() {
-            let (tail, head, cost) = (arcs.tail[at], arcs.head[at], cost(at));
-            if head > 0 {
-                self.live.push(Live { tail, head, arc: at as u32, cost });
-            } else {
-                self.reduced[at] = cost;
-                back = back.min((cost, at as u32));
-            }
+            let tail = arcs.tail[at];
+            let cost = arcs.cost[at] - multipliers[usize::from(tail)];
+            self.live[usize::from(arcs.head[at])].push(Live { tail, arc: at as u32, cost });
         }
-        if back.1 == NONE {
-            return None;
-        }
-        total += back.0;
-        let mut groups = n;
-        self.chosen.clear();
-        self.group.clear();
-        self.group.extend(0..n as u16);
-        let mut phases = 1;
-        loop {
-            self.looked += self.live.len() as u64;
-            total += self.choose(groups)?;
-            let fewer = self.merge(groups);
-            self.chosen.extend(self.least.iter().map(|&(_, arc, _)| arc));
-            // Every phase has room for as many groups as there are cities.
-            self.chosen.resize(phases * n, NONE);
-            if fewer == groups {
-                break;
-            }
-            self.shrink();
-            let from = (phases - 1) * n;
-            self.group.extend_from_within(from..from + n);
-            self.group[from + n..]
-                .iter_mut()
-                .for_each(|group| *group = self.becomes[usize::from(*group)]);
-            (groups, phases) = (fewer, phases + 1);
-        }
-        for live in &self.live {
-            self.reduced[live.arc as usize] = live.cost - self.least[usize::from(live.head)].0;
-        }
-        for at in 0..arcs.len() {
-            if arcs.head[at] == 0 {
-                self.reduced[at] -= back.0;
-            }
-        }
-        self.unfold(arcs, phases);
-        self.into[0] = back.1;
-        Some(total)
-    }
-
-    /// The cheapest arc into each group except the root's, which is always number 0. Returns their
-    /// sum.
-    fn choose(&mut self, groups: usize) -> Option<i64> {
+        self.outer.clear();
+        self.outer.extend(0..n as u16);
+        self.top.clone_from(&self.outer);
+        self.seen.clear();
+        self.seen.resize(n, NEW);
         self.least.clear();
-        self.least.resize(groups, (i64::MAX, NONE, 0));
-        for live in &self.live {
-            let least = &mut self.least[usize::from(live.head)];
-            if live.cost < least.0 {
-                *least = (live.cost, live.arc, live.tail);
-            }
-        }
-        self.least[0] = (0, NONE, 0);
         let mut total = 0;
-        for &(cost, arc, _) in &self.least[1..] {
-            if arc == NONE {
-                return None;
-            }
-            total += cost;
+        for city in 0..n {
+            total += self.choose(city)?;
         }
+        self.seen[0] = 0;
+        for start in 1..n as u16 {
+            let mut at = start;
+            loop {
+                while self.seen[usize::from(at)] == NEW {
+                    self.seen[usize::from(at)] = start;
+                    at = self.top(self.least[usize::from(at)].tail);
+                }
+                // A walk that reaches itself has found a cycle, and goes on from there.
+                if self.seen[usize::from(at)] != start {
+                    break;
+                }
+                at = self.merge(at);
+                total += self.choose(at.into())?;
+            }
+        }
+        for (group, live) in self.live.iter().enumerate().take(self.outer.len()) {
+            if usize::from(self.outer[group]) == group {
+                let least = self.least[group].cost;
+                live.iter().for_each(|live| self.reduced[live.arc as usize] = live.cost - least);
+            }
+        }
+        self.unfold(arcs);
         Some(total)
     }
 
-    /// Renumbers the groups: all groups on a cycle get the same number. Returns the number of groups.
-    fn merge(&mut self, groups: usize) -> usize {
-        const NEW: u16 = u16::MAX;
-        self.becomes.clear();
-        self.becomes.resize(groups, NEW);
-        self.state.clear();
-        self.state.resize(groups, NEW);
-        self.becomes[0] = 0;
-        self.state[0] = 0;
-        let mut fewer = 1;
-        for start in 1..groups as u16 {
-            let mut at = start;
-            while self.state[usize::from(at)] == NEW {
-                self.state[usize::from(at)] = start;
-                at = self.least[usize::from(at)].2;
-            }
-            // A walk that reaches itself has found a cycle.
-            if self.state[usize::from(at)] == start && self.becomes[usize::from(at)] == NEW {
-                while self.becomes[usize::from(at)] == NEW {
-                    self.becomes[usize::from(at)] = fewer;
-                    at = self.least[usize::from(at)].2;
-                }
-                fewer += 1;
-            }
+    /// The outermost group around a group.
+    fn top(&mut self, group: u16) -> u16 {
+        let mut top = group;
+        while self.top[usize::from(top)] != top {
+            // Halves the way for the next time.
+            let further = self.top[usize::from(self.top[usize::from(top)])];
+            self.top[usize::from(top)] = further;
+            top = further;
         }
-        for becomes in &mut self.becomes {
-            if *becomes == NEW {
-                (*becomes, fewer) = (fewer, fewer + 1);
-            }
-        }
-        fewer.into()
+        top
     }
 
-    /// Subtracts the least costs, and drops arcs within a group.
-    fn shrink(&mut self) {
-        let (least, becomes, reduced) = (&self.least, &self.becomes, &mut self.reduced);
-        self.live.retain_mut(|live| {
-            live.cost -= least[usize::from(live.head)].0;
-            live.tail = becomes[usize::from(live.tail)];
-            live.head = becomes[usize::from(live.head)];
-            let between = live.tail != live.head;
-            if !between {
-                reduced[live.arc as usize] = live.cost;
+    /// Chooses the cheapest arc into the newest group. Returns its cost.
+    fn choose(&mut self, group: usize) -> Option<i64> {
+        let least = *self.live[group].iter().min_by_key(|live| live.cost)?;
+        self.least.push(least);
+        Some(least.cost)
+    }
+
+    /// Makes a group of the cycle through this group: subtracts the least costs, and drops the arcs within.
+    fn merge(&mut self, start: u16) -> u16 {
+        let new = self.outer.len() as u16;
+        let mut cycle = std::mem::take(&mut self.cycle);
+        cycle.clear();
+        let mut at = start;
+        while cycle.is_empty() || at != start {
+            cycle.push(at);
+            at = self.top(self.least[usize::from(at)].tail);
+        }
+        self.outer.push(new);
+        self.top.push(new);
+        self.seen.push(NEW);
+        for &group in &cycle {
+            (self.outer[usize::from(group)], self.top[usize::from(group)]) = (new, new);
+        }
+        let mut all = std::mem::take(&mut self.live[usize::from(new)]);
+        for &group in &cycle {
+            let live = std::mem::take(&mut self.live[usize::from(group)]);
+            self.looked += live.len() as u64;
+            let least = self.least[usize::from(group)].cost;
+            for &live in &live {
+                let cost = live.cost - least;
+                if self.top(live.tail) == new {
+                    self.reduced[live.arc as usize] = cost;
+                } else {
+                    all.push(Live { cost, ..live });
+                }
             }
-            between
-        });
+            self.live[usize::from(group)] = live;
+        }
+        self.live[usize::from(new)] = all;
+        self.cycle = cycle;
+        new
     }
 
     /// Finds the arc into each city: the arc that enters a group replaces the group's own arc
     /// there.
-    fn unfold(&mut self, arcs: &Arcs, phases: usize) {
-        let n = arcs.cities;
-        // In the last phase each group has its cheapest arc; the root has none.
-        let mut into: Vec<u32> = self.chosen[(phases - 1) * n..][..n].to_vec();
-        for phase in (0..phases - 1).rev() {
-            let group = &self.group[phase * n..][..n];
-            let above = &self.group[(phase + 1) * n..][..n];
-            let chosen = &self.chosen[phase * n..][..n];
-            let mut here = vec![NONE; n];
-            for city in 0..n {
-                let (own, outer) = (usize::from(group[city]), usize::from(above[city]));
-                let arc = into[outer];
-                if own == 0 || here[own] != NONE || arc == NONE {
-                    continue;
-                }
-                let entered = group[usize::from(arcs.head[arc as usize])];
-                here[own] = if usize::from(entered) == own { arc } else { chosen[own] };
+    fn unfold(&mut self, arcs: &Arcs) {
+        self.into.clear();
+        self.into.resize(self.outer.len(), NONE);
+        for group in (0..self.outer.len()).rev() {
+            if self.into[group] != NONE {
+                continue;
             }
-            into = here;
+            let arc = self.least[group].arc;
+            let mut within = usize::from(arcs.head[arc as usize]);
+            while within != group {
+                self.into[within] = arc;
+                within = self.outer[within].into();
+            }
+            self.into[group] = arc;
         }
-        self.into.copy_from_slice(&into);
+        self.into.truncate(arcs.cities);
     }
 }
