@@ -17,14 +17,17 @@ pub(super) struct Allowed {
 impl Allowed {
     /// All arcs between different cities.
     pub fn all(cities: usize) -> Self {
-        let width = cities.div_ceil(64);
-        let mut all = Self { cities, width, bits: vec![0; cities * width] };
+        let mut all = Self::none(cities);
         for i in 0..cities {
-            (0..cities)
-                .filter(|&j| i != j)
-                .for_each(|j| all.bits[i * width + j / 64] |= 1 << (j % 64));
+            (0..cities).filter(|&j| i != j).for_each(|j| all.add(i, j));
         }
         all
+    }
+
+    /// No arcs.
+    pub fn none(cities: usize) -> Self {
+        let width = cities.div_ceil(64);
+        Self { cities, width, bits: vec![0; cities * width] }
     }
 
     /// The matrix with these bits, if they describe arcs between different cities.
@@ -43,6 +46,10 @@ impl Allowed {
 
     pub fn has(&self, i: usize, j: usize) -> bool {
         self.bits[i * self.width + j / 64] >> (j % 64) & 1 == 1
+    }
+
+    pub fn add(&mut self, i: usize, j: usize) {
+        self.bits[i * self.width + j / 64] |= 1 << (j % 64);
     }
 
     pub fn remove(&mut self, i: usize, j: usize) {

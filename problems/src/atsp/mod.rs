@@ -6,6 +6,7 @@ mod ascent;
 mod assignment;
 pub mod bound;
 mod branch;
+mod dive;
 pub mod instance;
 mod local;
 pub mod named;
@@ -16,6 +17,7 @@ mod prepare;
 mod propagate;
 pub mod random;
 pub mod read;
+mod sparse;
 #[cfg(test)]
 mod tests;
 pub mod tours;
@@ -25,6 +27,7 @@ use crate::simd::Level;
 use arcs::{Allowed, Arcs};
 use assignment::Interrupted;
 use bound::Bound;
+use dive::dive;
 use instance::Instance;
 use local::{Beside, Local};
 use partial::Paths;
@@ -41,14 +44,16 @@ use tours::Tours;
 
 /// Work spent on the initial tour, roughly in cost lookups: `START_EACH` per pair of cities, but at most `START`, which
 /// takes about a tenth of a second.
-const START: u64 = 20_000_000;
-const START_EACH: u64 = 4_000;
+const START: u64 = 10_000_000;
+const START_EACH: u64 = 2_000;
 
 /// An instance and how to search it.
 #[derive(Clone, Debug)]
 pub struct Atsp {
     instance: Arc<Instance>,
     start: Vec<u16>,
+    /// Prices for leaving cities, in parts of a unit.
+    prices: Vec<i64>,
     search: Search,
     /// Whether the run is waiting to stop.
     stop_requested: Arc<AtomicBool>,
@@ -89,19 +94,29 @@ impl Atsp {
         (wanted, keep_going): (&dyn Fn() -> bool, &dyn Fn() -> bool),
     ) -> Result<Self, String> {
         let instance = Arc::new(instance);
-        let start = tour(&instance, start, seed, wanted);
+        let (mut start, mut prices) = tour(&instance, start, seed, wanted);
         let stop_requested = Arc::default();
         let search = match bound {
             Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
             // A single city has no arcs.
             _ if instance.cities() == 1 => Search::Paths(Paths::new(&instance, nodes, level)?),
             _ => {
-                let prepared =
-                    prepare(&instance, bound, instance.length(&start), (wanted, keep_going));
-                Search::Tours(Tours::new(prepared, &instance, &start, &stop_requested))
+                let mut prepared = prepare(&instance, bound, &start, (wanted, keep_going));
+                let (turned, priced) = (prepared.turned, prepared.priced.take());
+                let mut tours = Tours::new(prepared, &instance, &start, &stop_requested);
+                if let Some(priced) = priced {
+                    let length = instance.length(&start);
+                    if let Some(order) = dive(&tours, &priced, length, keep_going) {
+                        tours.improve(&order, &priced);
+                        start = instance.order(&tours.solution_of(&order))?;
+                    }
+                    prices = priced.multipliers;
+                    prices.rotate_right(turned);
+                }
+                Search::Tours(tours)
             }
         };
-        Ok(Self { instance, start, search, stop_requested })
+        Ok(Self { instance, start, prices, search, stop_requested })
     }
 
     /// The instance.
@@ -144,42 +159,41 @@ impl Atsp {
     /// A local search from the initial tour; `None` with fewer than four cities.
     fn local(&self, seed: u64, keep_going: &dyn Fn() -> bool) -> Option<Local> {
         let seed = seed.wrapping_add(1);
-        let local = || Local::new(self.instance.clone(), self.start.clone(), seed, keep_going);
+        let (instance, start) = (self.instance.clone(), self.start.clone());
+        let local = || Local::new(instance, &self.prices, start, seed, keep_going);
         (self.instance.cities() > 3).then(local)
     }
 }
 
-/// A good tour found quickly; any tour once `keep_going` returns false.
+/// A good tour found quickly, and prices for leaving cities; any tour once `keep_going` returns false.
 fn tour(
     instance: &Arc<Instance>,
     start: Option<&[u16]>,
     seed: u64,
     keep_going: &dyn Fn() -> bool,
-) -> Vec<u16> {
+) -> (Vec<u16>, Vec<i64>) {
     let n = instance.cities();
     let arcs = Arcs::new(instance, &Allowed::all(n));
     let assignment = assignment::solve(&arcs, &arcs.cost, (&vec![0; n], &vec![0; n]), keep_going);
-    let patched = match assignment {
-        Ok(Some(least)) => patch::patch(instance, &least.next, keep_going),
+    let (patched, prices) = match assignment {
+        Ok(Some(least)) => (patch::patch(instance, &least.next, keep_going), least.out),
         // Only a single city has no assignment.
-        Ok(None) | Err(Interrupted) => (0..n as u16).collect(),
+        Ok(None) | Err(Interrupted) => ((0..n as u16).collect(), vec![0; n]),
     };
     let tours = [Some(&patched[..]), start].into_iter().flatten();
     let best = tours.min_by_key(|order| instance.length(order)).unwrap_or(&patched).to_vec();
     if n < 4 {
         // Three cities have two tours.
         let turned: Vec<u16> = best.iter().rev().copied().collect();
-        return [best, turned]
-            .into_iter()
-            .min_by_key(|order| instance.length(order))
-            .unwrap_or(vec![0]);
+        let shortest = [best, turned].into_iter().min_by_key(|order| instance.length(order));
+        return (shortest.unwrap_or(vec![0]), prices);
     }
-    let mut local = Local::new(instance.clone(), best, seed, keep_going);
+    let mut local = Local::new(instance.clone(), &prices, best, seed, keep_going);
     let most = START.min(START_EACH * (n * n) as u64);
     while local.work() < most && keep_going() {
         local.step(keep_going);
     }
-    local.best().0.to_vec()
+    (local.best().0.to_vec(), prices)
 }
 
 impl Problem for Atsp {

@@ -6,6 +6,7 @@ use super::assignment::solve;
 use super::bound::Bound;
 use super::instance::Instance;
 use super::node::Node;
+use super::sparse::{Priced, raise};
 use super::twins::Twins;
 
 /// The result of the preparation.
@@ -17,6 +18,8 @@ pub(super) struct Prepared {
     pub root: Node,
     pub least: i64,
     pub step: i64,
+    /// The bound with all arcs, where they are still many.
+    pub priced: Option<Priced>,
 }
 
 /// Gap between assignment and tour up to which `auto` chooses the assignment bound, which is fast.
@@ -25,9 +28,15 @@ const NEAR: f64 = 0.015;
 const NEAR_WITH_FEW: f64 = 0.05;
 const FEW: usize = 20;
 
-/// Limits of the ascents: first with all arcs, then with the remaining ones.
-const FIRST: Effort = Effort { steps: 2000, patience: 30, first: 1.0, arcs: 40_000_000 };
-const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 100_000_000 };
+/// Where the assignment leaves more than one in `DENSE` of all arcs, and the gap is longer than so many mean arcs, its
+/// search is long.
+const DENSE: usize = 4;
+const LONG: f64 = 1.25;
+
+/// Arcs for each city above which the bound with few arcs has to do.
+const MANY: usize = 20;
+/// Limits of the ascent with the arcs that remain.
+const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 50_000_000 };
 /// Determines how many root cities are tried: each trial scans about ten times its arcs.
 const ROOTS: usize = 2_000_000;
 
@@ -36,22 +45,27 @@ const ROOTS: usize = 2_000_000;
 pub(super) fn prepare(
     instance: &Instance,
     bound: Bound,
-    target: i64,
+    tour: &[u16],
     (wanted, keep_going): (&dyn Fn() -> bool, &dyn Fn() -> bool),
 ) -> Prepared {
     let n = instance.cities();
+    let target = instance.length(tour);
     let (multipliers, next) = (vec![0; n], vec![0; n]);
     let mut root = Node { allowed: Allowed::all(n), multipliers, next, deferred: false };
     let arcs = Arcs::new(instance, &root.allowed);
     // Every city is left by some arc.
     let cheapest = |i: usize| arcs.row(i).map(|at| arcs.cost[at]).min().unwrap_or(0);
     let mut raised: i64 = (0..n).map(cheapest).sum();
+    let mut left = 0;
     let solved = solve(&arcs, &arcs.cost, (&root.multipliers, &root.next), wanted);
     if let Ok(Some(assignment)) = solved {
+        let room = COST_SCALE * target - assignment.value;
+        left = assignment.reduced.iter().filter(|&&reduced| reduced <= room).count();
         (root.multipliers, root.next, raised) = (assignment.out, assignment.next, assignment.value);
     }
     let gap = (COST_SCALE * target - raised) as f64 / (COST_SCALE * target).abs().max(1) as f64;
     let bound = match bound {
+        Bound::Auto if left > n * n / DENSE && gap * n as f64 > LONG => Bound::Arborescence,
         Bound::Auto if gap <= NEAR => Bound::Assignment,
         Bound::Auto if gap <= NEAR_WITH_FEW && cycles(&root.next) <= n / FEW => Bound::Assignment,
         Bound::Auto => Bound::Arborescence,
@@ -65,26 +79,31 @@ pub(super) fn prepare(
     root.next.iter_mut().for_each(|j| *j = ((usize::from(*j) + n - turned) % n) as u16);
     let twins = Twins::new(&instance);
     twins.order(&mut root.allowed);
+    let mut priced = None;
     if bound == Bound::Arborescence {
-        for effort in [FIRST, SECOND].into_iter().take_while(|_| keep_going()) {
-            let arcs = Arcs::new(&instance, &root.allowed);
-            let Some(better) =
-                ascend(&arcs, &root.multipliers, COST_SCALE * target, effort, keep_going)
-            else {
-                break;
-            };
-            root.allowed.fix_by_reduced_cost(
-                &arcs,
-                &better.reduced,
-                COST_SCALE * target - better.bound,
-            );
-            root.allowed.propagate(&twins);
-            (root.multipliers, raised) = (better.multipliers, raised.max(better.bound));
+        let turn = |&city: &u16| ((usize::from(city) + n - turned) % n) as u16;
+        let tour: Vec<u16> = tour.iter().map(turn).collect();
+        priced = raise(&instance, &mut root.allowed, &root.multipliers, &tour, keep_going);
+        if let Some(better) = &priced {
+            (root.multipliers, raised) = (better.multipliers.clone(), raised.max(better.bound));
+        }
+        root.allowed.propagate(&twins);
+        let arcs = Arcs::new(&instance, &root.allowed);
+        // With few arcs left, a longer ascent pays.
+        if arcs.len() <= MANY * n && keep_going() {
+            let target = COST_SCALE * target;
+            let better = ascend(&arcs, &root.multipliers, target, SECOND, keep_going);
+            if let Some(better) = better.filter(|better| better.bound > raised) {
+                root.allowed.fix_by_reduced_cost(&arcs, &better.reduced, target - better.bound);
+                root.allowed.propagate(&twins);
+                (root.multipliers, raised) = (better.multipliers, better.bound);
+            }
+            priced = None;
         }
     }
     let step = step(&instance);
     let least = at_least(raised, target, step);
-    Prepared { instance, turned, bound, twins, root, least, step }
+    Prepared { instance, turned, bound, twins, root, least, step, priced }
 }
 
 /// The number of cycles in an assignment.
@@ -105,8 +124,11 @@ fn cycles(next: &[u16]) -> usize {
 /// is good where entering the root is expensive.
 fn best_root(instance: &Instance, root: &Node, target: i64, wanted: &dyn Fn() -> bool) -> usize {
     let n = instance.cities();
-    let once = Effort { steps: 1, ..FIRST };
-    let tried = (ROOTS / (n * n)).clamp(1, n);
+    let once = Effort { steps: 1, ..SECOND };
+    let tried = (ROOTS / (n * n)).min(n);
+    if tried <= 1 {
+        return 0;
+    }
     let bound = |&city: &usize| {
         let arcs = Arcs::new(&turn(instance, city), &root.allowed);
         let mut multipliers = root.multipliers.clone();

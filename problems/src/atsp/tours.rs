@@ -7,6 +7,7 @@ use super::bound::Bound;
 use super::instance::Instance;
 use super::node::Node;
 use super::prepare::Prepared;
+use super::sparse::Priced;
 use super::twins::Twins;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +29,7 @@ pub struct Tours {
     /// A lower bound on all tours.
     pub(super) least: i64,
     /// The length of some tour: bounds are raised towards it until a better one is known.
-    target: i64,
+    pub(super) target: i64,
     /// Tour lengths differ by multiples of this.
     step: i64,
     /// Whether the run is waiting to stop.
@@ -58,7 +59,7 @@ impl Tours {
         stop_requested: &Arc<AtomicBool>,
     ) -> Self {
         let target = instance.length(tour);
-        let Prepared { instance, turned, bound, twins, root, least, step } = prepared;
+        let Prepared { instance, turned, bound, twins, root, least, step, priced: _ } = prepared;
         let stop_requested = Arc::clone(stop_requested);
         Self { instance, turned, bound, twins, root, least, target, step, stop_requested }
     }
@@ -85,6 +86,20 @@ impl Tours {
         let n = order.len();
         let old = |&city: &u16| ((usize::from(city) + self.turned) % n) as u16;
         super::instance::solution_of(&order.iter().map(old).collect::<Vec<_>>())
+    }
+
+    /// The order of a solution, in the tree's numbering.
+    pub(super) fn order_of(&self, solution: &[i64]) -> Option<Vec<u16>> {
+        let order = self.instance.order(solution).ok()?;
+        let n = order.len();
+        Some(order.iter().map(|&city| ((usize::from(city) + n - self.turned) % n) as u16).collect())
+    }
+
+    /// Starts from a better tour, in the tree's numbering: removes arcs that only longer tours use.
+    pub(super) fn improve(&mut self, order: &[u16], priced: &Priced) {
+        self.target = self.target.min(self.instance.length(order));
+        let room = COST_SCALE * self.target - priced.bound;
+        self.root.allowed.fix_by_reduced_cost(&priced.arcs, &priced.reduced, room);
     }
 
     /// A bound in units, raised to a length that a tour can have.

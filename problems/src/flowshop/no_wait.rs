@@ -189,6 +189,26 @@ mod tests {
         }
     }
 
+    /// With so many arcs, the arborescence bound is raised with few of them, and then tours are sought close to it.
+    #[test]
+    fn with_many_arcs_bounds_agree() {
+        let mut rng = Rand64::new(2);
+        for jobs in [30, 60, 90] {
+            let times = (0..40 * jobs).map(|_| 1 + rng.rand_range(0..99) as u32).collect();
+            let instance = tour(&Shop::new(Times::new(40, times).unwrap())).unwrap();
+            let optimum = |bound: Bound| {
+                let how = (Nodes::Pool, Level::best());
+                let atsp = Atsp::new(instance.clone(), bound, how, (None, 1), &|| true).unwrap();
+                let start = instance.length(atsp.start());
+                let found = search(&atsp, start + 1).found.unwrap();
+                assert!(atsp.least_score() <= found.score && found.score <= start);
+                assert_eq!(search(&atsp, found.score).found, None, "{bound} {jobs}");
+                found.score
+            };
+            assert_eq!(optimum(Bound::Arborescence), optimum(Bound::Assignment), "{jobs}");
+        }
+    }
+
     #[test]
     fn what_a_tour_cannot_express_is_refused() {
         let shop = |times: Vec<u32>| Shop::new(Times::new(1, times).unwrap());
