@@ -9,14 +9,13 @@ use pleach_core::search::explorer::{Explorer, TreeExplorer};
 use pleach_core::search::tree::Tree;
 use pleach_core::search::work::Pool;
 
-/// How much longer than the bound a tour with an arc may be, for the arc to be used. The larger ones find tours more
-/// surely, the smaller ones better tours.
-const DISTANCES: [i64; 4] = [6, 12, 24, 48];
+/// How much longer than the bound a tour with an arc may be, for the arc to be used: tried until there is a tour.
+const DISTANCES: [i64; 5] = [6, 12, 24, 48, 96];
 /// Each time, one of so many cities that are open gets its successor.
 const SHARE: usize = 8;
 const EFFORT: Effort = Effort { steps: 50, patience: 6, first: 0.3, arcs: u64::MAX };
-/// The same for a search, whose tours may not be longer either.
-const SEARCHED: [i64; 2] = [4, 8];
+/// The same for the search, whose tours may not be longer either.
+const SEARCHED: i64 = 4;
 /// Most nodes of a search.
 const NODES: u64 = 60;
 
@@ -43,15 +42,13 @@ pub(super) fn dive(
         let found = found.map(|order| (tours.instance.length(&order), order));
         if let Some((length, order)) = found.filter(|(length, _)| *length < best.0) {
             best = (length, Some(order));
-        }
-    }
-    for distance in SEARCHED {
-        let goal = tours.least + distance;
-        if goal >= best.0 || !keep_going() {
             break;
         }
+    }
+    let goal = tours.least + SEARCHED;
+    if goal < best.0 {
         let mut near = tours.clone();
-        near.root.allowed = allowed(distance);
+        near.root.allowed = allowed(SEARCHED);
         let mut explorer = TreeExplorer::new(&near);
         explorer.put_pool(Pool::whole(Tree::root(&near)));
         let mut nodes = 0;

@@ -31,7 +31,7 @@ const FEW: usize = 20;
 /// Where the assignment leaves more than one in `DENSE` of all arcs, and the gap is longer than so many mean arcs, its
 /// search is long.
 const DENSE: usize = 4;
-const LONG: f64 = 1.25;
+const LONG: f64 = 2.0;
 
 /// Arcs for each city above which the bound with few arcs has to do.
 const MANY: usize = 20;

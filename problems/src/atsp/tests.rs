@@ -3,6 +3,8 @@
 use super::bound::Bound;
 use super::instance::{Instance, MOST_COST};
 use super::*;
+use crate::flowshop::instance::Instance as Times;
+use crate::flowshop::{no_wait, shop::Shop};
 use node::Node;
 use oorandom::Rand64;
 use pleach_core::search::explorer::Progress;
@@ -203,5 +205,24 @@ fn nodes_that_are_left_are_gone_on_with() {
         }
         assert_eq!(sum.counts, whole.counts, "{bound}");
         assert!(whole.counts.branched > 20, "{whole:?}");
+    }
+}
+
+/// So many arcs are left here that tours are sought close to the bound: the best of them must remain in the tree.
+#[test]
+fn a_start_found_close_to_the_bound_is_in_the_tree() {
+    let mut rng = Rand64::new(2);
+    let times = (0..60 * 160).map(|_| 1 + rng.rand_range(0..99) as u32).collect();
+    let shop = Shop::new(Times::new(60, times).unwrap());
+    let instance = no_wait::tour(&shop).unwrap();
+    let (start, _) = tour(&Arc::new(instance.clone()), None, 1, &|| true);
+    let atsp = make(&instance, Bound::Arborescence, Nodes::Pool, Level::best());
+    let better = instance.length(atsp.start());
+    assert!(atsp.least_score() <= better && better < instance.length(&start), "no dive");
+    let Search::Tours(tours) = &atsp.search else { panic!("expected tours") };
+    let order = tours.order_of(&instance::solution_of(atsp.start())).unwrap();
+    let next = order.iter().cycle().skip(1);
+    for (&i, &j) in order.iter().zip(next) {
+        assert!(tours.root.allowed.has(i.into(), j.into()), "{i} to {j}");
     }
 }
