@@ -6,14 +6,16 @@
 #
 # Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf (the 240 small ones), first-30
 # (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one,
-# min-branch).
+# min-branch), flow-time and no-wait (ta001 to ta120), flow-time-30 (ta001 to ta030).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-suite=${1:?expected a suite: sample, taillard, vrf, first-30 or optimum-10}
+suite=${1:?expected a suite: sample, taillard, vrf, first-30, optimum-10, flow-time, flow-time-30 or no-wait}
 limit=${2:-60s}
 file=${3:-docs/flowshop.csv}
 flags=()
+best_known=problems/data/flowshop-best.csv
+column=2
 case $suite in
     sample) names=(ta005 ta017 ta021 ta030 ta031 ta041 ta044 ta051 ta056 ta061 ta071 ta081
         ta085 ta091 ta101 ta111 VFR10_20_1 VFR20_10_3 VFR20_15_2 VFR30_10_4 VFR30_15_1
@@ -23,6 +25,18 @@ case $suite in
     optimum-10)
         names=($(printf 'ta%03d ' {21..30}))
         flags=(--best optimum --bound one --branching min-branch)
+        ;;
+    flow-time | flow-time-30)
+        names=($(printf 'ta%03d ' {1..120}))
+        if [ "$suite" = flow-time-30 ]; then names=("${names[@]:0:30}"); fi
+        flags=(--objective flow-time)
+        best_known=problems/data/flowshop-variants-best.csv
+        ;;
+    no-wait)
+        names=($(printf 'ta%03d ' {1..120}))
+        flags=(--no-wait)
+        best_known=problems/data/flowshop-variants-best.csv
+        column=3
         ;;
     vrf) names=($(for n in 10 20 30 40 50 60; do
         for m in 5 10 15 20; do printf "VFR${n}_${m}_%d " {1..10}; done
@@ -47,7 +61,7 @@ for name in "${names[@]}"; do
     key="$commit,$processor,$(nproc),$suite,$limit,$name,"
     if grep -qF "$key" "$file"; then continue; fi
     result=$(target/release/pleach solve flowshop "$name" --time-limit "$limit" "${flags[@]}" --json || [ $? -eq 3 ])
-    best=$(grep -m1 "^$name," problems/data/flowshop-best.csv | cut -d, -f2)
+    best=$(grep -m1 "^$name," "$best_known" | cut -d, -f"$column")
     row="$key$(value status "$result"),$(value objective "$result"),$(value lower_bound "$result"),$best"
     row="$row,$(branched "$result"),$(value seconds "$result")"
     echo "$row" | tee -a "$file"

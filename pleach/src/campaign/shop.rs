@@ -3,6 +3,7 @@
 use super::started::{Ready, StartedSearch};
 use super::{Best, Error, Inspection, Search, atsp, flowshop};
 use crate::report::{Report, Status};
+use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::Nodes;
 use pleach_problems::flowshop::instance::solution_of;
@@ -80,9 +81,8 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
             report.outcome.solution.as_mut().map(|best| &mut best.solution),
         ];
         for solution in solutions.into_iter().flatten() {
-            // City 1 is the start, and the others follow the jobs.
-            solution.remove(0);
-            solution.iter_mut().for_each(|city| *city -= 1);
+            let tour = instance.order(solution).map_err(Error::Input)?;
+            *solution = solution_of(&no_wait::order_of(&tour));
         }
         return answer(variant, report);
     }
@@ -164,6 +164,7 @@ fn prepare<'s, 'a>(
             tree.start =
                 solution.and_then(|best| variant.shop().instance.order(&best.solution).ok());
             let state = begun.saved.state.clone();
+            tree.take_over(state["least"].as_i64().unwrap_or(i64::MIN), None);
             let settings = Settings {
                 best: state["to_beat"].as_i64(),
                 improve: *best == Best::Search,
@@ -216,6 +217,7 @@ fn begin(
     tree.start = start.map(|(order, _)| order);
     let state = json!({
         "to_beat": settings.best,
+        "least": tree.least_score(),
         "layers": { "branched": counts.branched, "bounded": counts.bounded },
     });
     Ready { settings, state }
@@ -249,6 +251,7 @@ fn by_layers(
         watch,
     };
     let end = layers.search(start, to_beat, limits);
+    begun.keep_preparation();
     tree.take_over(end.progress.least, end.open);
     (end.progress.best, end.progress.counts)
 }

@@ -25,6 +25,8 @@ pub(super) struct StartedSearch<'s, 'a> {
     pub saved: Saved,
     /// Whether the checkpoint is only inspected.
     pub looking: bool,
+    /// Whether the preparation is worth saving.
+    keeps: bool,
 }
 
 /// A search that is ready to run.
@@ -44,7 +46,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         } else {
             Saved::open(search.checkpoint.clone(), asked, looking)?
         };
-        Ok(Self { started, search, saved, looking })
+        Ok(Self { started, search, saved, looking, keeps: false })
     }
 
     /// The original settings.
@@ -79,7 +81,12 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
 
     /// Whether the search will be run; it must then be prepared, however little time is left.
     pub fn is_wanted(&self) -> bool {
-        self.looking || self.has_begun() || self.go_on()
+        self.looking || self.keeps || self.has_begun() || self.go_on()
+    }
+
+    /// Saves the search even if its preparation takes all the time.
+    pub fn keep_preparation(&mut self) {
+        self.keeps = self.search.checkpoint.is_some();
     }
 
     /// Whether the search began earlier, or other processes wait for it.

@@ -256,11 +256,12 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
-    let start = given.path("start").map(|path| ("--start".to_string(), path));
+    let read = ["start", "due", "weights", "releases", "setups"].into_iter();
+    let read = read.filter_map(|flag| Some((format!("--{flag}"), given.path(flag)?)));
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));
     let from = from.map(|from| ("the saved search".to_string(), PathBuf::from(from)));
-    seen.extend(inputs.chain(start).chain(from));
+    seen.extend(inputs.chain(read).chain(from));
     type Clash = fn(&Path, &Path) -> bool;
     let written = WRITTEN
         .iter()

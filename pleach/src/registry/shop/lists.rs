@@ -24,6 +24,9 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
     ];
     for (flag, count, expected, list) in lists {
         let Some(path) = request.given.word(flag) else { continue };
+        if path == "-" {
+            return usage(format!("--{flag} -: only the instance is read from standard input"));
+        }
         if list.is_some() {
             return usage(format!("--{flag} {path}: {} has {flag} already", request.name()));
         }

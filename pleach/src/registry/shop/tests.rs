@@ -117,7 +117,7 @@ fn faults_are_placed() {
         ("job,M1,due,Due Date\nA,1,2,3\n", ", line 1: 'Due Date' is a second column of that kind"),
         (
             "job,M1,Setup time\nA,1,2\n",
-            ", line 1, column 'Setup time': setup times are not supported",
+            ", line 1, column 'Setup time': setup times, expected in a file",
         ),
         ("A,1\n,2\n", ", line 2: empty, expected the name of the job"),
         ("1000000000\n1000000000\n999999999", ": times that may add up to 3999999999 on a path"),
@@ -147,7 +147,8 @@ fn table(shop: &Shop) -> String {
         let exact = |time: u32, decimals| written(time.into(), decimals);
         cells.extend(shop.instance.job(job).iter().map(|&time| exact(time, shop.decimals)));
         for (title, all) in dates {
-            let decimals = if title == "weight" { 0 } else { shop.decimals };
+            let weights = title == "weight";
+            let decimals = if weights { shop.weight_decimals } else { shop.decimals };
             cells.extend(all.iter().map(|all| exact(all[job], decimals)));
         }
         let _ = writeln!(text, "{}", cells.join(","));

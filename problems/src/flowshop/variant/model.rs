@@ -38,7 +38,7 @@ impl Variant {
     /// # Errors
     /// If the shop lacks due dates that the objective needs, if conditions cannot be combined, or if costs could grow
     /// too large.
-    pub fn new(shop: Shop, objective: Objective, passing: Passing) -> Result<Self, String> {
+    pub fn new(mut shop: Shop, objective: Objective, passing: Passing) -> Result<Self, String> {
         let jobs = shop.instance.jobs();
         let wide = |numbers: &Option<Vec<u32>>| -> Option<Vec<i64>> {
             numbers.as_ref().map(|all| all.iter().map(|&number| number.into()).collect())
@@ -48,7 +48,6 @@ impl Variant {
         if objective.needs_due_dates() && due.is_none() {
             return Err(format!("the objective {objective} needs due dates"));
         }
-        let mut shop = shop;
         shop.setups = shop.setups.filter(|setups| setups.iter().any(|&setup| setup > 0));
         if passing == Passing::Blocking && shop.setups.is_some() {
             return Err("blocking and setup times cannot be combined".into());
@@ -56,9 +55,12 @@ impl Variant {
         let weights = wide(&shop.weights).filter(|_| objective.uses_weights());
         let (due, weights) = (due.unwrap_or_else(none), weights.unwrap_or_else(|| vec![1; jobs]));
         let most = |numbers: &[i64]| i128::from(numbers.iter().copied().max().unwrap_or(0));
-        // One job after the other, each after the longest setup times.
-        let times: i128 =
-            (0..jobs).flat_map(|job| shop.instance.job(job)).map(|&time| i128::from(time)).sum();
+        // A path through the times, or all of them where machines may pause in between; and the longest setup times.
+        let all = || (0..jobs).flat_map(|job| shop.instance.job(job));
+        let times = match passing {
+            Passing::Wait => i128::from(shop.instance.longest_path()),
+            _ => all().map(|&time| i128::from(time)).sum(),
+        };
         let setups = shop.setups.iter().flat_map(|setups| setups.chunks(jobs * jobs));
         let longest = |setups: &[u32]| i128::from(setups.iter().copied().max().unwrap_or(0));
         let setups: i128 = setups.map(longest).sum::<i128>() * jobs as i128;
@@ -67,7 +69,9 @@ impl Variant {
             return Err(format!("times that add up to {horizon}, expected at most {}", i32::MAX));
         }
         let weight: i128 = weights.iter().map(|&weight| i128::from(weight)).sum();
-        let reach = (horizon + most(&due)) * weight.max(1);
+        let weight = if objective.is_sum() { weight.max(1) } else { 1 };
+        let due_dates = if objective.needs_due_dates() { most(&due) } else { 0 };
+        let reach = (horizon + due_dates) * weight;
         if reach > MOST {
             return Err(format!("costs that may reach {reach}, expected at most {MOST}"));
         }

@@ -73,9 +73,8 @@ impl<N: Number> Orders<N> {
         let setups = variant.shop().setups.is_some();
         let machine = |k: usize| {
             let operation = |job: usize| {
-                let before = (0..jobs).filter(|&before| before != job);
+                let before = (0..jobs).filter(|&before| setups && before != job);
                 let setup = before.map(|before| variant.setup(k, before, job)).min().unwrap_or(0);
-                let setup = if setups { setup } else { 0 };
                 let tail = (k + 1..variant.machines()).map(|k| variant.time(job, k)).sum();
                 Operation {
                     job: job as u16,
@@ -174,11 +173,10 @@ impl<N: Number> Remaining<N> {
                     }
                 }
                 Objective::TardyJobs => {
-                    self.urgent.extend(
-                        urgent()
-                            .map(|it| (next_end(it), it))
-                            .map(|(_, it)| (it.with_setup, it.due)),
-                    );
+                    for it in urgent() {
+                        next_end(it);
+                        self.urgent.push((it.with_setup, it.due));
+                    }
                     if orders.weighted {
                         self.first.extend(urgent().map(|it| (it.with_setup - it.due, it.weight)));
                     }

@@ -150,6 +150,10 @@ impl Tree for VariantTree {
         let mut children: Vec<(i64, u16)> = left
             .iter()
             .map(|&job| {
+                // With thousands of jobs the bounds take long; the child is then no better than its parent.
+                if self.stop_requested.load(Ordering::Relaxed) {
+                    return (i64::MIN, job);
+                }
                 let mut child = partial.clone();
                 variant.append(&mut child, job.into());
                 let is_left = |other: u16| other != job && is_left[usize::from(other)];

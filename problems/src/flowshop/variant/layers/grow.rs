@@ -51,6 +51,18 @@ pub(super) fn grow<N: Number>(
     room: &Room,
     keep_going: &mut dyn FnMut() -> bool,
 ) -> Growth<N> {
+    let candidates: usize = layer
+        .parts
+        .iter()
+        .flat_map(|part| &part.keys)
+        .map(|(key, _)| (0..rules.variant.jobs()).filter(|&job| !key.has(job as u16)).count())
+        .sum();
+    let before = layer.bytes(rules.table.machines) + room.used;
+    // A list grows by twice its size.
+    let fits = before + 2 * candidates * size_of::<Key>() <= room.memory;
+    if !fits || !keep_going() {
+        return Growth { next: Layer::new(Vec::new()), counts: Counts::default(), complete: false };
+    }
     let keys = next_keys(rules, layer);
     let each = KEYS.max(keys.len().div_ceil(PIECES));
     let pieces: Vec<&[Key]> = keys.chunks(each).collect();
@@ -58,7 +70,6 @@ pub(super) fn grow<N: Number>(
     let (next, stopped, kept) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
     let counts = Mutex::new(Counts::default());
     let bytes_each = Layer::<N>::bytes_each(rules.table.machines);
-    let before = layer.bytes(rules.table.machines) + room.used;
     let work = |keep_going: &mut dyn FnMut() -> bool| {
         let mut scratch = Scratch::new(N::of(rules.variant.horizon()));
         loop {
@@ -72,7 +83,8 @@ pub(super) fn grow<N: Number>(
             if let Ok(mut slot) = parts[nth].lock() {
                 *slot = Some(part);
             }
-            if before + all * bytes_each > room.memory || !keep_going() {
+            let full = before + all * bytes_each > room.memory || all > u32::MAX as usize;
+            if full || !keep_going() {
                 stopped.store(true, Ordering::Relaxed);
             }
         }

@@ -131,9 +131,11 @@ impl<N: Number> Part<N> {
 }
 
 impl<N: Number> Layer<N> {
-    /// The bytes that a prefix takes.
+    /// The most bytes that a prefix takes, with a key of its own and what it takes to find the best ones.
     pub fn bytes_each(machines: usize) -> usize {
-        (machines + 2) * size_of::<N>() + size_of::<u32>() + 1
+        let prefix = (machines + 2) * size_of::<N>() + size_of::<u32>() + 1;
+        let key = size_of::<(Key, u32)>() + 2 * size_of::<(Key, Group)>();
+        prefix + key + size_of::<(N, u32)>()
     }
 
     /// The layer of the empty schedule.

@@ -104,7 +104,7 @@ enum Pass {
     Cut,
     /// These have no room, or the search was stopped.
     Open(Vec<(i64, Vec<u16>)>),
-    /// Stopped, with more open prefixes than can be handed over.
+    /// Stopped or out of memory, after prefixes were dropped or with too many to hand over.
     Stopped,
 }
 
