@@ -68,14 +68,12 @@ impl Report {
             let _ = write!(out, "\n{how}, in {seconds:.3} s");
             return out;
         }
-        let _ = write!(
-            out,
-            "\n{} nodes in {seconds:.3} s on {} {kind}{many}{}, {} a second",
-            grouped(counts.bounded.into()),
-            units.len(),
-            of_sites(sites),
-            short(rate),
-        );
+        let _ = write!(out, "\n{} nodes in {seconds:.3} s", grouped(counts.bounded.into()));
+        // There are none yet if the search was stopped in its layers.
+        if !units.is_empty() {
+            let _ = write!(out, " on {} {kind}{many}{}", units.len(), of_sites(sites));
+        }
+        let _ = write!(out, ", {} a second", short(rate));
         if balance.redundant > 0 {
             let _ = write!(out, ", {} of them twice", grouped(balance.redundant.into()));
         }
