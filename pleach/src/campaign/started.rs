@@ -107,9 +107,9 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         }
         let seconds = self.started.elapsed().as_secs_f64();
         let snapshot = ProgressSnapshot { seconds, ..snapshot.clone() };
-        let goes_on =
+        let continues =
             self.search.progress.as_mut().is_none_or(|watch| watch(&snapshot).is_continue());
-        if goes_on && self.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if continues && self.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
     /// Runs the first search; the time before it counts as set-up.

@@ -84,7 +84,7 @@ impl Arborescence {
                     self.seen[usize::from(at)] = start;
                     at = self.top(self.least[usize::from(at)].tail);
                 }
-                // A walk that reaches itself has found a cycle, and goes on from there.
+                // A walk that reaches itself has found a cycle, and continues from its group.
                 if self.seen[usize::from(at)] != start {
                     break;
                 }

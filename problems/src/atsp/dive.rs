@@ -11,7 +11,7 @@ use pleach_core::search::work::Pool;
 
 /// How much longer than the bound a tour with an arc may be, for the arc to be used: tried until there is a tour.
 const DISTANCES: [i64; 5] = [6, 12, 24, 48, 96];
-/// Each time, one of so many cities that are open gets its successor.
+/// The part of the open cities that get their successors in each step: one in `SHARE`.
 const SHARE: usize = 8;
 const EFFORT: Effort = Effort { steps: 50, patience: 6, first: 0.3, arcs: u64::MAX };
 /// The same for the search, whose tours may not be longer either.

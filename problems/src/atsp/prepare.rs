@@ -28,7 +28,7 @@ const NEAR: f64 = 0.015;
 const NEAR_WITH_FEW: f64 = 0.05;
 const FEW: usize = 20;
 
-/// Where the assignment leaves more than one in `DENSE` of all arcs, and the gap is longer than so many mean arcs, its
+/// Where the assignment leaves more than one in `DENSE` of all arcs, and the gap is longer than `LONG` mean arcs, its
 /// search is long.
 const DENSE: usize = 4;
 const LONG: f64 = 2.0;

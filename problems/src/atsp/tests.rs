@@ -208,7 +208,7 @@ fn nodes_that_are_left_are_gone_on_with() {
     }
 }
 
-/// So many arcs are left here that tours are sought close to the bound: the best of them must remain in the tree.
+/// Here enough arcs are left that tours are sought close to the bound: the best of them must remain in the tree.
 #[test]
 fn a_start_found_close_to_the_bound_is_in_the_tree() {
     let mut rng = Rand64::new(2);

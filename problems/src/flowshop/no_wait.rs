@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// With so many arcs, the arborescence bound is raised with few of them, and then tours are sought close to it.
+    /// With this many arcs, the arborescence bound is raised with few of them, and then tours are sought close to it.
     #[test]
     fn with_many_arcs_bounds_agree() {
         let mut rng = Rand64::new(2);

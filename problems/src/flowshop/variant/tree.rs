@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// `START`, which takes about a tenth of a second.
 const START: u64 = 60_000_000;
 const START_EACH: u64 = 15_000;
+/// Pairs of jobs left times machines from which an expansion takes more than some hundredths of a second.
+const SLOW: usize = 10_000_000;
 
 /// A variant and how to search it.
 pub struct VariantTree {
@@ -146,12 +148,13 @@ impl Tree for VariantTree {
             variant.append(&mut partial, last.into());
             return out.solution(partial.cost.0[0], || solution_of(&[&node[..], &[last]].concat()));
         }
+        let slow = left.len() * left.len() * variant.machines() > SLOW;
         let mut remaining = Remaining::default();
         let mut children: Vec<(i64, u16)> = left
             .iter()
             .map(|&job| {
-                // With thousands of jobs the bounds take long; the child is then no better than its parent.
-                if self.stop_requested.load(Ordering::Relaxed) {
+                // A stop must not wait for the bounds of thousands of jobs. Elsewhere counts stay exact across stops.
+                if slow && self.stop_requested.load(Ordering::Relaxed) {
                     return (i64::MIN, job);
                 }
                 let mut child = partial.clone();

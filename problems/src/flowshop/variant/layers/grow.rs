@@ -175,7 +175,7 @@ struct Kept<N> {
 }
 
 impl<N: Number> Kept<N> {
-    /// Starts with none, in blocks of so many lanes.
+    /// Starts with none, in blocks of this many lanes.
     fn clear(&mut self, lanes: usize) {
         self.fronts.clear();
         self.cost.clear();
