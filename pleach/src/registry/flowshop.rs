@@ -29,7 +29,7 @@ const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic),
 pub const ENTRY: Entry = Entry {
     name: "flowshop",
     about: "permutation flowshop: the best schedule by makespan or another objective",
-    instance: "a name (ta001 to ta120, VFR10_5_1 to VFR60_20_10), a file (also CSV), or - for standard input",
+    instance: "a name (ta001 to ta120, VFR10_5_1 to VFR800_60_10), a file (also CSV), or - for standard input",
     is_file: |word| word != "-" && (campaign::named(word).is_none() || is_here(word)),
     tasks: &[
         Task {

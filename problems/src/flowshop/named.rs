@@ -1,5 +1,5 @@
-//! Instances by name: Taillard's 120 (1993), from his generator, and the 240 small ones of Vallada,
-//! Ruiz and Framinan (2015).
+//! Instances by name: Taillard's 120 (1993) and the 480 of Vallada, Ruiz and Framinan (2015), all from the generators
+//! they were made with.
 
 use super::instance::Instance;
 
@@ -48,24 +48,17 @@ const SEEDS: [i32; 120] = [
     19_268_348, 1_298_201_670, 2_041_736_264, 379_756_761, 28_837_162,
 ];
 
-/// Jobs and machines of the small VRF instances, ten of each pair.
-const VRF_JOBS: [usize; 6] = [10, 20, 30, 40, 50, 60];
-const VRF_MACHINES: [usize; 4] = [5, 10, 15, 20];
-
-/// Their times, one byte each, by machine, ordered by jobs, machines and number.
-static VRF_TIMES: &[u8] = include_bytes!("../../data/vrf-small.bin");
+/// The seeds of the VRF instances: name, seed.
+static VRF_SEEDS: &str = include_str!("../../data/vrf-seeds.csv");
 
 /// The best known value and lower bound of each instance: name, value, bound.
 static BEST: &str = include_str!("../../data/flowshop-best.csv");
 
-/// The instance with this name, if any: `ta001` to `ta120`, `VFR10_5_1` to `VFR60_20_10`.
+/// The instance with this name, if any: `ta001` to `ta120`, `VFR10_5_1` to `VFR800_60_10`.
 #[must_use]
 pub fn named(name: &str) -> Option<Instance> {
     let name = name.to_ascii_lowercase();
-    let (machines, times) = taillard(&name).or_else(|| vrf(&name))?;
-    let jobs = times.len() / machines;
-    let by_job = (0..jobs).flat_map(|j| (0..machines).map(move |k| k * jobs + j));
-    Instance::new(machines, by_job.map(|at| times[at]).collect()).ok()
+    taillard(&name).or_else(|| vrf(&name))
 }
 
 /// All names, in order.
@@ -89,10 +82,7 @@ fn rows() -> impl Iterator<Item = (&'static str, i64, i64)> {
     })
 }
 
-/// Number of machines, and the times by machine.
-type Times = (usize, Vec<u32>);
-
-fn taillard(name: &str) -> Option<Times> {
+fn taillard(name: &str) -> Option<Instance> {
     let digits = name.strip_prefix("ta").filter(|digits| digits.len() == 3)?;
     let at = digits.parse::<usize>().ok()?.checked_sub(1)?;
     let mut seed = i64::from(*SEEDS.get(at)?);
@@ -102,26 +92,24 @@ fn taillard(name: &str) -> Option<Times> {
         seed = 16807 * seed % 2_147_483_647;
         (1 + 99 * seed / 2_147_483_647) as u32
     };
-    Some((machines, (0..jobs * machines).map(next).collect()))
+    // Machine by machine.
+    let times: Vec<u32> = (0..jobs * machines).map(next).collect();
+    let by_job = (0..jobs).flat_map(|j| (0..machines).map(move |k| k * jobs + j));
+    Instance::new(machines, by_job.map(|at| times[at]).collect()).ok()
 }
 
-fn vrf(name: &str) -> Option<Times> {
-    let (size, rest) = name.strip_prefix("vfr")?.split_once('_')?;
-    let (machines, number) = rest.split_once('_')?;
-    let canonical = |word: &str| {
-        let number: usize = word.parse().ok()?;
-        (number.to_string() == word).then_some(number)
+fn vrf(name: &str) -> Option<Instance> {
+    let mut rows = VRF_SEEDS.lines().skip(1).filter_map(|line| line.split_once(','));
+    let (name, seed) = rows.find(|(row, _)| row.eq_ignore_ascii_case(name))?;
+    let mut state: u32 = seed.parse().ok()?;
+    let mut numbers = name.strip_prefix("VFR")?.split('_').map(str::parse);
+    let (jobs, machines): (usize, usize) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    // The linear congruential generator of Delphi and Turbo Pascal, job by job.
+    let next = |_| {
+        state = state.wrapping_mul(134_775_813).wrapping_add(1);
+        1 + (u64::from(state) * 99 >> 32) as u32
     };
-    let (jobs, machines) = (canonical(size)?, canonical(machines)?);
-    let row = VRF_JOBS.iter().position(|&n| n == jobs)?;
-    let column = VRF_MACHINES.iter().position(|&m| m == machines)?;
-    let number = canonical(number).filter(|number| (1..=10).contains(number))? - 1;
-    let all: usize = VRF_MACHINES.iter().sum();
-    let before = VRF_JOBS[..row].iter().map(|n| n * all).sum::<usize>()
-        + VRF_MACHINES[..column].iter().map(|m| m * jobs).sum::<usize>();
-    let start = 10 * before + number * jobs * machines;
-    let times = &VRF_TIMES[start..][..jobs * machines];
-    Some((machines, times.iter().map(|&time| time.into()).collect()))
+    Instance::new(machines, (0..jobs * machines).map(next).collect()).ok()
 }
 
 #[cfg(test)]
@@ -144,20 +132,29 @@ mod tests {
             .collect()
     }
 
+    fn hashed(hash: u32, times: &[u32]) -> u32 {
+        times.iter().fold(hash, |hash, &time| hash.wrapping_mul(31).wrapping_add(time))
+    }
+
     #[test]
     fn generated_instances_are_those_published() {
         for (name, sum, hash) in CHECKS {
             let times = by_machine(&named(name).unwrap());
             assert_eq!(times.iter().map(|&time| u64::from(time)).sum::<u64>(), sum, "{name}");
-            let hashed =
-                times.iter().fold(0u32, |hash, &time| hash.wrapping_mul(31).wrapping_add(time));
-            assert_eq!(hashed, hash, "{name}");
+            assert_eq!(hashed(0, &times), hash, "{name}");
         }
+        // The published files of all small and of all large VRF instances.
+        let all = |small: bool| {
+            let names = names().filter(|name| name.starts_with("VFR"));
+            let instances = names.filter_map(named).filter(|it| (it.jobs() < 100) == small);
+            instances.fold(0, |hash, instance| hashed(hash, &by_machine(&instance)))
+        };
+        assert_eq!((all(true), all(false)), (3_830_811_257, 2_712_350_894));
     }
 
     #[test]
     fn every_name_has_an_instance_and_a_best_value() {
-        assert_eq!(names().count(), 360);
+        assert_eq!(names().count(), 600);
         for name in names() {
             let instance = named(name).unwrap();
             let (best, _) = best_known(name).unwrap();
@@ -166,9 +163,18 @@ mod tests {
         }
         let small = by_machine(&named("VFR10_5_2").unwrap());
         assert_eq!(small[..10], [79, 40, 48, 16, 38, 76, 73, 34, 38, 32]);
-        let large = named("vfr60_20_10").unwrap();
-        assert_eq!((large.jobs(), large.machines()), (60, 20));
-        for wrong in ["ta000", "ta121", "ta1", "ta0001", "VFR10_5_11", "VFR10_5_01", "VFR70_5_1"] {
+        let large = named("vfr800_60_10").unwrap();
+        assert_eq!((large.jobs(), large.machines()), (800, 60));
+        for wrong in [
+            "ta000",
+            "ta121",
+            "ta1",
+            "ta0001",
+            "VFR10_5_11",
+            "VFR10_5_01",
+            "VFR70_5_1",
+            "VFR100_10_1",
+        ] {
             assert!(named(wrong).is_none(), "{wrong}");
         }
     }

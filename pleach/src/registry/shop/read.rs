@@ -23,7 +23,8 @@ pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
         let text = text.or_else(|why| usage(format!("{}: {why}", request.instance)))?;
         texts.borrow_mut().insert(request.instance.into(), text);
     }
-    let text = request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR60_20_10")?;
+    let text =
+        request.text("a file, or a name from ta001 to ta120 or VFR10_5_1 to VFR800_60_10")?;
     let jobs_first = request.given.on("jobs-first");
     let name = request.name();
     let separator = separator(request.instance, &text);
