@@ -9,6 +9,7 @@ mod layers;
 mod model;
 mod objective;
 mod remaining;
+mod set_bounds;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -57,6 +57,8 @@ pub(super) struct Remaining<N> {
     /// A bound that grows by `factor` with the front of a machine: the constant of each.
     factor: N,
     constants: Vec<N>,
+    /// How long before a job each machine may need to be free, for the setup.
+    longest_setups: Vec<N>,
     /// Machine by machine, in order of time and due date, how much later than its due date a job ends from front 0.
     sorted: Vec<N>,
     /// The same for each job if it comes first, and its weight.
@@ -136,6 +138,8 @@ impl<N: Number> Remaining<N> {
         }
         self.first.clear();
         self.urgent.clear();
+        self.longest_setups.clear();
+        self.longest_setups.extend(orders.machines.iter().map(|machine| machine.longest_setup));
         let released = left()
             .fold(zero, |sum, (weight, job)| sum + *weight * orders.releases[usize::from(*job)]);
         for machine in &orders.machines {
@@ -192,13 +196,20 @@ impl<N: Number> Remaining<N> {
         }
     }
 
+    /// Replaces a machine's constant by what its best order costs from front 0, with the longest setup time that its
+    /// next job may need.
+    pub fn set_least(&mut self, machine: usize, cost: N, longest_setup: N) {
+        self.constants[machine] = cost;
+        self.longest_setups[machine] = longest_setup;
+    }
+
     /// Moves fronts to the earliest times at which a job can start. With setup times they are only good for a bound.
     #[inline(always)]
-    pub fn tighten<W: Wide<Of = N>>(&self, orders: &Orders<N>, fronts: &mut [W]) {
+    pub fn tighten<W: Wide<Of = N>>(&self, fronts: &mut [W]) {
         let mut arrival = W::splat(self.least_release);
         for (k, front) in fronts.iter_mut().enumerate() {
             let free = *front;
-            *front = free.max(arrival.sub(W::splat(orders.machines[k].longest_setup)));
+            *front = free.max(arrival.sub(W::splat(self.longest_setups[k])));
             arrival = arrival.max(free).add(W::splat(self.least_times[k]));
         }
     }
@@ -304,6 +315,6 @@ pub(super) fn whole_bound<N: Number>(variant: &Variant, orders: &Orders<N>) -> i
     let fronts =
         orders.machines.iter().map(|machine| Array([N::default() - machine.longest_setup]));
     let mut fronts: Vec<Array<N, 1>> = fronts.collect();
-    remaining.tighten(orders, &mut fronts);
+    remaining.tighten(&mut fronts);
     remaining.bound(orders, &fronts, Array([variant.no_cost()])).0[0].into()
 }

@@ -3,6 +3,7 @@
 use super::super::heuristic::insertion::Insert;
 use super::super::instance::Instance;
 use super::super::shop::Shop;
+use super::set_bounds::SetBounds;
 use super::*;
 use crate::simd::Level;
 use oorandom::Rand32;
@@ -156,6 +157,39 @@ fn bounds_never_exceed_the_best_completion() {
         assert!(pleach_core::search::problem::Problem::least_score(&tree) <= optimum);
         assert_eq!(least(&tree, &Tree::root(&tree)), optimum);
     }
+}
+
+#[test]
+fn bounds_of_sets_never_exceed_the_best_completion() {
+    let mut rng = Rand32::new(6);
+    let mut checked = 0;
+    for _ in 0..2000 {
+        let variant = random(&mut rng, 6);
+        let bounds = SetBounds::<i64>::new(&variant, Level::Off, 2, 1 << 24, &mut || true);
+        let sums = variant.objective().is_sum();
+        for placed in 1..variant.jobs() {
+            // A random prefix, and its best completion.
+            let mut jobs: Vec<u16> = (0..variant.jobs() as u16).collect();
+            for i in 0..placed {
+                jobs.swap(i, rng.rand_range(i as u32..variant.jobs() as u32) as usize);
+            }
+            let (prefix, left) = jobs.split_at(placed);
+            let mut partial = variant.empty();
+            prefix.iter().for_each(|&job| variant.append(&mut partial, job.into()));
+            let whole = |rest: &Vec<u16>| variant.value(&[prefix, rest].concat());
+            let best = orders(left).iter().map(whole).min().unwrap();
+            let set = left.iter().fold(0, |set, job| set | 1 << job);
+            let last = variant.shop().setups.is_some().then(|| prefix[placed - 1].into());
+            let weight: i64 = left.iter().map(|&job| variant.weight(job.into())).sum();
+            for (cost, front) in bounds.of(set, last).into_iter().flatten().zip(&partial.fronts) {
+                let rest = cost + front.0[0] * if sums { weight } else { 1 };
+                let bound = if sums { partial.cost.0[0] + rest } else { rest };
+                assert!(bound <= best, "{bound} {best} {prefix:?} {variant:?}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 1000);
 }
 
 fn by_layers(

@@ -84,7 +84,7 @@ impl VariantTree {
     ) -> i64 {
         remaining.fill(&self.orders, is_left);
         let mut fronts = partial.fronts.clone();
-        remaining.tighten(&self.orders, &mut fronts);
+        remaining.tighten(&mut fronts);
         remaining.bound(&self.orders, &fronts, partial.cost).0[0]
     }
 

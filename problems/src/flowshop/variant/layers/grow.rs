@@ -3,6 +3,7 @@
 use super::super::model::Variant;
 use super::super::objective::Objective;
 use super::super::remaining::{Orders, Remaining};
+use super::super::set_bounds::SetBounds;
 use super::super::table::{Lanes, Table};
 use super::layer::{Key, Layer, Part};
 use crate::simd::Level;
@@ -25,6 +26,7 @@ pub(super) struct Rules<'v, N> {
     pub level: Level,
     pub table: Table<N>,
     pub orders: Orders<N>,
+    pub set_bounds: SetBounds<N>,
 }
 
 /// What a layer may take.
@@ -67,9 +69,9 @@ pub(super) fn grow<N: Number>(
     let each = KEYS.max(keys.len().div_ceil(PIECES));
     let pieces: Vec<&[Key]> = keys.chunks(each).collect();
     let parts: Vec<Mutex<Option<Part<N>>>> = pieces.iter().map(|_| Mutex::default()).collect();
-    let (next, stopped, kept) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
+    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (kept, bytes) = (AtomicUsize::new(0), AtomicUsize::new(before));
     let counts = Mutex::new(Counts::default());
-    let bytes_each = Layer::<N>::bytes_each(rules.table.machines);
     let work = |keep_going: &mut dyn FnMut() -> bool| {
         let mut scratch = Scratch::new(N::of(rules.variant.horizon()));
         loop {
@@ -80,10 +82,12 @@ pub(super) fn grow<N: Number>(
             let piece = Piece { rules, layer, limit, keys: pieces[nth], scratch: &mut scratch };
             let part = N::run(rules.level, piece);
             let all = kept.fetch_add(part.count(), Ordering::Relaxed) + part.count();
+            let own = part.bytes(rules.table.machines);
+            let bytes = bytes.fetch_add(own, Ordering::Relaxed) + own;
             if let Ok(mut slot) = parts[nth].lock() {
                 *slot = Some(part);
             }
-            let full = before + all * bytes_each > room.memory || all > u32::MAX as usize;
+            let full = bytes > room.memory || all > u32::MAX as usize;
             if full || !keep_going() {
                 stopped.store(true, Ordering::Relaxed);
             }
@@ -269,7 +273,7 @@ impl<N: Number> LaneTask<N> for Piece<'_, N> {
     #[inline(always)]
     fn run<W: Wide<Of = N>>(self) -> Part<N> {
         let Self { rules, layer, limit, keys, scratch } = self;
-        let Rules { table, orders, variant, .. } = rules;
+        let Rules { table, orders, set_bounds, variant, .. } = rules;
         let mut part = Part::default();
         let zero = W::splat(N::default());
         let mut lanes = Lanes { fronts: vec![zero; table.machines], cost: zero };
@@ -277,6 +281,13 @@ impl<N: Number> LaneTask<N> for Piece<'_, N> {
         for &key in keys {
             scratch.clear();
             scratch.remaining.fill(orders, |job| !key.has(job));
+            let left = || (0..variant.jobs()).filter(|&job| !key.has(job as u16));
+            let set = left().fold(0, |set, job| set | 1 << job);
+            let last = table.has_setups().then(|| key.last());
+            for (k, cost) in set_bounds.of(set, last).into_iter().flatten().enumerate() {
+                let setups = left().filter_map(|job| Some(table.setups(last?, job)?[k]));
+                scratch.remaining.set_least(k, cost, setups.max().unwrap_or_default());
+            }
             for (before, last, job) in predecessors(key, variant.jobs(), table.has_setups()) {
                 let buffers = (&mut lanes, &mut tight);
                 children(rules, layer, (before, last), job, limit, buffers, scratch);
@@ -332,11 +343,11 @@ fn children<N: Number, W: Wide<Of = N>>(
         lanes.cost = W::load(&cost);
         table.append(lanes, last, job);
         let fronts = if orders.keeps_tightened() {
-            scratch.remaining.tighten(orders, &mut lanes.fronts);
+            scratch.remaining.tighten(&mut lanes.fronts);
             &lanes.fronts
         } else {
             tight.copy_from_slice(&lanes.fronts);
-            scratch.remaining.tighten(orders, tight);
+            scratch.remaining.tighten(tight);
             &*tight
         };
         let bound = scratch.remaining.bound(orders, fronts, lanes.cost);

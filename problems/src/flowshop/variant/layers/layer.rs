@@ -88,9 +88,20 @@ impl<N: Number> Part<N> {
         self.cost.len()
     }
 
-    /// Makes the fronts readable up to the end.
+    pub fn bytes(&self, machines: usize) -> usize {
+        bytes::<N>(machines, self.count(), self.keys.len())
+    }
+
+    /// Makes the fronts readable up to the end, and gives back memory that is not used.
     pub fn finish(&mut self) {
         self.fronts.extend([N::default(); MOST_LANES]);
+        self.keys.shrink_to_fit();
+        self.fronts.shrink_to_fit();
+        for list in [&mut self.cost, &mut self.bound] {
+            list.shrink_to_fit();
+        }
+        self.parents.shrink_to_fit();
+        self.jobs.shrink_to_fit();
     }
 
     /// The fronts of a machine for some prefixes of a group, from its `first` on.
@@ -130,12 +141,17 @@ impl<N: Number> Part<N> {
     }
 }
 
+/// The bytes of some prefixes with their keys, and of what it takes to find the best ones.
+fn bytes<N>(machines: usize, prefixes: usize, keys: usize) -> usize {
+    let prefix = (machines + 2) * size_of::<N>() + size_of::<u32>() + 1 + size_of::<(N, u32)>();
+    let key = size_of::<(Key, u32)>() + 2 * size_of::<(Key, Group)>();
+    prefixes * prefix + keys * key
+}
+
 impl<N: Number> Layer<N> {
-    /// The most bytes that a prefix takes, with a key of its own and what it takes to find the best ones.
+    /// The most bytes that a prefix takes with a key of its own.
     pub fn bytes_each(machines: usize) -> usize {
-        let prefix = (machines + 2) * size_of::<N>() + size_of::<u32>() + 1;
-        let key = size_of::<(Key, u32)>() + 2 * size_of::<(Key, Group)>();
-        prefix + key + size_of::<(N, u32)>()
+        bytes::<N>(machines, 1, 1)
     }
 
     /// The layer of the empty schedule.
@@ -169,7 +185,7 @@ impl<N: Number> Layer<N> {
     }
 
     pub fn bytes(&self, machines: usize) -> usize {
-        self.count() * Self::bytes_each(machines)
+        self.parts.iter().map(|part| part.bytes(machines)).sum()
     }
 
     /// The bound of a prefix.

@@ -12,6 +12,7 @@ mod layer;
 use super::greedy::greedy;
 use super::model::Variant;
 use super::remaining::Orders;
+use super::set_bounds::SetBounds;
 use super::table::Table;
 use crate::simd::Level;
 use crate::simd::lanes::Number;
@@ -22,11 +23,13 @@ use std::ops::ControlFlow;
 
 /// A set of jobs is a word, of which some bits hold the last job.
 pub const MOST_JOBS_BY_LAYERS: usize = 56;
-/// The width of the first beam search, and the factor to the next one.
-const WIDTH: usize = 1000;
+/// The width of the first beam search (small for small shops in tests), and the factor to the next one.
+const WIDTH: usize = if cfg!(test) { 20 } else { 1000 };
 const WIDER: usize = 8;
 /// Most prefixes handed over to depth-first search; with more, it starts from the root.
 const MOST_OPEN: usize = 1 << 20;
+/// The part of memory for bounds of sets.
+const SET_BOUNDS: usize = 2;
 /// Children in layers that take as long as a place tried by iterated greedy.
 const CHILDREN: u64 = 2;
 
@@ -117,6 +120,7 @@ impl<'v, N: Number> Search<'v, N> {
                 level: layers.level,
                 table: Table::new(variant),
                 orders: Orders::new(variant),
+                set_bounds: SetBounds::default(),
             },
             progress: LayersProgress { counts: Counts::default(), best, least: i64::MIN },
             to_beat,
@@ -129,12 +133,13 @@ impl<'v, N: Number> Search<'v, N> {
     }
 
     fn run(mut self, mut limits: LayersLimits<'_>) -> LayersEnd {
-        let widest = limits.memory / Layer::<N>::bytes_each(self.rules.table.machines) / 3;
+        let mut widest = self.widest(&limits);
         let start = self.progress.best.clone();
         let mut greedy = start
             .filter(|_| self.rules.variant.jobs() > 1)
             .map(|start| greedy(self.rules.variant, self.rules.level, start, limits.seed));
-        let mut width = WIDTH.min(widest);
+        let first = WIDTH.min(widest);
+        let mut width = first;
         loop {
             let unlimited = width >= widest;
             let made = self.progress.counts.bounded;
@@ -144,6 +149,10 @@ impl<'v, N: Number> Search<'v, N> {
                 Pass::Open(open) => Some(open),
                 Pass::Stopped => None,
                 Pass::Cut => {
+                    if width == first {
+                        self.bound_sets(&mut limits);
+                        widest = self.widest(&limits);
+                    }
                     let made = self.progress.counts.bounded - made;
                     let work = made * self.rules.table.machines as u64 / CHILDREN;
                     if let Some(greedy) = &mut greedy {
@@ -168,6 +177,23 @@ impl<'v, N: Number> Search<'v, N> {
             }
             return LayersEnd { progress: self.progress, open };
         }
+    }
+
+    /// The most prefixes that a layer may surely keep.
+    fn widest(&self, limits: &LayersLimits<'_>) -> usize {
+        limits.memory / Layer::<N>::bytes_each(self.rules.table.machines) / 3
+    }
+
+    /// Computes the bounds of all sets, for which easy shops need not wait.
+    fn bound_sets(&mut self, limits: &mut LayersLimits<'_>) {
+        self.rules.set_bounds = SetBounds::new(
+            self.rules.variant,
+            self.rules.level,
+            limits.threads,
+            limits.memory / SET_BOUNDS,
+            &mut || (limits.watch)(&self.progress).is_continue(),
+        );
+        limits.memory -= self.rules.set_bounds.bytes();
     }
 
     /// Goes through all layers, of which each keeps at most `width` prefixes.
