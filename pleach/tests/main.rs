@@ -2,6 +2,7 @@
 
 mod atsp;
 mod circles;
+mod clique;
 mod cluster;
 mod command;
 mod dashboard;

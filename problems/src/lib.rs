@@ -1,6 +1,7 @@
 //! The problems that Pleach solves: each as a plain search tree, with faster explorers beside it.
 
 pub mod atsp;
+pub mod clique;
 pub mod flowshop;
 pub mod knapsack;
 mod permutation;

@@ -1,6 +1,7 @@
 //! What it means to solve or count each problem: starts, bounds, a second search, checkpoints.
 
 pub mod atsp;
+pub mod clique;
 mod contents;
 mod error;
 pub mod flowshop;

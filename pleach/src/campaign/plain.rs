@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Searches for solutions that beat `best`, or counts.
 pub(crate) fn run(
-    problem: &impl Problem,
+    problem: &dyn Problem,
     best: Option<i64>,
     search: &mut Search<'_>,
 ) -> Result<Report, Error> {

@@ -113,7 +113,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     }
 
     /// Runs the first search; the time before it counts as set-up.
-    pub fn run(&mut self, problem: &impl Problem, ready: &mut Ready) -> Result<Report, Error> {
+    pub fn run(&mut self, problem: &dyn Problem, ready: &mut Ready) -> Result<Report, Error> {
         let prepared = self.started.elapsed();
         if !self.is_wanted() {
             return Ok(self.unsearched(problem, &ready.settings));
@@ -136,7 +136,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     }
 
     /// The report of a search that had only time for preparation.
-    fn unsearched(&self, problem: &impl Problem, settings: &Settings) -> Report {
+    fn unsearched(&self, problem: &dyn Problem, settings: &Settings) -> Report {
         let why = if self.search.settings.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
         let mut outcome = Report::unbegun(why, self.started.elapsed().as_secs_f64()).outcome;
         // Only what is known already.

@@ -4,6 +4,7 @@
 //! makes an [`Entry`], and its name in [`ENTRIES`].
 
 mod atsp;
+mod clique;
 pub mod entry;
 mod flowshop;
 mod knapsack;
@@ -19,5 +20,5 @@ pub use entry::{
 };
 
 /// The problems of the `pleach` command.
-pub static ENTRIES: [Entry; 5] =
-    [flowshop::ENTRY, atsp::ENTRY, queens::ENTRY, uts::ENTRY, knapsack::ENTRY];
+pub static ENTRIES: [Entry; 6] =
+    [flowshop::ENTRY, atsp::ENTRY, queens::ENTRY, uts::ENTRY, knapsack::ENTRY, clique::ENTRY];

@@ -1,0 +1,63 @@
+//! The entry of the maximum clique.
+
+use super::entry::{Act, Checked, Ended, Entry, Mode, Request, Start, Task, is_here};
+use super::text::numbers;
+use crate::campaign::clique::{self as campaign, Graph};
+use crate::campaign::{Search, plain};
+use crate::cli::flags::{self, Use, Verb};
+use crate::failure::{Failure, usage};
+use crate::report::Labels;
+use pleach_problems::clique::{named::is_name, search};
+
+const BEST: Use =
+    Use::with("best", "number that a clique must exceed: none or a whole number", "none");
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "clique",
+    about: "maximum clique: the most vertices of a graph that are all adjacent to each other",
+    instance: "a DIMACS name (brock200_4), a file, or - for standard input",
+    is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
+    tasks: &[
+        Task {
+            verb: Verb::Solve,
+            flags: &[BEST, Use::plain("solution")],
+            examples: &["solve clique brock200_4"],
+            act: Act::Search(solve),
+        },
+        Task { verb: Verb::Check, flags: &[], examples: &[], act: Act::Check(check) },
+    ],
+    draws: None,
+    simulation: None,
+    rates: &[],
+    probes: &[],
+};
+
+/// The graph with this name, or else from this file.
+fn graph(request: &Request<'_>) -> Result<Graph, Failure> {
+    let name = request.name();
+    let named = campaign::named(request.instance);
+    if let Some(graph) = named.filter(|_| !request.hides_a_name()) {
+        return graph.or_else(|why| usage(format!("{name}: {why}")));
+    }
+    let text = request.text("a file, or a name such as brock200_4")?;
+    campaign::read(&text).or_else(|why| usage(format!("{name}{why}")))
+}
+
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
+    let graph = graph(request)?;
+    let best = flags::value_to_beat(request.given).map_err(Failure::Usage)?;
+    Ok(Start::new(move |mut how: Search<'_>, mode| match mode {
+        Mode::Run => Ok(Ended::plain(campaign::solve(&graph, best, how)?.report)),
+        Mode::Inspect => {
+            let seen = plain::inspect(&*search(graph), best, &mut how)?;
+            Ok(Ended::Inspection(Box::new(seen)))
+        }
+    }))
+}
+
+fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
+    let clique = graph(request)?.clique(&numbers(path, "vertex")?);
+    let value = clique.or_else(|why| usage(format!("{path}: {why}")))?;
+    Ok(Checked { phrase: "a clique of size", value, labels: Labels::default(), files: Vec::new() })
+}

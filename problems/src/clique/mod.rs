@@ -1,0 +1,27 @@
+//! The maximum clique problem: the largest set of vertices of a graph that are all adjacent to each other.
+
+mod bits;
+mod colours;
+pub mod graph;
+pub mod named;
+pub mod read;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use graph::Graph;
+use pleach_core::search::problem::{Plain, Problem};
+use tree::Cliques;
+
+/// The search for a maximum clique, with sets of as many words as the graph needs.
+#[must_use]
+pub fn search(graph: Graph) -> Box<dyn Problem> {
+    match graph.vertices().div_ceil(64) {
+        1 => Box::new(Plain(Cliques::<1>::new(graph))),
+        2 => Box::new(Plain(Cliques::<2>::new(graph))),
+        3..=4 => Box::new(Plain(Cliques::<4>::new(graph))),
+        5..=8 => Box::new(Plain(Cliques::<8>::new(graph))),
+        9..=16 => Box::new(Plain(Cliques::<16>::new(graph))),
+        _ => Box::new(Plain(Cliques::<64>::new(graph))),
+    }
+}
