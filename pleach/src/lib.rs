@@ -3,7 +3,7 @@
 //! Describe your problem as a [`Tree`]: its root, and how a node branches. [`solve`] explores the whole
 //! tree and proves the result; [`main()`] makes a whole command of it. The problems of the `pleach`
 //! command are here as well: [`flowshop::solve`], [`atsp::solve`], [`queens::count`], [`uts::count`],
-//! [`knapsack::solve`] and [`clique::solve`] do what the command does, with typed results.
+//! [`knapsack::solve`], [`clique::solve`] and [`qap::solve`] do what the command does, with typed results.
 //!
 //! ```
 //! use pleach::{Children, Goal, Tree};
@@ -68,7 +68,8 @@ mod shared_search;
 mod solver;
 
 pub use campaign::{
-    Best, Checkpoint, Error, Search, Watch, atsp, clique, flowshop, knapsack, queens, shop, uts,
+    Best, Checkpoint, Error, Search, Watch, atsp, clique, flowshop, knapsack, qap, queens, shop,
+    uts,
 };
 #[cfg(feature = "cli")]
 pub use cli::{main, rows, text, words};

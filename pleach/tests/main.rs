@@ -17,6 +17,7 @@ mod imports;
 mod library;
 mod looping;
 mod outside;
+mod qap;
 mod report;
 mod reproduce;
 mod resume;

@@ -5,6 +5,7 @@ pub mod clique;
 pub mod flowshop;
 pub mod knapsack;
 mod permutation;
+pub mod qap;
 pub mod queens;
 pub mod simd;
 pub mod uts;

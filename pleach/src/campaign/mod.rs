@@ -8,6 +8,7 @@ pub mod flowshop;
 mod inspection;
 pub mod knapsack;
 pub(crate) mod plain;
+pub mod qap;
 pub mod queens;
 mod saved;
 pub mod shop;

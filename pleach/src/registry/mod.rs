@@ -8,6 +8,7 @@ mod clique;
 pub mod entry;
 mod flowshop;
 mod knapsack;
+mod qap;
 mod queens;
 mod shop;
 pub(crate) mod simulated_load;
@@ -20,5 +21,12 @@ pub use entry::{
 };
 
 /// The problems of the `pleach` command.
-pub static ENTRIES: [Entry; 6] =
-    [flowshop::ENTRY, atsp::ENTRY, queens::ENTRY, uts::ENTRY, knapsack::ENTRY, clique::ENTRY];
+pub static ENTRIES: [Entry; 7] = [
+    flowshop::ENTRY,
+    atsp::ENTRY,
+    queens::ENTRY,
+    uts::ENTRY,
+    knapsack::ENTRY,
+    clique::ENTRY,
+    qap::ENTRY,
+];

@@ -1,0 +1,89 @@
+//! The entry of the quadratic assignment problem.
+
+use super::entry::{Act, Checked, Done, Ended, Entry, Mode, Request, Start, Task, best, is_here};
+use super::text::numbers;
+use crate::campaign::Search;
+use crate::campaign::qap::{self as campaign, Instance, Options};
+use crate::cli::flags::{Use, Verb};
+use crate::failure::{Failure, usage};
+use crate::report::Labels;
+use pleach_problems::qap::named::is_name;
+use serde_json::json;
+
+const BESTS: &str = "value that an assignment must beat: none, search (local search), optimum (as published), or a \
+                     whole number";
+
+/// See [`Entry`].
+pub const ENTRY: Entry = Entry {
+    name: "qap",
+    about: "quadratic assignment: the cheapest places for facilities with flows between them",
+    instance: "a QAPLIB name (nug12), a file, or - for standard input",
+    is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
+    tasks: &[
+        Task {
+            verb: Verb::Solve,
+            flags: &[
+                Use::with("best", BESTS, "search"),
+                Use::plain("start"),
+                Use::plain("solution"),
+            ],
+            examples: &["solve qap nug12"],
+            act: Act::Search(solve),
+        },
+        Task { verb: Verb::Check, flags: &[], examples: &[], act: Act::Check(check) },
+    ],
+    draws: None,
+    simulation: None,
+    rates: &[],
+    probes: &[],
+};
+
+fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
+    let Request { given, resumed, .. } = *request;
+    let instance = instance(request)?;
+    let best = best(request, optimum)?;
+    campaign::fits(best).map_err(Failure::Usage)?;
+    let path = given.word("start").filter(|_| !resumed);
+    let start = path.map(|path| places(&instance, path)).transpose()?;
+    let word = given.word("best").unwrap_or("search").to_string();
+    let name = request.name().to_string();
+    Ok(Start::new(move |search: Search<'_>, mode| {
+        let options = Options { best, start, search };
+        let wrong = |why: crate::Error| Failure::of(why).about(&name);
+        if mode == Mode::Inspect {
+            let seen = campaign::inspect(&instance, options).map_err(wrong)?;
+            return Ok(Ended::Inspection(Box::new(seen)));
+        }
+        let report = campaign::solve(&instance, options).map_err(wrong)?.report;
+        let settings = vec![("best", json!(word))];
+        Ok(Ended::Done(Box::new(Done { report, settings, files: Vec::new() })))
+    }))
+}
+
+fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
+    let instance = instance(request)?;
+    let value = instance.cost(&places(&instance, path)?);
+    let labels = Labels::default();
+    Ok(Checked { phrase: "an assignment of cost", value, labels, files: Vec::new() })
+}
+
+fn optimum(word: &str) -> Result<i64, Failure> {
+    let value = campaign::optimum(word);
+    value.map_or_else(|| usage(format!("--best optimum: no optimum is published for {word}")), Ok)
+}
+
+/// The instance with this name, or else from this file.
+fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
+    let name = request.name();
+    let named = campaign::named(request.instance);
+    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
+        return instance.or_else(|why| usage(format!("{name}: {why}")));
+    }
+    let text = request.text("a file, or a name such as nug12")?;
+    campaign::read(&text).or_else(|why| usage(format!("{name}{why}")))
+}
+
+/// The assignment that a file holds.
+fn places(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
+    instance.places(&numbers(path, "location")?).or_else(|why| usage(format!("{path}: {why}")))
+}
