@@ -17,10 +17,10 @@ use tree::Cliques;
 #[must_use]
 pub fn search(graph: Graph) -> Box<dyn Problem> {
     match graph.vertices().div_ceil(64) {
-        1 => Box::new(Plain(Cliques::<1>::new(graph))),
-        2 => Box::new(Plain(Cliques::<2>::new(graph))),
+        ..=2 => Box::new(Plain(Cliques::<2>::new(graph))),
         3..=4 => Box::new(Plain(Cliques::<4>::new(graph))),
-        5..=8 => Box::new(Plain(Cliques::<8>::new(graph))),
+        5 => Box::new(Plain(Cliques::<5>::new(graph))),
+        6..=8 => Box::new(Plain(Cliques::<8>::new(graph))),
         9..=16 => Box::new(Plain(Cliques::<16>::new(graph))),
         _ => Box::new(Plain(Cliques::<64>::new(graph))),
     }
