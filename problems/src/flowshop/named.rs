@@ -107,7 +107,7 @@ fn vrf(name: &str) -> Option<Instance> {
     // The linear congruential generator of Delphi and Turbo Pascal, job by job.
     let next = |_| {
         state = state.wrapping_mul(134_775_813).wrapping_add(1);
-        1 + (u64::from(state) * 99 >> 32) as u32
+        1 + ((u64::from(state) * 99) >> 32) as u32
     };
     Instance::new(machines, (0..jobs * machines).map(next).collect()).ok()
 }
