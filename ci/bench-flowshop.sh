@@ -4,13 +4,14 @@
 #
 #   ci/bench-flowshop.sh SUITE [TIME-LIMIT] [FILE]
 #
-# Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf (the 240 small ones), first-30
+# Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf and vrf-large (240 each), first-30
 # (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one,
-# min-branch), flow-time and no-wait (ta001 to ta120), flow-time-30 (ta001 to ta030).
+# min-branch), flow-time and no-wait (ta001 to ta120), flow-time-30 (ta001 to ta030), setups,
+# setups-20 (20 jobs) and tardiness (PYJOBSHOP is a copy of the repository PyJobShop/Experiments).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-suite=${1:?expected a suite: sample, taillard, vrf, first-30, optimum-10, flow-time, flow-time-30 or no-wait}
+suite=${1:?expected a suite}
 limit=${2:-60s}
 file=${3:-docs/flowshop.csv}
 flags=()
@@ -41,6 +42,23 @@ case $suite in
     vrf) names=($(for n in 10 20 30 40 50 60; do
         for m in 5 10 15 20; do printf "VFR${n}_${m}_%d " {1..10}; done
     done)) ;;
+    vrf-large) names=($(for n in 100 200 300 400 500 600 700 800; do
+        for m in 20 40 60; do printf "VFR${n}_${m}_%d " {1..10}; done
+    done)) ;;
+    setups | setups-20 | tardiness)
+        best_known=docs/pyjobshop.csv
+        column=4
+        jobs=
+        if [ "$suite" = setups-20 ]; then jobs=20; fi
+        names=($(grep "^${suite%-20}/[0-9]*,$jobs" "$best_known" | cut -d, -f1))
+        folder=${PYJOBSHOP:?expected a copy of PyJobShop/Experiments}/data/instances
+        if [ "$suite" = tardiness ]; then
+            folder+=/TT-PFSP
+            flags=(--objective tardiness)
+        else
+            folder+=/SDST-PFSP
+        fi
+        ;;
     *)
         echo "unknown suite '$suite'" >&2
         exit 2
@@ -60,7 +78,10 @@ fi
 for name in "${names[@]}"; do
     key="$commit,$processor,$(nproc),$suite,$limit,$name,"
     if grep -qF "$key" "$file"; then continue; fi
-    result=$(target/release/pleach solve flowshop "$name" --time-limit "$limit" "${flags[@]}" --json || [ $? -eq 3 ])
+    instance=$name
+    if [[ $name == */* ]]; then instance=$folder/${name#*/}.txt; fi
+    if [ "$instance" != "$name" ] && [ ! -e "$instance" ]; then continue; fi
+    result=$(target/release/pleach solve flowshop "$instance" --time-limit "$limit" "${flags[@]}" --json || [ $? -eq 3 ])
     best=$(grep -m1 "^$name," "$best_known" | cut -d, -f"$column")
     row="$key$(value status "$result"),$(value objective "$result"),$(value lower_bound "$result"),$best"
     row="$row,$(branched "$result"),$(value seconds "$result")"
@@ -72,7 +93,12 @@ awk -F, -v key="$commit,$processor,$(nproc),$suite,$limit," '
     index($0, key) == 1 {
         n++; seconds += $12
         if ($7 == "optimal" || $7 == "no-better") proven++
-        else if ($8 != "null") { gap = 100 * ($8 - $10) / $10; sum += gap; if (gap > worst) worst = gap; open++ }
+        else if ($8 != "null" && $10 > 0) {
+            gap = 100 * ($8 - $10) / $10
+            sum += gap
+            if (gap > worst) worst = gap
+            open++
+        }
     }
     END {
         printf "%d instances, %d proven, %.1f s", n, proven, seconds
