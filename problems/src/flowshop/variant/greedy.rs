@@ -168,6 +168,11 @@ pub(super) trait Improve: Send {
 
     /// Work so far, in places times machines.
     fn work(&self) -> u64;
+
+    /// Whether there is nothing left to try.
+    fn exhausted(&self) -> bool {
+        false
+    }
 }
 
 impl<N: Number> Improve for Greedy<Places<N>> {

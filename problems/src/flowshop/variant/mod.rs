@@ -3,7 +3,9 @@
 //! Schedules are built from the front. What matters of a partial schedule is when each machine becomes free (its
 //! fronts), what it costs so far, the set of jobs left, and with setup times its last job.
 
+mod beam;
 mod greedy;
+mod improve;
 mod lanes;
 mod layers;
 mod model;

@@ -3,6 +3,7 @@
 use super::super::heuristic::insertion::Insert;
 use super::super::instance::Instance;
 use super::super::shop::Shop;
+use super::improve::improve;
 use super::set_bounds::SetBounds;
 use super::*;
 use crate::simd::Level;
@@ -190,6 +191,31 @@ fn bounds_of_sets_never_exceed_the_best_completion() {
         }
     }
     assert!(checked > 1000);
+}
+
+#[test]
+fn beams_and_greedy_in_turn_find_what_they_say() {
+    let mut rng = Rand32::new(7);
+    let mut optimal = 0;
+    for _ in 0..300 {
+        let variant = random(&mut rng, 6);
+        let start: Vec<u16> = (0..variant.jobs() as u16).collect();
+        let value = variant.value(&start);
+        let found = Level::ALL.into_iter().filter(|level| level.works()).map(|level| {
+            let mut search = improve(&variant, level, (start.clone(), value), 1);
+            let rounds = if variant.jobs() > 1 { 20 } else { 0 };
+            let found = (0..rounds).map(|_| search.round(&|| true));
+            found.min_by_key(|found| found.1).unwrap_or((start.clone(), value))
+        });
+        let found: Vec<_> = found.collect();
+        for (order, value) in &found {
+            assert_eq!(variant.value(order), *value);
+            assert_eq!(*value, found[0].1);
+        }
+        let optimum = all(&variant).iter().map(|order| variant.value(order)).min().unwrap();
+        optimal += usize::from(found[0].1 == optimum);
+    }
+    assert!(optimal > 270, "{optimal}");
 }
 
 fn by_layers(

@@ -1,7 +1,8 @@
 //! [`VariantTree`]: the tree of a variant's schedules, built from the front.
 
 use super::super::instance::solution_of;
-use super::greedy::{Beside, by_insertion, greedy};
+use super::greedy::{Beside, by_insertion};
+use super::improve::improve;
 use super::layers::Layers;
 use super::model::{Partial, Variant};
 use super::remaining::{Orders, Remaining, whole_bound};
@@ -114,10 +115,10 @@ impl VariantTree {
         if jobs == 1 {
             return best;
         }
-        let mut greedy = greedy(&self.variant, self.level, best.clone(), seed);
+        let mut search = improve(&self.variant, self.level, best.clone(), seed);
         let most = START.min(START_EACH * jobs * jobs * machines);
-        while greedy.work() < most && best.1 > self.least && keep_going() {
-            let found = greedy.round(keep_going);
+        while search.work() < most && best.1 > self.least && keep_going() {
+            let found = search.round(keep_going);
             if found.1 < best.1 {
                 best = found;
             }
@@ -245,7 +246,7 @@ impl Problem for VariantTree {
         let start = start.unwrap_or_else(|| self.by_insertion(None, &keep_going));
         let best = start.1;
         // Another seed, so that the search for the initial schedule is not repeated.
-        let improve = greedy(&self.variant, self.level, start, seed.wrapping_add(1));
+        let improve = improve(&self.variant, self.level, start, seed.wrapping_add(1));
         Some(Box::new(Beside { improve, best, keep_going: Box::new(keep_going) }))
     }
 }
