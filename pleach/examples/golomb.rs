@@ -28,7 +28,7 @@ impl Tree for Golomb {
             let positions: Vec<i64> = positions.collect();
             let (left, right) = self.middle();
             let middle = positions[usize::from(left) - 1] + positions[usize::from(right) - 1];
-            // Its mirror image is found elsewhere.
+            // Otherwise its mirror image is found elsewhere.
             if middle < last.into() {
                 out.solution(last.into(), || positions);
             }

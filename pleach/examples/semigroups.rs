@@ -2,43 +2,49 @@
 //!
 //! A numerical semigroup is a set of numbers from 0 up that is closed under addition and lacks only finitely many
 //! numbers, its gaps. The genus is the number of gaps. Removing a generator beyond the largest gap leaves a semigroup
-//! with one more gap, and each semigroup arises so exactly once (Fromentin and Hivert, 2016). When x goes, the other
-//! generators stay, and x + m may become one, where m is the least element above 0: if x + m is no other sum.
+//! with one more gap, and each semigroup arises exactly once in this way (Fromentin and Hivert, 2016). When x goes, the
+//! other generators stay, and x + m may become one, where m is the least element above 0: if it is no other sum.
 use pleach::{Children, Goal, Tree};
 
 struct Semigroups {
-    genus: u8,
+    genus: u32,
 }
 
 impl Tree for Semigroups {
-    /// The elements above 0, those that are generators beyond the largest gap, the least of all, and the genus.
-    type Node = (u128, u128, u8, u8);
+    type Node = (u128, u128); // the elements above 0, and the generators beyond the largest gap
     const GOAL: Goal = Goal::Count;
 
     fn root(&self) -> Self::Node {
-        (!1, 0b10, 1, 0)
+        (!1, 0b10)
     }
 
     fn expand(&self, node: &Self::Node, _: Option<i64>, out: &mut Children<Self>) {
-        let &(elements, generators, least, genus) = node;
-        if genus + 1 >= self.genus {
-            out.leaves(generators.count_ones().into());
-            return out.count(if genus < self.genus { generators.count_ones().into() } else { 1 });
+        if self.genus < 2 {
+            return out.count(1);
         }
+        let &(elements, generators) = node;
+        let (least, gaps) = (elements.trailing_zeros(), elements.count_zeros() - 1);
         let (shifted, mirrored) = (elements >> least, elements.reverse_bits());
         let mut rest = generators;
         while rest != 0 {
-            let x = rest.trailing_zeros() as u8;
+            let x = rest.trailing_zeros();
             rest &= rest - 1;
-            let without = elements & !(1 << x);
-            if x == least {
-                // All numbers above x are left: those up to 2x + 1 generate them.
-                out.child((without, rest | 0b11 << (2 * x), least + 1, genus + 1));
+            // The a for which least + a and x - a are elements, among them 0 and x - least.
+            let sums = shifted & mirrored >> (127 - x);
+            let new = if x == least {
+                0b11 << (2 * x) // all numbers above x are left, and those up to 2x + 1 generate them
+            } else if sums == 1 | 1 << (x - least) {
+                1 << (x + least)
             } else {
-                // The a > 0 such that least + a and x - a are elements, among them 0 and x - least.
-                let sums = shifted & mirrored >> (127 - x);
-                let new = if sums.count_ones() == 2 { 1 << (x + least) } else { 0 };
-                out.child((without, rest | new, least, genus + 1));
+                0
+            };
+            if gaps + 2 < self.genus {
+                out.child((elements & !(1 << x), rest | new));
+            } else {
+                // Its children have the genus, and are only counted.
+                let children = (rest | new).count_ones().into();
+                out.leaves(1 + children);
+                out.count(children);
             }
         }
     }

@@ -125,7 +125,7 @@ fn parse(text: &str, jobs: usize, number: usize) -> Option<Tardiness> {
     let numbers =
         text.split_whitespace().map(|word| word.parse().ok().filter(|n| (0..=10_000).contains(n)));
     let all: Vec<i64> =
-        numbers.skip(3 * jobs * number.checked_sub(1)?).take(3 * jobs).collect::<Option<_>>()?;
+        numbers.skip(3 * jobs * (number - 1)).take(3 * jobs).collect::<Option<_>>()?;
     let row = |i: usize| [all[i], all[jobs + i], all[2 * jobs + i]];
     let right = all.len() == 3 * jobs && all[..jobs].iter().all(|&time| time > 0);
     right.then(|| Tardiness { jobs: (0..jobs).map(row).collect() })
@@ -133,10 +133,10 @@ fn parse(text: &str, jobs: usize, number: usize) -> Option<Tardiness> {
 
 fn main() -> std::process::ExitCode {
     let words = pleach::words();
-    let expected = "expected a file, a number of jobs up to 100, and the number of an instance";
+    let expected = "expected a file, how many jobs an instance has (at most 100), and its number";
     let read = || {
         let [file, jobs, number] = &words[..] else { return Err(expected.to_string()) };
-        let (Ok(jobs @ 1..=100), Ok(number)) = (jobs.parse(), number.parse()) else {
+        let (Ok(jobs @ 1..=100), Ok(number @ 1..=1000)) = (jobs.parse(), number.parse()) else {
             return Err(expected.to_string());
         };
         let text = pleach::text(file)?;

@@ -9,6 +9,7 @@ mod dashboard;
 mod devices;
 mod evaluate;
 mod flowshop;
+mod gallery;
 mod gpu;
 mod gpu_first;
 mod hip;
