@@ -67,9 +67,10 @@ impl Ordering {
     /// What a path from `last` through the rest costs at least, if there is one.
     fn bound(&self, last: u8, rest: &[u8]) -> Option<i64> {
         let end = self.costs.len() as u8 - 1;
-        let from = || {
-            rest.iter().copied().filter(|&u| u != end).chain([last]).filter(|_| !rest.is_empty())
-        };
+        if rest.is_empty() {
+            return Some(0);
+        }
+        let from = || rest.iter().copied().filter(|&u| u != end).chain([last]);
         let leaving = |u: u8| rest.iter().filter_map(|&v| self.cost(u, v)).min();
         let least: Vec<i64> = from().map(leaving).collect::<Option<_>>()?;
         let reaching = |&v: &u8| {
@@ -83,17 +84,18 @@ impl Ordering {
 /// Reads a file of TSPLIB.
 fn parse(text: &str) -> Option<Ordering> {
     let numbers = text.split_once("EDGE_WEIGHT_SECTION")?.1.split("EOF").next()?;
-    let numbers: Vec<i64> =
-        numbers.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let number = |word: &str| word.parse().ok().filter(|n| (-1..=1_000_000).contains(n));
+    let numbers: Vec<i64> = numbers.split_whitespace().map(number).collect::<Option<_>>()?;
     let n = numbers.len().isqrt();
     // Some files repeat the dimension.
+    if !(2..=100).contains(&n) || numbers.len() > n * n + 1 {
+        return None;
+    }
     let costs: Vec<Vec<i64>> =
         numbers[numbers.len() - n * n..].chunks(n).map(<[i64]>::to_vec).collect();
-    let sound = |cost: &i64| (-1..=1_000_000).contains(cost);
     let before = |row: &Vec<i64>| (0..n).filter(|&v| row[v] == -1).fold(0, |set, v| set | 1 << v);
-    let right =
-        (2..=100).contains(&n) && numbers.len() - n * n < 2 && costs.iter().flatten().all(sound);
-    right.then(|| Ordering { before: costs.iter().map(before).collect(), costs })
+    let before: Vec<u128> = costs.iter().map(before).collect();
+    (before[0] == 0 && before[n - 1] == (1 << (n - 1)) - 1).then_some(Ordering { costs, before })
 }
 
 fn main() -> std::process::ExitCode {
@@ -101,8 +103,9 @@ fn main() -> std::process::ExitCode {
     let [file] = &words[..] else {
         return pleach::main(Err::<Ordering, _>("expected a file of TSPLIB that ends in .sop"));
     };
-    pleach::main(pleach::text(file).and_then(|text| {
-        parse(&text)
-            .ok_or_else(|| format!("{file}: expected a matrix of 2 to 100 stops in TSPLIB's form"))
-    }))
+    let expected = "expected costs of 2 to 100 stops in TSPLIB's form, from the first to the last";
+    pleach::main(
+        pleach::text(file)
+            .and_then(|text| parse(&text).ok_or_else(|| format!("{file}: {expected}"))),
+    )
 }

@@ -196,7 +196,7 @@ fn the_gallery_refuses_bad_input_in_one_line() {
         ("colouring", &[loops], "expected a graph"),
         ("ordering", &[], "expected a file"),
         ("ordering", &["none.sop"], "none.sop: No such file"),
-        ("ordering", &[short], "expected a matrix"),
+        ("ordering", &[short], "expected costs"),
         ("tardiness", &[&jobs, "40"], "expected a file"),
         ("tardiness", &[&jobs, "40", "99"], "no instance 99 of 40 jobs"),
         ("subgraphs", &["petersen"], "expected the names"),
