@@ -54,12 +54,12 @@ impl<N: Number> Insert for Places<N> {
 }
 
 /// Computes the values of an order with a job at each place.
-struct Values<'a, N> {
-    table: &'a Table<N>,
-    no_cost: N,
-    order: &'a [u16],
-    job: usize,
-    values: &'a mut Vec<N>,
+pub(super) struct Values<'a, N> {
+    pub table: &'a Table<N>,
+    pub no_cost: N,
+    pub order: &'a [u16],
+    pub job: usize,
+    pub values: &'a mut Vec<N>,
 }
 
 impl<N: Number> LaneTask<N> for Values<'_, N> {
@@ -205,7 +205,7 @@ pub(super) fn greedy(
 }
 
 /// How much neighbouring schedules typically differ.
-fn typical_difference(variant: &Variant) -> f64 {
+pub(super) fn typical_difference(variant: &Variant) -> f64 {
     let jobs = variant.jobs();
     let weight = (0..jobs).map(|job| variant.weight(job)).sum::<i64>() as f64 / jobs as f64;
     let time = mean_time(&variant.shop().instance);

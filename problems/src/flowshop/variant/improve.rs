@@ -1,9 +1,12 @@
-//! [`improve`]: iterated greedy and beam search in turn, each from the best schedule of both.
+//! [`improve`]: iterated greedy and beam search or annealing in turn, each from the best schedule of both.
 
+use super::anneal::Anneal;
 use super::beam::Beam;
 use super::greedy::{Improve, greedy};
 use super::model::Variant;
+use super::objective::Objective;
 use crate::simd::Level;
+use crate::simd::lanes::Number;
 
 /// A search for better schedules of a variant.
 pub(super) fn improve(
@@ -13,27 +16,47 @@ pub(super) fn improve(
     seed: u64,
 ) -> Box<dyn Improve> {
     let greedy = greedy(variant, level, start.clone(), seed);
-    let beam: Box<dyn Improve> = if variant.is_narrow() && Beam::<i32>::applies(variant) {
-        Box::new(Beam::<i32>::new(variant, level, start.clone()))
-    } else if Beam::<i64>::applies(variant) {
-        Box::new(Beam::<i64>::new(variant, level, start.clone()))
+    let (other, ahead) = if variant.is_narrow() {
+        other::<i32>(variant, level, &start, seed)
     } else {
-        return greedy;
+        other::<i64>(variant, level, &start, seed)
     };
-    Box::new(Turns { searches: [greedy, beam], best: start })
+    match other {
+        Some(other) => Box::new(Turns { searches: [greedy, other], ahead, best: start }),
+        None => greedy,
+    }
 }
 
-/// Two searches in turn, each with half the work.
+/// The search beside iterated greedy, if there is one, and the work that it may do first.
+fn other<N: Number>(
+    variant: &Variant,
+    level: Level,
+    start: &(Vec<u16>, i64),
+    seed: u64,
+) -> (Option<Box<dyn Improve>>, u64) {
+    if Beam::<N>::applies(variant) {
+        (Some(Box::new(Beam::<N>::new(variant, level, start.clone()))), 0)
+    } else if variant.objective() == Objective::Tardiness {
+        let anneal = Anneal::<N>::new(variant, level, start.clone(), seed);
+        let cycle = anneal.work_of_cycle();
+        (Some(Box::new(anneal)), cycle)
+    } else {
+        (None, 0)
+    }
+}
+
+/// Two searches in turn, each with half the work once the second has done what it may do first.
 struct Turns {
     searches: [Box<dyn Improve>; 2],
+    ahead: u64,
     best: (Vec<u16>, i64),
 }
 
 impl Improve for Turns {
     fn round(&mut self, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, i64) {
-        let [greedy, beam] = &mut self.searches;
-        let beams = !beam.exhausted() && beam.work() < greedy.work();
-        let (now, other) = if beams { (beam, greedy) } else { (greedy, beam) };
+        let [first, second] = &mut self.searches;
+        let seconds_turn = second.work() < first.work().max(self.ahead) && !second.exhausted();
+        let (now, other) = if seconds_turn { (second, first) } else { (first, second) };
         let found = now.round(keep_going);
         if found.1 < self.best.1 {
             self.best = found.clone();

@@ -3,6 +3,7 @@
 //! Schedules are built from the front. What matters of a partial schedule is when each machine becomes free (its
 //! fronts), what it costs so far, the set of jobs left, and with setup times its last job.
 
+mod anneal;
 mod beam;
 mod greedy;
 mod improve;

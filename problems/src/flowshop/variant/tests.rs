@@ -3,10 +3,13 @@
 use super::super::heuristic::insertion::Insert;
 use super::super::instance::Instance;
 use super::super::shop::Shop;
+use super::anneal::Exchanges;
 use super::improve::improve;
 use super::set_bounds::SetBounds;
+use super::table::Table;
 use super::*;
 use crate::simd::Level;
+use crate::simd::lanes::Number;
 use oorandom::Rand32;
 use pleach_core::search::tree::{Tree, expansion};
 use std::ops::ControlFlow;
@@ -194,7 +197,7 @@ fn bounds_of_sets_never_exceed_the_best_completion() {
 }
 
 #[test]
-fn beams_and_greedy_in_turn_find_what_they_say() {
+fn searches_in_turn_find_what_they_say() {
     let mut rng = Rand32::new(7);
     let mut optimal = 0;
     for _ in 0..300 {
@@ -328,6 +331,42 @@ fn insertion_finds_the_best_place() {
                 let mut narrow = greedy::Places::<i32>::new(&variant, level);
                 assert_eq!(narrow.insert(&mut inserted, 0, |_| 0), least);
                 assert_eq!(inserted[first], 0);
+            }
+        }
+    }
+}
+
+/// The value with a job exchanged with each other one, in every lane width and code path.
+#[test]
+fn exchanges_have_the_values_of_their_schedules() {
+    fn exchanges<N: Number>(variant: &Variant, level: Level, order: &[u16], at: usize) -> Vec<i64> {
+        let (table, no_cost) = (&Table::<N>::new(variant), variant.no_cost());
+        let values = &mut Vec::new();
+        N::run(level, Exchanges { table, no_cost, order, at, values });
+        values.iter().map(|&value| value.into()).collect()
+    }
+    let (mut rng, mut checked) = (Rand32::new(8), 0);
+    while checked < 500 {
+        let variant = random(&mut rng, 50);
+        if variant.shop().setups.is_some() {
+            continue;
+        }
+        checked += 1;
+        let mut order: Vec<u16> = (0..variant.jobs() as u16).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.rand_range(0..i as u32 + 1) as usize);
+        }
+        let at = rng.rand_range(0..order.len() as u32) as usize;
+        let value = |place: usize| {
+            let mut order = order.clone();
+            order.swap(at, place);
+            variant.value(&order)
+        };
+        let expected: Vec<i64> = (0..order.len()).map(value).collect();
+        for level in Level::ALL.into_iter().filter(|level| level.works()) {
+            assert_eq!(exchanges::<i64>(&variant, level, &order, at), expected, "{variant:?}");
+            if variant.is_narrow() {
+                assert_eq!(exchanges::<i32>(&variant, level, &order, at), expected, "{level}");
             }
         }
     }
