@@ -4,6 +4,9 @@
 #
 #   ci/bench-flowshop.sh SUITE [TIME-LIMIT] [FILE]
 #
+# EVERY=10 runs only every tenth instance. A schedule better than the best known one is written to
+# docs/schedules.
+#
 # Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf and vrf-large (240 each), first-30
 # (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one,
 # min-branch), flow-time and no-wait (ta001 to ta120), flow-time-30 (ta001 to ta030), setups,
@@ -65,6 +68,10 @@ case $suite in
         ;;
 esac
 
+if [ "${EVERY:-1}" -gt 1 ]; then
+    names=($(printf '%s\n' "${names[@]}" | awk -v every="$EVERY" 'NR % every == 1'))
+fi
+
 cargo build --release --quiet
 commit=$(git rev-parse --short HEAD)$(git diff --quiet HEAD || echo +)
 processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | tr -s ' ,' ' ')
@@ -86,6 +93,12 @@ for name in "${names[@]}"; do
     row="$key$(value status "$result"),$(value objective "$result"),$(value lower_bound "$result"),$best"
     row="$row,$(branched "$result"),$(value seconds "$result")"
     echo "$row" | tee -a "$file"
+    found=$(value objective "$result")
+    if [ "$found" != null ] && [ "$found" -lt "${best:-0}" ]; then
+        mkdir -p "docs/schedules/$suite"
+        sed -n 's/.*"solution":\[\([0-9,]*\)\].*/\1/p' <<<"$result" | tr , ' ' \
+            >"docs/schedules/$suite/${name#*/}.txt"
+    fi
 done
 
 # Summary: proven optima, total time, and the gap of the others to the best known.
