@@ -77,7 +77,7 @@ commit=$(git rev-parse --short HEAD)$(git diff --quiet HEAD || echo +)
 processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | tr -s ' ,' ' ')
 # The value of a key in a one-line JSON object.
 branched() { sed -n 's/.*"nodes":{"branched":"\{0,1\}\([0-9]*\).*/\1/p' <<<"$1"; }
-value() { sed -n "s/.*\"$1\":\"\\{0,1\\}\\([^,}\"]*\\).*/\\1/p" <<<"$2" | head -1; }
+value() { grep -o "\"$1\":[^,}]*" <<<"$2" | head -1 | cut -d: -f2 | tr -d '"'; }
 
 if [ ! -e "$file" ]; then
     echo "commit,processor,threads,suite,limit,instance,status,value,bound,best known,branched,seconds" >"$file"
