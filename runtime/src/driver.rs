@@ -292,7 +292,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     fn run_improver(&mut self, now_ns: u64) -> u64 {
         let Some(heuristic) = &mut self.heuristic else { return now_ns };
         let run_state = self.unit_io.run_state;
-        let found = heuristic.improver.improve();
+        let found = heuristic.improve(run_state.control());
         let after_ns = run_state.now_ns();
         let gained = found.is_some_and(|found| run_state.offer_solution(found));
         heuristic.record_time(after_ns - now_ns, gained);

@@ -119,10 +119,10 @@ impl WorkerPool {
         let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
         let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
         // The last thread: at the beginning, the first one usually has all the work.
-        let improves = threads.max(1) - 1;
+        let last = threads.max(1) - 1;
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());
-            let improves = me == improves;
+            let improves = me == last || context.problem.favours_improver();
             let pieces = &context.run_state.before.pieces;
             // If the whole work is one piece, the first peer gets it.
             let place = (me + n_units - tree.first()) % n_units;
@@ -183,9 +183,11 @@ impl<'a> RunContext<'a> {
         let mut transport = mailboxes.transport(me);
         // A paced unit simulates its own machine, and shares its core with others.
         transport.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
+        // Several heuristics look in different places.
+        let heuristic_seed = settings.seed.wrapping_add(me.into());
         let hope = run_state.control().best() > run_state.least_score;
         let heuristic = (settings.improve && hope && improves)
-            .then(|| problem.improver(settings.seed).map(TimedImprover::new))
+            .then(|| TimedImprover::new(problem, heuristic_seed, run_state.control().best()))
             .flatten();
         let scratch = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
         let unit_io = UnitIo::new(me, run_state, executor, transport, report, scratch);

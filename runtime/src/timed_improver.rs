@@ -1,28 +1,51 @@
 //! [`TimedImprover`]: a heuristic that a unit runs beside its search, with a share of the unit's time.
 
-use pleach_core::search::problem::Improver;
+use crate::control::Control;
+use pleach_core::search::problem::{Improver, Problem};
+use pleach_core::search::tree::Solution;
 
 /// The time that a heuristic gets at first.
 const FIRST_NS: u64 = 100_000_000;
-/// Afterwards it gets 1/PARTS of the unit's time.
-const PARTS: u64 = 8;
+/// Afterwards it gets this part of the unit's time, or that one if the problem favours it.
+const SHARE: f64 = 1.0 / 8.0;
+const FAVOURED_SHARE: f64 = 3.0 / 4.0;
 
 /// A heuristic and its time account.
 pub(crate) struct TimedImprover<'p> {
-    pub improver: Box<dyn Improver + 'p>,
+    improver: Box<dyn Improver + 'p>,
+    share: f64,
+    /// The score of the best solution that it knows.
+    known: i64,
     spent_ns: u64,
     /// The time spent when it last improved the incumbent.
     gained_at_ns: u64,
 }
 
 impl<'p> TimedImprover<'p> {
-    pub fn new(improver: Box<dyn Improver + 'p>) -> Self {
-        Self { improver, spent_ns: 0, gained_at_ns: 0 }
+    /// The heuristic of a problem, if it has one.
+    pub fn new(problem: &'p (impl Problem + ?Sized), seed: u64, known: i64) -> Option<Self> {
+        let share = if problem.favours_improver() { FAVOURED_SHARE } else { SHARE };
+        let improver = problem.improver(seed)?;
+        Some(Self { improver, share, known, spent_ns: 0, gained_at_ns: 0 })
+    }
+
+    /// Runs it for a while, from the incumbent if that is new to it.
+    pub fn improve(&mut self, control: &Control) -> Option<Solution> {
+        if control.best() < self.known
+            && let Some(incumbent) = control.solution()
+        {
+            self.known = incumbent.score;
+            self.improver.adopt(&incumbent);
+        }
+        let found = self.improver.improve();
+        self.known = found.iter().map(|found| found.score).fold(self.known, i64::min);
+        found
     }
 
     /// Whether it should run: at first, for as long again as its last success took, and periodically.
     pub fn due(&self, total_ns: u64) -> bool {
-        self.spent_ns < FIRST_NS.max(2 * self.gained_at_ns) || self.spent_ns < total_ns / PARTS
+        self.spent_ns < FIRST_NS.max(2 * self.gained_at_ns)
+            || (self.spent_ns as f64) < self.share * total_ns as f64
     }
 
     /// Records time spent, and whether it improved the incumbent.

@@ -69,12 +69,20 @@ pub trait Problem: Sync {
     fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
         None
     }
+
+    /// Whether the heuristic should have most of the time of all units: no search can finish.
+    fn favours_improver(&self) -> bool {
+        false
+    }
 }
 
 /// A heuristic that a unit runs beside its search.
 pub trait Improver {
     /// Tries for a short while. Returns the best solution so far if it is new.
     fn improve(&mut self) -> Option<Solution>;
+
+    /// Continues from a better solution that was found elsewhere, if it can.
+    fn adopt(&mut self, _solution: &Solution) {}
 }
 
 /// Any [`Tree`] as a problem, explored by the default explorer.

@@ -2,7 +2,7 @@
 
 use super::super::heuristic::greedy::{Greedy, mean_time};
 use super::super::heuristic::insertion::{Insert, least_place};
-use super::super::instance::solution_of;
+use super::super::instance::{Instance, solution_of};
 use super::lanes::{Dates, add_cost, append};
 use super::model::Variant;
 use super::objective::Objective;
@@ -265,6 +265,7 @@ fn build(
 pub(super) struct Beside<'v> {
     pub improve: Box<dyn Improve + 'v>,
     pub best: i64,
+    pub instance: &'v Instance,
     pub keep_going: Box<dyn Fn() -> bool + 'v>,
 }
 
@@ -276,5 +277,14 @@ impl Improver for Beside<'_> {
         }
         self.best = value;
         Some(Solution { score: value, solution: solution_of(&order) })
+    }
+
+    fn adopt(&mut self, solution: &Solution) {
+        if let Ok(order) = self.instance.order(&solution.solution)
+            && solution.score < self.best
+        {
+            self.best = solution.score;
+            self.improve.adopt(&order, solution.score);
+        }
     }
 }

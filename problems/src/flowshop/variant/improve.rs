@@ -35,7 +35,7 @@ fn other<N: Number>(
     seed: u64,
 ) -> (Option<Box<dyn Improve>>, u64) {
     if Beam::<N>::applies(variant) {
-        (Some(Box::new(Beam::<N>::new(variant, level, start.clone()))), 0)
+        (Some(Box::new(Beam::<N>::new(variant, level, start.clone(), seed))), 0)
     } else if variant.objective() == Objective::Tardiness {
         let anneal = Anneal::<N>::new(variant, level, start.clone(), seed);
         let cycle = anneal.work_of_cycle();

@@ -3,7 +3,7 @@
 use super::super::instance::solution_of;
 use super::greedy::{Beside, by_insertion};
 use super::improve::improve;
-use super::layers::Layers;
+use super::layers::{Layers, MOST_JOBS_BY_LAYERS};
 use super::model::{Partial, Variant};
 use super::remaining::{Orders, Remaining, whole_bound};
 use crate::simd::Level;
@@ -247,6 +247,11 @@ impl Problem for VariantTree {
         let best = start.1;
         // Another seed, so that the search for the initial schedule is not repeated.
         let improve = improve(&self.variant, self.level, start, seed.wrapping_add(1));
-        Some(Box::new(Beside { improve, best, keep_going: Box::new(keep_going) }))
+        let instance = &self.variant.shop().instance;
+        Some(Box::new(Beside { improve, best, instance, keep_going: Box::new(keep_going) }))
+    }
+
+    fn favours_improver(&self) -> bool {
+        self.variant.jobs() > MOST_JOBS_BY_LAYERS
     }
 }

@@ -9,7 +9,8 @@
 mod grow;
 mod layer;
 
-use super::greedy::greedy;
+use super::greedy::Improve;
+use super::improve::improve;
 use super::model::Variant;
 use super::remaining::Orders;
 use super::set_bounds::SetBounds;
@@ -19,6 +20,7 @@ use crate::simd::lanes::Number;
 use grow::{Growth, Room, Rules, grow};
 use layer::{History, Layer};
 use pleach_core::search::tree::Counts;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 /// A set of jobs is a word, of which some bits hold the last job.
@@ -45,7 +47,7 @@ pub struct LayersLimits<'w> {
     pub threads: usize,
     /// The most bytes for prefixes.
     pub memory: usize,
-    /// The seed of iterated greedy between beam searches.
+    /// The seed of the heuristics between passes.
     pub seed: u64,
     /// Called often; the search stops soon after it breaks.
     pub watch: &'w mut dyn FnMut(&LayersProgress) -> ControlFlow<()>,
@@ -76,8 +78,8 @@ impl<'v> Layers<'v> {
         (variant.jobs() <= MOST_JOBS_BY_LAYERS).then_some(Self { variant, level })
     }
 
-    /// Searches for a schedule with a value below `to_beat`, starting from the best one known: with beams of growing
-    /// width and iterated greedy in turn, until a layer need not be cut, or memory does not suffice for it.
+    /// Searches for a schedule with a value below `to_beat`, starting from the best one known: with layers of growing
+    /// width and heuristics in turn, until a layer need not be cut, or memory does not suffice for it.
     pub fn search(
         &self,
         best: Option<(Vec<u16>, i64)>,
@@ -135,9 +137,9 @@ impl<'v, N: Number> Search<'v, N> {
     fn run(mut self, mut limits: LayersLimits<'_>) -> LayersEnd {
         let mut widest = self.widest(&limits);
         let start = self.progress.best.clone();
-        let mut greedy = start
+        let mut improver = start
             .filter(|_| self.rules.variant.jobs() > 1)
-            .map(|start| greedy(self.rules.variant, self.rules.level, start, limits.seed));
+            .map(|start| improve(self.rules.variant, self.rules.level, start, limits.seed));
         let first = WIDTH.min(widest);
         let mut width = first;
         loop {
@@ -155,18 +157,8 @@ impl<'v, N: Number> Search<'v, N> {
                     }
                     let made = self.progress.counts.bounded - made;
                     let work = made * self.rules.table.machines as u64 / CHILDREN;
-                    if let Some(greedy) = &mut greedy {
-                        let (best, until) = (self.progress.best.clone(), greedy.work() + work);
-                        if let Some((order, value)) = best {
-                            greedy.adopt(&order, value);
-                        }
-                        while greedy.work() < until && (limits.watch)(&self.progress).is_continue()
-                        {
-                            let found = greedy.round(&|| true);
-                            if found.1 < self.limit() {
-                                self.progress.best = Some(found);
-                            }
-                        }
+                    if let Some(improver) = &mut improver {
+                        self.improve(&mut **improver, work, &mut limits);
                     }
                     width = width.saturating_mul(WIDER);
                     continue;
@@ -176,6 +168,22 @@ impl<'v, N: Number> Search<'v, N> {
                 self.progress.least = self.limit();
             }
             return LayersEnd { progress: self.progress, open };
+        }
+    }
+
+    /// Improves the best schedule with this much work.
+    fn improve(&mut self, improver: &mut dyn Improve, work: u64, limits: &mut LayersLimits<'_>) {
+        let until = improver.work() + work;
+        if let Some((order, value)) = &self.progress.best {
+            improver.adopt(order, *value);
+        }
+        let watch = RefCell::new(&mut *limits.watch);
+        while improver.work() < until && (watch.borrow_mut())(&self.progress).is_continue() {
+            let keep_going = || (watch.borrow_mut())(&self.progress).is_continue();
+            let found = improver.round(&keep_going);
+            if found.1 < self.limit() {
+                self.progress.best = Some(found);
+            }
         }
     }
 
