@@ -2,6 +2,9 @@
 
 #![cfg(not(loom))]
 
+// The derived code of `Pack` says `pleach`.
+extern crate pleach_core as pleach;
+
 mod error;
 mod members;
 #[cfg(all(unix, feature = "mpi"))]

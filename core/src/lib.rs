@@ -4,7 +4,12 @@
 //! what a test or the simulator sees is what a run does.
 #![forbid(unsafe_code)]
 
+// The derived code of `Pack` says `pleach`, here and in all crates above.
+extern crate self as pleach;
+
 pub mod lease;
 pub mod search;
 pub mod steal;
 pub mod wire;
+
+pub use search::work::{Malformed, Pack, Reader};

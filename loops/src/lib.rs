@@ -3,6 +3,9 @@
 //! A loop says what a range of its units computes, and never who computes it: `looping` decides that. No other folder
 //! starts a thread, reads a clock or opens a file.
 
+// The derived code of `Pack` says `pleach`.
+extern crate pleach_core as pleach;
+
 #[cfg(not(loom))]
 mod bytes;
 #[cfg(not(loom))]

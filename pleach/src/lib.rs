@@ -77,7 +77,6 @@ pub use cli::{main, rows, text, words};
 pub use each::{Each, each, map};
 #[cfg(feature = "cluster")]
 pub use joining::BUILD;
-pub use pleach_core::pack_struct;
 pub use pleach_core::search::explorer::{Explorer, Progress, TreeExplorer};
 pub use pleach_core::search::laws;
 pub use pleach_core::search::problem::{Improver, Plain, Problem};

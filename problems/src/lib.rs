@@ -1,5 +1,8 @@
 //! The problems that Pleach solves: each as a plain search tree, with faster explorers beside it.
 
+// The derived code of `Pack` says `pleach`.
+extern crate pleach_core as pleach;
+
 pub mod atsp;
 pub mod clique;
 pub mod flowshop;

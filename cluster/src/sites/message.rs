@@ -30,7 +30,7 @@ pub enum SessionMessage {
 }
 
 /// A search in which a site takes part.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Pack)]
 pub struct Order {
     /// The run number, which is also in its file. A run with another value to beat has another number.
     pub run: u64,
@@ -60,18 +60,6 @@ impl Order {
     }
 }
 
-pleach_core::pack_struct!(Order {
-    run: u64,
-    root: u64,
-    fingerprint: u64,
-    cutoff: i64,
-    best: Option<Solution>,
-    limited: bool,
-    improve: bool,
-    trace: bool,
-    about: Vec<u8>,
-});
-
 /// The longest reason for a failure.
 const MOST_TEXT: usize = 1000;
 
@@ -79,7 +67,7 @@ const MOST_TEXT: usize = 1000;
 const MOST_UNITS: u32 = 1 << 14;
 
 /// The progress of a site.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pack)]
 pub struct SiteProgress {
     /// The counts of its units.
     pub counts: Counts,
@@ -90,8 +78,6 @@ pub struct SiteProgress {
     /// Whether one of them is a device that does not know which part of the tree its nodes are.
     pub blind: bool,
 }
-
-pleach_core::pack_struct!(SiteProgress { counts: Counts, units: u32, busy: u32, blind: bool });
 
 impl SessionMessage {
     /// The message as a packet about the search with this number.

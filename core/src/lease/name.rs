@@ -1,5 +1,7 @@
 //! The names of leases: sites, and pieces of work that one site holds for another.
 
+use crate::search::work::Pack;
+
 /// The number of a site. Site 0 is the root.
 pub type SiteId = u32;
 
@@ -7,7 +9,7 @@ pub type SiteId = u32;
 ///
 /// Names are never reused: each process draws its own incarnation, so a process that takes the place of a dead
 /// one, or resumes from its file, cannot use its names again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Pack)]
 pub struct Lease {
     /// The site that gave the piece.
     pub site: SiteId,

@@ -18,8 +18,6 @@ pub const MOST_LEVELS: usize = 1000;
 /// many sites as there can be, each with one lease; sites hold few, and a long progress report is trimmed.
 pub const MOST_LEASES: usize = 1 << 16;
 
-crate::pack_struct!(Lease { site: SiteId, incarnation: u64, number: u64 });
-
 /// What precedes the leases within a lease: its name, its holder, whether it was acknowledged, the work as given,
 /// and what is done and open if a progress report has come. Only then do leases within it follow.
 type Head<C> = (Lease, SiteId, bool, C, Option<C>);

@@ -120,7 +120,7 @@ pub trait Tree: Sync {
 }
 
 /// A finished solution.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Pack)]
 pub struct Solution {
     /// Its score, by which the engine compares: lower is better.
     pub score: i64,
@@ -152,7 +152,7 @@ pub(crate) struct Found {
 }
 
 /// The counts of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pack)]
 pub struct Counts {
     /// Nodes that were branched.
     pub branched: u64,

@@ -1,10 +1,12 @@
 //! The names of peers and pieces of work, and parts of a whole.
 
+use crate::search::work::Pack;
+
 /// A peer's number, from 0 to n − 1. Peer 0 starts with the whole work and ends the run.
 pub type PeerId = u32;
 
 /// The name of a piece of work: the peer that gave it, and a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Pack)]
 pub struct Ticket {
     /// The peer that gave the piece.
     pub giver: PeerId,

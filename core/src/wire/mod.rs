@@ -14,9 +14,9 @@
 
 pub mod checkpoint;
 
-use crate::search::tree::{Counts, Solution};
+use crate::search::tree::Counts;
 use crate::search::work::{Malformed, Pack, Reader, Work, bound_at, distance};
-use crate::steal::{Message, PeerId, Power, Ticket};
+use crate::steal::{Message, Power};
 
 /// The format that is written and read.
 pub const FORMAT: u8 = 4;
@@ -203,17 +203,12 @@ pub(crate) fn unpack_message(from: &mut Reader<'_>) -> Result<Message, Malformed
     })
 }
 
-crate::pack_struct!(Ticket { giver: PeerId, number: u64 });
-crate::pack_struct!(Counts { branched: u64, bounded: u64, total: u128, depth: u32 });
-
 /// Whether a search can continue from these counts without an overflow.
 #[must_use]
 pub fn can_grow(counts: &Counts) -> bool {
     let Counts { branched, bounded, total, .. } = *counts;
     branched.max(bounded) <= u64::MAX / 2 && total <= u128::MAX / 2
 }
-
-crate::pack_struct!(Solution { score: i64, solution: Vec<i64> });
 
 impl Pack for Work {
     const LEAST: usize = 8 + 1 + 1;

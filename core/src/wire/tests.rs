@@ -3,6 +3,7 @@
 use super::*;
 use crate::lease::gateway::samples;
 use crate::search::laws::pack_law;
+use crate::search::tree::Solution;
 use crate::wire::checkpoint::Checkpoint;
 use oorandom::Rand64;
 use std::sync::Arc;

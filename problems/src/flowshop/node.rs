@@ -1,16 +1,15 @@
 //! [`Node`]: a partial schedule as it is sent.
 
-use pleach_core::pack_struct;
+use pleach_core::search::work::Pack;
 
 /// The jobs placed at both ends of a schedule.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
 pub struct Node {
     /// The first jobs, in order.
     pub front: Vec<u16>,
     /// The last jobs, the very last one first.
     pub back: Vec<u16>,
 }
-pack_struct!(Node { front: Vec<u16>, back: Vec<u16> });
 
 impl Node {
     /// Jobs placed.

@@ -1,6 +1,7 @@
 //! A first solution on boards far too large to count.
 
 use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::search::work::Pack;
 use pleach_core::wire::fingerprint;
 
 /// Board sizes for which a solution can be searched for.
@@ -21,7 +22,7 @@ pub struct FirstQueens {
 const ATTEMPTS: u16 = 200;
 
 /// Queens placed so far, and squares already rejected in the next row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Pack)]
 pub struct Partial {
     /// Number of the attempt; 0 at the root.
     attempt: u16,
@@ -30,11 +31,6 @@ pub struct Partial {
     /// Row and column of each queen.
     placed: Vec<(u16, u16)>,
 }
-pleach_core::pack_struct!(Partial {
-    attempt: u16,
-    given_up: u16,
-    placed: Vec<(u16, u16)>,
-});
 
 impl FirstQueens {
     /// A board of n × n squares.

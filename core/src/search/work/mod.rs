@@ -8,6 +8,7 @@ pub mod pool;
 pub use interval::Interval;
 pub use intervals::Intervals;
 pub use pack::{Malformed, Pack, Reader};
+pub use pleach_derive::Pack;
 pub use pool::{Entry, Pool};
 pub(crate) use pool::{bound_at, distance};
 

@@ -52,6 +52,28 @@ impl<'a> Reader<'a> {
 ///
 /// Two laws: `unpack(pack(x)) == x`, and bytes that `pack` does not produce are an error. Neither
 /// function panics or allocates more than a small multiple of the bytes at hand.
+///
+/// ```
+/// use pleach_core::{Malformed, Pack, Reader};
+/// extern crate pleach_core as pleach; // your own crate needs `pleach` alone
+///
+/// #[derive(Clone, Debug, PartialEq, Pack)]
+/// enum Node {
+///     Open { level: u32, room: i64 },
+///     Closed,
+/// }
+///
+/// let node = Node::Open { level: 3, room: -1 };
+/// let mut bytes = Vec::new();
+/// node.pack(&mut bytes);
+/// assert_eq!(bytes, [0, 3, 1]);
+/// assert_eq!(Node::unpack(&mut Reader::new(&bytes)), Ok(node));
+/// assert_eq!(Node::unpack(&mut Reader::new(&[2])), Err(Malformed::Range));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no encoding, so it cannot be or be part of a node",
+    note = "put `#[derive(pleach::Pack)]` on it"
+)]
 pub trait Pack: Sized {
     /// The fewest bytes that any value takes.
     const LEAST: usize;
@@ -206,6 +228,60 @@ impl<T: Pack> Pack for Arc<T> {
     }
 }
 
+impl<T: Pack> Pack for Box<T> {
+    const LEAST: usize = T::LEAST;
+    fn pack(&self, out: &mut Vec<u8>) {
+        T::pack(self, out);
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        T::unpack(from).map(Self::new)
+    }
+}
+
+impl Pack for String {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.len().pack(out);
+        out.extend_from_slice(self.as_bytes());
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Self::from_utf8(Vec::unpack(from)?).map_err(|_| Malformed::Range)
+    }
+}
+
+impl Pack for char {
+    const LEAST: usize = 1;
+    fn pack(&self, out: &mut Vec<u8>) {
+        u32::from(*self).pack(out);
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Self::from_u32(u32::unpack(from)?).ok_or(Malformed::Range)
+    }
+}
+
+macro_rules! pack_floats {
+    ($($float:ty),*) => {$(
+        impl Pack for $float {
+            const LEAST: usize = size_of::<Self>();
+            fn pack(&self, out: &mut Vec<u8>) {
+                self.to_le_bytes().pack(out);
+            }
+            fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+                Pack::unpack(from).map(Self::from_le_bytes)
+            }
+        }
+    )*};
+}
+pack_floats!(f32, f64);
+
+impl Pack for () {
+    const LEAST: usize = 0;
+    fn pack(&self, _: &mut Vec<u8>) {}
+    fn unpack(_: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(())
+    }
+}
+
 macro_rules! pack_tuples {
     ($(($($name:ident),+))*) => {$(
         impl<$($name: Pack),+> Pack for ($($name,)+) {
@@ -221,35 +297,6 @@ macro_rules! pack_tuples {
         }
     )*};
 }
-pack_tuples!((A)(A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
-
-/// Implements [`Pack`] for a struct, given its name and its fields with their types.
-///
-/// ```
-/// #[derive(Clone, Debug, PartialEq)]
-/// struct Node { level: u32, room: i64 }
-/// pleach_core::pack_struct!(Node { level: u32, room: i64 });
-///
-/// use pleach_core::search::work::{Pack, Reader};
-/// let node = Node { level: 3, room: -1 };
-/// let mut bytes = Vec::new();
-/// node.pack(&mut bytes);
-/// assert_eq!(bytes, [3, 1]);
-/// assert_eq!(Node::unpack(&mut Reader::new(&bytes)), Ok(node));
-/// ```
-#[macro_export]
-macro_rules! pack_struct {
-    ($name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
-        impl $crate::search::work::Pack for $name {
-            const LEAST: usize = 0 $(+ <$type as $crate::search::work::Pack>::LEAST)+;
-            fn pack(&self, out: &mut Vec<u8>) {
-                $($crate::search::work::Pack::pack(&self.$field, out);)+
-            }
-            fn unpack(
-                from: &mut $crate::search::work::Reader<'_>,
-            ) -> Result<Self, $crate::search::work::Malformed> {
-                Ok(Self { $($field: $crate::search::work::Pack::unpack(from)?),+ })
-            }
-        }
-    };
-}
+pack_tuples!((A)(A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F)(A, B, C, D, E, F, G));
+pack_tuples!((A, B, C, D, E, F, G, H)(A, B, C, D, E, F, G, H, I)(A, B, C, D, E, F, G, H, I, J));
+pack_tuples!((A, B, C, D, E, F, G, H, I, J, K)(A, B, C, D, E, F, G, H, I, J, K, L));

@@ -44,7 +44,7 @@ pub(super) struct WorkerCount {
 }
 
 /// What a unit of another process did in a loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pack)]
 pub(in super::super) struct TakerReport {
     pub units: u64,
     pub ranges: u64,
@@ -52,8 +52,6 @@ pub(in super::super) struct TakerReport {
     /// The bits of a floating-point number.
     pub cost: u64,
 }
-
-pleach_core::pack_struct!(TakerReport { units: u64, ranges: u64, busy_ns: u64, cost: u64 });
 
 /// The maximum number of units of a process.
 const MOST_UNITS: usize = 1 << 14;

@@ -7,10 +7,9 @@ pub(crate) mod trail;
 
 use super::instance::{Instance, solution_of};
 use crate::simd::Level;
-use pleach_core::pack_struct;
 use pleach_core::search::seed::Top;
 use pleach_core::search::tree::{Children, Goal, Tree};
-use pleach_core::search::work::{Entry, Interval, Intervals, Nodes, Pool, Work};
+use pleach_core::search::work::{Entry, Interval, Intervals, Nodes, Pack, Pool, Work};
 use pleach_core::wire::fingerprint;
 pub use rows::MOST_CITIES;
 use rows::Rows;
@@ -25,12 +24,11 @@ pub struct Paths {
 }
 
 /// A path: the cities after city 0, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
 pub struct Node {
     /// The cities.
     pub path: Vec<u8>,
 }
-pack_struct!(Node { path: Vec<u8> });
 
 impl Paths {
     /// The paths of an instance, with work stored as `nodes`, on this code path.
