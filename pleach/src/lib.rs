@@ -57,6 +57,8 @@ mod loops;
 #[cfg(feature = "cluster")]
 mod processes;
 #[cfg(feature = "cli")]
+mod provenance;
+#[cfg(feature = "cli")]
 mod registry;
 mod report;
 #[cfg(feature = "cli")]

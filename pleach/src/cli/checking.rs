@@ -3,6 +3,7 @@
 use super::console::{Console, DONE, FAILED};
 use super::flags::{CHECK, FlagValues, TIME_LIMIT};
 use crate::failure::{Failure, usage};
+use crate::provenance::Provenance;
 use crate::registry::{Check, Entry, Probe, names};
 use crate::results::JsonInteger;
 use crate::solver;
@@ -132,7 +133,7 @@ pub fn check(
             "skipped": late,
             "checks": checks,
         });
-        console.print(&all.to_string())?;
+        console.print(&Provenance::now().stamp(all).to_string())?;
     } else {
         let late = if late > 0 { format!(", no time for {late}") } else { String::new() };
         console

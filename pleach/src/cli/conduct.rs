@@ -13,6 +13,7 @@ use super::stopping::{NothingToLose, interrupts, requests_to_save};
 use crate::campaign::Inspection;
 use crate::draw;
 use crate::failure::Failure;
+use crate::provenance::Provenance;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::repeats::Repeats;
 use crate::report::{Labels, Report, Status, trace};
@@ -72,7 +73,7 @@ impl Reading {
                 if mute {
                     String::new()
                 } else if json {
-                    data.to_string()
+                    Provenance::now().stamp(data).to_string()
                 } else {
                     words
                 },
@@ -93,7 +94,8 @@ pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> Noth
     let text = if console.is_mute() {
         String::new()
     } else if given.on("json") {
-        json!({ "pleach": env!("CARGO_PKG_VERSION"), "status": "stopped" }).to_string()
+        let said = json!({ "pleach": env!("CARGO_PKG_VERSION"), "status": "stopped" });
+        Provenance::now().stamp(said).to_string()
     } else {
         format!("{what}: stopped")
     };

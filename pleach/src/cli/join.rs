@@ -10,6 +10,7 @@ use super::order_text::OrderText;
 use super::stopping::{NothingToLose, interrupts};
 use crate::failure::Failure;
 use crate::joining;
+use crate::provenance::Provenance;
 use pleach_cluster::tls::Key;
 use pleach_cluster::{Cluster, Order};
 use pleach_core::search::tree::Counts;
@@ -66,7 +67,7 @@ fn take_part(
         let nodes = json!({ "branched": branched, "bounded": bounded });
         let version = env!("CARGO_PKG_VERSION");
         let part = json!({ "pleach": version, "joined": true, "searches": searches, "nodes": nodes, "end": end });
-        console.print(&part.to_string())?;
+        console.print(&Provenance::now().stamp(part).to_string())?;
     }
     Ok(code)
 }

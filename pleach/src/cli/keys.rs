@@ -142,6 +142,30 @@ impl<'t> Keys<'t> {
         }
     }
 
+    /// A list of strings; numbers need no quotes.
+    pub fn words(&self, key: &'static str) -> Result<Vec<String>, String> {
+        let word = |value: &Value| match value {
+            Value::String(word) => Some(word.clone()),
+            Value::Integer(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let words = self.get(key).and_then(Value::as_array);
+        match words.and_then(|list| list.iter().map(word).collect::<Option<Vec<_>>>()) {
+            Some(words) if !words.is_empty() => Ok(words),
+            _ => self.wrong(key, "a list of strings"),
+        }
+    }
+
+    /// The names and strings of an inner table.
+    pub fn named_words(&self, key: &'static str) -> Result<Vec<(String, String)>, String> {
+        let Some(inside) = self.table(key)? else { return Ok(Vec::new()) };
+        let word = |(name, value): (&String, &Value)| match value {
+            Value::String(word) => Ok((name.clone(), word.clone())),
+            _ => inside.wrong(name, "a string"),
+        };
+        inside.table.iter().map(word).collect()
+    }
+
     /// An inner table, if present.
     pub fn table(&self, key: &'static str) -> Result<Option<Keys<'t>>, String> {
         match self.get(key) {
@@ -182,6 +206,18 @@ impl<'t> Keys<'t> {
             }
         }
     }
+}
+
+/// Reads a TOML text.
+///
+/// # Errors
+/// One line: file, line, and what is wrong there.
+pub fn table_of(file: &str, text: &str) -> Result<Table, String> {
+    text.parse().map_err(|why: toml::de::Error| {
+        let before = why.span().map_or(0, |span| span.start.min(text.len()));
+        let line = text.as_bytes()[..before].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        format!("{file}, line {line}: {}", why.message().replace('\n', ", "))
+    })
 }
 
 /// A value on one line.

@@ -2,11 +2,11 @@
 
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
+use crate::provenance::now;
 use pleach_runtime::{SiteEnd, SiteSnapshot};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A file to which lines are appended.
 pub struct Log(File);
@@ -26,9 +26,8 @@ impl Log {
 
     /// Appends a line.
     pub fn line(&mut self, text: &str) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         // A log that cannot be written must not end the run.
-        let _ = self.0.write_all(format!("{} {text}\n", time(now)).as_bytes());
+        let _ = self.0.write_all(format!("{} {text}\n", now()).as_bytes());
     }
 }
 
@@ -60,47 +59,9 @@ impl Seen {
     }
 }
 
-/// A time since 1970 as UTC: `2026-11-23T21:14:05Z`.
-fn time(since: Duration) -> String {
-    let all = since.as_secs();
-    let (mut days, rest) = (all / 86_400, all % 86_400);
-    let every = |year: u64, years: u64| year.is_multiple_of(years);
-    let leap = |year| every(year, 4) && (!every(year, 100) || every(year, 400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z", days + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        for (seconds, said) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_735_689_599, "2024-12-31T23:59:59Z"),
-            (1_795_468_445, "2026-11-23T21:14:05Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-        ] {
-            assert_eq!(time(Duration::from_secs(seconds)), said);
-        }
-    }
 
     #[test]
     fn each_site_is_news_when_it_comes_and_when_it_goes() {

@@ -13,6 +13,7 @@ mod help;
 mod join;
 mod keys;
 mod line;
+mod line_file;
 mod list;
 mod log;
 mod looping;
@@ -20,6 +21,7 @@ mod metrics;
 mod order_text;
 mod own;
 mod own_line;
+mod own_process;
 pub(crate) mod progress;
 pub(crate) mod read;
 mod reporting;
@@ -36,6 +38,7 @@ pub use own_line::words;
 pub use read::{rows, text};
 
 use crate::failure::{Failure, usage};
+use crate::provenance::Provenance;
 use crate::registry::{Act, Checked, ENTRIES, Entry, Request, entry, names};
 use conduct::{Job, Reading};
 use console::{Console, DONE};
@@ -223,7 +226,7 @@ fn of_problem(
                 data["decimals"] = json!(labels.decimals);
             }
             let text = if line.given.on("json") {
-                data.to_string()
+                Provenance::now().stamp(data).to_string()
             } else {
                 format!("{} {instance}: {phrase} {}", entry.name, labels.value(value))
             };

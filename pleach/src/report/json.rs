@@ -50,9 +50,9 @@ impl Report {
             balance: Some(cost(balance, preset)),
             settings: settings.as_object().cloned().unwrap_or_default(),
             seed: settings.get("seed").cloned(),
-            of_loop: None,
-            repeats: None,
+            ..RunData::default()
         }
+        .stamped()
     }
 }
 

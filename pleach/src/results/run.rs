@@ -3,6 +3,7 @@
 use super::loops::LoopData;
 use super::number::{Amount, JsonInteger, JsonNumber, LARGEST, LONGEST, Seconds, checked};
 use crate::decimal::{MOST_DECIMALS, written};
+use crate::provenance::Provenance;
 use pleach_runtime::SiteEnd;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -34,6 +35,11 @@ pub struct RunData {
     /// The processes, if several took part.
     pub sites: Option<Vec<SiteData>>,
     pub balance: Option<BalanceData>,
+    /// The machine, the build and the time of the result.
+    pub host: Option<String>,
+    pub processor: Option<String>,
+    pub commit: Option<String>,
+    pub date: Option<String>,
     #[serde(default)]
     pub settings: Map<String, Value>,
     pub seed: Option<Value>,
@@ -177,6 +183,18 @@ pub fn how_ended(end: SiteEnd) -> String {
 }
 
 impl RunData {
+    /// The same result, which was found by this program, here and now.
+    pub fn stamped(self) -> Self {
+        let Provenance { host, processor, commit, date } = Provenance::now();
+        Self {
+            host: Some(host),
+            processor: Some(processor),
+            commit: Some(commit),
+            date: Some(date),
+            ..self
+        }
+    }
+
     /// As JSON. A loop has neither gap nor efficiency, and its seed and settings come last.
     pub fn json(&self) -> Value {
         let mut all = json!(self);

@@ -162,6 +162,7 @@ impl LoopResult<'_> {
             settings: settings.as_object().cloned().unwrap_or_default(),
             ..RunData::default()
         }
+        .stamped()
     }
 }
 

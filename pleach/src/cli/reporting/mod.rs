@@ -14,6 +14,7 @@ use super::files::{keep_apart, replace};
 use super::flags::{Kind, Use, Verb};
 use super::line::Line;
 use crate::failure::{Failure, usage};
+use crate::provenance::Provenance;
 use crate::registry::Entry;
 use crate::results::{RunData, read};
 use inputs::Input;
@@ -77,7 +78,8 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     drop(phase);
     let said = if given.on("json") {
         let version = env!("CARGO_PKG_VERSION");
-        json!({ "pleach": version, "page": path, "runs": all.len() }).to_string()
+        let said = json!({ "pleach": version, "page": path, "runs": all.len() });
+        Provenance::now().stamp(said).to_string()
     } else {
         let many = if all.len() == 1 { "" } else { "s" };
         format!("{path}: {} run{many}", all.len())

@@ -4,21 +4,14 @@ use super::data::Grid;
 use super::measures;
 use super::part::{Part, Runs};
 use super::rows::{Row, Rows};
-use crate::cli::progress::interrupts;
+use crate::cli::own_process::{OwnProcess, all_read, read_along, result_of, this_program};
 use crate::failure::Failure;
-use crate::results::{self, RunData};
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::process::{Output, Stdio};
 
 /// The most processes that a part may start at once.
 const MOST_PROCESSES: u32 = 256;
-/// How often to check whether a process has ended.
-const POLL_EVERY: Duration = Duration::from_millis(5);
-/// The exit code of a run that a limit stopped.
-const STOPPED: i32 = 3;
 /// Flags of a search that joining processes need as well.
 const SHARED_FLAGS: [&str; 4] = ["--threads", "--pace", "--devices", "--slow"];
 
@@ -99,7 +92,7 @@ pub fn run(
         let n = n.ok_or_else(|| failed("expected a number of processes".into()))?;
         let output = run_one(&words, n, place).map_err(|why| failed(why.to_string()))?;
         let limited = command.contains("-limit");
-        let run = read(&output, limited).map_err(failed)?;
+        let run = result_of(&output, limited).map_err(failed)?;
         let took_part = run
             .sites
             .as_ref()
@@ -123,27 +116,6 @@ pub fn picture(place: &Place<'_>, part: &Part, series: &str, x: &str) -> PathBuf
     place.folder.join(format!("{name}{quick}.svg"))
 }
 
-/// The path of this program.
-fn this_program() -> Command {
-    // If the system does not report it, the name that the program was started by serves as well.
-    let own = std::env::current_exe().unwrap_or_else(|_| "pleach".into());
-    let mut command = Command::new(own);
-    command.stdin(Stdio::null());
-    command
-}
-
-/// The result that a run printed.
-fn read(output: &Output, limited: bool) -> Result<RunData, String> {
-    let code = output.status.code();
-    if code != Some(0) && !(limited && code == Some(STOPPED)) {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().next_back().unwrap_or("it was killed").to_string();
-        return Err(said.trim_start_matches("pleach: ").to_string());
-    }
-    let value = serde_json::from_slice(&output.stdout);
-    results::read("its result", value.map_err(|why| format!("invalid JSON: {why}"))?)
-}
-
 /// Runs a command on a number of processes.
 fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Result<Output> {
     let mut root = this_program();
@@ -156,10 +128,10 @@ fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Resu
     } else {
         root.arg("--quiet");
     }
-    let root = root.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let root = OwnProcess::start(root.stdout(Stdio::piped()).stderr(Stdio::piped()))?;
     let mut company = LoopProcesses { all: vec![root], key };
     let root = &mut company.all[0];
-    let stdout = root.stdout.take().map(|out| std::thread::spawn(move || all_of(out)));
+    let stdout = read_along(root.stdout.take());
     let mut said = root.stderr.take().map(BufReader::new);
     // The root prints its address; if it ends instead, it has printed why.
     let (mut heard, mut address) = (String::new(), None);
@@ -172,29 +144,22 @@ fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Resu
         address = rest.and_then(|rest| rest.split(' ').next()).map(String::from);
         heard += &line;
     }
-    let stderr = said.map(|said| std::thread::spawn(move || all_of(said)));
+    let stderr = read_along(said);
     if let Some(at) = address {
         for _ in 1..processes {
             let mut leaf = this_program();
             leaf.args(["join", &at, "--key", &key_word, "--quiet"]).args(shared(words));
-            company.all.push(leaf.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+            let leaf = leaf.stdout(Stdio::null()).stderr(Stdio::null());
+            company.all.push(OwnProcess::start(leaf)?);
         }
     }
-    let status = company.wait(0)?;
-    for leaf in 1..company.all.len() {
-        company.wait(leaf)?;
+    let (root, leaves) = company.all.split_at_mut(1);
+    let status = root[0].wait()?;
+    for leaf in leaves {
+        leaf.wait()?;
     }
-    let got =
-        |all: Option<JoinHandle<Vec<u8>>>| all.and_then(|all| all.join().ok()).unwrap_or_default();
-    let stderr = [heard.into_bytes(), got(stderr)].concat();
-    Ok(Output { status, stdout: got(stdout), stderr })
-}
-
-/// Reads a stream to its end; errors are ignored.
-fn all_of(mut from: impl Read) -> Vec<u8> {
-    let mut all = Vec::new();
-    let _ = from.read_to_end(&mut all);
-    all
+    let stderr = [heard.into_bytes(), all_read(stderr)].concat();
+    Ok(Output { status, stdout: all_read(stdout), stderr })
 }
 
 /// The flags of a search that joining processes need as well.
@@ -205,34 +170,14 @@ fn shared(words: &[String]) -> Vec<&String> {
 
 /// A root process, those that joined it, and their key.
 struct LoopProcesses {
-    all: Vec<Child>,
+    all: Vec<OwnProcess>,
     key: PathBuf,
 }
 
-impl LoopProcesses {
-    /// Waits for one of them, unless the user interrupts.
-    fn wait(&mut self, which: usize) -> std::io::Result<ExitStatus> {
-        let cancel = interrupts();
-        loop {
-            if let Some(status) = self.all[which].try_wait()? {
-                return Ok(status);
-            }
-            if cancel.is_cancelled() {
-                return Err(std::io::Error::new(ErrorKind::Interrupted, "stopped"));
-            }
-            std::thread::sleep(POLL_EVERY);
-        }
-    }
-}
-
 impl Drop for LoopProcesses {
-    /// A process that is still there has lost the others.
     fn drop(&mut self) {
-        for process in &mut self.all {
-            // It may have ended on its own.
-            let _ = process.kill();
-            let _ = process.wait();
-        }
+        // A process that is still there has lost the others.
+        self.all.clear();
         // A key file that remains is useless by now.
         let _ = std::fs::remove_file(&self.key);
     }

@@ -2,7 +2,7 @@
 
 use super::claim::Claim;
 use super::part::{Part, quicken};
-use crate::cli::sim;
+use crate::cli::keys::table_of;
 use crate::results;
 use serde::Deserialize;
 use serde_json::json;
@@ -33,7 +33,7 @@ impl Figure {
     /// One line: file, key, value, and what was expected.
     pub fn read(id: &str, text: &str, quick: bool) -> Result<Self, String> {
         let file = format!("figures/{id}.toml");
-        let mut table = sim::scenario_table(&file, text)?;
+        let mut table = table_of(&file, text)?;
         let parts = table.get_mut("part").and_then(Value::as_array_mut).into_iter().flatten();
         for part in parts.filter_map(Value::as_table_mut).filter(|_| quick) {
             quicken(part).map_err(|why| format!("{file}: {why}"))?;

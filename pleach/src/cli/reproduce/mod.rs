@@ -22,6 +22,7 @@ use super::flags::{FlagValues, Kind, QUICK, Use, Verb};
 use super::line::Line;
 use super::progress::{self, interrupts};
 use crate::failure::{Failure, usage};
+use crate::provenance::Provenance;
 use crate::registry::Entry;
 use crate::report::columns::{aligned, digits};
 use commands::Place;
@@ -78,8 +79,8 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         work.write_page()?;
     }
     if given.on("json") {
-        let text = json!({ "pleach": env!("CARGO_PKG_VERSION"), "figures": all }).to_string();
-        console.print(&text)?;
+        let all = json!({ "pleach": env!("CARGO_PKG_VERSION"), "figures": all });
+        console.print(&Provenance::now().stamp(all).to_string())?;
     } else {
         console.print(&format!("\n{}", work.folder.join("index.html").display()))?;
     }

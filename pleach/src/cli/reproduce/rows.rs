@@ -1,13 +1,12 @@
 //! [`Rows`]: the runs of a figure as lines of JSON in a file, so that no run is repeated.
 
-use crate::failure::{Failure, usage};
+use crate::cli::line_file::LineFile;
+use crate::failure::Failure;
+use crate::provenance::{COMMIT, processor};
 use pleach_gpu::gpus::gpus;
-use pleach_runtime::cores;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -37,28 +36,16 @@ pub struct Origin {
 impl Origin {
     /// The origin of rows written by this program on this machine.
     pub fn here() -> Self {
-        let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let model = about.lines().find_map(|line| line.strip_prefix("model name"));
-        let model = model.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());
-        Self {
-            commit: env!("PLEACH_COMMIT").into(),
-            processor: machine(model.unwrap_or(std::env::consts::ARCH)),
-        }
+        let gpus = gpus().unwrap_or_default().into_iter().map(|gpu| gpu.name);
+        let all = std::iter::once(processor()).chain(gpus);
+        Self { commit: COMMIT.into(), processor: all.collect::<Vec<_>>().join(", ") }
     }
-}
-
-/// A processor with its number of cores, and any GPUs.
-fn machine(processor: &str) -> String {
-    let gpus = gpus().unwrap_or_default().into_iter().map(|gpu| gpu.name);
-    let all = std::iter::once(format!("{processor}, {} cores", cores())).chain(gpus);
-    all.collect::<Vec<_>>().join(", ")
 }
 
 /// The file of a figure's rows.
 #[derive(Debug)]
 pub struct Rows {
-    file: File,
-    path: String,
+    file: LineFile,
     origin: Origin,
     /// The rows of this program on this machine.
     pub all: Vec<Row>,
@@ -70,25 +57,8 @@ impl Rows {
     /// # Errors
     /// If it cannot be opened, another process uses it, or it holds something else.
     pub fn open(path: &Path, origin: Origin) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        let cannot = |why: std::io::Error| Failure::Usage(format!("{name}: {why}"));
-        let options = File::options().read(true).append(true).create(true).open(path);
-        let mut file = options.map_err(cannot)?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return usage(format!("{name}: another process is writing it"));
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(cannot)?;
-        // An incomplete last line is dropped.
-        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let text = std::str::from_utf8(&bytes[..whole])
-            .map_err(|_| Failure::Usage(format!("{name}: not a text file (UTF-8)")))?;
-        let all = read(text, &origin).map_err(|why| Failure::Usage(format!("{name}{why}")))?;
-        if whole < bytes.len() {
-            file.set_len(whole as u64).map_err(cannot)?;
-            file.seek(SeekFrom::End(0)).map_err(cannot)?;
-        }
-        Ok(Self { file, path: name, origin, all })
+        let (file, all) = LineFile::open(path, |lines, _| read(lines, &origin))?;
+        Ok(Self { file, origin, all })
     }
 
     /// Whether a run has a row already.
@@ -105,14 +75,7 @@ impl Rows {
     /// # Errors
     /// If the file cannot be written.
     pub fn add(&mut self, row: Row) -> Result<(), Failure> {
-        let line = row.line(&self.origin);
-        let before = self.file.metadata().map(|about| about.len());
-        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.flush());
-        if let (Err(_), Ok(length)) = (&written, before) {
-            // A partial line would spoil the next one.
-            let _ = self.file.set_len(length);
-        }
-        written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", self.path)))?;
+        self.file.add(&row.line(&self.origin))?;
         self.all.push(row);
         Ok(())
     }

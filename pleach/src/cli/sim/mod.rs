@@ -17,6 +17,7 @@ use super::console::{Console, DONE};
 use super::files::{Output, keep_apart};
 use super::line::Line;
 use crate::failure::Failure;
+use crate::provenance::Provenance;
 use crate::registry::Entry;
 use crate::report::columns::digits;
 use crate::report::short;
@@ -24,7 +25,7 @@ use crate::results::{JsonNumber, SimulationData, VERSION};
 pub use experiment::Experiment;
 pub use metrics::{METRICS, metric};
 use pleach_lab::figures::Figures;
-pub use scenario::{Scenario, table as scenario_table};
+pub use scenario::Scenario;
 use serde_json::json;
 pub use spec::Spec;
 use std::time::Instant;
@@ -43,7 +44,11 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let started = Instant::now();
     let runs = experiment.run_all()?;
     let all = Simulated { experiment, runs, setup_s, seconds: started.elapsed().as_secs_f64() };
-    let text = if given.on("json") { json!(all.data(&name)).to_string() } else { all.text() };
+    let text = if given.on("json") {
+        Provenance::now().stamp(json!(all.data(&name))).to_string()
+    } else {
+        all.text()
+    };
     drop(phase);
     console.print(&text)?;
     if let Some(file) = picture {

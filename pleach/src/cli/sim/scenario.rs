@@ -41,18 +41,6 @@ const LISTS: [&str; 1] = ["seeds"];
 /// The most combinations.
 const MOST_CELLS: usize = 10_000;
 
-/// Reads a scenario's text.
-///
-/// # Errors
-/// One line: file, line, and what is wrong there.
-pub fn table(file: &str, text: &str) -> Result<Table, String> {
-    text.parse().map_err(|why: toml::de::Error| {
-        let before = why.span().map_or(0, |span| span.start.min(text.len()));
-        let line = text.as_bytes()[..before].iter().filter(|&&byte| byte == b'\n').count() + 1;
-        format!("{file}, line {line}: {}", why.message().replace('\n', ", "))
-    })
-}
-
 impl Scenario {
     /// Reads a table.
     ///

@@ -1,8 +1,9 @@
 //! What the command line asks to simulate: a scenario file, or a problem and an instance.
 
-use super::scenario::{Scenario, table};
+use super::scenario::Scenario;
 use super::spec::simulation;
 use crate::cli::flags::{FlagValues, Kind, Use, Verb};
+use crate::cli::keys::table_of;
 use crate::cli::line::{Line, no_more};
 use crate::failure::{Failure, usage};
 use crate::registry::{Entry, names};
@@ -56,7 +57,7 @@ fn check(given: &FlagValues, problem: &str, named: &[Use]) -> Result<(), Failure
 fn of_file(file: &str, given: &FlagValues) -> Result<Table, Failure> {
     let text = crate::input::text_of(file)
         .or_else(|why| usage(format!("{file}: {why}; expected a scenario file")))?;
-    let mut scenario = table(file, &text).map_err(Failure::Usage)?;
+    let mut scenario = table_of(file, &text).map_err(Failure::Usage)?;
     set_all(&mut scenario, given)?;
     Ok(scenario)
 }

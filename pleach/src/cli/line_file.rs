@@ -1,0 +1,59 @@
+//! [`LineFile`]: a file that grows by whole lines and has one writer at a time.
+
+use crate::failure::{Failure, usage};
+use std::fs::{File, TryLockError};
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// A file that grows by whole lines. No other process can use it meanwhile.
+#[derive(Debug)]
+pub struct LineFile {
+    file: File,
+    path: String,
+}
+
+impl LineFile {
+    /// Opens a file, which is created if missing, and reads its lines. An incomplete last line, which a killed process
+    /// may leave, is dropped once `read` has accepted the whole lines and that rest; its errors continue from the
+    /// file's name.
+    ///
+    /// # Errors
+    /// If it cannot be opened, another process uses it, or it holds something else.
+    pub fn open<T>(
+        path: &Path,
+        read: impl FnOnce(&str, &[u8]) -> Result<T, String>,
+    ) -> Result<(Self, T), Failure> {
+        let name = path.display().to_string();
+        let cannot = |why: std::io::Error| Failure::Usage(format!("{name}: {why}"));
+        let options = File::options().read(true).append(true).create(true).open(path);
+        let mut file = options.map_err(cannot)?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return usage(format!("{name}: another process is writing it"));
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(cannot)?;
+        let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let (lines, rest) = bytes.split_at(whole);
+        let lines = std::str::from_utf8(lines)
+            .map_err(|_| Failure::Usage(format!("{name}: not a text file (UTF-8)")))?;
+        let content = read(lines, rest).map_err(|why| Failure::Usage(format!("{name}{why}")))?;
+        if !rest.is_empty() {
+            file.set_len(whole as u64).map_err(cannot)?;
+        }
+        Ok((Self { file, path: name }, content))
+    }
+
+    /// Appends a line, which ends in a line break, all at once.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn add(&mut self, line: &str) -> Result<(), Failure> {
+        let before = self.file.metadata().map(|about| about.len());
+        let written = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_data());
+        if let (Err(_), Ok(length)) = (&written, before) {
+            // A partial line would spoil the next one.
+            let _ = self.file.set_len(length);
+        }
+        written.map_err(|why| Failure::Machine(format!("cannot write {}: {why}", self.path)))
+    }
+}
