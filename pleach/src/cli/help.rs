@@ -12,7 +12,7 @@ Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or Ctrl-C (prints the result so far).";
 
 /// The commands, in the order in which help shows them.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 11] = [
     ("solve PROBLEM INSTANCE", "find the best solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("loop NAME WORDS", "run a loop of independent work"),
@@ -21,6 +21,7 @@ const COMMANDS: [(&str, &str); 10] = [
     ("resume FILE", "continue a search that --checkpoint saved"),
     ("join HOST:PORT", "join a search that another process opened with --listen"),
     ("devices", "list the devices of this machine, with measured rates"),
+    ("batch FILE.toml", "run instances with several settings and seeds, a CSV row each"),
     ("reproduce FIGURE...", "run the papers' experiments, and check which results are reproduced"),
     ("report FILE...", "write one HTML page about runs from their --json output"),
 ];
@@ -50,6 +51,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         "devices" => Verb::Devices,
         "loop" => Verb::Loop,
         "reproduce" => Verb::Reproduce,
+        "batch" => Verb::Batch,
         "report" => Verb::Report,
         "resume" => Verb::Resume,
         "join" => Verb::Join,
@@ -78,6 +80,13 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
                          Without FIGURE, list the figures. An interrupted run continues where it stopped.";
             let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
             flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")
+        }
+        (Verb::Batch, _) => {
+            let about = "Run a command on several instances, with several settings and seeds, as FILE.toml lists them. \
+                         Each run appends a row to a CSV file; an interrupted batch continues where it stopped. At the \
+                         end, print a summary, and draw a performance profile and a cactus plot beside the CSV file.";
+            let usage = "pleach batch FILE.toml [--out results.csv] [FLAGS]";
+            flags(about, usage, &applying(verb, &super::batch::FLAGS), super::batch::EXAMPLE)
         }
         (Verb::Report, _) => {
             let about = "Write one self-contained HTML page about finished runs: results, activity over \

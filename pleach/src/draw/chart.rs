@@ -1,6 +1,6 @@
 //! [`Chart`]: values of several series over numbers or names, as lines or bars, with published values beside them.
 
-use super::axis::{Scale, corner, levels};
+use super::axis::{Scale, corner, levels, mark_text};
 use super::svg::{Anchor, Svg, escaped};
 use crate::report::columns::digits;
 
@@ -46,6 +46,8 @@ pub struct Chart {
     pub bars: bool,
     /// Whether equal steps on the vertical axis stand for equal factors.
     pub log: bool,
+    /// Whether lines are steps: each value holds up to the next place. The horizontal axis then has round marks.
+    pub steps: bool,
 }
 
 /// One line, or the bars of one colour.
@@ -176,7 +178,7 @@ impl Chart {
         let part = self.parts && high <= 1.02;
         match (part, low.min(0.0)) {
             // If all fractions are large, lines zoom in on them; bars always start at 0.
-            (true, _) if low > 0.5 && !self.bars => {
+            (true, _) if low > 0.5 && !self.bars && !self.steps => {
                 (((low * 20.0).floor() / 20.0).min(0.95), 1.004)
             }
             (true, _) => (0.0, 1.02),
@@ -186,8 +188,17 @@ impl Chart {
 
     fn axes(&self, svg: &mut Svg, scales: &Scales) {
         let Scales { x, y, at, rows, extra } = scales;
-        levels(svg, y, &y.marks(), (x.from, x.to));
+        let whole = self.steps && !self.parts;
+        let marks = if whole { y.whole_marks() } else { y.marks() };
+        levels(svg, y, &marks, (x.from, x.to));
+        for mark in x.marks().into_iter().filter(|_| self.steps) {
+            svg.line((x.at(mark), y.from), (x.at(mark), y.from + 5.0), "#333");
+            svg.text((x.at(mark), y.from + 20.0), Anchor::Middle, "", &mark_text(mark));
+        }
         for ((label, &place), row) in self.places.iter().zip(at).zip(rows) {
+            if self.steps {
+                break;
+            }
             let at = x.at(place);
             // Marks without labels are left out if there are many.
             if row.is_some() || self.places.len() <= MOST_MARKED {
@@ -233,11 +244,14 @@ impl Chart {
         let Scales { x, y, at, .. } = scales;
         // Names have no order, so there is nothing between them.
         let dash = if self.numbers().is_some() { dash } else { "0 1" };
-        let path: Vec<String> = series
-            .points
-            .iter()
-            .map(|&(place, value, _)| format!("{:.1},{:.1}", x.at(at[place]), y.at(value)))
-            .collect();
+        let mut path: Vec<String> = Vec::new();
+        for (i, &(place, value, _)) in series.points.iter().enumerate() {
+            if self.steps && i > 0 {
+                let before = series.points[i - 1].1;
+                path.push(format!("{:.1},{:.1}", x.at(at[place]), y.at(before)));
+            }
+            path.push(format!("{:.1},{:.1}", x.at(at[place]), y.at(value)));
+        }
         svg.raw(format_args!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" \
              stroke-dasharray=\"{dash}\"/>",

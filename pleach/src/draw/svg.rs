@@ -66,6 +66,18 @@ impl Svg {
     }
 }
 
+/// What a picture looks like where the reader prefers dark pages. Colours that differ little from white or from black
+/// change; those of the data are made lighter.
+const DARK: &str = "<style>@media(prefers-color-scheme:dark){[fill=\"white\"]{fill:#17191c}text{fill:#ddd}\
+[fill=\"#555\"]{fill:#9a9a9a}[stroke=\"#ddd\"]{stroke:#3a3d42}[stroke=\"#333\"]{stroke:#bbb}\
+[stroke=\"#000000\"]{stroke:#eee}[fill=\"#000000\"]{fill:#eee}[stroke=\"#0072b2\"]{stroke:#4aa8e0}\
+[fill=\"#0072b2\"]{fill:#4aa8e0}}</style>";
+
+/// A picture of its own that is light or dark, following the reader's system.
+pub fn light_or_dark(svg: &str) -> String {
+    svg.replacen(">\n", &format!(">\n{DARK}\n"), 1)
+}
+
 /// A text that is safe inside an element or an attribute.
 pub fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

@@ -79,6 +79,7 @@ pub fn chart(data: &Data<'_>) -> String {
         parts: matches!(shows.as_str(), "efficiency" | "idle") && part.against.is_none(),
         bars: part.shape == ChartShape::Bars,
         log: part.log,
+        steps: false,
     };
     chart.draw()
 }

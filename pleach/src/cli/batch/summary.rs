@@ -1,0 +1,262 @@
+//! [`Summary`]: what a batch has found: a line for each setting, and results that contradict each other.
+
+use super::plan::{Plan, Run};
+use super::rows::{FAILED, Row, Rows};
+use crate::report::columns::{aligned, digits};
+use crate::results::JsonNumber;
+use serde_json::{Value, json};
+
+/// Times are shifted by this before their geometric mean is taken, so that the shortest do not dominate.
+const SHIFT_S: f64 = 1.0;
+/// How runs end that were neither stopped nor failed.
+const SOLVED: [&str; 5] = ["optimal", "no-better", "counted", "found", "infeasible"];
+
+/// The runs of a batch that have a row.
+pub struct Ended<'b> {
+    pub run: &'b Run,
+    pub row: &'b Row,
+}
+
+/// What a batch has found.
+pub struct Summary {
+    pub settings: Vec<OfSetting>,
+    /// Results that contradict each other, a line each.
+    pub contradictions: Vec<String>,
+    /// Runs without a row.
+    pub missing: usize,
+}
+
+/// What a setting has achieved.
+pub struct OfSetting {
+    pub name: String,
+    pub runs: usize,
+    pub solved: usize,
+    pub failed: usize,
+    /// The median and the shifted geometric mean of the times in seconds.
+    pub median: Option<f64>,
+    pub mean: Option<f64>,
+    /// The mean gap of the runs that were stopped, as a fraction.
+    pub gap: Option<f64>,
+}
+
+/// The runs of a plan that have a row.
+pub fn ended<'b>(plan: &'b Plan, rows: &'b Rows) -> Vec<Ended<'b>> {
+    let find = |run: &'b Run| Some(Ended { run, row: rows.find(&run.row)? });
+    plan.runs.iter().filter_map(find).collect()
+}
+
+impl Ended<'_> {
+    /// Its time, if it was solved.
+    pub fn solved_in(&self) -> Option<f64> {
+        let solved = SOLVED.contains(&self.row.get("status"));
+        self.row.number("seconds").filter(|_| solved)
+    }
+
+    /// Whether it failed.
+    fn failed(&self) -> bool {
+        self.row.get("status") == FAILED
+    }
+
+    /// The values between which it says that the best value is.
+    fn range(&self) -> Option<(f64, f64)> {
+        if !["optimal", "stopped"].contains(&self.row.get("status")) {
+            return None;
+        }
+        let (value, bound) = (self.row.number("objective")?, self.row.number("lower_bound")?);
+        Some((value.min(bound), value.max(bound)))
+    }
+
+    /// What it has proven, in words.
+    fn proven(&self) -> Option<String> {
+        Some(match self.row.get("status") {
+            "optimal" => format!("optimal {}", self.row.get("objective")),
+            "counted" => format!("count {}", self.row.get("count")),
+            "infeasible" => "infeasible".into(),
+            _ => return None,
+        })
+    }
+
+    /// Whether its result contradicts another one of the same problem.
+    fn contradicts(&self, other: &Self) -> bool {
+        if let (Some(one), Some(two)) = (self.proven(), other.proven())
+            && one != two
+        {
+            return true;
+        }
+        let apart = |a: (f64, f64), b: (f64, f64)| a.1 < b.0 || b.1 < a.0;
+        let exists = |it: &Self| !it.row.get("objective").is_empty();
+        self.range().zip(other.range()).is_some_and(|(one, two)| apart(one, two))
+            || (self.row.get("status") == "infeasible" && exists(other))
+            || (other.row.get("status") == "infeasible" && exists(self))
+    }
+
+    fn said(&self) -> String {
+        let (row, status) = (self.row, self.row.get("status"));
+        let said = self.proven().unwrap_or_else(|| {
+            format!("{status} between {} and {}", row.get("lower_bound"), row.get("objective"))
+        });
+        format!("{said} with {} (seed {})", row.get("setting"), row.get("seed"))
+    }
+}
+
+impl Summary {
+    /// Of the runs that have a row.
+    pub fn of(plan: &Plan, ended: &[Ended<'_>]) -> Self {
+        let settings = plan.settings.iter().enumerate().map(|(at, (name, _))| {
+            let own: Vec<&Ended<'_>> = ended.iter().filter(|it| it.run.setting == at).collect();
+            of_setting(name, &own)
+        });
+        Self {
+            settings: settings.collect(),
+            contradictions: contradictions(ended),
+            missing: plan.runs.len() - ended.len(),
+        }
+    }
+
+    /// As a table.
+    pub fn text(&self) -> String {
+        let head = ["setting", "runs", "solved", "failed", "median s", "mean s", "gap %"];
+        let mut table = vec![head.map(String::from).to_vec()];
+        let number = |it: Option<f64>| it.map_or("–".into(), digits);
+        for it in &self.settings {
+            let counts = [it.runs, it.solved, it.failed].map(|it| it.to_string());
+            let numbers = [it.median, it.mean, it.gap.map(|gap| 100.0 * gap)].map(number);
+            let cells = std::iter::once(it.name.clone()).chain(counts).chain(numbers);
+            table.push(cells.collect());
+        }
+        aligned(&table)
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let rounded = |it: Option<f64>| it.map(JsonNumber::<0, { 10_i128.pow(15) }, 6>);
+        let settings = self.settings.iter().map(|it| {
+            json!({
+                "name": it.name, "runs": it.runs, "solved": it.solved, "failed": it.failed,
+                "median_s": rounded(it.median), "mean_s": rounded(it.mean), "gap": rounded(it.gap),
+            })
+        });
+        json!({
+            "settings": settings.collect::<Vec<_>>(),
+            "contradictions": self.contradictions,
+            "missing": self.missing,
+        })
+    }
+
+    /// Whether a run failed.
+    pub fn has_failed(&self) -> bool {
+        self.settings.iter().any(|setting| setting.failed > 0)
+    }
+}
+
+fn of_setting(name: &str, runs: &[&Ended<'_>]) -> OfSetting {
+    let failed = runs.iter().filter(|it| it.failed()).count();
+    // A run that failed counts as one that took all the time that it had.
+    let time = |it: &&Ended<'_>| it.row.number(if it.failed() { "time_limit" } else { "seconds" });
+    let times: Vec<f64> = runs.iter().filter_map(time).collect();
+    let stopped = runs.iter().filter(|it| it.row.get("status") == "stopped");
+    let gaps: Vec<f64> = stopped.filter_map(|it| it.row.number("gap")).collect();
+    OfSetting {
+        name: name.into(),
+        runs: runs.len(),
+        solved: runs.iter().filter(|it| it.solved_in().is_some()).count(),
+        failed,
+        median: median(&times),
+        mean: shifted_mean(&times),
+        gap: (!gaps.is_empty()).then(|| gaps.iter().sum::<f64>() / gaps.len() as f64),
+    }
+}
+
+fn median(times: &[f64]) -> Option<f64> {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
+    Some(0.5 * (sorted[low] + sorted[high]))
+}
+
+/// The shifted geometric mean.
+fn shifted_mean(times: &[f64]) -> Option<f64> {
+    let logarithms = times.iter().map(|time| (time + SHIFT_S).ln());
+    let mean = logarithms.sum::<f64>() / times.len() as f64;
+    (!times.is_empty()).then(|| (mean.exp() - SHIFT_S).max(0.0))
+}
+
+/// A line for each problem whose results contradict each other.
+fn contradictions(ended: &[Ended<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let of = |it: &Ended<'_>| {
+        [it.row.get("instance"), it.row.get("input"), &it.run.question].map(String::from)
+    };
+    let mut problems: Vec<_> = ended.iter().map(of).collect();
+    problems.sort();
+    problems.dedup();
+    for problem in problems {
+        let runs: Vec<&Ended<'_>> = ended.iter().filter(|it| of(it) == problem).collect();
+        let pairs = runs
+            .iter()
+            .enumerate()
+            .flat_map(|(i, one)| runs[..i].iter().map(move |two| (two, one)));
+        if let Some((one, two)) = pairs.into_iter().find(|(one, two)| one.contradicts(two)) {
+            lines.push(format!("{}: {}, but {}", problem[0], one.said(), two.said()));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(setting: usize, name: &str, result: &[(&str, &str)]) -> (Run, Row) {
+        let mut row = Row::empty();
+        row.set("instance", "a");
+        row.set("setting", name);
+        row.set("seed", 0);
+        result.iter().for_each(|(column, value)| row.set(column, value));
+        let run = Run { args: Vec::new(), setting, question: String::new(), row: row.clone() };
+        (run, row)
+    }
+
+    fn contradict(one: &[(&str, &str)], two: &[(&str, &str)]) -> Vec<String> {
+        let all = [run(0, "one", one), run(1, "two", two)];
+        let ended: Vec<Ended<'_>> = all.iter().map(|(run, row)| Ended { run, row }).collect();
+        contradictions(&ended)
+    }
+
+    #[test]
+    fn results_that_cannot_both_be_true_are_reported() {
+        let optimal = |v| [("status", "optimal"), ("objective", v), ("lower_bound", v)];
+        let stopped = |v, bound| [("status", "stopped"), ("objective", v), ("lower_bound", bound)];
+        assert_eq!(contradict(&optimal("7"), &optimal("7")), [""; 0]);
+        let said = contradict(&optimal("7"), &optimal("8"));
+        assert_eq!(said, ["a: optimal 7 with one (seed 0), but optimal 8 with two (seed 0)"]);
+        // A minimum between 6 and 8, and a maximum between 8 and 6.
+        assert_eq!(contradict(&optimal("7"), &stopped("8", "6")), [""; 0]);
+        assert_eq!(contradict(&optimal("7"), &stopped("6", "8")), [""; 0]);
+        assert_eq!(contradict(&optimal("7"), &stopped("6", "5")).len(), 1);
+        assert_eq!(contradict(&optimal("7"), &stopped("10", "8")).len(), 1);
+        assert_eq!(contradict(&[("status", "infeasible")], &optimal("7")).len(), 1);
+        assert_eq!(contradict(&[("status", "infeasible")], &stopped("7", "6")).len(), 1);
+        let counted = |count| [("status", "counted"), ("count", count)];
+        assert_eq!(contradict(&counted("92"), &counted("92")), [""; 0]);
+        assert_eq!(contradict(&counted("92"), &counted("93")).len(), 1);
+        assert_eq!(contradict(&counted("92"), &[("status", "stopped"), ("count", "5")]).len(), 0);
+    }
+
+    #[test]
+    fn a_line_has_the_times_and_the_gap_of_its_runs() {
+        let all = [
+            run(0, "one", &[("status", "optimal"), ("seconds", "1")]),
+            run(0, "one", &[("status", "stopped"), ("seconds", "3"), ("gap", "0.5")]),
+            run(0, "one", &[("status", "failed"), ("time_limit", "7")]),
+        ];
+        let ended: Vec<Ended<'_>> = all.iter().map(|(run, row)| Ended { run, row }).collect();
+        let own: Vec<&Ended<'_>> = ended.iter().collect();
+        let it = of_setting("one", &own);
+        assert_eq!((it.runs, it.solved, it.failed), (3, 1, 1));
+        assert_eq!((it.median, it.gap), (Some(3.0), Some(0.5)));
+        assert!((it.mean.unwrap() - 3.0).abs() < 1e-9, "the cube root of 2 · 4 · 8, less 1");
+        assert_eq!(median(&[4.0, 1.0]), Some(2.5));
+        assert_eq!((median(&[]), shifted_mean(&[])), (None, None));
+    }
+}
