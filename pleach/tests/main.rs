@@ -1,6 +1,7 @@
 //! The whole of Pleach from outside: the command, the examples, and the rules of the house.
 
 mod atsp;
+mod batch;
 mod circles;
 mod clique;
 mod cluster;

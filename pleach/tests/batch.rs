@@ -1,0 +1,255 @@
+//! `pleach batch` as a user sees it: each run once, whatever happens in between, and one line for bad input.
+
+use crate::house::root;
+use crate::outside::{folder, json, pleach, refused};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A new folder with a batch's file.
+fn batch(name: &str, text: &str) -> PathBuf {
+    let folder = folder("batch").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("batch.toml"), text).unwrap();
+    folder
+}
+
+/// The words that run the batch of a folder.
+fn words(folder: &Path) -> String {
+    let folder = folder.display();
+    format!("batch {folder}/batch.toml --out {folder}/results.csv")
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat()
+}
+
+/// Runs the batch of a folder to its end.
+fn run(folder: &Path) -> String {
+    let output = pleach(&words(folder));
+    assert!(output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+/// The values of a column in all rows.
+fn column(folder: &Path, name: &str) -> Vec<String> {
+    let text = fs::read_to_string(folder.join("results.csv")).unwrap();
+    assert!(text.ends_with('\n'), "{text}");
+    let mut lines = text.lines().map(|line| {
+        // Commas inside quotes are those of processors.
+        let parts = line.split('"').enumerate();
+        let plain =
+            parts.map(|(i, part)| if i % 2 == 1 { part.replace(',', ";") } else { part.into() });
+        let values = plain.collect::<String>();
+        values.split(',').map(String::from).collect::<Vec<_>>()
+    });
+    let columns = lines.next().unwrap();
+    let at = columns.iter().position(|column| column == name).unwrap();
+    lines.map(|values| values[at].clone()).collect()
+}
+
+const QUEENS: &str = "command = 'count queens'
+instances = [6, 8]
+threads = 1
+seeds = [1, 2]
+[settings]
+pools = ''
+intervals = '--nodes interval'
+";
+
+#[test]
+fn every_combination_has_one_row_and_the_pictures_show_all_settings() {
+    let folder = batch("whole", QUEENS);
+    let text = run(&folder);
+    assert!(text.contains("setting") && text.contains("intervals"), "{text}");
+    assert_eq!(column(&folder, "instance"), ["6", "6", "8", "8", "6", "6", "8", "8"]);
+    let settings = ["pools", "intervals"].repeat(4);
+    assert_eq!(column(&folder, "setting"), settings, "in the order of the file");
+    assert_eq!(column(&folder, "seed"), ["1", "1", "1", "1", "2", "2", "2", "2"]);
+    assert_eq!(column(&folder, "count"), ["4", "4", "92", "92"].repeat(2));
+    for name in ["version", "commit", "processor", "host", "date", "threads", "seconds"] {
+        assert!(column(&folder, name).iter().all(|value| !value.is_empty()), "{name}");
+    }
+    assert!(column(&folder, "version").iter().all(|it| it == env!("CARGO_PKG_VERSION")));
+    for picture in ["results-profile.svg", "results-cactus.svg"] {
+        let svg = fs::read_to_string(folder.join(picture)).unwrap();
+        for setting in [">pools<", ">intervals<"] {
+            assert!(svg.contains(setting), "{picture}: {svg}");
+        }
+        assert!(svg.contains("prefers-color-scheme:dark") && !svg.contains("NaN"), "{svg}");
+    }
+    let rows = fs::read(folder.join("results.csv")).unwrap();
+    assert!(run(&folder).contains("8 of 8 runs are in"));
+    assert_eq!(fs::read(folder.join("results.csv")).unwrap(), rows);
+}
+
+#[test]
+fn a_summary_is_json_too() {
+    let folder = batch("json", QUEENS);
+    let output = pleach(&format!("{} --json", words(&folder)));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["settings"][1]["name"], "intervals");
+    assert_eq!((&report["settings"][1]["solved"], &report["missing"]), (&4.into(), &0.into()));
+    assert_eq!(report["contradictions"], serde_json::json!([]));
+    assert_eq!(report["commit"], column(&folder, "commit")[0].as_str());
+}
+
+#[test]
+fn a_torn_row_is_run_again() {
+    let folder = batch("torn", QUEENS);
+    run(&folder);
+    let file = folder.join("results.csv");
+    let whole = fs::read_to_string(&file).unwrap();
+    // A process that was killed has left the beginning of a row, or even of the first line.
+    let torn = whole.trim_end().len() - 30;
+    fs::write(&file, &whole[..torn]).unwrap();
+    assert!(run(&folder).contains("7 of 8 runs are in"));
+    assert_eq!(column(&folder, "count"), ["4", "4", "92", "92"].repeat(2));
+    fs::write(&file, &whole[..10]).unwrap();
+    run(&folder);
+    assert_eq!(column(&folder, "count").len(), 8);
+}
+
+/// Starts a batch whose second run never ends, and waits for the row of the first one.
+#[cfg(unix)]
+fn endless(folder: &Path) -> std::process::Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    command.args(words(folder).split_whitespace());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let rows = || fs::read_to_string(folder.join("results.csv")).unwrap_or_default();
+    while rows().lines().count() < 2 {
+        std::thread::yield_now();
+    }
+    child
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_batch_goes_on_where_it_stopped() {
+    let text = "command = 'count queens'\ninstances = [8, 22]\n";
+    let folder = batch("interrupted", text);
+    let child = endless(&folder);
+    refused(&words(&folder), "results.csv: another process is writing it");
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("run the same command again"), "{}", said(&output));
+    assert_eq!(column(&folder, "instance"), ["8"]);
+    fs::write(folder.join("batch.toml"), text.replace("22", "9")).unwrap();
+    assert!(run(&folder).contains("1 of 2 runs are in"));
+    assert_eq!(column(&folder, "instance"), ["8", "9"]);
+}
+
+#[test]
+fn a_changed_file_is_another_instance() {
+    let text = "command = 'solve flowshop'\ninstances = ['sh?p*.txt', 'ta001']\n";
+    let folder = batch("changed", text);
+    let file = folder.join("shop.txt");
+    fs::write(&file, "3 2\n1 2 3\n4 5 6\n").unwrap();
+    run(&folder);
+    run(&folder);
+    assert_eq!(column(&folder, "objective"), ["16", "1278"]);
+    fs::write(&file, "3 2\n1 2 3\n4 5 7\n").unwrap();
+    assert!(run(&folder).contains("1 of 2 runs are in"));
+    assert_eq!(column(&folder, "objective"), ["16", "1278", "17"]);
+    assert_eq!(column(&folder, "instance"), ["shop.txt", "ta001", "shop.txt"]);
+    // A problem with another objective has another optimum, which is no contradiction.
+    let settings = "[settings]\nmakespan = ''\nflow = '--objective flow-time'\n";
+    fs::write(folder.join("batch.toml"), format!("{text}{settings}").replace(", 'ta001'", ""))
+        .unwrap();
+    run(&folder);
+    assert_eq!(column(&folder, "objective").len(), 4);
+}
+
+#[test]
+fn limits_leave_a_row_with_a_gap() {
+    let text =
+        "command = 'solve flowshop --node-limit 1000'\ninstances = ['ta056']\ntime_limit = '1h'\n";
+    let folder = batch("limits", text);
+    run(&folder);
+    assert_eq!(column(&folder, "status"), ["stopped"]);
+    assert_eq!(column(&folder, "time_limit"), ["3600"]);
+    assert!(column(&folder, "gap")[0].parse::<f64>().unwrap() > 0.0);
+}
+
+#[test]
+fn bad_input_is_refused_before_anything_runs() {
+    let good = "command = 'solve flowshop'\ninstances = ['ta001']\n";
+    for (text, expected) in [
+        ("command = ", "batch.toml, line 1: "),
+        ("instances = [1]", "command is missing: expected 'solve PROBLEM' with flowshop"),
+        (
+            "command = 'loop spmm'\ninstances = [1]",
+            "command = 'loop spmm': expected 'solve PROBLEM'",
+        ),
+        ("command = 'count atsp'\ninstances = [1]", "command = 'count atsp': expected 'solve"),
+        ("command = 'solve flowshop'", "instances is missing: expected a list of strings"),
+        ("command = 'solve flowshop'\ninstances = []", "instances = a list: expected a list"),
+        ("command = 'solve flowshop'\ninstances = ['ta001', 'ta999']", "batch.toml: ta999: "),
+        (
+            "command = 'solve flowshop'\ninstances = ['x*.txt']",
+            "instances: 'x*.txt': no file matches",
+        ),
+        ("command = 'count queens'\ninstances = [8, 'x']", "batch.toml: "),
+        (&format!("{good}time_limit = '60x'"), "time_limit = '60x': expected a time"),
+        (&format!("{good}threads = 0"), "threads = 0: expected a whole number from 1"),
+        (&format!("{good}seeds = [-1]"), "seeds = a list: expected a list of whole numbers"),
+        (&format!("{good}seeds = [1, 1]"), "seeds = a list: expected each seed once"),
+        (&format!("{good}limit = 3"), "unknown key limit: expected one of command, instances"),
+        (&format!("{good}settings = 3"), "settings = 3: expected a table [settings]"),
+        (&format!("{good}[settings]\na = 3"), "settings.a = 3: expected a string"),
+        (&format!("{good}[settings]"), "settings = a table: expected at least one name"),
+        (&format!("{good}[settings]\na = ''\nb = ''"), "expected other flags for b than for a"),
+        (&format!("{good}[settings]\na = '--bond one'"), "settings.a = '--bond one': unexpected"),
+        (&format!("{good}[settings]\na = '--bound x'"), "settings.a = '--bound x': "),
+        (
+            &format!("{good}[settings]\na = '--peers 3'"),
+            "--peers does not apply to 'solve flowshop'",
+        ),
+        (&format!("{good}[settings]\na = 'one'"), "settings.a = 'one': 'one': expected flags"),
+        (&format!("{good}[settings]\na = '--trace t'"), "--trace is not for the runs of a batch"),
+        (
+            &format!("{good}threads = 1\n[settings]\na = '--threads 2'"),
+            "settings.a = '--threads 2': ",
+        ),
+    ] {
+        let folder = batch("bad", text);
+        refused(&words(&folder), expected);
+        assert!(!folder.join("results.csv").exists(), "{text}");
+    }
+    refused("batch", "FILE.toml is required");
+    refused("batch nowhere.toml", "nowhere.toml: ");
+    refused("batch a.toml b.toml", "unexpected argument 'b.toml'");
+    refused("batch a.toml --threads 3", "--threads does not apply to 'batch'");
+    let folder = batch("other", good);
+    let file = folder.join("results.csv");
+    for other in ["a,b\n1,2\n", "a letter without a line break"] {
+        fs::write(&file, other).unwrap();
+        refused(&words(&folder), "results.csv, line 1: expected the columns that 'batch' writes");
+        assert_eq!(fs::read_to_string(&file).unwrap(), other);
+    }
+    let toml = folder.join("batch.toml").display().to_string();
+    refused(&format!("batch {toml} --out {toml}"), "is the same file as the input");
+}
+
+#[test]
+fn every_object_says_where_it_comes_from() {
+    for words in ["solve queens 8", "count queens 6", "sim interval 1s --peers 2 --seed 1"] {
+        let report = json(words);
+        for key in ["pleach", "host", "processor", "commit", "date"] {
+            assert!(report[key].as_str().is_some_and(|it| !it.is_empty()), "{words}: {key}");
+        }
+        let date = report["date"].as_str().unwrap();
+        assert!(date.len() == 20 && date.ends_with('Z'), "{date}");
+    }
+}
+
+#[test]
+fn the_citation_has_the_version() {
+    let citation = fs::read_to_string(root().join("CITATION.cff")).unwrap();
+    let version = citation.lines().find_map(|line| line.strip_prefix("version: "));
+    assert_eq!(version, Some(env!("CARGO_PKG_VERSION")));
+}
