@@ -176,6 +176,26 @@ fn limits_leave_a_row_with_a_gap() {
 }
 
 #[test]
+fn a_failed_run_has_a_row_and_is_run_again() {
+    let text = "command = 'solve queens'
+instances = [8]
+[settings]
+fails = '--balance master-worker:late'
+good = ''
+";
+    let folder = batch("failed", text);
+    for rows in [2, 3] {
+        let output = pleach(&words(&folder));
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("8, fails, seed 0: failed: --balance"), "{text}");
+        assert_eq!(column(&folder, "status").len(), rows);
+    }
+    assert_eq!(column(&folder, "status"), ["failed", "found", "failed"]);
+    assert!(column(&folder, "message")[0].starts_with("--balance master-worker:late"));
+}
+
+#[test]
 fn bad_input_is_refused_before_anything_runs() {
     let good = "command = 'solve flowshop'\ninstances = ['ta001']\n";
     for (text, expected) in [
@@ -193,6 +213,7 @@ fn bad_input_is_refused_before_anything_runs() {
             "command = 'solve flowshop'\ninstances = ['x*.txt']",
             "instances: 'x*.txt': no file matches",
         ),
+        ("command = 'solve flowshop'\ninstances = ['-']", "'-': expected a name or a file"),
         ("command = 'count queens'\ninstances = [8, 'x']", "batch.toml: "),
         (&format!("{good}time_limit = '60x'"), "time_limit = '60x': expected a time"),
         (&format!("{good}threads = 0"), "threads = 0: expected a whole number from 1"),

@@ -17,7 +17,7 @@ use crate::failure::{Failure, usage};
 use crate::input::text_of;
 use crate::provenance::Provenance;
 use crate::registry::Entry;
-use crate::results::{RunData, VERSION};
+use crate::results::{RunData, VERSION, is_thread};
 use plan::{Plan, Run};
 use rows::{Row, Rows};
 use serde_json::json;
@@ -201,5 +201,8 @@ fn fill(row: &mut Row, result: &RunData) {
     row.set("seconds", result.seconds.0);
     row.set("setup_seconds", text(result.setup_seconds.map(|it| it.0.to_string())));
     row.set("branched", text(nodes.and_then(|it| it.branched).map(|it| it.to_string())));
+    let devices =
+        result.units.iter().map(|unit| unit.name.as_str()).filter(|name| !is_thread(name));
+    row.set("devices", devices.collect::<Vec<_>>().join(" "));
     row.set("bounded", text(nodes.and_then(|it| it.bounded).map(|it| it.to_string())));
 }

@@ -217,6 +217,9 @@ fn found(file: &str, words: &[String]) -> Result<Vec<String>, String> {
             vec![word.clone()]
         };
         for name in names {
+            if name == "-" {
+                return Err(format!("{file}: instances: '-': expected a name or a file"));
+            }
             if !all.contains(&name) {
                 all.push(name);
             }

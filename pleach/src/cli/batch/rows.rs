@@ -6,7 +6,7 @@ use csv::{ReaderBuilder, StringRecord, WriterBuilder};
 use std::path::Path;
 
 /// The columns of the file.
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 25] = [
     "command",
     "instance",
     "setting",
@@ -23,6 +23,7 @@ const COLUMNS: [&str; 24] = [
     "setup_seconds",
     "branched",
     "bounded",
+    "devices",
     "message",
     "input",
     "version",
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(read(&columns, b"solve"), Ok(Some(Vec::new())));
         assert!(read("", b"a,b").is_err() && read("a,b\n", b"").is_err());
         let short = read(&format!("{columns}a,b\n"), b"").unwrap_err();
-        assert_eq!(short, ", line 2: 2 values: expected 24, as in line 1");
+        assert_eq!(short, ", line 2: 2 values: expected 25, as in line 1");
     }
 
     #[test]
