@@ -153,7 +153,7 @@ fn common<'r>(
     file: &'r str,
     keys: &Keys<'_>,
 ) -> Result<Common<'r>, Failure> {
-    let command = keys.word("command", None).map_err(Failure::Usage)?;
+    let command = keys.word("command", Some("")).map_err(Failure::Usage)?;
     let all: Vec<String> = command.split_whitespace().map(String::from).collect();
     let begin = all.iter().position(|word| word.starts_with('-')).unwrap_or(all.len());
     let (words, flags) = all.split_at(begin);
@@ -229,6 +229,15 @@ fn found(file: &str, words: &[String]) -> Result<Vec<String>, String> {
 }
 
 impl Common<'_> {
+    /// A message about the flags of a setting.
+    fn about_flags(&self, name: &str, flags: &str, why: &str) -> String {
+        let why = why.trim_end_matches(" (see --help)");
+        match flags {
+            "" => format!("{}: the command: {why}", self.file),
+            _ => format!("{}: settings.{name} = '{flags}': {why}", self.file),
+        }
+    }
+
     /// The flags of a run, checked against the command.
     fn flags_of(
         &self,
@@ -236,14 +245,7 @@ impl Common<'_> {
         flags: &str,
         seed: Option<i64>,
     ) -> Result<(Vec<String>, FlagValues), String> {
-        let wrong = |why: &str| {
-            let own = if flags.is_empty() {
-                "the command"
-            } else {
-                &format!("settings.{name} = '{flags}'")
-            };
-            format!("{}: {own}: {}", self.file, why.trim_end_matches(" (see --help)"))
-        };
+        let wrong = |why: &str| self.about_flags(name, flags, why);
         let own = flags.split_whitespace().map(String::from);
         let seed = seed.map(|seed| format!("--seed={seed}"));
         let all: Vec<String> = self
@@ -279,6 +281,9 @@ impl Common<'_> {
             Request { instance, given: &given, resumed: false, follows: false, note: &|_| () };
         if let Act::Search(read) = self.task.act {
             read(&request).map_err(|why| match why {
+                Failure::Usage(why) if why.starts_with("--") => {
+                    Failure::Usage(self.about_flags(name, flags, &why))
+                }
                 Failure::Usage(why) => Failure::Usage(format!("{}: {why}", self.file)),
                 other => other,
             })?;
