@@ -9,7 +9,8 @@ fn no_files_form_a_circle() {
     let mut circles = Vec::new();
     for (folder, _) in ORDER {
         let graph = Modules::of(&root().join(folder).join("src")).graph();
-        assert!(graph.len() > 4, "{folder}: {} files", graph.len());
+        let least = if folder == "core/derive" { 1 } else { 5 };
+        assert!(graph.len() >= least, "{folder}: {} files", graph.len());
         circles.extend(ties(&graph).into_iter().map(|tie| format!("{folder}/src: {tie}")));
     }
     assert!(circles.is_empty(), "files that form circles:\n{}", circles.join("\n"));
