@@ -106,7 +106,7 @@ pub fn all_read(reader: Option<JoinHandle<Vec<u8>>>) -> Vec<u8> {
 /// The result that a run printed with `--json`; a limit may stop it only if it has one.
 ///
 /// # Errors
-/// One line: why there is none.
+/// One line: why the run has no result.
 pub fn result_of(output: &Output, limited: bool) -> Result<RunData, String> {
     let code = output.status.code();
     if code != Some(0) && !(limited && code == Some(STOPPED)) {

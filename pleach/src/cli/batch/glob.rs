@@ -5,7 +5,7 @@ use std::path::Path;
 /// The files whose names match the last part of a path, sorted.
 ///
 /// # Errors
-/// If there is none.
+/// If no file matches, or the folder cannot be read.
 pub fn matching(pattern: &str) -> Result<Vec<String>, String> {
     let (folder, name) =
         pattern.rsplit_once('/').map_or(("", pattern), |(folder, name)| (folder, name));
