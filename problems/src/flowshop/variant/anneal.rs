@@ -4,7 +4,7 @@
 //! schedule so far, twice as slowly as the one before.
 
 use super::greedy::{Improve, Values, typical_difference};
-use super::lanes::{Dates, add_cost, append};
+use super::lanes::Dates;
 use super::model::Variant;
 use super::table::{Lanes, Table};
 use crate::simd::Level;
@@ -117,11 +117,11 @@ impl<N: Number> Improve for Anneal<N> {
 /// Draws an index by the Boltzmann weights of the values.
 fn draw<N: Number>(values: &[N], temperature: f64, rng: &mut Rand64) -> usize {
     let least = values.iter().copied().min().unwrap_or_default();
-    let weight = |value: N| (-((value - least).into() as f64) / temperature).exp();
-    let sum: f64 = values.iter().map(|&value| weight(value)).sum();
-    let mut left = rng.rand_float() * sum;
-    let drawn = values.iter().position(|&value| {
-        left -= weight(value);
+    let weight = |&value: &N| (-((value - least).into() as f64) / temperature).exp();
+    let weights: Vec<f64> = values.iter().map(weight).collect();
+    let mut left = rng.rand_float() * weights.iter().sum::<f64>();
+    let drawn = weights.iter().position(|weight| {
+        left -= weight;
         left < 0.0
     });
     // Rounding may leave a little.
@@ -144,24 +144,19 @@ impl<N: Number> LaneTask<N> for Exchanges<'_, N> {
     fn run<W: Wide<Of = N>>(self) {
         let Self { table, no_cost, order, at, values } = self;
         values.clear();
-        let none = Array([N::default()]);
-        let mut before = Lanes { fronts: vec![none; table.machines], cost: Array([no_cost]) };
+        let mut before = Lanes::<Array<N, 1>>::empty(table.machines, no_cost);
+        let mut lanes = Lanes::<W>::empty(table.machines, no_cost);
+        let mut times = lanes.fronts.clone();
         let mut placed = 0;
-        let none = W::splat(N::default());
-        let mut lanes = Lanes { fronts: vec![none; table.machines], cost: none };
-        let mut others = vec![none; table.machines];
         for first in (0..order.len()).step_by(W::LANES) {
             while placed < first.min(at) {
                 table.append(&mut before, None, order[placed].into());
                 placed += 1;
             }
-            for (lane, front) in lanes.fronts.iter_mut().zip(&before.fronts) {
-                *lane = W::splat(front.0[0]);
-            }
-            lanes.cost = W::splat(before.cost.0[0]);
+            lanes.fill(&before);
             for place in placed..order.len() {
                 if place == at {
-                    append_others(table, &mut lanes, &mut others, &order[first..]);
+                    append_others(table, &mut lanes, &mut times, &order[first..]);
                 } else if (first..first + W::LANES).contains(&place) {
                     let jobs = (order[place].into(), order[at].into());
                     append_one_of_two(table, &mut lanes, jobs, place - first);
@@ -208,7 +203,7 @@ fn append_others<N: Number, W: Wide<Of = N>>(
         #[inline(always)]
         |k: usize| times[k]
     };
-    append_without_setups(table, lanes, times, &dates);
+    table.append_each(lanes, times, None::<fn(usize) -> W>, &dates);
 }
 
 /// Appends the first job, but in one lane the second.
@@ -239,17 +234,5 @@ fn append_one_of_two<N: Number, W: Wide<Of = N>>(
         #[inline(always)]
         |k: usize| choose(times[k], own_times[k])
     };
-    append_without_setups(table, lanes, times, &dates);
-}
-
-#[inline(always)]
-fn append_without_setups<N: Number, W: Wide<Of = N>>(
-    table: &Table<N>,
-    lanes: &mut Lanes<W>,
-    times: impl Fn(usize) -> W,
-    dates: &Dates<W>,
-) {
-    append(table.passing, &mut lanes.fronts, times, None::<fn(usize) -> W>, dates.release);
-    let end = lanes.fronts[table.machines - 1];
-    lanes.cost = add_cost(table.objective, lanes.cost, end, dates);
+    table.append_each(lanes, times, None::<fn(usize) -> W>, &dates);
 }

@@ -3,7 +3,7 @@
 use super::super::heuristic::greedy::{Greedy, mean_time};
 use super::super::heuristic::insertion::{Insert, least_place};
 use super::super::instance::{Instance, solution_of};
-use super::lanes::{Dates, add_cost, append};
+use super::lanes::Dates;
 use super::model::Variant;
 use super::objective::Objective;
 use super::table::{Lanes, Table};
@@ -70,15 +70,10 @@ impl<N: Number> LaneTask<N> for Values<'_, N> {
         let Self { table, no_cost, order, job, values } = self;
         let at = |place: usize| order.get(place).map(|&job| usize::from(job));
         values.clear();
-        let none = Array([N::default()]);
-        let mut before = Lanes { fronts: vec![none; table.machines], cost: Array([no_cost]) };
-        let none = W::splat(N::default());
-        let mut lanes = Lanes { fronts: vec![none; table.machines], cost: none };
+        let mut before = Lanes::<Array<N, 1>>::empty(table.machines, no_cost);
+        let mut lanes = Lanes::<W>::empty(table.machines, no_cost);
         for first in (0..=order.len()).step_by(W::LANES) {
-            for (lane, front) in lanes.fronts.iter_mut().zip(&before.fronts) {
-                *lane = W::splat(front.0[0]);
-            }
-            lanes.cost = W::splat(before.cost.0[0]);
+            lanes.fill(&before);
             for place in first..=order.len() {
                 if place <= first + W::LANES {
                     append_mixed(table, &mut lanes, order, job, (place, first));
@@ -153,9 +148,7 @@ fn append_mixed<N: Number, W: Wide<Of = N>>(
         #[inline(always)]
         |k: usize| choose(times[0][k], times[1][k], times[2][k])
     };
-    append(table.passing, &mut lanes.fronts, times, setups, dates.release);
-    let end = lanes.fronts[table.machines - 1];
-    lanes.cost = add_cost(table.objective, lanes.cost, end, &dates);
+    table.append_each(lanes, times, setups, &dates);
 }
 
 /// Searches for better schedules of a variant, in small steps.

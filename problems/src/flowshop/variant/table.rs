@@ -3,7 +3,7 @@
 use super::lanes::{Dates, Passing, add_cost, append};
 use super::model::Variant;
 use super::objective::Objective;
-use crate::simd::lanes::{Number, Wide};
+use crate::simd::lanes::{Array, Number, Wide};
 
 /// The numbers of a variant.
 pub(super) struct Table<N> {
@@ -23,6 +23,23 @@ pub(super) struct Table<N> {
 pub(super) struct Lanes<W> {
     pub fronts: Vec<W>,
     pub cost: W,
+}
+
+impl<W: Wide> Lanes<W> {
+    /// Schedules without jobs.
+    #[inline(always)]
+    pub fn empty(machines: usize, no_cost: W::Of) -> Self {
+        Self { fronts: vec![W::splat(W::Of::default()); machines], cost: W::splat(no_cost) }
+    }
+
+    /// The same schedule in all lanes.
+    #[inline(always)]
+    pub fn fill(&mut self, from: &Lanes<Array<W::Of, 1>>) {
+        for (lane, front) in self.fronts.iter_mut().zip(&from.fronts) {
+            *lane = W::splat(front.0[0]);
+        }
+        self.cost = W::splat(from.cost.0[0]);
+    }
 }
 
 impl<N: Number> Table<N> {
@@ -84,8 +101,20 @@ impl<N: Number> Table<N> {
             #[inline(always)]
             |k: usize| W::splat(times[k])
         };
+        self.append_each(lanes, times, setups, &dates);
+    }
+
+    /// Appends a job of its own in each lane.
+    #[inline(always)]
+    pub fn append_each<W: Wide<Of = N>>(
+        &self,
+        lanes: &mut Lanes<W>,
+        times: impl Fn(usize) -> W,
+        setups: Option<impl Fn(usize) -> W>,
+        dates: &Dates<W>,
+    ) {
         append(self.passing, &mut lanes.fronts, times, setups, dates.release);
         let end = lanes.fronts[self.machines - 1];
-        lanes.cost = add_cost(self.objective, lanes.cost, end, &dates);
+        lanes.cost = add_cost(self.objective, lanes.cost, end, dates);
     }
 }
