@@ -122,7 +122,7 @@ impl WorkerPool {
         let last = threads.max(1) - 1;
         let jobs = (0..n_units).zip(units).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());
-            let improves = me == last || context.problem.favours_improver();
+            let improves = me == last;
             let pieces = &context.run_state.before.pieces;
             // If the whole work is one piece, the first peer gets it.
             let place = (me + n_units - tree.first()) % n_units;
@@ -178,6 +178,7 @@ impl<'a> RunContext<'a> {
         let name = planned.name.clone();
         let report = UnitReport { name, activity, ..UnitReport::default() };
         let slow = settings.slow_down(&planned.name);
+        let improves = improves || planned.is_thread() && problem.favours_improver();
         let executor = planned.executor(problem, pieces, run_state, slow)?;
         let top = peer.explores_down_to().is_some().then(|| problem.top()).flatten();
         let mut transport = mailboxes.transport(me);

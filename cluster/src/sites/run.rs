@@ -148,7 +148,7 @@ impl<'a> SiteRun<'a> {
         for (me, planned) in (1..).zip(units) {
             let peer = Peer::new(me, tree, inside.clone());
             // The last thread runs the heuristic.
-            let improves = me == threads.max(1) || problem.favours_improver();
+            let improves = me == threads.max(1);
             let job =
                 move || context.run_unit(peer, planned, std::iter::empty(), improves).map(Some);
             jobs.push(
