@@ -3,6 +3,7 @@
 use crate::cli::line_file::LineFile;
 use crate::failure::Failure;
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// The columns of the file.
@@ -49,6 +50,8 @@ const KEY: [&str; 11] = [
     "processor",
 ];
 
+type Key = [String; KEY.len()];
+
 /// The status of a run that failed, which is repeated next time.
 pub const FAILED: &str = "failed";
 
@@ -80,9 +83,9 @@ impl Row {
         }
     }
 
-    /// Whether another row is of the same run.
-    pub fn is_of(&self, other: &Row) -> bool {
-        KEY.iter().all(|column| self.get(column) == other.get(column))
+    /// What is equal in all rows of the same run.
+    fn key(&self) -> Key {
+        KEY.map(|column| self.get(column).into())
     }
 
     fn line(&self) -> String {
@@ -105,8 +108,8 @@ fn line(values: &[&str]) -> String {
 /// The file of a batch's rows. No other process can write it meanwhile.
 pub struct Rows {
     file: LineFile,
-    /// The rows of all batches that wrote the file.
-    all: Vec<Row>,
+    /// The last row of each run, of all batches that wrote the file.
+    last: HashMap<Key, Row>,
 }
 
 impl Rows {
@@ -119,12 +122,13 @@ impl Rows {
         if all.is_none() {
             file.add(&line(&COLUMNS))?;
         }
-        Ok(Self { file, all: all.unwrap_or_default() })
+        let all = all.unwrap_or_default().into_iter();
+        Ok(Self { file, last: all.map(|row| (row.key(), row)).collect() })
     }
 
     /// The row of a run, the last one if there are several.
     pub fn find(&self, run: &Row) -> Option<&Row> {
-        self.all.iter().rfind(|row| row.is_of(run))
+        self.last.get(&run.key())
     }
 
     /// The row of a run that need not be repeated.
@@ -138,7 +142,7 @@ impl Rows {
     /// If the file cannot be written.
     pub fn add(&mut self, row: Row) -> Result<(), Failure> {
         self.file.add(&row.line())?;
-        self.all.push(row);
+        self.last.insert(row.key(), row);
         Ok(())
     }
 }
