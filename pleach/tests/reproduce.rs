@@ -27,12 +27,12 @@ fn runs_continue_where_they_stopped() {
     // The last row is torn, as by a loss of power.
     fs::write(&rows, &before[..before.len() - 30]).unwrap();
     let second = json(&words);
-    assert_eq!(first, second);
+    assert_eq!(first["figures"], second["figures"]);
     let after = fs::read_to_string(&rows).unwrap();
     assert_eq!(after.lines().count(), before.lines().count());
     let kept = before.lines().count() - 1;
     assert!(before.lines().take(kept).eq(after.lines().take(kept)), "rows were run again");
-    assert_eq!(json(&words), second, "the same command again");
+    assert_eq!(json(&words)["figures"], second["figures"], "the same command again");
     assert_eq!(fs::read_to_string(&rows).unwrap(), after);
     let page = fs::read_to_string(out.join("index.html")).unwrap();
     for part in ["A-fig6", "verdict", "<svg", "Instead of the paper's", "pleach reproduce C-fig3"] {
