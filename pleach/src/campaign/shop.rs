@@ -232,17 +232,19 @@ fn by_layers(
 ) -> (Option<(Vec<u16>, i64)>, Counts) {
     let to_beat = settings.best.unwrap_or(i64::MAX);
     let Some(layers) = tree.layers() else { return (start, Counts::default()) };
-    let mut due = Instant::now();
+    let (mut due, mut stopped) = (Instant::now(), false);
     let watch = &mut |progress: &LayersProgress| {
         let made = progress.counts.bounded;
-        if settings.node_limit.is_some_and(|limit| made >= limit) {
+        if stopped || settings.node_limit.is_some_and(|limit| made >= limit) {
             return ControlFlow::Break(());
         }
         if Instant::now() < due {
             return ControlFlow::Continue(());
         }
         due = Instant::now() + WATCH_EVERY;
-        begun.watch(&snapshot(progress))
+        let flow = begun.watch(&snapshot(progress));
+        stopped = flow.is_break();
+        flow
     };
     let limits = LayersLimits {
         threads: settings.threads.max(1) as usize,

@@ -15,6 +15,10 @@ pub(super) struct Orders<N> {
     setups: bool,
     sum: bool,
     machines: Vec<Machine<N>>,
+    /// By job and machine: times, times with the least setup time before them, and times to pass the machines behind.
+    times: Vec<N>,
+    with_setups: Vec<N>,
+    tails: Vec<N>,
     /// By weight, the least first.
     by_weight: Vec<(N, u16)>,
     releases: Vec<N>,
@@ -52,7 +56,10 @@ pub(super) struct Remaining<N> {
     /// The sum of all weights.
     pub weight: N,
     least_release: N,
-    /// The least time of a job on each machine.
+    /// On each machine, the sum of all times with their least setup times, the least time to pass the machines behind,
+    /// and the least time of a job.
+    sums: Vec<N>,
+    least_tails: Vec<N>,
     least_times: Vec<N>,
     /// A bound that grows by `factor` with the front of a machine: the constant of each.
     factor: N,
@@ -73,21 +80,21 @@ impl<N: Number> Orders<N> {
     pub fn new(variant: &Variant) -> Self {
         let (jobs, objective) = (variant.jobs(), variant.objective());
         let setups = variant.shop().setups.is_some();
+        let operation = |job: usize, k: usize| {
+            let before = (0..jobs).filter(|&before| setups && before != job);
+            let setup = before.map(|before| variant.setup(k, before, job)).min().unwrap_or(0);
+            let tail = (k + 1..variant.machines()).map(|k| variant.time(job, k)).sum();
+            Operation {
+                job: job as u16,
+                time: N::of(variant.time(job, k)),
+                with_setup: N::of(variant.time(job, k) + setup),
+                tail: N::of(tail),
+                weight: N::of(variant.weight(job)),
+                due: N::of(variant.due(job) - tail),
+            }
+        };
         let machine = |k: usize| {
-            let operation = |job: usize| {
-                let before = (0..jobs).filter(|&before| setups && before != job);
-                let setup = before.map(|before| variant.setup(k, before, job)).min().unwrap_or(0);
-                let tail = (k + 1..variant.machines()).map(|k| variant.time(job, k)).sum();
-                Operation {
-                    job: job as u16,
-                    time: N::of(variant.time(job, k)),
-                    with_setup: N::of(variant.time(job, k) + setup),
-                    tail: N::of(tail),
-                    weight: N::of(variant.weight(job)),
-                    due: N::of(variant.due(job) - tail),
-                }
-            };
-            let mut shortest: Vec<_> = (0..jobs).map(operation).collect();
+            let mut shortest: Vec<_> = (0..jobs).map(|job| operation(job, k)).collect();
             let setup_of = |it: &Operation<N>| it.with_setup - it.time;
             let longest_setup = shortest.iter().map(setup_of).max().unwrap_or_default();
             let mut urgent = shortest.clone();
@@ -109,6 +116,8 @@ impl<N: Number> Orders<N> {
         let mut by_weight: Vec<(N, u16)> =
             (0..jobs).map(|job| (N::of(variant.weight(job)), job as u16)).collect();
         by_weight.sort_unstable();
+        let all = (0..jobs).flat_map(|job| (0..variant.machines()).map(move |k| (job, k)));
+        let all: Vec<Operation<N>> = all.map(|(job, k)| operation(job, k)).collect();
         Self {
             objective,
             weighted: by_weight.first().map(|least| least.0) != by_weight.last().map(|most| most.0)
@@ -116,6 +125,9 @@ impl<N: Number> Orders<N> {
             setups,
             sum: objective.is_sum(),
             machines: (0..variant.machines()).map(machine).collect(),
+            times: all.iter().map(|it| it.time).collect(),
+            with_setups: all.iter().map(|it| it.with_setup).collect(),
+            tails: all.iter().map(|it| it.tail).collect(),
             by_weight,
             releases: (0..jobs).map(|job| N::of(variant.release(job))).collect(),
         }
@@ -124,6 +136,7 @@ impl<N: Number> Orders<N> {
 
 impl<N: Number> Remaining<N> {
     /// Computes the bounds of a set.
+    #[inline(always)]
     pub fn fill(&mut self, orders: &Orders<N>, is_left: impl Fn(u16) -> bool) {
         let zero = N::default();
         let left = || orders.by_weight.iter().filter(|(_, job)| is_left(*job));
@@ -131,62 +144,90 @@ impl<N: Number> Remaining<N> {
         self.weight = left().fold(zero, |sum, (weight, _)| sum + *weight);
         let releases = left().map(|(_, job)| orders.releases[usize::from(*job)]);
         self.least_release = releases.min().unwrap_or_default();
-        for list in
-            [&mut self.least_times, &mut self.constants, &mut self.sorted, &mut self.least_weights]
-        {
-            list.clear();
-        }
-        self.first.clear();
-        self.urgent.clear();
+        let machines = orders.machines.len();
         self.longest_setups.clear();
         self.longest_setups.extend(orders.machines.iter().map(|machine| machine.longest_setup));
-        let released = left()
-            .fold(zero, |sum, (weight, job)| sum + *weight * orders.releases[usize::from(*job)]);
-        for machine in &orders.machines {
-            let shortest = || machine.shortest.iter().filter(|it| is_left(it.job));
-            let urgent = || machine.urgent.iter().filter(|it| is_left(it.job));
-            let (mut end, mut least_time) = (zero, N::HIGHEST);
-            let mut next_end = |it: &Operation<N>| {
-                least_time = least_time.min(it.time);
-                end = end + it.with_setup;
-                end
-            };
-            match orders.objective {
-                Objective::Makespan => {
-                    let tail = shortest().map(|it| it.tail).min().unwrap_or_default();
-                    self.factor = N::of(1);
-                    self.constants.push(shortest().map(next_end).last().unwrap_or_default() + tail);
+        self.least_weights.clear();
+        self.first.clear();
+        self.urgent.clear();
+        let Self { sums, least_tails, least_times, .. } = self;
+        for (list, value) in
+            [(&mut *sums, zero), (&mut *least_tails, N::HIGHEST), (&mut *least_times, N::HIGHEST)]
+        {
+            list.clear();
+            list.resize(machines, value);
+        }
+        for (_, job) in left() {
+            let row = usize::from(*job) * machines..(usize::from(*job) + 1) * machines;
+            let times = &orders.with_setups[row.clone()];
+            sums.iter_mut().zip(times).for_each(|(sum, &time)| *sum = *sum + time);
+            for (least, of) in
+                [(&mut *least_tails, &orders.tails), (&mut *least_times, &orders.times)]
+            {
+                let of = &of[row.clone()];
+                least.iter_mut().zip(of).for_each(|(least, &it)| *least = (*least).min(it));
+            }
+        }
+        if self.jobs == 0 {
+            least_tails.fill(zero);
+            least_times.fill(zero);
+        }
+        self.constants.clear();
+        self.sorted.clear();
+        self.factor = if orders.objective == Objective::FlowTime { self.weight } else { N::of(1) };
+        match orders.objective {
+            Objective::Makespan => {
+                let ends = self.sums.iter().zip(&self.least_tails);
+                self.constants.extend(ends.map(|(&sum, &tail)| sum + tail));
+            }
+            Objective::Lateness => self.constants.extend(orders.machines.iter().map(|machine| {
+                let (mut end, mut most) = (zero, N::LOWEST);
+                for it in &machine.urgent {
+                    let is_left = is_left(it.job);
+                    end = end + if is_left { it.with_setup } else { zero };
+                    most = most.max(if is_left { end - it.due } else { N::LOWEST });
                 }
-                Objective::Lateness => {
-                    let late = urgent().map(|it| next_end(it) - it.due).max();
-                    self.factor = N::of(1);
-                    self.constants.push(late.unwrap_or_default());
-                }
-                Objective::FlowTime => {
-                    let ends =
-                        shortest().fold(zero, |sum, it| sum + it.weight * (next_end(it) + it.tail));
-                    self.factor = self.weight;
-                    self.constants.push(ends - released);
-                }
-                Objective::Tardiness => {
-                    self.sorted.extend(
-                        shortest().zip(urgent()).map(|(it, urgent)| next_end(it) - urgent.due),
-                    );
-                    if orders.weighted {
-                        self.first.extend(urgent().map(|it| (it.with_setup - it.due, it.weight)));
+                if self.jobs > 0 { most } else { zero }
+            })),
+            Objective::FlowTime => {
+                let released = left().fold(zero, |sum, (weight, job)| {
+                    sum + *weight * orders.releases[usize::from(*job)]
+                });
+                self.constants.extend(orders.machines.iter().map(|machine| {
+                    let (mut end, mut sum) = (zero, zero);
+                    for it in &machine.shortest {
+                        // Without branches, which could not be predicted.
+                        let is_left = is_left(it.job);
+                        end = end + if is_left { it.with_setup } else { zero };
+                        let weight = if is_left { it.weight } else { zero };
+                        sum = sum + weight * (end + it.tail);
                     }
-                }
-                Objective::TardyJobs => {
-                    for it in urgent() {
-                        next_end(it);
-                        self.urgent.push((it.with_setup, it.due));
-                    }
+                    sum - released
+                }));
+            }
+            Objective::Tardiness => {
+                for machine in &orders.machines {
+                    let shortest = machine.shortest.iter().filter(|it| is_left(it.job));
+                    let urgent = || machine.urgent.iter().filter(|it| is_left(it.job));
+                    let mut end = zero;
+                    self.sorted.extend(shortest.zip(urgent()).map(|(it, urgent)| {
+                        end = end + it.with_setup;
+                        end - urgent.due
+                    }));
                     if orders.weighted {
                         self.first.extend(urgent().map(|it| (it.with_setup - it.due, it.weight)));
                     }
                 }
             }
-            self.least_times.push(if self.jobs > 0 { least_time } else { zero });
+            Objective::TardyJobs => {
+                for machine in &orders.machines {
+                    let urgent = || machine.urgent.iter().filter(|it| is_left(it.job));
+                    self.urgent.extend(urgent().map(|it| (it.with_setup, it.due)));
+                    if orders.weighted {
+                        self.first.extend(urgent().map(|it| (it.with_setup - it.due, it.weight)));
+                    }
+                }
+            }
         }
         let mut sum = zero;
         self.least_weights.push(sum);

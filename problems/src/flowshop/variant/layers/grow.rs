@@ -16,6 +16,8 @@ use std::thread;
 /// Keys that a thread does at once, and the most pieces of all keys.
 const KEYS: usize = 64;
 const PIECES: usize = 1024;
+/// A key takes as long as a child for each so many jobs.
+const JOBS: usize = 4;
 
 /// Machines after which it is checked whether any child can still dominate.
 const CHECKED: usize = 4;
@@ -41,6 +43,8 @@ pub(super) struct Room {
 pub(super) struct Growth<N> {
     pub next: Layer<N>,
     pub counts: Counts,
+    /// What it took, in children made.
+    pub work: u64,
     /// Whether nothing is missing: no stop was requested, and memory sufficed.
     pub complete: bool,
 }
@@ -63,7 +67,8 @@ pub(super) fn grow<N: Number>(
     // A list grows by twice its size.
     let fits = before + 2 * candidates * size_of::<Key>() <= room.memory;
     if !fits || !keep_going() {
-        return Growth { next: Layer::new(Vec::new()), counts: Counts::default(), complete: false };
+        let (next, counts) = (Layer::new(Vec::new()), Counts::default());
+        return Growth { next, counts, work: 0, complete: false };
     }
     let keys = next_keys(rules, layer);
     let each = KEYS.max(keys.len().div_ceil(PIECES));
@@ -107,7 +112,8 @@ pub(super) fn grow<N: Number>(
     let taken = |slot: Mutex<Option<Part<N>>>| slot.into_inner().ok().flatten();
     let parts: Vec<Part<N>> = parts.into_iter().filter_map(taken).collect();
     let complete = !stopped.into_inner() && parts.len() == pieces.len();
-    Growth { next: Layer::new(parts), counts, complete }
+    let work = counts.bounded + (keys.len() * rules.variant.jobs() / JOBS) as u64;
+    Growth { next: Layer::new(parts), counts, work, complete }
 }
 
 /// The keys of all children, in order.

@@ -7,10 +7,9 @@
 //! Counts do not depend on the number of threads.
 
 mod grow;
+mod heuristics;
 mod layer;
 
-use super::greedy::Improve;
-use super::improve::improve;
 use super::model::Variant;
 use super::remaining::Orders;
 use super::set_bounds::SetBounds;
@@ -18,9 +17,9 @@ use super::table::Table;
 use crate::simd::Level;
 use crate::simd::lanes::Number;
 use grow::{Growth, Room, Rules, grow};
+use heuristics::Heuristics;
 use layer::{History, Layer};
 use pleach_core::search::tree::Counts;
-use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 /// A set of jobs is a word, of which some bits hold the last job.
@@ -32,7 +31,7 @@ const WIDER: usize = 8;
 const MOST_OPEN: usize = 1 << 20;
 /// The part of memory for bounds of sets.
 const SET_BOUNDS: usize = 2;
-/// Children in layers that take as long as a place tried by iterated greedy.
+/// Children in layers that take as long as a place tried by a heuristic.
 const CHILDREN: u64 = 2;
 
 /// A variant that can be searched by layers.
@@ -98,6 +97,8 @@ impl<'v> Layers<'v> {
 struct Search<'v, N> {
     rules: Rules<'v, N>,
     progress: LayersProgress,
+    /// What all layers took, in children made.
+    work: u64,
     to_beat: i64,
 }
 
@@ -105,8 +106,8 @@ struct Search<'v, N> {
 enum Pass {
     /// No schedule is better.
     Complete,
-    /// Some prefixes were dropped to keep the width.
-    Cut,
+    /// Some prefixes were dropped from this many layers to keep the width.
+    Cut { layers: usize },
     /// These have no room, or the search was stopped.
     Open(Vec<(i64, Vec<u16>)>),
     /// Stopped or out of memory, after prefixes were dropped or with too many to hand over.
@@ -125,6 +126,7 @@ impl<'v, N: Number> Search<'v, N> {
                 set_bounds: SetBounds::default(),
             },
             progress: LayersProgress { counts: Counts::default(), best, least: i64::MIN },
+            work: 0,
             to_beat,
         }
     }
@@ -137,28 +139,31 @@ impl<'v, N: Number> Search<'v, N> {
     fn run(mut self, mut limits: LayersLimits<'_>) -> LayersEnd {
         let mut widest = self.widest(&limits);
         let start = self.progress.best.clone();
-        let mut improver = start
-            .filter(|_| self.rules.variant.jobs() > 1)
-            .map(|start| improve(self.rules.variant, self.rules.level, start, limits.seed));
+        let Rules { variant, level, .. } = self.rules;
+        let mut heuristics = start
+            .filter(|_| variant.jobs() > 1)
+            .map(|start| Heuristics::new(variant, level, &start, limits.seed));
         let first = WIDTH.min(widest);
         let mut width = first;
         loop {
             let unlimited = width >= widest;
-            let made = self.progress.counts.bounded;
+            let before = self.work;
             let pass = self.pass(if unlimited { usize::MAX } else { width }, &mut limits);
             let open = match pass {
                 Pass::Complete => Some(Vec::new()),
                 Pass::Open(open) => Some(open),
                 Pass::Stopped => None,
-                Pass::Cut => {
+                Pass::Cut { layers } => {
                     if width == first {
                         self.bound_sets(&mut limits);
                         widest = self.widest(&limits);
                     }
-                    let made = self.progress.counts.bounded - made;
-                    let work = made * self.rules.table.machines as u64 / CHILDREN;
-                    if let Some(improver) = &mut improver {
-                        self.improve(&mut **improver, work, &mut limits);
+                    // The more layers were cut, the farther away is the width that suffices.
+                    let whole = self.rules.variant.jobs().saturating_sub(layers).max(1);
+                    let times = (layers / whole).max(1) as u64;
+                    let work = (self.work - before) * self.rules.table.machines as u64 / CHILDREN;
+                    if let Some(heuristics) = &mut heuristics {
+                        self.improve(heuristics, times * work, &mut limits);
                     }
                     width = width.saturating_mul(WIDER);
                     continue;
@@ -172,18 +177,17 @@ impl<'v, N: Number> Search<'v, N> {
     }
 
     /// Improves the best schedule with this much work.
-    fn improve(&mut self, improver: &mut dyn Improve, work: u64, limits: &mut LayersLimits<'_>) {
-        let until = improver.work() + work;
-        if let Some((order, value)) = &self.progress.best {
-            improver.adopt(order, *value);
-        }
-        let watch = RefCell::new(&mut *limits.watch);
-        while improver.work() < until && (watch.borrow_mut())(&self.progress).is_continue() {
-            let keep_going = || (watch.borrow_mut())(&self.progress).is_continue();
-            let found = improver.round(&keep_going);
-            if found.1 < self.limit() {
-                self.progress.best = Some(found);
+    fn improve(&mut self, heuristics: &mut Heuristics, work: u64, limits: &mut LayersLimits<'_>) {
+        let Some(mut best) = self.progress.best.clone() else { return };
+        let threads = limits.threads;
+        heuristics.improve(&mut best, work, threads, &mut |order, value| {
+            if value < self.limit() {
+                self.progress.best = Some((order.to_vec(), value));
             }
+            (limits.watch)(&self.progress).is_continue()
+        });
+        if best.1 < self.limit() {
+            self.progress.best = Some(best);
         }
     }
 
@@ -209,7 +213,7 @@ impl<'v, N: Number> Search<'v, N> {
         let jobs = self.rules.variant.jobs();
         let (mut layer, mut history) =
             (Layer::root(self.rules.variant, &self.rules.orders), History::default());
-        let mut cut = false;
+        let mut cut = 0;
         for placed in 0..jobs {
             let last = placed + 1 == jobs;
             let limit = N::saturating(self.limit());
@@ -217,9 +221,9 @@ impl<'v, N: Number> Search<'v, N> {
                 Room { threads: limits.threads, memory: limits.memory, used: history.bytes() };
             let keep_going = &mut || (limits.watch)(&self.progress).is_continue();
             let growth = grow(&self.rules, &layer, limit, &room, keep_going);
-            let Growth { mut next, counts, complete } = growth;
+            let Growth { mut next, counts, work, complete } = growth;
             if !complete {
-                if cut {
+                if cut > 0 {
                     return Pass::Stopped;
                 }
                 let open = layer.count();
@@ -230,16 +234,17 @@ impl<'v, N: Number> Search<'v, N> {
                 return Pass::Open((0..open).map(|i| (layer.bound(i), order(i))).collect());
             }
             self.progress.counts.add(&counts);
+            self.work += work;
             if last {
                 if let Some((i, value)) = next.best() {
                     history.push(&mut next);
                     self.progress.best = Some((history.order(i), value));
                 }
             } else {
-                cut |= next.cut(self.rules.table.machines, width);
+                cut += usize::from(next.cut(self.rules.table.machines, width));
                 history.push(&mut next);
             }
-            if !cut {
+            if cut == 0 {
                 self.progress.least = self.progress.least.max(next.least().min(self.limit()));
             }
             layer = next;
@@ -247,6 +252,6 @@ impl<'v, N: Number> Search<'v, N> {
                 break;
             }
         }
-        if cut { Pass::Cut } else { Pass::Complete }
+        if cut > 0 { Pass::Cut { layers: cut } } else { Pass::Complete }
     }
 }
