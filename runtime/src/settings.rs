@@ -99,7 +99,7 @@ impl Default for Settings {
             policy: Policy::default(),
             best: None,
             start: None,
-            improve: false,
+            improve: true,
             cancel: Cancel::default(),
             time_limit: None,
             node_limit: None,

@@ -1,8 +1,8 @@
 //! [`TimedImprover`]: a heuristic that a unit runs beside its search, with a share of the unit's time.
 
 use crate::control::Control;
-use pleach_core::search::problem::{Improver, Problem};
-use pleach_core::search::tree::Solution;
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::{Improver, Solution};
 
 /// The time that a heuristic gets at first.
 const FIRST_NS: u64 = 100_000_000;

@@ -5,7 +5,7 @@ use crate::search::evaluate::HostSearch;
 use crate::search::explorer::{Explorer, TreeExplorer};
 use crate::search::sample;
 use crate::search::seed::Top;
-use crate::search::tree::{Goal, Solution, Tree};
+use crate::search::tree::{Goal, Improver, Tree};
 use crate::search::work::{Pool, Work};
 
 /// A problem with the explorers that suit it.
@@ -76,15 +76,6 @@ pub trait Problem: Sync {
     }
 }
 
-/// A heuristic that a unit runs beside its search.
-pub trait Improver {
-    /// Tries for a short while. Returns the best solution so far if it is new.
-    fn improve(&mut self) -> Option<Solution>;
-
-    /// Continues from a better solution that was found elsewhere, if it can.
-    fn adopt(&mut self, _solution: &Solution) {}
-}
-
 /// Any [`Tree`] as a problem, explored by the default explorer.
 pub struct Plain<T>(pub T);
 
@@ -124,5 +115,9 @@ impl<T: Tree> Problem for Plain<T> {
 
     fn set_stop_requested(&self, requested: bool) {
         self.0.set_stop_requested(requested);
+    }
+
+    fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
+        self.0.improver(seed)
     }
 }

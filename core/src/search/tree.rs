@@ -31,6 +31,12 @@ impl Goal {
         self.score(score)
     }
 
+    /// A solution with this value.
+    #[must_use]
+    pub fn solution(self, value: i64, solution: Vec<i64>) -> Solution {
+        Solution { score: self.score(value), solution }
+    }
+
     /// The value to beat behind a score; `None` if any solution will do.
     #[must_use]
     #[inline]
@@ -108,6 +114,14 @@ pub trait Tree: Sync {
     /// [`Children::postpone`].
     fn set_stop_requested(&self, _requested: bool) {}
 
+    /// A heuristic that looks for good solutions beside the search, if the tree has one.
+    ///
+    /// [`Goal::solution`] makes what it returns. Its solutions never change which nodes there are, only which are
+    /// dropped.
+    fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
+        None
+    }
+
     /// Recomputes a solution's value from the problem alone. `None` means that the tree has no check.
     ///
     /// If a tree has a check, no solution is reported unchecked.
@@ -117,6 +131,15 @@ pub trait Tree: Sync {
     fn check(&self, _solution: &[i64]) -> Option<Result<i64, String>> {
         None
     }
+}
+
+/// A heuristic that a unit runs beside its search.
+pub trait Improver {
+    /// Tries for a short while. Returns the best solution so far if it is new.
+    fn improve(&mut self) -> Option<Solution>;
+
+    /// Continues from a better solution that was found elsewhere, if it can.
+    fn adopt(&mut self, _solution: &Solution) {}
 }
 
 /// A finished solution.

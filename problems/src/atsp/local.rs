@@ -7,8 +7,7 @@
 use super::arcs::COST_SCALE;
 use super::instance::{Instance, solution};
 use oorandom::Rand64;
-use pleach_core::search::problem::Improver;
-use pleach_core::search::tree::Solution;
+use pleach_core::search::tree::{Improver, Solution};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

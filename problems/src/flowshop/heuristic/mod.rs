@@ -17,8 +17,7 @@ use anytime::{Found, Heuristic};
 use beam::Beam;
 use greedy::Greedy;
 use insertion::Insertion;
-use pleach_core::search::problem::Improver;
-use pleach_core::search::tree::Solution;
+use pleach_core::search::tree::{Improver, Solution};
 
 /// Work spent on the initial schedule: `START_EACH` per machine and pair of jobs, but at most
 /// `START`, which takes about a tenth of a second.

@@ -9,8 +9,7 @@ use super::objective::Objective;
 use super::table::{Lanes, Table};
 use crate::simd::Level;
 use crate::simd::lanes::{Array, LaneTask, MOST_LANES, Number, Wide};
-use pleach_core::search::problem::Improver;
-use pleach_core::search::tree::Solution;
+use pleach_core::search::tree::{Improver, Solution};
 use std::cmp::Reverse;
 
 /// Overhead of trying all places of a job, in places times machines.
