@@ -74,7 +74,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     pub fn of(problem: P) -> Self {
         Self {
             problem,
-            settings: Settings::default(),
+            settings: Settings { improve: true, ..Settings::default() },
             watch: Box::new(|_| ControlFlow::Continue(())),
             on_solution: None,
         }

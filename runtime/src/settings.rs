@@ -35,7 +35,7 @@ pub struct Settings {
     pub best: Option<i64>,
     /// The incumbent to start from: other solutions must beat it. Its score is checked if the problem can.
     pub start: Option<Solution>,
-    /// Whether a thread runs a heuristic beside the search, where the problem has one.
+    /// Whether a thread runs a heuristic beside the search, where the problem has one. A `Solver` begins with this on.
     pub improve: bool,
     /// Stops the search and its preparation, from any thread.
     pub cancel: Cancel,
@@ -99,7 +99,7 @@ impl Default for Settings {
             policy: Policy::default(),
             best: None,
             start: None,
-            improve: true,
+            improve: false,
             cancel: Cancel::default(),
             time_limit: None,
             node_limit: None,

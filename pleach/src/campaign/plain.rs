@@ -15,7 +15,7 @@ pub(crate) fn run(
 ) -> Result<Report, Error> {
     let mut begun = StartedSearch::new(search, asked(best), false)?;
     let resume = begun.resumed().cloned();
-    let settings = Settings { best, resume, ..begun.settings().clone() };
+    let settings = Settings { best, resume, improve: true, ..begun.settings().clone() };
     begun.run(problem, &mut Ready { settings, state: json!({}) })
 }
 

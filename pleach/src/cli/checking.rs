@@ -286,13 +286,8 @@ fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<Found>, F
     if left == Some(Duration::ZERO) {
         return Ok(None);
     }
-    let settings = Settings {
-        threads: cores(),
-        best: target.best,
-        time_limit: left,
-        improve: false,
-        ..Settings::default()
-    };
+    let settings =
+        Settings { threads: cores(), best: target.best, time_limit: left, ..Settings::default() };
     let report = solver::search(&*target.problem, &settings, &mut |_| ControlFlow::Continue(()))?;
     let best = report.outcome.solution.map(|best| best.score);
     let whole = report.outcome.stop.is_none();

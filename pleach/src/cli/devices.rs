@@ -33,14 +33,13 @@ struct Device {
 pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Result<u8, Failure> {
     let level = given.simd().map_err(Failure::Usage)?;
     let all: Vec<&Rate> = registry.iter().flat_map(|entry| entry.rates).collect();
-    let on_thread = || Settings { threads: 1, improve: false, ..Settings::default() };
+    let on_thread = || Settings { threads: 1, ..Settings::default() };
     let rates = all.iter().map(|rate| Ok((rate.name, measured(rate, level, on_thread())?)));
     let rates = rates.collect::<Result<Vec<(&str, f64)>, Failure>>()?;
     let on = |kind: DeviceKind| -> Vec<(&'static str, Result<f64, String>)> {
         let settings = || Settings {
             threads: 0,
             devices: DeviceSet::shared(vec![Spec::of(kind)]),
-            improve: false,
             ..Settings::default()
         };
         let rate = |rate: &&&Rate| {
