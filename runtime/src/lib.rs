@@ -41,6 +41,8 @@ mod pins;
 #[cfg(not(loom))]
 mod profile;
 #[cfg(not(loom))]
+mod recorded;
+#[cfg(not(loom))]
 pub mod run_state;
 #[cfg(not(loom))]
 pub mod save;
@@ -80,6 +82,8 @@ pub use outcome::{
     Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
     UnitReport, UnitSnapshot,
 };
+#[cfg(not(loom))]
+pub use recorded::Recorded;
 #[cfg(not(loom))]
 pub use save::{Save, SaveNow, load};
 #[cfg(not(loom))]

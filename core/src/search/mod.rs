@@ -8,6 +8,7 @@ pub mod laws;
 pub mod level;
 pub mod problem;
 pub mod ranked;
+pub mod region;
 pub(crate) mod sample;
 pub mod seed;
 pub mod tree;

@@ -1,6 +1,7 @@
-//! [`Top`]: explores the top of a tree down to a depth, so that there are many pieces to share.
+//! [`Top`]: explores the top of a tree down to a depth, so that there are many pieces to share, or down to given nodes.
 
 use crate::search::explorer::{Explorer, Progress, TreeExplorer, read};
+use crate::search::region::{NodeKey, Region, Walk, node_keys, walk};
 use crate::search::tree::{Goal, Tree};
 use crate::search::work::{Malformed, Pool, Work};
 
@@ -16,7 +17,7 @@ pub struct SeedResult {
 }
 
 /// A tree whose top can be explored by itself.
-pub trait Top {
+pub trait Top: Sync {
     /// Explores the open nodes above a depth until the fuel is used up, or for as long as `may_continue` says so.
     ///
     /// # Errors
@@ -29,6 +30,23 @@ pub trait Top {
         fuel: u64,
         may_continue: &dyn Fn() -> bool,
     ) -> Result<SeedResult, Malformed>;
+
+    /// Explores a region again; see [`walk`].
+    ///
+    /// # Errors
+    /// If its work is not made of this tree's nodes.
+    fn walk(
+        &self,
+        region: &Region,
+        best: i64,
+        may_continue: &dyn Fn() -> bool,
+    ) -> Result<Option<Walk>, Malformed>;
+
+    /// The nodes of a piece of work; see [`node_keys`].
+    ///
+    /// # Errors
+    /// If the work is not a pool of this tree's nodes.
+    fn node_keys(&self, work: &[u8], best: i64) -> Result<Vec<NodeKey>, Malformed>;
 }
 
 impl<T: Tree> Top for T {
@@ -67,6 +85,19 @@ impl<T: Tree> Top for T {
         deep.reverse();
         open.append(&mut deep);
         Ok(SeedResult { work: Pool::new(open).to_work(), progress, done })
+    }
+
+    fn walk(
+        &self,
+        region: &Region,
+        best: i64,
+        may_continue: &dyn Fn() -> bool,
+    ) -> Result<Option<Walk>, Malformed> {
+        walk(self, region, best, may_continue)
+    }
+
+    fn node_keys(&self, work: &[u8], best: i64) -> Result<Vec<NodeKey>, Malformed> {
+        node_keys(self, work, best)
     }
 }
 

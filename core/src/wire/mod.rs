@@ -1,7 +1,7 @@
 //! The sealed envelope around every message and file that leaves a process.
 //!
 //! ```text
-//! kind          4 bytes   "plpt" a message between sites, "plck" a checkpoint
+//! kind          4 bytes   "plpt" a message between sites, "plck" a checkpoint, "plcf" a certificate
 //! format        1 byte    4
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
@@ -12,6 +12,7 @@
 //! Numbers of fixed width have their least byte first. [`Pack`] defines the content. The book's page on
 //! formats lists all contents.
 
+pub mod certificate;
 pub mod checkpoint;
 
 use crate::search::tree::Counts;
@@ -28,6 +29,8 @@ pub enum ContentKind {
     GatewayMessage,
     /// A checkpoint.
     Checkpoint,
+    /// A certificate of a proof.
+    Certificate,
 }
 
 impl ContentKind {
@@ -37,6 +40,7 @@ impl ContentKind {
         match self {
             ContentKind::GatewayMessage => *b"plpt",
             ContentKind::Checkpoint => *b"plck",
+            ContentKind::Certificate => *b"plcf",
         }
     }
 }
