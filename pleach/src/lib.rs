@@ -37,6 +37,7 @@
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 mod campaign;
+mod certificate;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod decimal;
@@ -70,9 +71,10 @@ mod shared_search;
 mod solver;
 
 pub use campaign::{
-    Best, Checkpoint, Error, Search, Watch, atsp, clique, flowshop, knapsack, qap, queens, shop,
-    uts,
+    Best, Certify, Checkpoint, Error, Search, Watch, atsp, clique, flowshop, knapsack, qap, queens,
+    shop, uts,
 };
+pub use certificate::{Audit, NoProof, Sample, audit_tree as audit};
 #[cfg(feature = "cli")]
 pub use cli::{main, rows, text, words};
 #[cfg(feature = "loops")]
@@ -85,6 +87,7 @@ pub use pleach_core::search::problem::{Plain, Problem};
 pub use pleach_core::search::tree::{Children, Counts, Goal, Improver, Solution, Tree, TreeSource};
 pub use pleach_core::search::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
 pub use pleach_core::steal::Policy;
+pub use pleach_core::wire::certificate::Certificate;
 pub use pleach_core::wire::fingerprint;
 #[cfg(feature = "loops")]
 pub use pleach_loops::looping::{Cells, Loop, RemoteLoop, ResultPlacement};

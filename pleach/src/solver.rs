@@ -1,5 +1,6 @@
 //! [`Solver`]: a search with settings; [`solve`]: a search with the defaults.
 
+use crate::certificate::certify;
 use crate::report::Report;
 use crate::report::moment::{Moment, note};
 use pleach_core::search::problem::{Plain, Problem};
@@ -58,6 +59,7 @@ pub struct Solver<'a, P> {
     pub(crate) settings: Settings,
     watch: Watch<'a>,
     on_solution: Option<OnSolution<'a>>,
+    certifies: bool,
 }
 
 impl<T: Tree> Solver<'_, Plain<T>> {
@@ -77,6 +79,7 @@ impl<'a, P: Problem> Solver<'a, P> {
             settings: Settings { improve: true, ..Settings::default() },
             watch: Box::new(|_| ControlFlow::Continue(())),
             on_solution: None,
+            certifies: false,
         }
     }
 
@@ -172,6 +175,15 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
+    /// Makes a certificate of the result: a second search, on threads, from the proven value, whose limits are those of
+    /// memory alone, and which may take as long as the first. [`Report::certificate`] has it, and
+    /// [`audit`](crate::audit) checks it.
+    #[must_use]
+    pub fn certify(mut self) -> Self {
+        self.certifies = true;
+        self
+    }
+
     /// Devices that search alongside the threads, as in the command's `--devices`: `gpu`, `gpu0`, `emulated`, each with
     /// options after colons. To search on devices alone, set `threads: 0` in [`Settings`].
     ///
@@ -192,7 +204,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// that must not be lost.
     pub fn run(mut self) -> Result<Report, RunError> {
         let _lock = self.keep_what_is_saved()?;
-        let Self { problem, settings, watch, on_solution } = &mut self;
+        let Self { problem, settings, watch, on_solution, certifies } = &mut self;
         let goal = problem.goal();
         let mut known = i64::MAX;
         let mut show = |solution: &Solution| {
@@ -201,11 +213,14 @@ impl<'a, P: Problem> Solver<'a, P> {
                 found(goal.value(solution.score), &solution.solution);
             }
         };
-        let report = search(problem, settings, &mut |snapshot| {
+        let mut report = search(problem, settings, &mut |snapshot| {
             snapshot.solution.iter().for_each(&mut show);
             watch(snapshot)
         })?;
         report.outcome.solution.iter().for_each(&mut show);
+        if *certifies {
+            report.certificate = certify(problem, settings, &report, watch)?;
+        }
         Ok(report)
     }
 

@@ -2,6 +2,7 @@
 
 mod atsp;
 mod batch;
+mod certificate;
 mod circles;
 mod clique;
 mod cluster;

@@ -2,7 +2,7 @@
 
 use super::saved::{finished, over};
 use super::started::{Ready, SHORTEST, StartedSearch};
-use super::{Best, Error, Inspection, Search};
+use super::{Best, Certify, Error, Inspection, Search};
 use crate::report::{Report, Status};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
@@ -136,6 +136,10 @@ fn prepare<'s, 'a>(
                    explore nodes twice";
         return Err(Error::Input(why.into()));
     }
+    let certifies = search.certify == Certify::Make;
+    if *all && certifies {
+        return Err(Error::Input("a certificate is about one optimal schedule, not all".into()));
+    }
     let rule = branching.unwrap_or(Branching::MinBranch);
     let asked = json!({
         "best": best.to_string(),
@@ -146,6 +150,12 @@ fn prepare<'s, 'a>(
         "nodes": search.nodes.to_string(),
     });
     let (simd, nodes) = (search.simd, search.nodes);
+    // What `auto` computes depends on what it has learned.
+    if certifies && *bound == Some(Bound::Auto) {
+        let why = "a certificate needs a bound that does not depend on time: one, one-tight or two";
+        return Err(Error::Input(why.into()));
+    }
+    let bound = bound.or(certifies.then_some(Bound::One));
     let begun = StartedSearch::new(search, asked, looking)?;
     let mut flowshop = Flowshop::new(instance.clone(), simd);
     (flowshop.nodes, flowshop.branching) = (nodes, rule);

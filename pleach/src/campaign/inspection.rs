@@ -1,6 +1,7 @@
 //! [`Inspection`]: the result of inspecting a search that has begun.
 
 use super::Contents;
+use crate::certificate::{Audit, NoProof};
 use crate::report::Report;
 
 /// The result of inspecting a search that has begun.
@@ -9,4 +10,6 @@ pub(crate) enum Inspection {
     Contents(Contents),
     /// For a search that another process leads: the part of this process in it.
     Part(Box<Report>),
+    /// The result of an audit.
+    Audit(Result<Audit, NoProof>),
 }

@@ -20,12 +20,15 @@ pub use error::Error;
 pub(crate) use inspection::Inspection;
 pub(crate) use saved::described;
 
+use crate::certificate::Sample;
 use pleach_core::search::work::Nodes;
+use pleach_core::wire::certificate::Certificate;
 use pleach_problems::simd::Level;
 use pleach_runtime::{ProgressSnapshot, Settings};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How to search, whatever the problem.
@@ -53,12 +56,26 @@ pub struct Search<'a> {
     pub nodes: Nodes,
     /// Where to save the search. If the file already holds this search, it is resumed.
     pub checkpoint: Option<Checkpoint>,
+    /// Whether to make a certificate of the result.
+    pub certify: Certify,
     /// Called about ten times a second; breaking stops the search with the result so far.
     pub progress: Option<Watch<'a>>,
     /// Called if the checkpoint file holds this search, which is then resumed.
     pub resumed: Option<Box<dyn FnMut() + 'a>>,
     /// Called once there is something to lose: a solution, or explored nodes.
     pub begins: Option<Box<dyn FnOnce() + 'a>>,
+}
+
+/// Whether a search makes a certificate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Certify {
+    /// No.
+    #[default]
+    No,
+    /// Yes, by a second search from the proven value.
+    Make,
+    /// The command audits this one instead of searching; functions that search ignore it.
+    Audit(Arc<Certificate>, Sample),
 }
 
 /// Watches a search, and may stop it.
@@ -71,6 +88,7 @@ impl Default for Search<'_> {
             simd: Level::best(),
             nodes: Nodes::Pool,
             checkpoint: None,
+            certify: Certify::No,
             progress: None,
             resumed: None,
             begins: None,

@@ -64,6 +64,13 @@ impl Saved {
         }
     }
 
+    /// A search with a certificate to audit.
+    pub fn certified(content: &Content) -> Self {
+        let state = about(content)["state"].clone();
+        let content = Some(Arc::new(content.clone()));
+        Self { asked: state["asked"].clone(), state, content, ..Self::default() }
+    }
+
     /// The path that the search comes from.
     pub fn path(&self) -> &Path {
         let Some(file) = &self.file else { return Path::new("") };

@@ -1,7 +1,8 @@
 //! [`StartedSearch`]: a running campaign: its clock, its checkpoint file and its searches.
 
 use super::saved::Saved;
-use super::{Contents, Error, Inspection, Search};
+use super::{Certify, Contents, Error, Inspection, Search};
+use crate::certificate::{audit, certify};
 use crate::report::Report;
 use crate::solver;
 use pleach_core::search::problem::Problem;
@@ -41,7 +42,9 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     pub fn new(search: &'s mut Search<'a>, asked: Value, looking: bool) -> Result<Self, Error> {
         let started = Instant::now();
         let follows = looking && search.settings.processes.is_some();
-        let saved = if follows {
+        let saved = if let (true, Certify::Audit(certificate, _)) = (looking, &search.certify) {
+            Saved::certified(&certificate.search)
+        } else if follows {
             Saved::announced(&search.settings.about)
         } else {
             Saved::open(search.checkpoint.clone(), asked, looking)?
@@ -162,7 +165,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(content) = content.filter(|it| !problem.has_fingerprint(it.fingerprint)) {
             return Err(self.saved.foreign(content));
         }
-        let Search { progress, resumed, begins, .. } = &mut *self.search;
+        let Search { progress, resumed, begins, certify: how, .. } = &mut *self.search;
         let mut begins = begins.take();
         let knows_something =
             settings.start.is_some() || settings.resume.is_some() || settings.save.is_some();
@@ -181,7 +184,14 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             }
             progress.as_mut().map_or(ControlFlow::Continue(()), |watch| watch(snapshot))
         };
-        let searched = solver::search(problem, settings, &mut watch);
+        let searched = solver::search(problem, settings, &mut watch).and_then(|report| {
+            let certificate = if *how == Certify::Make {
+                certify(problem, settings, &report, &mut watch)?
+            } else {
+                None
+            };
+            Ok(Report { certificate, ..report })
+        });
         searched.map_err(|why| match why {
             RunError::Resume(why) => Error::resume(self.saved.path(), why),
             why => why.into(),
@@ -190,6 +200,11 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
 
     /// Reads the checkpoint of this problem, or takes part in the search that another process leads.
     pub fn inspect(&mut self, problem: &dyn Problem) -> Result<Inspection, Error> {
+        if let Certify::Audit(certificate, sample) = self.search.certify.clone() {
+            let (threads, cancel) = (self.settings().threads, self.settings().cancel.clone());
+            let go_on = move || !cancel.is_cancelled();
+            return Ok(Inspection::Audit(audit(problem, &certificate, sample, threads, &go_on)));
+        }
         if self.settings().processes.is_some() {
             let settings = self.settings().clone();
             return Ok(Inspection::Part(Box::new(self.search(problem, &settings)?)));

@@ -139,14 +139,19 @@ impl Job<'_, '_> {
                 Inspection::Contents(contents) => {
                     show(console, (name, instance), given, (&contents, &labels))
                 }
-                Inspection::Part(_) => Err(ran()),
+                Inspection::Part(_) | Inspection::Audit(_) => Err(ran()),
             };
         }
         keep_apart(given, &inputs)?;
         console.keep_log(Log::open(given)?);
-        let [trace, solution] = ["trace", "solution"].map(|flag| Output::of(flag, given));
-        let files =
-            Files { trace: trace?, solution: solution?, about_solution: about_solution(given)? };
+        let [trace, solution, certificate] =
+            ["trace", "solution", "certificate"].map(|flag| Output::of(flag, given));
+        let files = Files {
+            trace: trace?,
+            solution: solution?,
+            certificate: certificate?,
+            about_solution: about_solution(given)?,
+        };
         let known = save(&console.program, words, &inputs, given)?;
         let (mut last, mut repeats, mut answered) = (None, Repeats::default(), 0);
         let mut labels = Labels::default();
@@ -209,7 +214,7 @@ fn save(
     given: &mut FlagValues,
 ) -> Result<Option<String>, Failure> {
     let Some(path) = given.word("checkpoint").map(str::to_string) else {
-        if given.cluster.is_some() {
+        if given.cluster.is_some() || given.has("certificate") {
             given.saving.origin = origin(program, words, inputs, given);
         }
         return Ok(None);
@@ -227,6 +232,7 @@ fn save(
 struct Files {
     trace: Option<Output>,
     solution: Option<Output>,
+    certificate: Option<Output>,
     about_solution: Vec<(&'static str, Output)>,
 }
 
@@ -276,6 +282,14 @@ fn write_result(
         if !given.on("quiet") && !given.on("json") {
             console.note(&format!("there is no solution, so {name} is not written"));
         }
+    }
+    match (files.certificate, &report.certificate) {
+        (Some(file), Some(certificate)) => file.write_bytes(&certificate.to_bytes())?,
+        (Some(file), None) if !given.on("quiet") && !given.on("json") => {
+            let name = file.leave();
+            console.note(&format!("there is no complete proof, so {name} is not written"));
+        }
+        _ => {}
     }
     printed?;
     if report.status != Status::Stopped {

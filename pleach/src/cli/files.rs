@@ -243,8 +243,17 @@ fn is_standard_output(_: &Path) -> bool {
 }
 
 /// Flags that name an output file.
-const WRITTEN: [&str; 8] =
-    ["checkpoint", "solution", "gantt", "schedule", "trace", "metrics", "svg", "out"];
+const WRITTEN: [&str; 9] = [
+    "checkpoint",
+    "certificate",
+    "solution",
+    "gantt",
+    "schedule",
+    "trace",
+    "metrics",
+    "svg",
+    "out",
+];
 
 /// Refuses an output that is the same file as another output or as an input.
 ///

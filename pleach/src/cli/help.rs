@@ -12,7 +12,7 @@ Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or Ctrl-C (prints the result so far).";
 
 /// The commands, in the order in which help shows them.
-const COMMANDS: [(&str, &str); 11] = [
+const COMMANDS: [(&str, &str); 12] = [
     ("solve PROBLEM INSTANCE", "find the best solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("loop NAME WORDS", "run a loop of independent work"),
@@ -21,6 +21,7 @@ const COMMANDS: [(&str, &str); 11] = [
     ("resume FILE", "continue a search that --checkpoint saved"),
     ("join HOST:PORT", "join a search that another process opened with --listen"),
     ("devices", "list the devices of this machine, with measured rates"),
+    ("audit FILE", "check a proof that --certificate wrote"),
     ("batch FILE.toml", "run instances with several settings and seeds, a CSV row each"),
     ("reproduce FIGURE...", "run the papers' experiments, and check which results are reproduced"),
     ("report FILE...", "write one HTML page about runs from their --json output"),
@@ -51,6 +52,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         "devices" => Verb::Devices,
         "loop" => Verb::Loop,
         "reproduce" => Verb::Reproduce,
+        "audit" => Verb::Audit,
         "batch" => Verb::Batch,
         "report" => Verb::Report,
         "resume" => Verb::Resume,
@@ -80,6 +82,13 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
                          Without FIGURE, list the figures. An interrupted run continues where it stopped.";
             let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
             flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")
+        }
+        (Verb::Audit, _) => {
+            let about = "Check a certificate that --certificate wrote: that its regions fit together and make up the whole \
+                         tree, and some of them by exploring them again, node by node.";
+            let usage = "pleach audit FILE [FLAGS]";
+            let after = "Examples:\n  pleach solve flowshop ta001 --certificate ta001.cert\n  pleach audit ta001.cert --all";
+            flags(about, usage, &applying(verb, &super::audit::FLAGS), after)
         }
         (Verb::Batch, _) => {
             let about = "Run a command on several instances, with several settings and seeds, as FILE.toml lists them. \

@@ -9,14 +9,23 @@ use crate::registry::{Entry, Request, Start};
 use std::time::Instant;
 
 /// Flags for a single search.
-const OF_ONE: [&str; 8] =
-    ["checkpoint", "trace", "solution", "gantt", "schedule", "start", "show", "listen"];
+const OF_ONE: [&str; 9] = [
+    "checkpoint",
+    "certificate",
+    "trace",
+    "solution",
+    "gantt",
+    "schedule",
+    "start",
+    "show",
+    "listen",
+];
 
 /// How an instance is read.
 type Read = fn(&Request<'_>) -> Result<Start<'static>, Failure>;
 
 /// Flags for a single run.
-const OF_ONE_RUN: [&str; 3] = ["checkpoint", "trace", "show"];
+const OF_ONE_RUN: [&str; 4] = ["checkpoint", "certificate", "trace", "show"];
 
 /// Repeats a search as often as `--repeat` says.
 pub fn repeated<'p>(

@@ -1,5 +1,6 @@
 //! The command: words, flags, progress, results and exit codes.
 
+mod audit;
 mod batch;
 mod checking;
 mod company;
@@ -99,6 +100,7 @@ pub(crate) fn run(
                     |cluster, line| follow(Known::Registry(registry), console, cluster, line),
                 )
             }
+            ["audit", ..] => audit::run(registry, console, &line),
             ["batch", ..] => batch::run(registry, console, &line),
             ["reproduce", ..] => reproduce::run(registry, console, &line),
             ["report", ..] => reporting::run(registry, console, &line),
@@ -150,7 +152,7 @@ fn run_command(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, batch, reproduce or report (see --help)"
+                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, audit, batch, reproduce or report (see --help)"
             ));
         }
     };

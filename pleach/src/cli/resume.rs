@@ -102,6 +102,15 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     ))
 }
 
+/// What a saved command line is needed for.
+#[derive(Clone, Copy)]
+pub enum For<'a> {
+    /// To resume its search, by this program, which may be a user's own.
+    Resume(&'a str, bool),
+    /// To audit its proof, by this program.
+    Audit(&'a str),
+}
+
 /// The command line of a saved search, combined with the flags of this one.
 ///
 /// # Errors
@@ -115,23 +124,40 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
         };
         usage(format!("cannot resume {why}{hint}"))
     })?;
-    let about: Value = serde_json::from_str(&content.about).unwrap_or_default();
-    let (Some(words), Some(mut flags)) = (strings(&about["words"]), strings(&about["flags"]))
-    else {
-        return usage(format!("cannot resume {file}: it was not saved by this command"));
-    };
-    // Early files do not record the program.
-    if let Some(other) = about["program"].as_str().filter(|&other| other != program) {
-        return usage(format!("cannot resume {file}: it holds a search of '{other}'"));
-    }
-    let ours = own || matches!(words.first().map(String::as_str), Some("solve" | "count"));
-    if !ours {
-        return usage(format!("cannot resume {file}: another program saved it"));
-    }
     if let Some(name) = now.frozen() {
         return usage(format!("--{name} cannot change when a search is resumed"));
     }
-    let words = words.into_iter().map(|word| found(file, word, &about["files"]));
+    line_of(file, &content.about, now, For::Resume(program, own))
+}
+
+/// The command line that a file describes, combined with the flags of this one.
+///
+/// # Errors
+/// One line: why it cannot be used.
+pub fn line_of(
+    file: &str,
+    about: &str,
+    now: &FlagValues,
+    what_for: For<'_>,
+) -> Result<Line, Failure> {
+    let (cannot, program, own) = match what_for {
+        For::Resume(program, own) => (format!("cannot resume {file}"), program, own),
+        For::Audit(program) => (format!("cannot audit {file}"), program, false),
+    };
+    let about: Value = serde_json::from_str(about).unwrap_or_default();
+    let (Some(words), Some(mut flags)) = (strings(&about["words"]), strings(&about["flags"]))
+    else {
+        return usage(format!("{cannot}: it was not saved by this command"));
+    };
+    // Early files do not record the program.
+    if let Some(other) = about["program"].as_str().filter(|&other| other != program) {
+        return usage(format!("{cannot}: it holds a search of '{other}'"));
+    }
+    let ours = own || matches!(words.first().map(String::as_str), Some("solve" | "count"));
+    if !ours {
+        return usage(format!("{cannot}: another program saved it"));
+    }
+    let words = words.into_iter().map(|word| found(&cannot, word, &about["files"]));
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
     // With other units, flags about the earlier ones no longer apply.
     let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
@@ -139,7 +165,9 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
         let stale = if now.has("devices") { "threads" } else { "slow" };
         flags.retain(|flag| !named(flag, "slow") && !named(flag, stale));
     }
-    flags.push(format!("--checkpoint={file}"));
+    if let For::Resume(..) = what_for {
+        flags.push(format!("--checkpoint={file}"));
+    }
     flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
     let mut line =
         parse_again(&words, flags).map_err(|why| Failure::Usage(format!("{file}: {why}")))?;
@@ -151,7 +179,7 @@ pub fn read(file: &str, now: &FlagValues, (program, own): (&str, bool)) -> Resul
 }
 
 /// A word of a saved command line; an input file that is not found here is looked up at its original path.
-fn found(file: &str, word: String, files: &Value) -> Result<String, Failure> {
+fn found(cannot: &str, word: String, files: &Value) -> Result<String, Failure> {
     let Some(input) = files.get(&word) else { return Ok(word) };
     let print = saved_print(input);
     let place = input["path"].as_str().unwrap_or(&word);
@@ -159,9 +187,7 @@ fn found(file: &str, word: String, files: &Value) -> Result<String, Failure> {
     match prints {
         [here, _] if here.is_some() && here == print => Ok(word),
         [_, there] if there.is_some() && there == print => Ok(place.to_string()),
-        [None, None] => usage(format!("cannot resume {file}: its input {place} does not exist")),
-        _ => {
-            usage(format!("cannot resume {file}: its input {word} has changed since it was saved"))
-        }
+        [None, None] => usage(format!("{cannot}: its input {place} does not exist")),
+        _ => usage(format!("{cannot}: its input {word} has changed since it was saved")),
     }
 }

@@ -21,7 +21,7 @@ pub const ENTRY: Entry = Entry {
     tasks: &[
         Task {
             verb: Verb::Solve,
-            flags: &[BEST, Use::plain("solution")],
+            flags: &[BEST, Use::plain("solution"), Use::plain("certificate")],
             examples: &["solve clique brock200_4"],
             act: Act::Search(solve),
         },

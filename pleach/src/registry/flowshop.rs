@@ -49,6 +49,7 @@ pub const ENTRY: Entry = Entry {
                 Use::plain("setups"),
                 Use::plain("jobs-first"),
                 Use::plain("nodes"),
+                Use::plain("certificate"),
                 Use::plain("solution"),
                 Use::plain("gantt"),
                 Use::plain("schedule"),
@@ -234,7 +235,8 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
 
 /// Refuses flags that work only for the makespan without side conditions.
 fn fits_variant(given: &FlagValues) -> Result<(), Failure> {
-    let only = ["bound", "branching", "all"].into_iter().find(|flag| given.has(flag));
+    let only =
+        ["bound", "branching", "all", "certificate"].into_iter().find(|flag| given.has(flag));
     let nodes = given.get(&flags::NODES).map_err(Failure::Usage)?;
     let only = only.or((nodes == Some(Nodes::Interval)).then_some("nodes interval"));
     match only {

@@ -26,6 +26,7 @@ pub const ENTRY: Entry = Entry {
                 Use::with("best", BESTS, "search"),
                 Use::plain("start"),
                 Use::plain("solution"),
+                Use::plain("certificate"),
             ],
             examples: &["solve qap nug12"],
             act: Act::Search(solve),

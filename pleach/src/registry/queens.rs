@@ -19,13 +19,13 @@ pub const ENTRY: Entry = Entry {
     tasks: &[
         Task {
             verb: Verb::Solve,
-            flags: &[Use::plain("solution")],
+            flags: &[Use::plain("solution"), Use::plain("certificate")],
             examples: &["solve queens 30"],
             act: Act::Search(solve),
         },
         Task {
             verb: Verb::Count,
-            flags: &[Use::plain("nodes")],
+            flags: &[Use::plain("nodes"), Use::plain("certificate")],
             examples: &["count queens 16"],
             act: Act::Search(count),
         },

@@ -4,7 +4,7 @@ use super::entry::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulat
 use super::simulated_load::{Load, SimulatedLoad, record};
 use crate::campaign::uts::{self as campaign, Parameters, Uts};
 use crate::campaign::{Search, plain};
-use crate::cli::flags::{FlagValues, Verb};
+use crate::cli::flags::{FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_problems::simd::Level;
 
@@ -17,7 +17,7 @@ pub const ENTRY: Entry = Entry {
     is_file: |_| false,
     tasks: &[Task {
         verb: Verb::Count,
-        flags: &[],
+        flags: &[Use::plain("certificate")],
         examples: &[
             "count uts T1L",
             "count uts type=binomial,b0=2000,q=0.19,m=5,seed=7 --threads 2 --json",

@@ -14,6 +14,7 @@ pub(crate) mod trace;
 pub(crate) use labels::Labels;
 use moment::Moment;
 use pleach_core::search::tree::{Counts, Goal};
+use pleach_core::wire::certificate::Certificate;
 use pleach_runtime::{Balance, Outcome, Stop};
 pub(crate) use text::{estimate, grouped, short};
 
@@ -67,6 +68,8 @@ pub struct Report {
     pub optima: Option<u128>,
     /// Everything else: nodes, times, units.
     pub outcome: Outcome,
+    /// What the proof consists of, if it was requested and there is a proof.
+    pub certificate: Option<Box<Certificate>>,
     /// When the best value and the bound changed, for a trace.
     pub(crate) moments: Vec<Moment>,
 }
@@ -95,6 +98,7 @@ impl Report {
         let bounded = optimises && ![i64::MIN, i64::MAX].contains(&outcome.lower_bound);
         let best = outcome.solution.clone().filter(|_| status != Status::NoBetter);
         Self {
+            certificate: None,
             status,
             objective: best.as_ref().filter(|_| optimises).map(|best| goal.value(best.score)),
             lower_bound: bounded.then(|| goal.value(outcome.lower_bound)),

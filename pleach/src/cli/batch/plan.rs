@@ -41,7 +41,7 @@ pub struct Run {
 /// The most runs of a batch.
 const MOST_RUNS: usize = 1_000_000;
 /// Flags that the batch sets itself, or that are for a single run.
-const REFUSED: [&str; 18] = [
+const REFUSED: [&str; 19] = [
     "checkpoint",
     "every",
     "listen",
@@ -49,6 +49,7 @@ const REFUSED: [&str; 18] = [
     "places",
     "mpi",
     "trace",
+    "certificate",
     "solution",
     "gantt",
     "schedule",

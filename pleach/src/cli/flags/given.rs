@@ -6,7 +6,7 @@ use super::values::{FlagValues, Saving};
 use super::{
     BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };
-use crate::campaign::{Checkpoint, Search};
+use crate::campaign::{Certify, Checkpoint, Search};
 use pleach_core::search::work::Nodes;
 use pleach_gpu::DeviceSet;
 use pleach_problems::simd::Level;
@@ -51,11 +51,19 @@ impl FlagValues {
             flag.check(self)?;
         }
         // Contradictory flags are refused before any file is touched.
-        if !matches!(verb, Verb::Check | Verb::Devices | Verb::Report) {
+        if !matches!(verb, Verb::Check | Verb::Devices | Verb::Report | Verb::Audit) {
             self.settings()?;
         }
         if self.has("every") && !self.has("checkpoint") {
             return Err("--every has no effect without --checkpoint FILE".into());
+        }
+        if self.has("certificate") {
+            if self.get(&NODES)? == Some(Nodes::Interval) {
+                return Err("--certificate needs open nodes, without --nodes interval".into());
+            }
+            if self.has("listen") || self.cluster.is_some() {
+                return Err("--certificate works only in a single process".into());
+            }
         }
         if self.has("dashboard") && self.has("quiet") {
             return Err(
@@ -112,6 +120,7 @@ impl FlagValues {
             simd: self.simd()?,
             nodes: self.get(&NODES)?.unwrap_or(Nodes::Pool),
             checkpoint,
+            certify: if self.has("certificate") { Certify::Make } else { Certify::No },
             ..Search::default()
         })
     }

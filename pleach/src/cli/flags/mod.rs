@@ -20,7 +20,9 @@ pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
     SIZE, SPEED, SPLIT, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
-pub use output::{DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SCHEDULE, SOLUTION, TRACE};
+pub use output::{
+    CERTIFICATE, DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SAMPLE, SCHEDULE, SOLUTION, TRACE,
+};
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT, NODES,
     OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, value_to_beat,
@@ -32,7 +34,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 66] = [
+pub static FLAGS: [&(dyn Item + Sync); 68] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -86,6 +88,8 @@ pub static FLAGS: [&(dyn Item + Sync); 66] = [
     &SEED,
     &TRACE,
     &SOLUTION,
+    &CERTIFICATE,
+    &SAMPLE,
     &GANTT,
     &SCHEDULE,
     &LOG,

@@ -1,9 +1,11 @@
 //! Flags for what a command prints and writes.
 
+use super::flag::Verb;
 use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, SHARED_AND_JOIN,
     switch, text, unrecorded,
 };
+use super::numbers::whole;
 use serde_json::json;
 
 const ABOUT: About = About {
@@ -43,6 +45,34 @@ pub static SOLUTION: Flag<String> = Flag {
     },
     parse: text,
     record: |given| Some(json!(given.word("solution"))),
+};
+
+/// `--certificate`.
+pub static CERTIFICATE: Flag<String> = Flag {
+    about: About {
+        name: "certificate",
+        value: Some("FILE"),
+        help: "search again from the proven value, and write what the proof consists of, for 'pleach audit'",
+        applies: Applies::Named,
+        lasts: Lasts::OneRun,
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+/// `--sample`.
+pub static SAMPLE: Flag<u64> = Flag {
+    about: About {
+        name: "sample",
+        value: Some("N"),
+        help: "explore this number of regions again, chosen at random by --seed",
+        default: "20",
+        applies: Applies::To(&[Verb::Audit]),
+        ..ABOUT
+    },
+    parse: |word| whole(word, 1, u64::MAX),
+    record: unrecorded,
 };
 
 /// `--log`.

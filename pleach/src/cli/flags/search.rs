@@ -207,7 +207,8 @@ pub static NODES: Flag<Nodes> = Flag {
     },
 };
 
-const RANDOM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim, Verb::Loop];
+const RANDOM: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim, Verb::Loop, Verb::Audit];
 
 /// `--seed`.
 pub static SEED: Flag<u64> = Flag {

@@ -26,8 +26,16 @@ const ABOUT: About = About {
 };
 
 const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
-const THREADS_OF: &[Verb] =
-    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Sim, Verb::Loop];
+const THREADS_OF: &[Verb] = &[
+    Verb::Solve,
+    Verb::Count,
+    Verb::Resume,
+    Verb::Own,
+    Verb::Join,
+    Verb::Sim,
+    Verb::Loop,
+    Verb::Audit,
+];
 const UNITS_OF: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Loop];
 const CODE_PATHS: &[Verb] =

@@ -1,0 +1,311 @@
+//! Certificates of proofs: [`certify`] makes one by a second search, [`audit`] explores parts of it again.
+
+use crate::report::{Report, Status};
+use oorandom::Rand64;
+use pleach_core::search::problem::{Plain, Problem};
+use pleach_core::search::region::{NodeKey, Region, Walk};
+use pleach_core::search::seed::Top;
+use pleach_core::search::tree::{Counts, Goal, Tree};
+use pleach_core::steal::Policy;
+use pleach_core::wire::certificate::Certificate;
+use pleach_core::wire::checkpoint::Checkpoint;
+use pleach_runtime::{ProgressSnapshot, Recorded, RunError, Settings, cores};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// A certificate has about this number of regions, unless they would be smaller or larger than these.
+const REGIONS: u64 = 500;
+const SMALLEST: u64 = 1_000;
+const LARGEST: u64 = 50_000_000;
+
+/// Searches again for solutions that beat the result of a search, and records what was explored; `None` if there is
+/// nothing to prove, or the second search was stopped.
+///
+/// # Errors
+/// If the machine fails, or the second search contradicts the first one.
+pub(crate) fn certify(
+    problem: &dyn Problem,
+    settings: &Settings,
+    report: &Report,
+    watch: &mut dyn FnMut(&ProgressSnapshot) -> ControlFlow<()>,
+) -> Result<Option<Box<Certificate>>, RunError> {
+    let goal = problem.goal();
+    let best = match report.status {
+        Status::Optimal => report.objective,
+        Status::NoBetter => report.lower_bound,
+        Status::Infeasible | Status::Counted => None,
+        Status::Found | Status::Stopped => return Ok(None),
+    };
+    let size = (report.outcome.counts.bounded / REGIONS).clamp(SMALLEST, LARGEST);
+    let recorded = Recorded::new(problem, size);
+    let settings = Settings {
+        best,
+        start: None,
+        improve: false,
+        devices: None,
+        threads: settings.threads.max(1),
+        save: None,
+        resume: None,
+        processes: None,
+        time_limit: None,
+        node_limit: None,
+        // Others may explore nodes twice, or explore the top of the tree without an explorer.
+        policy: Policy::default(),
+        trace: false,
+        ..settings.clone()
+    };
+    let outcome = pleach_runtime::run(&recorded, &settings, watch)?;
+    if outcome.stop.is_some() {
+        return Ok(None);
+    }
+    if let Some(better) = outcome.solution {
+        let value = goal.value(better.score);
+        return Err(RunError::Solution(format!(
+            "the second search found one of value {value}, which the first search had missed"
+        )));
+    }
+    let same = goal != Goal::Count || outcome.counts.total == report.count;
+    if !same {
+        return Err(RunError::Solution(format!(
+            "the second search counted {} instead of {}",
+            outcome.counts.total, report.count
+        )));
+    }
+    let solution = report.outcome.solution.clone().filter(|_| report.status == Status::Optimal);
+    let search = Checkpoint {
+        fingerprint: problem.new_fingerprint(&|| true),
+        about: settings.about,
+        elapsed_ns: (outcome.seconds * 1e9) as u64,
+        counts: outcome.counts,
+        best: best.map_or(i64::MAX, |value| goal.score(value)),
+        solution,
+        ..Checkpoint::default()
+    };
+    Ok(Some(Box::new(Certificate { search, regions: recorded.into_regions() })))
+}
+
+/// The regions that an audit explores again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// All of them.
+    All,
+    /// This many, chosen at random by this seed.
+    Random(usize, u64),
+}
+
+/// The result of an audit that found nothing wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Audit {
+    /// The number of regions, and of those that were explored again.
+    pub regions: usize,
+    /// Of those, how many were explored again.
+    pub explored: usize,
+    /// What all regions have.
+    pub counts: Counts,
+    /// The value of the solution that comes with the proof.
+    pub objective: Option<i64>,
+    /// The value that no solution beats.
+    pub bound: Option<i64>,
+}
+
+/// Why a certificate proves nothing, or was not audited.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoProof {
+    /// Its contents contradict the problem or each other.
+    #[error("it is not a proof: {0}")]
+    Wrong(String),
+    /// The audit was stopped.
+    #[error("stopped")]
+    Stopped,
+}
+
+fn wrong<T>(why: impl Into<String>) -> Result<T, NoProof> {
+    Err(NoProof::Wrong(why.into()))
+}
+
+/// Checks a certificate of a tree on all cores: its solution, that its regions fit together and make up the whole tree, and
+/// some regions by exploring them again.
+///
+/// # Errors
+/// If it is not a proof.
+pub fn audit_tree<T: Tree>(
+    tree: T,
+    certificate: &Certificate,
+    sample: Sample,
+) -> Result<Audit, NoProof> {
+    audit(&Plain(tree), certificate, sample, cores(), &|| true)
+}
+
+/// Checks a certificate of a problem: its solution, that its regions fit together and make up the whole tree, and some
+/// regions by exploring them again, with the tree's own code. `go_on` is called often, on all threads.
+///
+/// # Errors
+/// If the certificate is not a proof, or the audit was stopped.
+pub(crate) fn audit(
+    problem: &dyn Problem,
+    certificate: &Certificate,
+    sample: Sample,
+    threads: u32,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<Audit, NoProof> {
+    let Certificate { search, regions } = certificate;
+    let goal = problem.goal();
+    let Some(top) = problem.top() else { return wrong("this problem has no certificates") };
+    if !problem.has_fingerprint(search.fingerprint) {
+        return wrong("it is about another tree");
+    }
+    if let Some(solution) = &search.solution {
+        let claimed = goal.value(solution.score);
+        match problem.check(&solution.solution) {
+            Some(Ok(value)) if value != claimed => {
+                return wrong(format!("its solution has the value {value}, not {claimed}"));
+            }
+            Some(Err(why)) => return wrong(format!("its solution is invalid: {why}")),
+            _ if solution.score != search.best => {
+                return wrong("its solution does not have the value that it is about");
+            }
+            _ => {}
+        }
+    }
+    fits(problem, top, certificate)?;
+    let mut counts = Counts::default();
+    for region in regions {
+        let Some(sum) = sum(&counts, &region.counts) else { return wrong("its counts overflow") };
+        counts = sum;
+    }
+    let claimed = Counts { depth: counts.depth, ..search.counts };
+    if counts != claimed {
+        return wrong(format!(
+            "its regions have {} nodes, not {}",
+            counts.bounded, claimed.bounded
+        ));
+    }
+    let chosen = choose(regions.len(), sample);
+    explore_again(top, certificate, &chosen, threads, go_on)?;
+    let known = ![i64::MIN, i64::MAX].contains(&search.best);
+    Ok(Audit {
+        regions: regions.len(),
+        explored: chosen.len(),
+        counts,
+        objective: search.solution.as_ref().map(|solution| goal.value(solution.score)),
+        bound: known.then(|| goal.value(search.best)),
+    })
+}
+
+/// Checks that regions begin at the root and where others end, exactly as often.
+fn fits(problem: &dyn Problem, top: &dyn Top, certificate: &Certificate) -> Result<(), NoProof> {
+    let Certificate { search, regions } = certificate;
+    let mut left: HashMap<NodeKey, i64> = HashMap::new();
+    let mut add = |work: &[u8], times: i64| -> Result<(), NoProof> {
+        let keys = top.node_keys(work, search.best);
+        let keys = keys.or_else(|why| wrong(format!("a region cannot be read: {why}")))?;
+        keys.into_iter().for_each(|key| *left.entry(key).or_default() += times);
+        Ok(())
+    };
+    add(&problem.root().bytes, 1)?;
+    for region in regions {
+        region.ends.iter().try_for_each(|work| add(work, 1))?;
+        region.begins.iter().try_for_each(|work| add(work, -1))?;
+    }
+    let missing: i64 = left.values().filter(|&&times| times > 0).sum();
+    let twice: i64 = left.values().filter(|&&times| times < 0).map(|times| -times).sum();
+    match (missing, twice) {
+        (0, 0) => Ok(()),
+        (0, _) => wrong(format!("regions begin at {twice} nodes where none ends")),
+        _ => wrong(format!("{missing} nodes where regions end are in no other region")),
+    }
+}
+
+/// The sum of counts, if there is one.
+fn sum(one: &Counts, other: &Counts) -> Option<Counts> {
+    Some(Counts {
+        branched: one.branched.checked_add(other.branched)?,
+        bounded: one.bounded.checked_add(other.bounded)?,
+        total: one.total.checked_add(other.total)?,
+        depth: one.depth.max(other.depth),
+    })
+}
+
+/// The numbers of the regions to explore again.
+fn choose(regions: usize, sample: Sample) -> Vec<usize> {
+    let mut all: Vec<usize> = (0..regions).collect();
+    if let Sample::Random(size, seed) = sample {
+        let mut rng = Rand64::new(seed.into());
+        for i in 0..size.min(regions) {
+            all.swap(i, rng.rand_range(i as u64..regions as u64) as usize);
+        }
+        all.truncate(size);
+    }
+    all
+}
+
+/// Explores regions again and compares them with what the certificate says.
+fn explore_again(
+    top: &dyn Top,
+    certificate: &Certificate,
+    chosen: &[usize],
+    threads: u32,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<(), NoProof> {
+    let (next, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let failed = Mutex::new(None);
+    let work = || {
+        while let Some(&nth) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let region = &certificate.regions[nth];
+            let may_continue = || !over.load(Ordering::Relaxed) && go_on();
+            if let Err(why) = explore_one(top, region, nth, certificate.search.best, &may_continue)
+            {
+                over.store(true, Ordering::Relaxed);
+                if let Ok(mut failed) = failed.lock() {
+                    failed.get_or_insert(why);
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(chosen.len() as u32) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    failed.into_inner().ok().flatten().map_or(Ok(()), Err)
+}
+
+fn explore_one(
+    top: &dyn Top,
+    region: &Region,
+    nth: usize,
+    best: i64,
+    may_continue: &dyn Fn() -> bool,
+) -> Result<(), NoProof> {
+    let said = |why: String| wrong(format!("region {}: {why}", nth + 1));
+    let walk = top.walk(region, best, may_continue);
+    let walk = walk.or_else(|why| wrong(format!("region {}: {why}", nth + 1)))?;
+    let Some(walk) = walk else {
+        return Err(NoProof::Stopped);
+    };
+    let Walk { counts, unreached, found, fault } = walk;
+    if let Some(fault) = fault {
+        return said(fault.to_string());
+    }
+    if found.is_some() {
+        return said("there is a better solution".into());
+    }
+    if unreached > 0 {
+        return said(format!("{unreached} nodes where it ends are not in it"));
+    }
+    let Counts { branched, bounded, total, .. } = region.counts;
+    for (what, now, then) in [
+        ("nodes", counts.bounded.into(), bounded.into()),
+        ("branched nodes", counts.branched.into(), branched.into()),
+        ("to count", counts.total, total),
+    ] {
+        if now != then {
+            return said(format!("it has {now} {what}, not {then}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! `pleach audit`: checks the certificate of a proof, by exploring parts of its tree again.
+
+use super::conduct::last_words;
+use super::console::{Console, DONE, STOPPED};
+use super::flags::{FlagValues, Kind, SAMPLE, SEED, Use, Verb};
+use super::line::Line;
+use super::resume::{For, line_of};
+use super::stopping::interrupts;
+use crate::campaign::{Certify, Inspection};
+use crate::certificate::{Audit, NoProof, Sample};
+use crate::failure::{Failure, usage};
+use crate::provenance::Provenance;
+use crate::registry::{Act, Ended, Entry, Mode, Request, entry};
+use crate::report::grouped;
+use crate::results::JsonInteger;
+use pleach_core::wire::certificate::Certificate;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// The flags that it shares with other commands.
+pub const FLAGS: [Use; 1] = [Use::with("all", "explore all regions again", "")];
+
+/// Regions that are explored again by default.
+const REGIONS: u64 = 20;
+
+/// Audits the certificate that the words name.
+pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    let given = &line.given;
+    given.check(Kind { verb: Verb::Audit, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
+    let [_, file] = &line.words[..] else {
+        return usage("audit: expected FILE, one that --certificate wrote");
+    };
+    let sample = sample(given)?;
+    let phase = last_words(console, &format!("audit {file}"), given);
+    let read = std::fs::read(Path::new(file)).map_err(|why| why.to_string());
+    let read =
+        read.and_then(|bytes| Certificate::from_bytes(&bytes).map_err(|why| why.to_string()));
+    let certificate = Arc::new(read.or_else(|why| usage(format!("cannot audit {file}: {why}")))?);
+    let saved = line_of(file, &certificate.search.about, given, For::Audit(&console.program))?;
+    let words: Vec<&str> = saved.words.iter().map(String::as_str).collect();
+    let cannot =
+        || usage(format!("cannot audit {file}: it does not name a search of this program"));
+    let &[verb, problem, instance] = &words[..] else { return cannot() };
+    let verb = if verb == "count" { Verb::Count } else { Verb::Solve };
+    let Some(entry) = entry(registry, problem) else { return cannot() };
+    let Some(Act::Search(start)) = entry.task(verb).map(|task| task.act) else { return cannot() };
+    let note = |text: &str| console.note(text);
+    let request =
+        Request { instance, given: &saved.given, resumed: true, follows: false, note: &note };
+    let start = start(&request)?;
+    let mut search = saved.given.search().map_err(Failure::Usage)?;
+    search.settings.cancel = interrupts();
+    search.certify = Certify::Audit(certificate.clone(), sample);
+    drop(phase);
+    let began = Instant::now();
+    let ended = (start.search)(search, Mode::Inspect)?;
+    let Ended::Inspection(seen) = ended else { return Err(unexpected()) };
+    let Inspection::Audit(result) = *seen else { return Err(unexpected()) };
+    let seconds = began.elapsed().as_secs_f64();
+    match result {
+        Ok(audit) => {
+            let shown = Shown { file, problem, instance, audit, seconds };
+            let counts = verb == Verb::Count;
+            let text = if given.on("json") { shown.json(counts) } else { shown.text(counts) };
+            console.print(&text)?;
+            Ok(DONE)
+        }
+        Err(NoProof::Wrong(why)) => usage(format!("{file} is not a proof: {why}")),
+        Err(NoProof::Stopped) => {
+            console.note(&format!("the audit of {file} was stopped"));
+            Ok(STOPPED)
+        }
+    }
+}
+
+fn unexpected() -> Failure {
+    Failure::Inside("an audit searched".into())
+}
+
+/// The regions to explore again.
+fn sample(given: &FlagValues) -> Result<Sample, Failure> {
+    let size = given.get(&SAMPLE).map_err(Failure::Usage)?;
+    if given.on("all") {
+        if size.is_some() {
+            return usage("--all and --sample contradict each other: give only one of them");
+        }
+        return Ok(Sample::All);
+    }
+    let seed = given.get(&SEED).map_err(Failure::Usage)?;
+    // The maker of a certificate must not be able to predict the sample.
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seed = seed.unwrap_or_else(|| now().as_nanos() as u64);
+    Ok(Sample::Random(size.unwrap_or(REGIONS) as usize, seed))
+}
+
+/// A certificate that passed an audit.
+struct Shown<'a> {
+    file: &'a str,
+    problem: &'a str,
+    instance: &'a str,
+    audit: Audit,
+    seconds: f64,
+}
+
+impl Shown<'_> {
+    fn json(&self, counts: bool) -> String {
+        let Self { file, problem, instance, audit, seconds } = self;
+        let Audit { regions, explored, counts: all, objective, bound } = audit;
+        let count = if counts { json!(JsonInteger(all.total)) } else { Value::Null };
+        let said = json!({
+            "certificate": file,
+            "problem": problem,
+            "instance": instance,
+            "valid": true,
+            "objective": objective,
+            "bound": bound,
+            "count": count,
+            "regions": regions,
+            "explored": explored,
+            "nodes": {
+                "branched": JsonInteger(all.branched),
+                "bounded": JsonInteger(all.bounded),
+            },
+            "seconds": seconds,
+        });
+        Provenance::now().stamp(said).to_string()
+    }
+
+    fn text(&self, counts: bool) -> String {
+        let Self { file, problem, instance, audit, seconds } = self;
+        let Audit { regions, explored, counts: all, objective, bound } = audit;
+        let proves = match (objective, bound) {
+            _ if counts => format!("the count is {}", grouped(all.total)),
+            (Some(value), _) => format!("the optimum is {value}"),
+            (None, Some(bound)) => format!("no solution beats {bound}"),
+            (None, None) => "there is no solution".into(),
+        };
+        format!(
+            "{problem} {instance}: {proves}, by {file}\n{regions} regions with {} nodes make up the tree; \
+             {explored} of them, explored again in {seconds:.1} s, agree",
+            grouped(all.bounded.into())
+        )
+    }
+}

@@ -1,0 +1,265 @@
+//! Certificates: a proof of each problem passes an audit, and no forged one does.
+
+use crate::outside::{folder, json, pleach, refused};
+use pleach::{Certificate, Children, Goal, NoProof, Sample, Solver, Tree, audit};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn proofs_of_all_problems_pass_an_audit() {
+    let out = folder("certificates");
+    let knapsack = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/knapsack/correlated-60.txt");
+    for (nth, search) in [
+        "solve flowshop ta001",
+        "solve flowshop ta003 --best none",
+        "solve flowshop ta011 --best 1000 --bound two --branching forward",
+        "count queens 10",
+        "solve queens 3",
+        "count uts type=binomial,b0=200,q=0.19,m=5,seed=7",
+        &format!("solve knapsack {}", knapsack.display()),
+        "solve clique brock200_4",
+        "solve qap nug12",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for threads in [1, 3] {
+            let file = out.join(format!("{nth}-{threads}.cert"));
+            let file = file.display();
+            let found = json(&format!("{search} --threads {threads} --certificate {file}"));
+            let seen = json(&format!("audit {file} --all"));
+            assert_eq!(seen["valid"], true, "{search}");
+            assert_eq!(seen["explored"], seen["regions"], "{search}");
+            if found["status"] == "optimal" {
+                assert_eq!(seen["objective"], found["objective"], "{search}");
+            }
+            assert_eq!(seen["count"], found["count"], "{search}");
+            let other = json(&format!("audit {file} --sample 3 --seed 1 --threads 2"));
+            assert_eq!(other["nodes"], seen["nodes"], "{search}");
+        }
+    }
+}
+
+/// The tree from the optimum is the same however it is cut into regions.
+#[test]
+fn counts_are_those_of_a_search_from_the_optimum() {
+    let file = folder("certificates").join("exact.cert");
+    let file = file.display();
+    json(&format!("solve flowshop ta005 --best optimum --certificate {file}"));
+    let whole = json("solve flowshop ta005 --best optimum --bound one --threads 1");
+    assert_eq!(json(&format!("audit {file}"))["nodes"]["bounded"], whole["nodes"]["bounded"]);
+}
+
+#[test]
+fn files_that_are_no_certificates_are_refused() {
+    let out = folder("certificates-refused");
+    let (file, other) = (out.join("q.cert"), out.join("other"));
+    json(&format!("count queens 9 --certificate {}", file.display()));
+    let good = fs::read(&file).unwrap();
+    for (bytes, said) in [
+        (&good[..good.len() / 2], "its length is wrong"),
+        (b"mine", "it was not written by pleach"),
+        (&[&good[..300], &[good[300] ^ 1], &good[301..]].concat()[..], "it is damaged"),
+    ] {
+        fs::write(&other, bytes).unwrap();
+        refused(&format!("audit {}", other.display()), said);
+    }
+    let file = file.display();
+    refused("audit", "audit: expected FILE");
+    refused("audit /nowhere.cert", "cannot audit /nowhere.cert: No such file");
+    refused(&format!("audit {file} --all --sample 3"), "contradict each other");
+    refused(&format!("audit {file} --best 3"), "--best does not apply to 'audit'");
+    refused(&format!("resume {file}"), "cannot resume");
+    refused(&format!("solve atsp ftv33 --certificate {file}"), "does not apply to 'solve atsp'");
+    refused(
+        &format!("count queens 9 --nodes interval --certificate {file}"),
+        "--certificate needs open nodes",
+    );
+    refused(
+        &format!("solve flowshop ta001 --objective flow-time --certificate {file}"),
+        "--certificate works only with the objective makespan",
+    );
+    refused(&format!("solve flowshop ta001 --bound auto --certificate {file}"), "needs a bound");
+    refused(&format!("solve flowshop ta001 --all --certificate {file}"), "one optimal schedule");
+    refused(
+        &format!("solve flowshop ta001 --solution {file} --certificate {file}"),
+        "is the same file as",
+    );
+    // A search without a proof leaves a file as it was.
+    let stopped = pleach(&format!("count queens 17 --node-limit 1000 --certificate {file}"));
+    assert_eq!(stopped.status.code(), Some(3));
+    let said = String::from_utf8(stopped.stderr).unwrap();
+    assert!(said.contains("there is no complete proof, so"), "{said}");
+    assert_eq!(json(&format!("audit {file}"))["valid"], true);
+}
+
+/// Orders of items whose costs depend on their places.
+struct Orders;
+
+impl Tree for Orders {
+    type Node = Vec<u8>;
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn expand(&self, order: &Vec<u8>, _: Option<i64>, out: &mut Children<Self>) {
+        let cost = cost(order);
+        if order.len() == 8 {
+            return out.solution(cost, || order.iter().map(|&item| item.into()).collect());
+        }
+        for item in (0..8).filter(|item| !order.contains(item)) {
+            let child = [&order[..], &[item]].concat();
+            out.child_within(self::cost(&child), child);
+        }
+    }
+
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        let mut sorted = solution.to_vec();
+        sorted.sort_unstable();
+        if sorted != (0..8).collect::<Vec<i64>>() {
+            return Some(Err("not every item once".into()));
+        }
+        Some(Ok(cost(&solution.iter().map(|&item| item as u8).collect::<Vec<u8>>())))
+    }
+}
+
+fn cost(order: &[u8]) -> i64 {
+    let at = |(place, &item): (usize, &u8)| (place as i64 * 7 + i64::from(item) * 5) % 11;
+    order.iter().enumerate().map(at).sum::<i64>()
+        + order.windows(2).map(|two| i64::from(two[0] ^ two[1])).sum::<i64>()
+}
+
+#[test]
+fn no_forged_certificate_passes() {
+    let report = Solver::new(Orders).threads(2).certify().run().unwrap();
+    let good = *report.certificate.unwrap();
+    let bytes = good.to_bytes();
+    assert_eq!(Certificate::from_bytes(&bytes).unwrap(), good);
+    let fine = audit(Orders, &good, Sample::All).unwrap();
+    assert_eq!((fine.objective, fine.explored), (report.objective, good.regions.len()));
+    assert!(good.regions.len() > 2, "{}", good.regions.len());
+    let refused = |what: &str, forge: &dyn Fn(&mut Certificate), said: &str| {
+        let mut forged = good.clone();
+        forge(&mut forged);
+        assert_ne!(forged, good, "{what}");
+        match audit(Orders, &forged, Sample::All) {
+            Err(NoProof::Wrong(why)) => assert!(why.contains(said), "{what}: {why}"),
+            other => panic!("{what}: {other:?}"),
+        }
+    };
+    let last = good.regions.len() - 1;
+    for region in 0..=last {
+        refused(
+            "a region is missing",
+            &|forged| {
+                let gone = forged.regions.remove(region).counts;
+                forged.search.counts = forged.search.counts.without(&gone).unwrap();
+            },
+            "where",
+        );
+        refused(
+            "a region is there twice",
+            &|forged| {
+                let again = forged.regions[region].clone();
+                forged.search.counts.add(&again.counts);
+                forged.regions.push(again);
+            },
+            "where",
+        );
+        refused(
+            "a count is wrong",
+            &|forged| {
+                forged.regions[region].counts.bounded += 1;
+                forged.search.counts.bounded += 1;
+            },
+            "it has",
+        );
+    }
+    refused("counts do not add up", &|forged| forged.search.counts.branched += 1, "regions have");
+    refused("nothing was explored", &|forged| forged.regions.clear(), "in no other region");
+    refused(
+        "the root alone, never explored",
+        &|forged| {
+            forged.regions.truncate(1);
+            forged.regions[0].ends.clear();
+            forged.search.counts = forged.regions[0].counts;
+        },
+        "",
+    );
+    refused(
+        "a node is left out of where a region ends, and of where the next begins",
+        &|forged| {
+            let region = forged.regions.iter_mut().find(|region| !region.ends.is_empty()).unwrap();
+            let gone = region.ends.pop().unwrap();
+            forged.regions.retain(|region| !region.begins.contains(&gone));
+        },
+        "",
+    );
+    refused(
+        "the optimum is a worse one",
+        &|forged| {
+            let solution = forged.search.solution.as_mut().unwrap();
+            solution.solution.swap(0, 1);
+        },
+        "its solution has the value",
+    );
+    refused("another tree", &|forged| forged.search.fingerprint ^= 1, "another tree");
+    refused(
+        "a better optimum than there is",
+        &|forged| {
+            forged.search.best -= 1;
+            forged.search.solution = None;
+        },
+        "",
+    );
+    refused(
+        "a worse bound than was proven",
+        &|forged| {
+            forged.search.best += 1;
+            forged.search.solution = None;
+        },
+        "",
+    );
+}
+
+/// A program in another language, without vectors or an engine, agrees.
+#[test]
+fn a_simple_program_checks_small_proofs_whole() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: python3 not found");
+        return;
+    }
+    let out = folder("certificates-simple");
+    let (shop, file) = (out.join("shop.txt"), out.join("shop.cert"));
+    let mut state = 5u64;
+    let mut rows = String::from("9 5\n");
+    for _ in 0..5 {
+        let row = (0..9).map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) % 99 + 1
+        });
+        rows += &(row.map(|time| time.to_string()).collect::<Vec<_>>().join(" ") + "\n");
+    }
+    fs::write(&shop, rows).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/check-certificate.py");
+    let check = || Command::new("python3").arg(&script).args([&shop, &file]).output().unwrap();
+    for best in ["none", "search"] {
+        let (shop, file) = (shop.display(), file.display());
+        let found = json(&format!("solve flowshop {shop} --best {best} --certificate {file}"));
+        let said = check();
+        let (text, errors) = (said.stdout, String::from_utf8_lossy(&said.stderr).into_owned());
+        let wanted = format!("the optimum is {}:", found["objective"]);
+        assert!(String::from_utf8(text).unwrap().starts_with(&wanted), "{errors}");
+    }
+    // A forged one: a region less.
+    let mut forged = Certificate::from_bytes(&fs::read(&file).unwrap()).unwrap();
+    let gone = forged.regions.pop().unwrap().counts;
+    forged.search.counts = forged.search.counts.without(&gone).unwrap();
+    fs::write(&file, forged.to_bytes()).unwrap();
+    let said = check();
+    assert!(!said.status.success());
+    assert!(String::from_utf8(said.stderr).unwrap().contains("regions do not fit together"));
+}
