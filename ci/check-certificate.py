@@ -9,6 +9,10 @@ import sys
 from collections import Counter
 
 
+# The bound of a node about which nothing is known.
+UNBOUNDED = -(2**63)
+
+
 class Reader:
     """Numbers of seven bits a byte, least first, as Pleach packs them."""
 
@@ -30,8 +34,7 @@ class Reader:
                 return value
 
     def signed(self):
-        raw = self.number()
-        return raw >> 1 if raw % 2 == 0 else -(raw >> 1) - 1
+        return with_sign(self.number())
 
     def many(self, read):
         return [read() for _ in range(self.number())]
@@ -43,6 +46,11 @@ class Reader:
         return [self.number() for _ in range(4)]  # branched, bounded, total, depth
 
 
+def with_sign(raw):
+    """0, -1, 1, -2, … by their places in this order."""
+    return raw >> 1 if raw % 2 == 0 else -(raw >> 1) - 1
+
+
 def nodes_of(pieces):
     """The nodes of pieces of work: bound, jobs at the front, jobs at the back from the last one."""
     nodes = []
@@ -52,7 +60,7 @@ def nodes_of(pieces):
             depth = reader.number()
             for _ in range(reader.number()):
                 raw = reader.number() - 1
-                bound = None if raw < 0 else raw >> 1 if raw % 2 == 0 else -(raw >> 1) - 1
+                bound = with_sign(raw) if raw >= 0 else UNBOUNDED
                 reader.take(4)  # an estimate of its part of the tree
                 front, back = [tuple(reader.many(reader.number)) for _ in range(2)]
                 assert len(front) + len(back) == depth, "a node has a wrong depth"
@@ -103,7 +111,7 @@ def expand(node, reference, best):
     to_back = kept[1] < kept[0] or kept[1] == kept[0] and sum(at_front) < sum(at_back)
     children = []
     for job, value in zip(left, at_back if to_back else at_front):
-        value = value if parent is None else max(value, parent)
+        value = max(value, parent)
         if value < best:
             child = (front, back + (job,)) if to_back else (front + (job,), back)
             children.append((value, *child))
@@ -126,7 +134,7 @@ if solution:
     assert sorted(order) == list(range(1, jobs + 1)), "its schedule is no permutation"
     assert ends([job - 1 for job in order], times)[-1] == value == best, "its schedule has another value"
 
-balance = Counter([(None, (), ())])
+balance = Counter([(UNBOUNDED, (), ())])
 counted = [0, 0]
 regions = content.number()
 for region in range(regions):

@@ -72,7 +72,7 @@ impl Recorder<'_> {
         self.ran = false;
     }
 
-    /// The work that is open, as bytes; nothing if there is none.
+    /// The open work as bytes, if there is any.
     fn open(&mut self) -> Vec<Vec<u8>> {
         if self.inner.size() == 0.0 { Vec::new() } else { vec![self.inner.copy().bytes] }
     }

@@ -15,7 +15,6 @@ use crate::report::grouped;
 use crate::results::JsonInteger;
 use pleach_core::wire::certificate::Certificate;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -34,7 +33,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     };
     let sample = sample(given)?;
     let phase = last_words(console, &format!("audit {file}"), given);
-    let read = std::fs::read(Path::new(file)).map_err(|why| why.to_string());
+    let read = std::fs::read(file).map_err(|why| why.to_string());
     let read =
         read.and_then(|bytes| Certificate::from_bytes(&bytes).map_err(|why| why.to_string()));
     let certificate = Arc::new(read.or_else(|why| usage(format!("cannot audit {file}: {why}")))?);

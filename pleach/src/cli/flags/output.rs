@@ -1,9 +1,8 @@
 //! Flags for what a command prints and writes.
 
-use super::flag::Verb;
 use super::flag::{
     About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, SHARED_AND_JOIN,
-    switch, text, unrecorded,
+    Verb, switch, text, unrecorded,
 };
 use super::numbers::whole;
 use serde_json::json;

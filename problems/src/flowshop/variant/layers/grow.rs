@@ -16,7 +16,7 @@ use std::thread;
 /// Keys that a thread does at once, and the most pieces of all keys.
 const KEYS: usize = 64;
 const PIECES: usize = 1024;
-/// A key takes as long as a child for each so many jobs.
+/// A key takes as long as this part of its jobs in children.
 const JOBS: usize = 4;
 
 /// Machines after which it is checked whether any child can still dominate.
