@@ -240,7 +240,7 @@ fn no_node_is_lost_when_fewer_explorers_take_part() {
                         break;
                     }
                 }
-                assert_eq!((counts, explorer.size()), (wanted, 0.0), "{words}");
+                assert_eq!((counts, explorer.size()), (wanted.clone(), 0.0), "{words}");
             }
         }
     }

@@ -169,7 +169,7 @@ fn a_device_that_comes_too_late_serves_the_next_run() {
     // A run without threads waits for its device: here for the one that is already being opened.
     for threads in [0, 1, 1] {
         let outcome = go(threads);
-        assert_eq!((outcome.counts, devices.opened()), (wanted, 1));
+        assert_eq!((outcome.counts, devices.opened()), (wanted.clone(), 1));
         assert!(outcome.units.last().unwrap().opened_s.is_some(), "it was open at once");
     }
 }

@@ -53,7 +53,7 @@ fn a_device_that_failed_is_opened_again() {
     let wanted = go(&pool, &queens, &settings(1)).counts;
     for opened in 1..4 {
         let outcome = go(&pool, &queens, &with_device(devices, 1, "emulated:fail=3"));
-        assert_eq!((outcome.counts, devices.opened()), (wanted, opened));
+        assert_eq!((outcome.counts, devices.opened()), (wanted.clone(), opened));
     }
 }
 

@@ -93,7 +93,7 @@ impl Checker {
     /// Some work was done after it had been given away.
     pub fn on_twice(&mut self, twice: &WorkDone) {
         self.twice.add(twice);
-        self.figures.redundant = self.twice.counts;
+        self.figures.redundant = self.twice.counts.clone();
     }
 
     /// A peer found a score or learned of it.

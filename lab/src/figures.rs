@@ -87,7 +87,7 @@ impl From<SiteFigures> for Figures {
             alone_ns: sites.alone_ns,
             possible_ns: sites.possible_ns,
             busy_ns: sites.work_ns,
-            counts: sites.counts,
+            counts: sites.counts.clone(),
             best: sites.best,
             requests: sites.requests,
             pieces: sites.pieces,

@@ -59,7 +59,7 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
     fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), String> {
         let peer = self.me;
         let (work, done, best) = (self.hand().copy(), self.hand().done(), self.hand().best());
-        let cut = Cut { peer, work, counts: done.counts, in_flight };
+        let cut = Cut { peer, work, counts: done.counts.clone(), in_flight };
         self.state.checker.on_cut(cut, done, best, self.state.load)
     }
 

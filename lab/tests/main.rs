@@ -1,5 +1,8 @@
 //! Simulates clusters with the explorers of real problems: results are exact whatever goes wrong.
 
+#[path = "../../runtime/tests/words.rs"]
+mod words;
+
 use oorandom::Rand64;
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Counts, Tree};
@@ -19,6 +22,7 @@ use pleach_problems::knapsack::Knapsack;
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
+use words::Words;
 
 /// How many seeds to try: `PLEACH_SEEDS`, or a few.
 fn seeds() -> u64 {
@@ -99,6 +103,8 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
 fn with_problem<R>(seed: u64, search: impl Fn(&dyn Problem, i64) -> R) -> R {
     let tree = format!("type=geometric,shape=fixed,b0=4,gen_mx=5,seed={seed}");
     match seed % 7 {
+        // This one has counters of its own.
+        0 if seed.is_multiple_of(2) => search(&Plain(Words(9)), i64::MAX),
         0 => search(&Uts::new(Parameters::parse(&tree).unwrap(), Level::Off), i64::MAX),
         1 => search(&Queens::new(7, Level::Off).unwrap(), i64::MAX),
         2 => search(&small_flowshop(seed), i64::MAX),

@@ -38,6 +38,16 @@ impl Tree for Ordering {
         }
     }
 
+    /// Paths through the same stops with the same last one have the same completions: the cheapest is enough.
+    fn key(&self, (path, _): &Self::Node) -> Option<u128> {
+        let last = path.last().copied().unwrap_or_default();
+        Some(path.iter().fold(u128::from(last) << 120, |set, stop| set | 1 << stop))
+    }
+
+    fn dominates(&self, (_, one): &Self::Node, (_, other): &Self::Node) -> bool {
+        one <= other
+    }
+
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
         let at = |stop: usize| solution.iter().position(|&v| v == stop as i64);
         let stops = 0..self.costs.len();

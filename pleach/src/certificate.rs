@@ -74,6 +74,10 @@ pub(crate) fn certify(
             outcome.counts.total, report.count
         )));
     }
+    if goal == Goal::Count && outcome.counts.tally != report.outcome.counts.tally {
+        let why = "the second search has other counters than the first one";
+        return Err(RunError::Solution(why.into()));
+    }
     let solution = report.outcome.solution.clone().filter(|_| report.status == Status::Optimal);
     let search = Checkpoint {
         fingerprint: problem.new_fingerprint(&|| true),
@@ -173,10 +177,10 @@ pub(crate) fn audit(
     fits(problem, top, certificate)?;
     let mut counts = Counts::default();
     for region in regions {
-        let Some(sum) = sum(&counts, &region.counts) else { return wrong("its counts overflow") };
+        let Some(sum) = counts.plus(&region.counts) else { return wrong("its counts overflow") };
         counts = sum;
     }
-    let claimed = Counts { depth: counts.depth, ..search.counts };
+    let claimed = Counts { depth: counts.depth, ..search.counts.clone() };
     if counts != claimed {
         return wrong(format!(
             "its regions have {} nodes, not {}",
@@ -217,16 +221,6 @@ fn fits(problem: &dyn Problem, top: &dyn Top, certificate: &Certificate) -> Resu
         (0, _) => wrong(format!("regions begin at {twice} nodes where none ends")),
         _ => wrong(format!("{missing} nodes where regions end are in no other region")),
     }
-}
-
-/// The sum of counts, if there is one.
-fn sum(one: &Counts, other: &Counts) -> Option<Counts> {
-    Some(Counts {
-        branched: one.branched.checked_add(other.branched)?,
-        bounded: one.bounded.checked_add(other.bounded)?,
-        total: one.total.checked_add(other.total)?,
-        depth: one.depth.max(other.depth),
-    })
 }
 
 /// The numbers of the regions to explore again.
@@ -306,6 +300,9 @@ fn explore_one(
         if now != then {
             return said(format!("it has {now} {what}, not {then}"));
         }
+    }
+    if counts.tally != region.counts.tally {
+        return said(format!("its counters are {:?}, not {:?}", counts.tally, region.counts.tally));
     }
     Ok(())
 }

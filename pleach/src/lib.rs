@@ -81,7 +81,9 @@ pub use cli::{main, rows, text, words};
 pub use each::{Each, each, map};
 #[cfg(feature = "cluster")]
 pub use joining::BUILD;
-pub use pleach_core::search::explorer::{Explorer, Progress, TreeExplorer};
+pub use pleach_core::search::backtrack::{Backtrack, Backtracking, Moves};
+pub use pleach_core::search::depth_first::TreeExplorer;
+pub use pleach_core::search::explorer::{Explorer, Progress};
 pub use pleach_core::search::laws;
 pub use pleach_core::search::problem::{Plain, Problem};
 pub use pleach_core::search::tree::{Children, Counts, Goal, Improver, Solution, Tree, TreeSource};

@@ -5,7 +5,7 @@ use crate::report::Report;
 use crate::report::moment::{Moment, note};
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Goal, Solution, Tree};
-use pleach_runtime::{Cancel, Lock, ProgressSnapshot, RunError, Save, Settings, load};
+use pleach_runtime::{Cancel, Lock, ProgressSnapshot, RunError, Save, Settings, by_layers, load};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -103,6 +103,13 @@ impl<'a, P: Problem> Solver<'a, P> {
     #[must_use]
     pub fn best(mut self, value: i64) -> Self {
         self.settings.best = Some(value);
+        self
+    }
+
+    /// Whether to search by layers first; by default, trees with keys are. See [`Tree::key`].
+    #[must_use]
+    pub fn layers(mut self, layers: bool) -> Self {
+        self.settings.layers = Some(layers);
         self
     }
 
@@ -263,16 +270,21 @@ pub(crate) fn search(
     let goal = problem.goal();
     let mut moments: Vec<Moment> =
         settings.trace.then(|| first(problem, settings)).into_iter().collect();
-    let outcome = pleach_runtime::run(problem, settings, &mut |snapshot| {
-        if settings.trace && snapshot.warning.is_none() {
+    let trace = settings.trace;
+    let watch = &mut |snapshot: &ProgressSnapshot| {
+        if trace && snapshot.warning.is_none() {
             note(&mut moments, Moment::of(snapshot));
         }
         watch(snapshot)
-    })?;
+    };
+    let after_layers = by_layers(problem, settings, watch)?;
+    let settings = after_layers.as_ref().unwrap_or(settings);
+    let outcome = pleach_runtime::run(problem, settings, watch)?;
     // A saved search had a value to beat, or a solution, whose value is one.
     let saved = settings.resume.as_ref().map(|saved| saved.best);
     let saved = saved.filter(|&best| best < i64::MAX).map(|best| goal.value(best));
-    Ok(Report { moments, ..Report::new(outcome, settings.best.or(saved)) })
+    let decimals = problem.decimals();
+    Ok(Report { moments, decimals, ..Report::new(outcome, settings.best.or(saved)) })
 }
 
 /// The values that a search begins with.

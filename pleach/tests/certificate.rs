@@ -185,7 +185,7 @@ fn no_forged_certificate_passes() {
         &|forged| {
             forged.regions.truncate(1);
             forged.regions[0].ends.clear();
-            forged.search.counts = forged.regions[0].counts;
+            forged.search.counts = forged.regions[0].counts.clone();
         },
         "",
     );

@@ -62,6 +62,18 @@ fn semigroups_are_counted_as_published() {
 }
 
 #[test]
+fn pentominoes_fill_rectangles_as_published() {
+    counts("pentominoes", &["3x20"], 4 * 2);
+    counts("pentominoes", &["20x3"], 4 * 2);
+    counts("pentominoes", &["4x15"], 4 * 368);
+    let report = report("pentominoes", &["3x20"]);
+    let placed: Vec<u64> = serde_json::from_value(report["tally"].clone()).unwrap();
+    assert_eq!(placed.len(), 12);
+    // Every node but the root is a shape that was put down.
+    assert_eq!(report["nodes"]["bounded"], placed.iter().sum::<u64>());
+}
+
+#[test]
 fn golomb_rulers_are_as_short_as_published() {
     for (marks, length) in (3..).zip([3, 6, 11, 17, 25, 34, 44, 55, 72]) {
         let ruler = proves("golomb", &[&marks.to_string()], length);

@@ -20,6 +20,7 @@ mod imports;
 mod library;
 mod looping;
 mod outside;
+mod own;
 mod qap;
 mod report;
 mod reproduce;

@@ -131,7 +131,8 @@ impl Tree for Knapsack {
 mod tests {
     use super::*;
     use oorandom::Rand64;
-    use pleach_core::search::explorer::{Explorer, TreeExplorer};
+    use pleach_core::search::depth_first::TreeExplorer;
+    use pleach_core::search::explorer::Explorer;
     use pleach_core::search::laws::{explorer_law, hostile_law, run_to_end};
     use pleach_core::search::work::Pool;
 

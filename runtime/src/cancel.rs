@@ -8,6 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
+    /// One that has stopped its search already.
+    pub(crate) fn cancelled() -> Self {
+        Self(Arc::new(true.into()))
+    }
+
     /// Stops the search with the result so far.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);

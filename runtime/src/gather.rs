@@ -7,7 +7,7 @@ use crate::outcome::{Balance, Outcome};
 use crate::run_state::RunState;
 use crate::transport::local::Mailboxes;
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::{Counts, Goal};
+use pleach_core::search::tree::{Counts, Goal, Solution};
 use pleach_core::search::work::Work;
 use std::sync::Arc;
 
@@ -88,11 +88,19 @@ pub fn complete_outcome(run_state: &RunState<'_>, outcome: &mut Outcome, least_b
 /// # Errors
 /// If it differs from what the search claims.
 pub fn check_solution(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
-    let Some(best) = &outcome.solution else { return Ok(()) };
-    let claimed = outcome.goal.value(best.score);
+    outcome.solution.as_ref().map_or(Ok(()), |best| check_value(problem, best))
+}
+
+/// Recomputes the value of a solution that was found.
+///
+/// # Errors
+/// If it differs from what the search claims.
+pub fn check_value(problem: &dyn Problem, best: &Solution) -> Result<(), RunError> {
+    let goal = problem.goal();
+    let claimed = goal.value(best.score);
     match problem.check(&best.solution) {
         None => Ok(()),
-        Some(Ok(value)) if value == claimed || outcome.goal == Goal::Find => Ok(()),
+        Some(Ok(value)) if value == claimed || goal == Goal::Find => Ok(()),
         Some(Ok(value)) => Err(RunError::Solution(format!(
             "the search claims the value {claimed}, but the problem's check computes {value}"
         ))),

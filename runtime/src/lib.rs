@@ -27,6 +27,8 @@ mod host;
 #[cfg(not(loom))]
 mod late;
 #[cfg(not(loom))]
+mod layers;
+#[cfg(not(loom))]
 mod lock;
 #[cfg(not(loom))]
 mod memory;
@@ -75,6 +77,8 @@ pub use control::Stop;
 pub use error::RunError;
 #[cfg(not(loom))]
 pub use host::host;
+#[cfg(not(loom))]
+pub use layers::by_layers;
 #[cfg(not(loom))]
 pub use lock::Lock;
 #[cfg(not(loom))]

@@ -37,6 +37,9 @@ pub struct Settings {
     pub start: Option<Solution>,
     /// Whether a thread runs a heuristic beside the search, where the problem has one. A `Solver` begins with this on.
     pub improve: bool,
+    /// Whether a tree is searched by layers first; by default, if it minimises or maximises and has
+    /// [keys](pleach_core::search::tree::Tree::key). Needs a single process, and does not apply to resumed searches.
+    pub layers: Option<bool>,
     /// Stops the search and its preparation, from any thread.
     pub cancel: Cancel,
     /// Stop after this time.
@@ -100,6 +103,7 @@ impl Default for Settings {
             best: None,
             start: None,
             improve: false,
+            layers: None,
             cancel: Cancel::default(),
             time_limit: None,
             node_limit: None,

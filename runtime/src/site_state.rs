@@ -30,7 +30,7 @@ pub trait OtherProcesses: Send + Sync {
 }
 
 /// The state of all other processes together.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CombinedProgress {
     /// The number of processes present.
     pub sites: u32,

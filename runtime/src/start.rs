@@ -256,9 +256,7 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
     let Some(before) = &settings.resume else {
         // A fingerprint may take a while, and is needed only for files and other processes.
         let doubted = settings.save.is_some() || settings.processes.is_some();
-        let start = Instant::now();
-        let go_on = || start.elapsed() < SAMPLE;
-        let fingerprint = if doubted { problem.new_fingerprint(&go_on) } else { 0 };
+        let fingerprint = if doubted { new_fingerprint(problem) } else { 0 };
         let (run, best, pieces) = (random_id(), i64::MAX, vec![problem.root()]);
         return Ok(Checkpoint { fingerprint, run, best, pieces, ..Checkpoint::default() });
     };
@@ -289,13 +287,19 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
     }
 }
 
+/// The fingerprint of a search that begins.
+pub fn new_fingerprint(problem: &dyn Problem) -> u64 {
+    let start = Instant::now();
+    problem.new_fingerprint(&|| start.elapsed() < SAMPLE)
+}
+
 /// A random number that no other run and no other process draws.
 pub fn random_id() -> u64 {
     RandomState::new().hash_one((std::process::id(), Instant::now()))
 }
 
 /// Refuses a solution to start from that is invalid, or whose score is wrong.
-fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> {
+pub fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunError> {
     let (goal, score) = (problem.goal(), start.score);
     match problem.check(&start.solution) {
         Some(Err(why)) => Err(RunError::Start(why)),

@@ -58,7 +58,7 @@ impl UnitCounters {
         self.rises.load(Ordering::SeqCst)
     }
 
-    /// The counts so far, the open part of the tree if known, and the least bound of all work that the unit had at any
+    /// The counts so far, without the tree's own counters, the open part of the tree if known, and the least bound of all work that the unit had at any
     /// time since the last answer.
     pub fn read(&self) -> (Counts, f64, i64) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
@@ -66,7 +66,7 @@ impl UnitCounters {
             branched: read(&self.branched),
             bounded: read(&self.bounded),
             total: u128::from(read(&self.total)),
-            depth: 0,
+            ..Counts::default()
         };
         (counts, f64::from_bits(read(&self.open)), self.least_bound.load(Ordering::SeqCst))
     }

@@ -62,7 +62,7 @@ impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
         self.wake_at_ns = None;
         self.run_state.counters(self.me).publish_size(0.0);
         let work = self.executor.explorer().drain();
-        Cut { peer: self.me, work, counts: self.report.counts, in_flight }
+        Cut { peer: self.me, work, counts: self.report.counts.clone(), in_flight }
     }
 
     /// Counts a message that is about to be read.
@@ -125,7 +125,7 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
     fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), RunError> {
         self.report.counts.add(&self.executor.flush().counts);
         let (peer, work) = (self.me, self.executor.explorer().copy());
-        self.run_state.hand_in(Cut { peer, work, counts: self.report.counts, in_flight });
+        self.run_state.hand_in(Cut { peer, work, counts: self.report.counts.clone(), in_flight });
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
         };
         if self.executor.explorer().size() == 0.0 {
             self.report.counts.add(&self.executor.flush().counts);
-            site_state.record_counts(self.me, self.report.counts);
+            site_state.record_counts(self.me, self.report.counts.clone());
         }
         if self.run_state.control().remove_busy() {
             site_state.wake_gateway();

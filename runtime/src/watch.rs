@@ -211,7 +211,7 @@ fn take_snapshot(
     run_state: &RunState<'_>,
     known: &mut WatchState,
 ) -> ProgressSnapshot {
-    let mut counts = run_state.before.counts;
+    let mut counts = run_state.before.counts.clone();
     let mut open = 0.0;
     let mut bound = run_state.control().best();
     // Units answer a progress request after their next stretch, so this snapshot reads the answers to the last request.
@@ -237,10 +237,11 @@ fn take_snapshot(
     }
     let solution = run_state.control().solution();
     let done = (progress_request > 0 && !open.is_nan()).then(|| (1.0 - open).clamp(0.0, 1.0));
+    counts.tally.clear();
     ProgressSnapshot {
         seconds: run_state.seconds(),
-        counts,
         done: done.and_then(|done| known.estimate.trusted(counts.bounded, done)),
+        counts,
         best: solution.as_ref().map(|best| run_state.goal.value(best.score)),
         solution,
         bound: known_bound(run_state, known.proven),
@@ -295,6 +296,7 @@ fn snapshot_of_all_sites(
         each_site.insert(0, own);
     }
     counts.add(&others.counts);
+    counts.tally.clear();
     let solution = run_state.control().solution();
     let best = solution.as_ref().map(|best| run_state.goal.value(best.score));
     let bound = known_bound(run_state, known.proven);

@@ -41,7 +41,7 @@ fn a_level(rng: &mut Rand64) -> Level {
 /// Runs stopped again and again, and resumed on other threads and code paths.
 #[test]
 fn stops_change_no_count() {
-    for which in 0..6 {
+    for which in 0..7 {
         let wanted = counted(which);
         for seed in 0..5 {
             let rng = &mut Rand64::new(u128::from(seed * 6 + which));
@@ -76,7 +76,7 @@ fn stops_change_no_count() {
 #[test]
 fn every_snapshot_leads_to_the_same_counts() {
     let mut tried = [0; 6];
-    for which in 0..6 {
+    for which in 0..7 {
         let wanted = counted(which);
         for seed in 0..6 {
             let rng = &mut Rand64::new(u128::from(seed * 6 + which));

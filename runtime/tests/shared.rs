@@ -1,7 +1,10 @@
 //! Shared by the tests of several crates: larger problems, temporary files, slow threads.
 #![allow(dead_code)]
 
-use pleach_core::search::problem::Problem;
+#[path = "words.rs"]
+mod words;
+
+use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
 use pleach_core::wire::checkpoint::Checkpoint;
@@ -15,6 +18,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use words::Words;
 
 /// Slow-down factors of the first threads.
 pub fn slow_threads(factors: impl IntoIterator<Item = f64>) -> Vec<(String, f64)> {
@@ -32,6 +36,7 @@ pub fn problem(which: u64, level: Level) -> (Box<dyn Problem>, Option<i64>) {
             queens.nodes = Nodes::ALL[usize::from(which == 3)];
             (Box::new(queens), None)
         }
+        6 => (Box::new(Plain(Words(34))), None),
         _ => {
             let mut flowshop = Flowshop::new(named("VFR10_20_1").unwrap(), level);
             flowshop.branching = pleach_problems::flowshop::branching::Branching::Alternate;

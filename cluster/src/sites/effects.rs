@@ -58,7 +58,7 @@ impl Effects for InnerEffects<'_> {
 
     fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), RunError> {
         let work = self.spare.copy();
-        self.site_state.hand_in(Cut { peer: 0, work, counts: self.counts, in_flight });
+        self.site_state.hand_in(Cut { peer: 0, work, counts: self.counts.clone(), in_flight });
         Ok(())
     }
 

@@ -64,7 +64,7 @@ impl SiteRun<'_> {
 
     /// Completes the outcome from the whole: counts, bound, and whether work is left.
     fn complete_outcome(&self, outcome: &mut Outcome, whole: &Portion<Counts>) {
-        outcome.counts = whole.done;
+        outcome.counts = whole.done.clone();
         outcome.open = whole.size();
         let bounds = whole.open.iter().map(|piece| piece.least_bound);
         let least = bounds.min().unwrap_or(i64::MAX);
@@ -74,7 +74,11 @@ impl SiteRun<'_> {
     fn save_outcome(&self, outcome: &Outcome, whole: &Portion<Counts>) {
         let Some(saver) = self.run_state.saver() else { return };
         let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
-        let open = if stopped { whole.clone() } else { Portion { done: whole.done, open: vec![] } };
+        let open = if stopped {
+            whole.clone()
+        } else {
+            Portion { done: whole.done.clone(), open: vec![] }
+        };
         let whole = ProgressReport::of(open);
         let saved = saver.write_whole(&whole, self.run_state.control());
         if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {

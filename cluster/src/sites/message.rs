@@ -3,7 +3,6 @@
 use super::totals::SiteTotals;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::{Malformed, Pack, Reader};
-use pleach_core::wire::can_grow;
 use pleach_runtime::control::Stop;
 
 /// A message between sites about a search.
@@ -67,7 +66,7 @@ const MOST_TEXT: usize = 1000;
 const MOST_UNITS: u32 = 1 << 14;
 
 /// The progress of a site.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pack)]
+#[derive(Clone, Debug, Default, PartialEq, Pack)]
 pub struct SiteProgress {
     /// The counts of its units.
     pub counts: Counts,
@@ -125,7 +124,7 @@ impl SessionMessage {
             }
             2 => {
                 let progress: SiteProgress = Pack::unpack(&mut from)?;
-                if !can_grow(&progress.counts) || progress.units > MOST_UNITS {
+                if !progress.counts.can_grow() || progress.units > MOST_UNITS {
                     return Err(Malformed::Range);
                 }
                 SessionMessage::SiteProgress(progress)
@@ -142,7 +141,7 @@ impl SessionMessage {
             5 => {
                 let totals: SiteTotals = Pack::unpack(&mut from)?;
                 let units = &totals.units;
-                if units.len() > MOST_UNITS as usize || units.iter().any(|it| !can_grow(&it.counts))
+                if units.len() > MOST_UNITS as usize || units.iter().any(|it| !it.counts.can_grow())
                 {
                     return Err(Malformed::Range);
                 }
@@ -167,7 +166,7 @@ mod tests {
 
     #[test]
     fn messages_survive_a_round_trip() {
-        let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4 };
+        let counts = Counts { branched: 7, bounded: 30, total: 2, depth: 4, tally: vec![3] };
         let best = Some(Solution { score: -5, solution: vec![1, 2] });
         let order =
             Order { run: 7, best, limited: true, about: b"{}".to_vec(), ..Order::default() };

@@ -99,7 +99,7 @@ impl OtherSites {
                         redone: 0,
                     },
                     membership.totals.clone(),
-                    membership.progress.counts,
+                    membership.progress.counts.clone(),
                 ));
             }
         }
@@ -127,7 +127,7 @@ impl OtherProcesses for OtherSites {
         let mut all = Vec::new();
         for (site, memberships) in &*lock(&self.memberships) {
             for (nth, membership) in memberships.iter().enumerate() {
-                let SiteProgress { counts, units, busy, .. } = membership.progress;
+                let SiteProgress { ref counts, units, busy, .. } = membership.progress;
                 all.push(SiteSnapshot {
                     name: site_name(*site, nth),
                     host: membership.host.clone(),

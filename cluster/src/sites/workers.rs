@@ -147,7 +147,7 @@ impl<'a> SiteWorkers<'a> {
             run_state.offer_solution(found);
         }
         counts.add(&seeded.progress.counts);
-        site_state.record_counts(0, *counts);
+        site_state.record_counts(0, counts.clone());
         run_state.publish_counts(0, counts, 0.0);
         Ok((seeded.progress.counts, seeded.work))
     }
@@ -307,7 +307,7 @@ impl Workers for SiteWorkers<'_> {
         // Cuts made by now are no longer needed.
         self.effects.site_state.forget_cuts();
         let all = self.effects.site_state.total_counts();
-        let before = std::mem::replace(&mut self.base, all);
+        let before = std::mem::replace(&mut self.base, all.clone());
         since(&all, &before)
     }
 
@@ -316,7 +316,7 @@ impl Workers for SiteWorkers<'_> {
         self.problem.set_stop_requested(true);
         site_state.close_round();
         let (work, in_flight) = (self.effects.spare.drain(), self.interpreter.in_flight());
-        site_state.hand_over(Cut { peer: 0, work, counts: self.effects.counts, in_flight });
+        site_state.hand_over(Cut { peer: 0, work, counts: self.effects.counts.clone(), in_flight });
         let (all, open) = assemble(self.all_handed_in()?);
         let done = since(&all, &self.base)?;
         self.base = all;

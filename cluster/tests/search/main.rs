@@ -84,14 +84,19 @@ fn all_sites_together_count_exactly() {
 
 #[test]
 fn every_problem_and_preset_counts_the_same_on_sites() {
-    for which in 0..6 {
+    for which in 0..7 {
         let (wanted, (problem, best)) = (counted(which), problem(which, Level::best()));
         for (nth, preset) in PRESETS.iter().enumerate() {
             let more = if preset.0 == "weighted" { ":weights=1/2/3" } else { "" };
             let policy = Policy::parse(&format!("{}{more}", preset.0)).unwrap();
             let settings = Settings { policy, best, seed: nth as u64, ..settings(2) };
             let outcome = together(&*problem, 3, &settings);
-            assert_eq!((outcome.counts, outcome.stop), (wanted, None), "{which} {}", preset.0);
+            assert_eq!(
+                (outcome.counts, outcome.stop),
+                (wanted.clone(), None),
+                "{which} {}",
+                preset.0
+            );
         }
     }
 }
@@ -99,7 +104,7 @@ fn every_problem_and_preset_counts_the_same_on_sites() {
 /// Searches stopped repeatedly by a node limit, and resumed by another number of sites.
 #[test]
 fn sites_stop_at_a_limit_and_others_resume() {
-    for which in 0..6 {
+    for which in 0..7 {
         let wanted = counted(which);
         let rng = &mut Rand64::new(u128::from(which));
         let scratch = Scratch::new(&format!("sites-{which}"));

@@ -1,8 +1,9 @@
 //! [`Evaluation`]: a search on the host whose nodes are bounded elsewhere, many at a time.
 
+use crate::search::depth_first::TreeExplorer;
 use crate::search::device::Layout;
-use crate::search::explorer::{Explorer, Progress, TreeExplorer, read};
-use crate::search::tree::{Counts, Tree};
+use crate::search::explorer::{Explorer, Progress};
+use crate::search::tree::{Counts, Tree, read};
 use crate::search::work::{Entry, Malformed, Pool, Work, portion};
 use std::collections::VecDeque;
 

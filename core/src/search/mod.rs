@@ -1,13 +1,18 @@
 //! Search: what a problem is, the work that its tree can be split into, and explorers that consume work.
 
+pub mod backtrack;
+pub mod depth_first;
 pub mod device;
 pub mod evaluate;
 pub mod explorer;
+mod found;
 pub mod inside;
 pub mod laws;
+pub mod layers;
 pub mod level;
 pub mod problem;
 pub mod ranked;
+mod real;
 pub mod region;
 pub(crate) mod sample;
 pub mod seed;

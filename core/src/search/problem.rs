@@ -1,8 +1,10 @@
 //! [`Problem`]: the interface of a problem to a run, on any executor.
 
+use crate::search::depth_first::TreeExplorer;
 use crate::search::device::OnDevice;
 use crate::search::evaluate::HostSearch;
-use crate::search::explorer::{Explorer, TreeExplorer};
+use crate::search::explorer::Explorer;
+use crate::search::layers::Layered;
 use crate::search::sample;
 use crate::search::seed::Top;
 use crate::search::tree::{Goal, Improver, Tree};
@@ -38,6 +40,16 @@ pub trait Problem: Sync {
     /// Names the part of the problem that has no kernel.
     fn evaluation(&self) -> Result<Box<dyn HostSearch + '_>, &'static str> {
         Err("the rules of this problem")
+    }
+
+    /// The tree, if it can be searched by layers.
+    fn layers(&self) -> Option<&dyn Layered> {
+        None
+    }
+
+    /// The number of decimals of real values; see [`Tree::decimals`].
+    fn decimals(&self) -> u32 {
+        0
     }
 
     /// Recomputes a solution's value from the problem alone; `None` if the problem has no check.
@@ -89,11 +101,19 @@ impl<T: Tree> Problem for Plain<T> {
     }
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
-        Box::new(TreeExplorer::new(&self.0))
+        self.0.own_explorer().unwrap_or_else(|| Box::new(TreeExplorer::new(&self.0)))
     }
 
     fn top(&self) -> Option<&dyn Top> {
         Some(&self.0)
+    }
+
+    fn layers(&self) -> Option<&dyn Layered> {
+        matches!(T::GOAL, Goal::Minimise | Goal::Maximise).then_some(&self.0)
+    }
+
+    fn decimals(&self) -> u32 {
+        self.0.decimals()
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {

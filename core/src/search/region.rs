@@ -3,8 +3,9 @@
 //! Regions prove that a whole tree was explored, and nothing twice, if each is what the tree has between its nodes, and
 //! if regions begin at the root and at each node where one ends, exactly as often.
 
-use crate::search::explorer::{Explorer, Progress, TreeExplorer, read};
-use crate::search::tree::{Counts, Solution, Tree, WrongBound};
+use crate::search::depth_first::TreeExplorer;
+use crate::search::explorer::{Explorer, Progress};
+use crate::search::tree::{Counts, Solution, Tree, WrongBound, read};
 use crate::search::work::{Entry, Malformed, Pack, Pool, distance};
 use std::collections::HashMap;
 

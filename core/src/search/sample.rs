@@ -1,6 +1,7 @@
 //! The fingerprint of a tree from a sample of its nodes, for trees that do not compute their own.
 
-use crate::search::explorer::{Explorer, Progress, TreeExplorer};
+use crate::search::depth_first::TreeExplorer;
+use crate::search::explorer::{Explorer, Progress};
 use crate::search::tree::Tree;
 use crate::search::work::{Pack, Pool};
 use crate::wire::fingerprint;

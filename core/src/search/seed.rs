@@ -1,8 +1,9 @@
 //! [`Top`]: explores the top of a tree down to a depth, so that there are many pieces to share, or down to given nodes.
 
-use crate::search::explorer::{Explorer, Progress, TreeExplorer, read};
+use crate::search::depth_first::TreeExplorer;
+use crate::search::explorer::{Explorer, Progress};
 use crate::search::region::{NodeKey, Region, Walk, node_keys, walk};
-use crate::search::tree::{Goal, Tree};
+use crate::search::tree::{Goal, Tree, read};
 use crate::search::work::{Malformed, Pool, Work};
 
 /// The result of exploring the top of a tree for a while.

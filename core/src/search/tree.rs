@@ -1,49 +1,10 @@
 //! [`Tree`]: what a user implements to have a problem searched.
 
-use crate::search::work::{Entry, Pack};
-
-/// The goal of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
-    /// The solution of least value, with proof.
-    Minimise,
-    /// The solution of greatest value, with proof.
-    Maximise,
-    /// The number of solutions.
-    Count,
-    /// Any one solution.
-    Find,
-}
-
-impl Goal {
-    /// The score of a value, by which the engine compares: lower is better.
-    ///
-    /// The complement reverses the order and, unlike negation, cannot overflow.
-    #[must_use]
-    pub fn score(self, value: i64) -> i64 {
-        if self == Goal::Maximise { !value } else { value }
-    }
-
-    /// The value behind a score.
-    #[must_use]
-    pub fn value(self, score: i64) -> i64 {
-        // The complement is its own inverse.
-        self.score(score)
-    }
-
-    /// A solution with this value.
-    #[must_use]
-    pub fn solution(self, value: i64, solution: Vec<i64>) -> Solution {
-        Solution { score: self.score(value), solution }
-    }
-
-    /// The value to beat behind a score; `None` if any solution will do.
-    #[must_use]
-    #[inline]
-    pub fn to_beat(self, score: i64) -> Option<i64> {
-        (score < i64::MAX).then(|| self.value(score))
-    }
-}
+use crate::search::explorer::Explorer;
+pub use crate::search::found::{Counts, Goal, Solution, WrongBound};
+use crate::search::found::{Found, record_solution};
+use crate::search::real::{nearest, outward, real};
+use crate::search::work::{Entry, Malformed, Pack, Pool};
 
 /// A search tree: its root, and how a node branches.
 ///
@@ -89,6 +50,19 @@ pub trait Tree: Sync {
     /// started with. A child whose bound is no better is dropped, now or later.
     fn expand(&self, node: &Self::Node, best: Option<i64>, out: &mut Children<'_, Self>);
 
+    /// The number of decimals of real values, at most 9: all values are then whole numbers of units of 10 to the power of
+    /// minus this. Solutions are rounded to the nearest unit, and bounds to the next one that excludes nothing, so a proven
+    /// optimum is within one unit of the true one.
+    #[inline]
+    fn decimals(&self) -> u32 {
+        0
+    }
+
+    /// A value in units as a real number.
+    fn real(&self, units: i64) -> f64 {
+        real(units, self.decimals())
+    }
+
     /// How many nodes of the full tree this one stands for: more than 1 where symmetry is exploited, 0 for the rest of
     /// a node that was counted before.
     #[inline]
@@ -122,6 +96,32 @@ pub trait Tree: Sync {
         None
     }
 
+    /// Marks nodes that can be compared: [`Tree::dominates`] is called for those with the same key.
+    ///
+    /// A tree with keys is searched by layers first if it minimises or maximises: all nodes of a depth at once, of which
+    /// those that others dominate are dropped.
+    fn key(&self, _node: &Self::Node) -> Option<u128> {
+        None
+    }
+
+    /// Whether below `one` there is, for each solution below `other`, one that is at least as good. Both have the same
+    /// key.
+    fn dominates(&self, _one: &Self::Node, _other: &Self::Node) -> bool {
+        false
+    }
+
+    /// How promising a node with this bound is, the lower the better: a layer that is too wide keeps the most promising
+    /// nodes. By default, those with the best bounds.
+    fn guide(&self, _node: &Self::Node, bound: i64) -> i64 {
+        Self::GOAL.score(bound)
+    }
+
+    /// An explorer of its own, without work, in place of the default one. It keeps the laws of
+    /// [`laws`](crate::search::laws).
+    fn own_explorer(&self) -> Option<Box<dyn Explorer + '_>> {
+        None
+    }
+
     /// Recomputes a solution's value from the problem alone. `None` means that the tree has no check.
     ///
     /// If a tree has a check, no solution is reported unchecked.
@@ -140,75 +140,6 @@ pub trait Improver {
 
     /// Continues from a better solution that was found elsewhere, if it can.
     fn adopt(&mut self, _solution: &Solution) {}
-}
-
-/// A finished solution.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Pack)]
-pub struct Solution {
-    /// Its score, by which the engine compares: lower is better.
-    pub score: i64,
-    /// The solution itself, as numbers in a format that the problem defines.
-    pub solution: Vec<i64>,
-}
-
-/// A solution that is better than a bound of the tree allows: the bound is wrong, and the search may have
-/// lost the best solution to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the bound of {tree} is wrong: below a node with the bound {bound} there is a solution of value \
-     {value}"
-)]
-pub struct WrongBound {
-    /// The tree's type.
-    pub tree: &'static str,
-    /// The bound of the node.
-    pub bound: i64,
-    /// The value of the solution.
-    pub value: i64,
-}
-
-/// The findings of a stretch of exploring.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub solution: Option<Solution>,
-    pub fault: Option<WrongBound>,
-}
-
-/// The counts of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pack)]
-pub struct Counts {
-    /// Nodes that were branched.
-    pub branched: u64,
-    /// Children that were made and bounded.
-    pub bounded: u64,
-    /// The problem's own count: of solutions, or of nodes.
-    pub total: u128,
-    /// The greatest depth seen.
-    pub depth: u32,
-}
-
-impl Counts {
-    /// Adds another unit's counts.
-    ///
-    /// # Panics
-    /// If there are more than 2^128 solutions.
-    pub fn add(&mut self, other: &Counts) {
-        self.branched += other.branched;
-        self.bounded += other.bounded;
-        self.total = self.total.checked_add(other.total).expect("fewer than 2^128 solutions");
-        self.depth = self.depth.max(other.depth);
-    }
-
-    /// The counts minus these; `None` if there are fewer.
-    #[must_use]
-    pub fn without(&self, other: &Counts) -> Option<Counts> {
-        Some(Counts {
-            branched: self.branched.checked_sub(other.branched)?,
-            bounded: self.bounded.checked_sub(other.bounded)?,
-            total: self.total.checked_sub(other.total)?,
-            depth: self.depth,
-        })
-    }
 }
 
 /// Collects what [`Tree::expand`] finds.
@@ -264,6 +195,12 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         }
     }
 
+    /// Adds a child below which no solution has a better value than a real number, as [`Children::child_within`].
+    #[inline]
+    pub fn child_within_real(&mut self, bound: f64, node: T::Node) {
+        self.child_within(outward(T::GOAL, bound, self.tree.decimals()), node);
+    }
+
     /// Adds children with nothing below them: they are counted as made, and never explored.
     #[inline]
     pub fn leaves(&mut self, n: u64) {
@@ -285,6 +222,17 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.fuel = 0;
     }
 
+    /// Adds `n` to a counter of the tree's own: what it counts, apart from nodes and solutions, is the tree's affair. The
+    /// counters are exact on any number of units, however often the search is saved, resumed, or loses a process:
+    /// [`Counts::tally`] has them at the end.
+    ///
+    /// # Panics
+    /// If `counter` is 4096 or more.
+    #[inline]
+    pub fn tally(&mut self, counter: usize, n: u64) {
+        self.found.add_to_counter(counter, n);
+    }
+
     /// Reports a finished solution. `solution` is called only if the solution beats the incumbent.
     ///
     /// The worst value of the range, `i64::MAX` when minimising and `i64::MIN` when maximising, means "none yet" and
@@ -294,8 +242,26 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         let score = T::GOAL.score(value);
         if score < self.cutoff {
             self.fuel = 0;
-            self.cutoff = record_solution::<T>(self.found, score, self.bound, solution);
+            self.cutoff = record_solution::<T>(self.found, T::GOAL, score, self.bound, solution);
         }
+    }
+
+    /// Reports a finished solution with a real value, as [`Children::solution`].
+    ///
+    /// # Panics
+    /// If the value is not a number, or needs more than 63 bits.
+    #[inline]
+    pub fn solution_real(&mut self, value: f64, solution: impl FnOnce() -> Vec<i64>) {
+        self.solution(nearest(value, self.tree.decimals()), solution);
+    }
+
+    /// Takes over what another explorer has found below the node.
+    pub(crate) fn take_over(&mut self, found: Option<Solution>, fault: Option<WrongBound>) {
+        if let Some(found) = found.filter(|found| found.score < self.cutoff) {
+            (self.fuel, self.cutoff) = (0, found.score);
+            self.found.solution = Some(found);
+        }
+        self.found.fault = self.found.fault.or(fault);
     }
 
     #[inline]
@@ -334,26 +300,14 @@ pub fn expansion<T: Tree>(tree: &T, node: &T::Node, bound: i64, best: i64) -> Ex
     Expansion { children: first.chain(others).collect(), made, total, solution: found.solution }
 }
 
-/// Records a better solution, or a fault if it is better than the bound of its node. Returns the score to beat.
+/// Reads a pool of a tree's nodes from bytes that anyone may have sent.
 ///
-/// Not a method and never inlined: a rare call must not take registers from the explorer's loop.
-#[cold]
-#[inline(never)]
-fn record_solution<T: Tree + ?Sized>(
-    found: &mut Found,
-    score: i64,
-    bound: i64,
-    solution: impl FnOnce() -> Vec<i64>,
-) -> i64 {
-    if score < bound {
-        let full = std::any::type_name::<T>();
-        let tree = full.rsplit("::").next().unwrap_or(full);
-        let (bound, value) = (T::GOAL.value(bound), T::GOAL.value(score));
-        found.fault = Some(WrongBound { tree, bound, value });
-    } else {
-        found.solution = Some(Solution { score, solution: solution() });
-    }
-    score
+/// # Errors
+/// If the bytes are not a pool of this tree's nodes.
+pub fn read<T: Tree>(tree: &T, work: &[u8]) -> Result<Pool<T::Node>, Malformed> {
+    let pool = Pool::from_bytes(work)?;
+    let valid = pool.entries().iter().all(|entry| tree.valid(entry));
+    if valid { Ok(pool) } else { Err(Malformed::Range) }
 }
 
 /// A source of a tree for a command: a tree, or the result of reading one.

@@ -6,7 +6,7 @@ use crate::lease::{Lease, ProgressReport, Rec, nested};
 use crate::search::tree::{Counts, Solution};
 use crate::search::work::{Malformed, Pack, Reader, Work};
 use crate::steal::{InFlight, PeerId, Ticket};
-use crate::wire::{ContentKind, Unreadable, can_grow, open, seal};
+use crate::wire::{ContentKind, Unreadable, open, seal};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -54,7 +54,10 @@ impl Checkpoint {
     #[must_use]
     pub fn progress_report(&self) -> ProgressReport<Portion<Counts>> {
         let open = self.pieces.iter().cloned().map(Arc::new).collect();
-        ProgressReport { content: Portion { done: self.counts, open }, subs: self.subs.clone() }
+        ProgressReport {
+            content: Portion { done: self.counts.clone(), open },
+            subs: self.subs.clone(),
+        }
     }
 
     /// The same checkpoint with another state of the search.
@@ -62,7 +65,7 @@ impl Checkpoint {
     pub fn with_progress_report(self, progress_report: &ProgressReport<Portion<Counts>>) -> Self {
         let ProgressReport { content, subs } = progress_report;
         let pieces = content.open.iter().map(|piece| Work::clone(piece)).collect();
-        Self { counts: content.done, pieces, subs: subs.clone(), ..self }
+        Self { counts: content.done.clone(), pieces, subs: subs.clone(), ..self }
     }
 
     /// The counts of all sites so far, as far as the file records them.
@@ -70,16 +73,16 @@ impl Checkpoint {
     /// # Errors
     /// If they are more than a search can count.
     pub fn counted(&self) -> Result<Counts, Malformed> {
-        let mut sum = self.counts;
+        let mut sum = self.counts.clone();
         for (_, rec) in nested(&self.subs) {
-            let counts = rec.content().done;
+            let counts = &rec.content().done;
             // Each is at most half of what fits, so their sum fits.
-            if !can_grow(&sum) || !can_grow(&counts) {
+            if !sum.can_grow() || !counts.can_grow() {
                 return Err(Malformed::Range);
             }
-            sum.add(&counts);
+            sum.add(counts);
         }
-        if can_grow(&sum) { Ok(sum) } else { Err(Malformed::Range) }
+        if sum.can_grow() { Ok(sum) } else { Err(Malformed::Range) }
     }
 
     /// The checkpoint for a run of one process: the leases of other sites are taken over by their last progress reports
@@ -103,7 +106,9 @@ impl Pack for Checkpoint {
     fn pack(&self, out: &mut Vec<u8>) {
         self.run.pack(out);
         self.about.as_bytes().to_vec().pack(out);
-        (self.elapsed_ns, self.counts, self.best).pack(out);
+        self.elapsed_ns.pack(out);
+        self.counts.pack(out);
+        self.best.pack(out);
         self.solution.pack(out);
         self.pieces.pack(out);
         pack_subs(&self.subs, out);
@@ -112,8 +117,8 @@ impl Pack for Checkpoint {
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let run = Pack::unpack(from)?;
         let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
-        let (elapsed_ns, counts, best) = Pack::unpack(from)?;
-        if elapsed_ns > u64::MAX / 2 || !can_grow(&counts) {
+        let (elapsed_ns, counts, best): (u64, Counts, i64) = Pack::unpack(from)?;
+        if elapsed_ns > u64::MAX / 2 || !counts.can_grow() {
             return Err(Malformed::Range);
         }
         let (solution, pieces) = Pack::unpack(from)?;

@@ -15,12 +15,11 @@
 pub mod certificate;
 pub mod checkpoint;
 
-use crate::search::tree::Counts;
 use crate::search::work::{Malformed, Pack, Reader, Work, bound_at, distance};
 use crate::steal::{Message, Power};
 
 /// The format that is written and read.
-pub const FORMAT: u8 = 4;
+pub const FORMAT: u8 = 5;
 
 /// The kind of an envelope's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,13 +204,6 @@ pub(crate) fn unpack_message(from: &mut Reader<'_>) -> Result<Message, Malformed
         12 => Message::Load { load: u64::unpack(from)? },
         _ => return Err(Malformed::Range),
     })
-}
-
-/// Whether a search can continue from these counts without an overflow.
-#[must_use]
-pub fn can_grow(counts: &Counts) -> bool {
-    let Counts { branched, bounded, total, .. } = *counts;
-    branched.max(bounded) <= u64::MAX / 2 && total <= u128::MAX / 2
 }
 
 impl Pack for Work {

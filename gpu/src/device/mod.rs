@@ -279,7 +279,13 @@ impl Device {
             self.phases.exchange_ns += took_ns;
         }
         let LaunchReport { branched, bounded, total, depth, idle, full, steps, given, .. } = report;
-        let counts = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
+        let counts = Counts {
+            branched,
+            bounded,
+            total: total.into(),
+            depth: depth as u32,
+            ..Counts::default()
+        };
         Ok(RoundReport { counts, round_ns, steps, idle, full, given, found })
     }
 

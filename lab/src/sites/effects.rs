@@ -68,7 +68,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
 
     fn cut(&mut self, _epoch: u64, in_flight: InFlight<Arc<Work>>) -> Result<(), String> {
         let (work, done) = (self.hand().copy(), self.hand().done());
-        let cut = Cut { peer: self.me, work, counts: done.counts, in_flight };
+        let cut = Cut { peer: self.me, work, counts: done.counts.clone(), in_flight };
         let record = &mut self.state.records[self.site as usize];
         record.cuts.push((cut, done));
         if record.cuts.len() == record.peers as usize {

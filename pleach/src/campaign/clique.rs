@@ -49,7 +49,7 @@ pub fn solve(graph: &Graph, best: Option<i64>, mut search: Search<'_>) -> Result
         size: report.objective,
         bound: report.lower_bound,
         gap: report.gap(),
-        nodes: report.outcome.counts,
+        nodes: report.outcome.counts.clone(),
         report,
     })
 }

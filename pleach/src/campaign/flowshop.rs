@@ -97,7 +97,7 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
         bound: report.lower_bound,
         gap: report.gap(),
         optima: report.optima,
-        nodes: report.outcome.counts,
+        nodes: report.outcome.counts.clone(),
         chosen: (flowshop.bound, flowshop.branching),
         reference: (flowshop.reference < i64::MAX).then_some(flowshop.reference),
         report,

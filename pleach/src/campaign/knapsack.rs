@@ -48,7 +48,7 @@ pub fn solve(
         value: report.objective,
         bound: report.lower_bound,
         gap: report.gap(),
-        nodes: report.outcome.counts,
+        nodes: report.outcome.counts.clone(),
         report,
     })
 }

@@ -68,7 +68,7 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
         cost: report.objective,
         bound: report.lower_bound,
         gap: report.gap(),
-        nodes: report.outcome.counts,
+        nodes: report.outcome.counts.clone(),
         report,
     })
 }

@@ -31,7 +31,7 @@ pub struct Counted {
 /// If the board is too large, the machine fails, or the checkpoint does not fit.
 pub fn count(n: u32, mut search: Search<'_>) -> Result<Counted, Error> {
     let report = plain::run(&problem(n, &search)?, None, &mut search)?;
-    let (status, ways, nodes) = (report.status, report.count, report.outcome.counts);
+    let (status, ways, nodes) = (report.status, report.count, report.outcome.counts.clone());
     Ok(Counted { status, ways, nodes, report })
 }
 
@@ -55,7 +55,8 @@ pub struct Found {
 pub fn first(n: u32, mut search: Search<'_>) -> Result<Found, Error> {
     let problem = Plain(FirstQueens::new(n).map_err(Error::Input)?);
     let report = plain::run(&problem, None, &mut search)?;
-    let (status, columns, nodes) = (report.status, report.solution.clone(), report.outcome.counts);
+    let (status, columns, nodes) =
+        (report.status, report.solution.clone(), report.outcome.counts.clone());
     Ok(Found { status, columns, nodes, report })
 }
 

@@ -160,7 +160,7 @@ pub(super) fn over(state: &Value, fingerprint: u64) -> Option<Content> {
     Some(Content {
         fingerprint,
         elapsed_ns: number("elapsed_ns")?,
-        counts: Counts { branched, bounded, depth: number("depth")? as u32, total: 0 },
+        counts: Counts { branched, bounded, depth: number("depth")? as u32, ..Counts::default() },
         best: state["best"].as_i64()?,
         solution,
         ..Content::default()

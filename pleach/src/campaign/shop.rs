@@ -100,7 +100,7 @@ fn answer(variant: &Variant, report: Report) -> Result<Answer, Error> {
         schedule: order.transpose().map_err(Error::Input)?,
         value: report.objective,
         bound: report.lower_bound,
-        nodes: report.outcome.counts,
+        nodes: report.outcome.counts.clone(),
         report,
     })
 }
@@ -261,7 +261,7 @@ fn by_layers(
 fn snapshot(progress: &LayersProgress) -> ProgressSnapshot {
     let best = progress.best.as_ref();
     ProgressSnapshot {
-        counts: progress.counts,
+        counts: progress.counts.clone(),
         best: best.map(|(_, value)| *value),
         solution: best
             .map(|(order, value)| Solution { score: *value, solution: solution_of(order) }),

@@ -34,7 +34,7 @@ pub struct Counted {
 pub fn count(tree: &Parameters, mut search: Search<'_>) -> Result<Counted, Error> {
     may_end(tree, &search).map_err(Error::Input)?;
     let report = plain::run(&Uts::new(tree.clone(), search.simd), None, &mut search)?;
-    let (status, nodes, counts) = (report.status, report.count, report.outcome.counts);
+    let (status, nodes, counts) = (report.status, report.count, report.outcome.counts.clone());
     Ok(Counted { status, nodes, counts, report })
 }
 

@@ -186,7 +186,7 @@ impl Follower<'_, '_> {
         drop(board);
         let Ended::Inspection(seen) = ended else { return Err(unclear()) };
         let Inspection::Part(report) = *seen else { return Err(unclear()) };
-        let (searches, mut counts) = self.done.get();
+        let (searches, mut counts) = self.done.take();
         counts.add(&report.outcome.counts);
         self.done.set((searches + 1, counts));
         let nodes = grouped(report.outcome.counts.bounded.into());

@@ -63,7 +63,7 @@ fn take_part(
         }
     };
     if own.on("json") {
-        let (searches, Counts { branched, bounded, .. }) = follower.done.get();
+        let (searches, Counts { branched, bounded, .. }) = follower.done.take();
         let nodes = json!({ "branched": branched, "bounded": bounded });
         let version = env!("CARGO_PKG_VERSION");
         let part = json!({ "pleach": version, "joined": true, "searches": searches, "nodes": nodes, "end": end });

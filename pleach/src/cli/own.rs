@@ -10,6 +10,7 @@ use super::{company, help, join, list, read, stopping};
 use crate::campaign::{Search, plain};
 use crate::failure::Failure;
 use crate::registry::{Ended, Mode, Start};
+use crate::report::Labels;
 use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::{Goal, Tree, TreeSource};
 use pleach_gpu::ending::end;
@@ -43,8 +44,10 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         }
         let kind = Kind { verb: Verb::Own, problem: &name, named };
         line.given.check(kind).map_err(Failure::Usage)?;
-        let best = value_to_beat(&line.given).map_err(Failure::Usage)?;
         let problem = Plain(source.into_tree().map_err(Failure::Usage)?);
+        let decimals = problem.0.decimals();
+        let best = value_to_beat(&line.given, decimals).map_err(Failure::Usage)?;
+        let labels = || Labels { decimals, ..Labels::default() };
         let start = |mut search: Search<'_>, mode| match mode {
             Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
             Mode::Inspect => {
@@ -59,7 +62,8 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
             let instance = line.words.join(" ");
             let files = line.words.iter().filter(|word| Path::new(word).is_file());
             let inputs = inputs(files.cloned().collect(), line.given.word("checkpoint"));
-            let starts = list::repeated(&line.given, || Ok(Start::new(start)))?;
+            let begin = || Ok(Start { labels: labels(), ..Start::new(start) });
+            let starts = list::repeated(&line.given, begin)?;
             let Line { words, given } = &mut line;
             let (console, name, instance) = (&console, &*name, &*instance);
             let spent = Duration::ZERO;

@@ -30,7 +30,7 @@ pub fn show(
 }
 
 fn data(contents: &Contents, (file, name, instance): (&str, &str, &str), settings: Value) -> Value {
-    let (counts, seconds): (_, Seconds) = (contents.counts, JsonNumber(contents.seconds));
+    let (counts, seconds): (_, Seconds) = (&contents.counts, JsonNumber(contents.seconds));
     json!({
         "checkpoint": file,
         "problem": name,

@@ -69,7 +69,7 @@ fn read(word: &str) -> Result<Ones, Failure> {
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let problem = Plain(read(request.instance)?);
-    let best = value_to_beat(request.given).map_err(Failure::Usage)?;
+    let best = value_to_beat(request.given, 0).map_err(Failure::Usage)?;
     Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
         Mode::Inspect => {

@@ -46,7 +46,7 @@ fn graph(request: &Request<'_>) -> Result<Graph, Failure> {
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let graph = graph(request)?;
-    let best = flags::value_to_beat(request.given).map_err(Failure::Usage)?;
+    let best = flags::value_to_beat(request.given, 0).map_err(Failure::Usage)?;
     Ok(Start::new(move |mut how: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::solve(&graph, best, how)?.report)),
         Mode::Inspect => {

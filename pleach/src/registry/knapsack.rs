@@ -39,7 +39,7 @@ fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let knapsack = knapsack(request)?;
-    let best = flags::value_to_beat(request.given).map_err(Failure::Usage)?;
+    let best = flags::value_to_beat(request.given, 0).map_err(Failure::Usage)?;
     Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
         Mode::Run => Ok(Ended::plain(campaign::solve(&knapsack, best, search)?.report)),
         Mode::Inspect => {

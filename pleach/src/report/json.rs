@@ -36,6 +36,7 @@ impl Report {
             lower_bound: self.lower_bound.map(JsonInteger),
             solution: solution.map(|plan| plan.iter().copied().map(JsonInteger).collect()),
             count: count.map(JsonInteger),
+            tally: counts.tally.iter().copied().map(JsonInteger).collect(),
             gap: self.gap().map(JsonNumber),
             nodes: Some(NodesData {
                 branched: Some(JsonInteger(counts.branched)),

@@ -66,6 +66,8 @@ pub struct Report {
     pub count: u128,
     /// The number of optimal solutions, if it was requested and is known.
     pub optima: Option<u128>,
+    /// The number of decimals of real values: see [`Tree::decimals`](crate::Tree::decimals).
+    pub decimals: u32,
     /// Everything else: nodes, times, units.
     pub outcome: Outcome,
     /// What the proof consists of, if it was requested and there is a proof.
@@ -105,6 +107,7 @@ impl Report {
             solution: best.map(|best| best.solution),
             count: outcome.counts.total,
             optima: None,
+            decimals: 0,
             outcome,
             moments: Vec::new(),
         }
@@ -127,6 +130,12 @@ impl Report {
             sites: Vec::new(),
         };
         Self::new(outcome, None)
+    }
+
+    /// A value of the report as a real number.
+    #[must_use]
+    pub fn real(&self, value: i64) -> f64 {
+        value as f64 / 10f64.powi(self.decimals.cast_signed())
     }
 
     /// The gap between the best solution and the bound, relative to the solution's value.

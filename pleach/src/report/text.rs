@@ -54,6 +54,10 @@ impl Report {
             let _ = write!(out, "\n{}", labels.line(plan));
         }
         let Outcome { counts, seconds, units, balance, sites, .. } = &self.outcome;
+        if !counts.tally.is_empty() {
+            let each: Vec<String> = counts.tally.iter().copied().map(grouped).collect();
+            let _ = write!(out, "\ntally: {}", each.join("; "));
+        }
         let rate = counts.bounded as f64 / seconds.max(1e-9);
         let own = |name: &str| name.rsplit('/').next().is_some_and(|own| own.starts_with("cpu"));
         let only_threads = units.iter().all(|unit| own(&unit.name));

@@ -25,6 +25,9 @@ pub struct RunData {
     pub lower_bound: Option<JsonInteger<i64>>,
     pub solution: Option<Vec<JsonInteger<i64>>>,
     pub count: Option<JsonInteger<u128>>,
+    /// The counters of the user's own tree, if it has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tally: Vec<JsonInteger<u128>>,
     pub gap: Option<JsonNumber<0, LARGEST, 6>>,
     pub nodes: Option<NodesData>,
     pub seconds: Seconds,

@@ -5,7 +5,8 @@ use super::arcs::{Allowed, Arcs, COST_SCALE, tour_of};
 use super::ascent::{Effort, ascend};
 use super::sparse::Priced;
 use super::tours::Tours;
-use pleach_core::search::explorer::{Explorer, TreeExplorer};
+use pleach_core::search::depth_first::TreeExplorer;
+use pleach_core::search::explorer::Explorer;
 use pleach_core::search::tree::Tree;
 use pleach_core::search::work::Pool;
 

@@ -11,7 +11,7 @@ use super::interval::valid_bound;
 use super::node::Node;
 use super::tree::Flowshop;
 use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
-use pleach_core::search::explorer::read;
+use pleach_core::search::tree::read;
 use pleach_core::search::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
 /// Most jobs: two per lane.

@@ -11,9 +11,9 @@ use super::lb2_payoff::Lb2Payoff;
 use super::node::Node;
 use super::tables::{Partial, Tables, Word};
 use super::tree::Flowshop;
-use pleach_core::search::explorer::{Explorer, Progress, read};
+use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::ranked::RankedExplorer;
-use pleach_core::search::tree::Solution;
+use pleach_core::search::tree::{Solution, read};
 use pleach_core::search::work::pool::divide;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 

@@ -3,7 +3,7 @@
 use super::rows;
 use super::tree::{Board, Queens};
 use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
-use pleach_core::search::explorer::read;
+use pleach_core::search::tree::read;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 /// Largest board on a device: the top bit of a word marks fresh boards.

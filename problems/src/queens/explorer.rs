@@ -2,8 +2,9 @@
 
 use super::layer::{Kernel, Layer, Limits};
 use super::tree::{Board, Queens};
-use pleach_core::search::explorer::{Explorer, Progress, TreeExplorer, read};
-use pleach_core::search::tree::Tree;
+use pleach_core::search::depth_first::TreeExplorer;
+use pleach_core::search::explorer::{Explorer, Progress};
+use pleach_core::search::tree::{Tree, read};
 use pleach_core::search::work::{Entry, Malformed, Pool, Work, portion};
 
 /// Boards on a stack that make a visit worthwhile. With fewer, visits are too short for their

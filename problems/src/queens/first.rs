@@ -207,7 +207,8 @@ impl Tree for FirstQueens {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pleach_core::search::explorer::{Explorer, TreeExplorer};
+    use pleach_core::search::depth_first::TreeExplorer;
+    use pleach_core::search::explorer::Explorer;
     use pleach_core::search::laws::run_to_end;
     use pleach_core::search::work::Pool;
 

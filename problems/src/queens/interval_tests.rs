@@ -53,7 +53,7 @@ fn every_cut_of_every_small_board_loses_nothing() {
                 if n == 7 && upto > from {
                     break;
                 }
-                let mut all = front[from];
+                let mut all = front[from].clone();
                 if upto > from {
                     all.add(&of(cuts[from], cuts[upto]));
                 }
@@ -76,7 +76,7 @@ fn every_place_to_stop_is_found_again() {
             counts.add(&explorer.run(1, i64::MAX).counts);
             let mut other = queens.explorer();
             other.add_work(&explorer.copy().bytes).expect("its own work");
-            let mut all = counts;
+            let mut all = counts.clone();
             all.add(&laws::run_to_end(&mut *other, i64::MAX).counts);
             assert_eq!(all, wanted, "{n} queens");
         }

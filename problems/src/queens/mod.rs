@@ -19,8 +19,9 @@ pub use tree::{Board, Queens, SIZES};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{queens_avx2, queens_avx512};
+use pleach_core::search::depth_first::TreeExplorer;
 use pleach_core::search::device::OnDevice;
-use pleach_core::search::explorer::{Explorer, TreeExplorer};
+use pleach_core::search::explorer::Explorer;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::ranked::RankedExplorer;
 use pleach_core::search::seed::Top;

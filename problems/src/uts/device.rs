@@ -2,7 +2,7 @@
 
 use super::tree::{Node, Uts};
 use pleach_core::search::device::{Layout, OnDevice};
-use pleach_core::search::explorer::read;
+use pleach_core::search::tree::read;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 const WORDS: usize = 8;

@@ -14,8 +14,9 @@ pub use tree::{Node, Uts};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{uts_avx512::WideKernel, uts_sha::ShaKernel};
+use pleach_core::search::depth_first::TreeExplorer;
 use pleach_core::search::device::OnDevice;
-use pleach_core::search::explorer::{Explorer, TreeExplorer};
+use pleach_core::search::explorer::Explorer;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::seed::Top;
 use pleach_core::search::tree::{Goal, Tree};

@@ -2,8 +2,8 @@
 
 use super::columns::Columns;
 use super::tree::{Node, Uts};
-use pleach_core::search::explorer::{Explorer, Progress, read};
-use pleach_core::search::tree::Counts;
+use pleach_core::search::explorer::{Explorer, Progress};
+use pleach_core::search::tree::{Counts, read};
 use pleach_core::search::work::{Entry, Malformed, Pool, Work, portion};
 
 /// What a run of a kernel counted.

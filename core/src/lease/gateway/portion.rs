@@ -15,10 +15,7 @@ pub trait Tally: Clone + Default + Debug {
 impl Tally for Counts {
     fn add(&mut self, other: &Self) {
         // No search counts that far, and a faulty site must not bring this one down.
-        self.branched = self.branched.saturating_add(other.branched);
-        self.bounded = self.bounded.saturating_add(other.bounded);
-        self.total = self.total.saturating_add(other.total);
-        self.depth = self.depth.max(other.depth);
+        self.add_saturating(other);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::lease::{LeaseMessage, SiteId};
 use crate::search::tree::Counts;
 use crate::search::work::{Malformed, Pack, Reader};
 use crate::steal::{Message, Ticket};
-use crate::wire::{ContentKind, Unreadable, can_grow, open, pack_message, seal, unpack_message};
+use crate::wire::{ContentKind, Unreadable, open, pack_message, seal, unpack_message};
 
 /// A message between sites, with its sender.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,7 +86,7 @@ impl Pack for Portion<Counts> {
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         let done = Counts::unpack(from)?;
-        if !can_grow(&done) {
+        if !done.can_grow() {
             return Err(Malformed::Range);
         }
         Ok(Self { done, open: Pack::unpack(from)? })

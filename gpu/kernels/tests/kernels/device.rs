@@ -259,7 +259,7 @@ impl Device {
     /// The counts of the last launch.
     pub fn counted(&self) -> Counts {
         let LaunchReport { branched, bounded, total, depth, .. } = self.report;
-        Counts { branched, bounded, total: total.into(), depth: depth as u32 }
+        Counts { branched, bounded, total: total.into(), depth: depth as u32, ..Counts::default() }
     }
 
     /// The best solution recorded, as score and words of the plan.

@@ -102,7 +102,7 @@ fn a_thin_tree_takes_one_launch() {
     for seed in 0..10 {
         let how = Use { explorers: 32, active: 32, budget: 1_000_000, seed, ..GIVING };
         let took = explore(&tree, how, i64::MAX);
-        assert_eq!((took.counts, took.rounds), (wanted, 1));
+        assert_eq!((took.counts.clone(), took.rounds), (wanted.clone(), 1));
         assert!(took.given > 100, "{took:?}");
     }
 }

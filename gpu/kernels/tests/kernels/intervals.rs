@@ -175,7 +175,13 @@ pub fn explore_by(
     while device.heights.iter().any(|&height| height != 0) {
         device.kernel(KernelEntry::Explore, 0);
         let LaunchReport { branched, bounded, total, depth, nodes, idle, .. } = device.report;
-        sum.counts.add(&Counts { branched, bounded, total: total.into(), depth: depth as u32 });
+        sum.counts.add(&Counts {
+            branched,
+            bounded,
+            total: total.into(),
+            depth: depth as u32,
+            ..Counts::default()
+        });
         let (told, there) = (f64::from_bits(nodes), device.leaves());
         assert!((there..=there * (1.0 + 1e-5)).contains(&told), "{told} {there}");
         let empty = device.heights[..how.active].iter().filter(|&&height| height == 0).count();
@@ -273,7 +279,13 @@ fn a_node_belongs_to_the_interval_of_its_first_leaf() {
             while device.heights != [0, 0] {
                 device.kernel(KernelEntry::Explore, 0);
                 let LaunchReport { branched, bounded, total, depth, .. } = device.report;
-                counts.add(&Counts { branched, bounded, total: total.into(), depth: depth as u32 });
+                counts.add(&Counts {
+                    branched,
+                    bounded,
+                    total: total.into(),
+                    depth: depth as u32,
+                    ..Counts::default()
+                });
             }
             assert_eq!(counts, wanted, "{n} queens cut at {cut}");
         }
@@ -348,7 +360,11 @@ fn tours_are_searched_as_on_the_cpu() {
         let optimum = on_cpu(&atsp, i64::MAX).found.unwrap().score;
         let wanted = on_cpu(&atsp, optimum).counts;
         let explored = explore(&atsp, how, optimum);
-        assert_eq!((explored.counts, explored.found), (wanted, None), "case {case}, {how:?}");
+        assert_eq!(
+            (explored.counts, explored.found),
+            (wanted.clone(), None),
+            "case {case}, {how:?}"
+        );
         let found = explore(&atsp, how, i64::MAX).found.unwrap();
         assert_eq!(found.score, optimum, "case {case}, {how:?}");
         assert_eq!(atsp.check(&found.solution), Some(Ok(optimum)), "case {case}, {how:?}");

@@ -3,6 +3,7 @@
 use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text};
 use super::numbers::whole;
 use super::values::FlagValues;
+use crate::decimal::Decimal;
 use crate::results::JsonInteger;
 use pleach_core::search::work::Nodes;
 use serde_json::json;
@@ -232,13 +233,20 @@ pub static SEED: Flag<u64> = Flag {
 ///
 /// # Errors
 /// If `--best` is neither `none` nor a number.
-pub fn value_to_beat(given: &FlagValues) -> Result<Option<i64>, String> {
+pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, String> {
+    let word = given.word("best").unwrap_or_default();
+    if decimals > 0 && !word.is_empty() && word != "none" {
+        let size = word.strip_prefix('-').unwrap_or(word);
+        let units =
+            Decimal::parse(size, '.').and_then(|size| i64::try_from(size.scaled(decimals)?).ok());
+        let units = units.map(|units| if word == size { units } else { -units });
+        let expected =
+            || format!("--best {word}: expected none or a number of at most {decimals} decimals");
+        return units.map(Some).ok_or_else(expected);
+    }
     match given.get(&BEST)? {
         None | Some(Start::None) => Ok(None),
         Some(Start::Value(value)) => Ok(Some(value)),
-        Some(_) => {
-            let word = given.word("best").unwrap_or_default();
-            Err(format!("--best {word}: expected none or a whole number"))
-        }
+        Some(_) => Err(format!("--best {word}: expected none or a whole number")),
     }
 }

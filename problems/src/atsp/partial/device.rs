@@ -2,7 +2,7 @@
 
 use super::{Node, Paths};
 use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
-use pleach_core::search::explorer::read;
+use pleach_core::search::tree::read;
 use pleach_core::search::work::{Entry, Interval, Malformed, Nodes, Pool, Work};
 
 /// The factor by which a word multiplies costs to hold a city too; sums of raised costs stay below `MOST`.
@@ -116,7 +116,7 @@ mod tests {
     use pleach_core::search::explorer::Explorer;
     use pleach_core::search::laws::mutate;
     use pleach_core::search::problem::Problem;
-    use pleach_core::search::tree::Tree;
+    use pleach_core::search::tree::{Tree, read};
 
     fn paths(name: &str) -> Paths {
         Paths::new(&named(name).unwrap().unwrap(), Nodes::Pool, Level::best()).unwrap()

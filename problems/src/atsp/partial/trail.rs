@@ -5,9 +5,9 @@ use super::{Node, Paths};
 use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{atsp_avx2, atsp_avx512};
-use pleach_core::search::explorer::{Explorer, Progress, read};
+use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::ranked::RankedExplorer;
-use pleach_core::search::tree::Solution;
+use pleach_core::search::tree::{Solution, read};
 use pleach_core::search::work::pool::divide;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 

@@ -35,7 +35,8 @@ pub fn piece(rng: &mut Rand64) -> Arc<Work> {
 pub fn portion(rng: &mut Rand64) -> Portion<Counts> {
     let counts = [number(rng) >> 1, number(rng) >> 1, number(rng), number(rng) >> 40];
     let [branched, bounded, total, depth] = counts;
-    let done = Counts { branched, bounded, total: total.into(), depth: depth as u32 };
+    let tally = (0..rng.rand_range(0..3)).map(|_| number(rng).into()).collect();
+    let done = Counts { branched, bounded, total: total.into(), depth: depth as u32, tally };
     let open = (0..rng.rand_range(0..3)).map(|_| piece(rng)).collect();
     Portion { done, open }
 }

@@ -82,11 +82,16 @@ fn impossible_packets_are_refused() {
     refused(0, committed(lease(7), held_far));
     refused(0, GatewayMessage::Peer(Message::Pass { thief: SITES, power: Power(1) }));
     // Counts from which no search can continue.
-    for (branched, bounded, total) in
-        [(u64::MAX / 2 + 1, 0, 0), (0, u64::MAX, 0), (0, 0, u128::MAX / 2 + 1)]
-    {
+    let too_much = u128::MAX / 2 + 1;
+    for (branched, bounded, total, tally) in [
+        (u64::MAX / 2 + 1, 0, 0, vec![]),
+        (0, u64::MAX, 0, vec![]),
+        (0, 0, too_much, vec![]),
+        (0, 0, 0, vec![0, too_much]),
+        (0, 0, 0, vec![1; 4097]),
+    ] {
         let mut part = good();
-        part.content.done = Counts { branched, bounded, total, depth: 1 };
+        part.content.done = Counts { branched, bounded, total, depth: 1, tally };
         refused(0, committed(lease(7), listing([(lease(5), part)])));
     }
     // Gifts under other sites' names, gifts without work, and work that is done.
@@ -96,12 +101,12 @@ fn impossible_packets_are_refused() {
     };
     let (open, none) = (vec![piece(rng)], Counts::default());
     let ticket = |giver| Ticket { giver, number: 3 };
-    assert!(sent(2, GatewayMessage::Gift(ticket(2), work(2, open.clone(), none))).is_ok());
-    refused(2, GatewayMessage::Gift(ticket(1), work(2, open.clone(), none)));
-    refused(2, GatewayMessage::Gift(ticket(2), work(1, open.clone(), none)));
-    refused(2, GatewayMessage::Lease(work(1, open.clone(), none)));
+    assert!(sent(2, GatewayMessage::Gift(ticket(2), work(2, open.clone(), none.clone()))).is_ok());
+    refused(2, GatewayMessage::Gift(ticket(1), work(2, open.clone(), none.clone())));
+    refused(2, GatewayMessage::Gift(ticket(2), work(1, open.clone(), none.clone())));
+    refused(2, GatewayMessage::Lease(work(1, open.clone(), none.clone())));
     refused(2, GatewayMessage::Gift(ticket(2), LeaseMessage::Ack { lease: lease(7) }));
-    refused(2, GatewayMessage::Gift(ticket(2), work(2, Vec::new(), none)));
+    refused(2, GatewayMessage::Gift(ticket(2), work(2, Vec::new(), none.clone())));
     refused(2, GatewayMessage::Gift(ticket(2), work(2, open, Counts { bounded: 1, ..none })));
     // Peer messages that only the lease protocol may carry, and messages that no site's peer sends.
     let ticket = ticket(0);

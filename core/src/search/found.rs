@@ -1,0 +1,218 @@
+//! What a search finds: [`Goal`], [`Solution`], [`Counts`], and a bound that is wrong.
+
+use crate::search::work::Pack;
+
+/// The greatest number of counters of a tree.
+pub const MOST_COUNTERS: usize = 4096;
+
+/// The goal of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// The solution of least value, with proof.
+    Minimise,
+    /// The solution of greatest value, with proof.
+    Maximise,
+    /// The number of solutions.
+    Count,
+    /// Any one solution.
+    Find,
+}
+
+impl Goal {
+    /// The score of a value, by which the engine compares: lower is better.
+    ///
+    /// The complement reverses the order and, unlike negation, cannot overflow.
+    #[must_use]
+    pub fn score(self, value: i64) -> i64 {
+        if self == Goal::Maximise { !value } else { value }
+    }
+
+    /// The value behind a score.
+    #[must_use]
+    pub fn value(self, score: i64) -> i64 {
+        // The complement is its own inverse.
+        self.score(score)
+    }
+
+    /// A solution with this value.
+    #[must_use]
+    pub fn solution(self, value: i64, solution: Vec<i64>) -> Solution {
+        Solution { score: self.score(value), solution }
+    }
+
+    /// The value to beat behind a score; `None` if any solution will do.
+    #[must_use]
+    #[inline]
+    pub fn to_beat(self, score: i64) -> Option<i64> {
+        (score < i64::MAX).then(|| self.value(score))
+    }
+}
+
+/// A finished solution.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Pack)]
+pub struct Solution {
+    /// Its score, by which the engine compares: lower is better.
+    pub score: i64,
+    /// The solution itself, as numbers in a format that the problem defines.
+    pub solution: Vec<i64>,
+}
+
+/// A solution that is better than a bound of the tree allows: the bound is wrong, and the search may have
+/// lost the best solution to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the bound of {tree} is wrong: below a node with the bound {bound} there is a solution of value \
+     {value}"
+)]
+pub struct WrongBound {
+    /// The tree's type.
+    pub tree: &'static str,
+    /// The bound of the node.
+    pub bound: i64,
+    /// The value of the solution.
+    pub value: i64,
+}
+
+/// The findings of a stretch of exploring.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub solution: Option<Solution>,
+    pub fault: Option<WrongBound>,
+    pub tally: Vec<u128>,
+}
+
+impl Found {
+    /// Adds to a counter of the tree's own.
+    #[inline]
+    pub fn add_to_counter(&mut self, counter: usize, n: u64) {
+        match self.tally.get_mut(counter) {
+            Some(sum) => *sum += u128::from(n),
+            None => new_counter(&mut self.tally, counter, n),
+        }
+    }
+}
+
+/// Adds to a counter that was 0 so far.
+#[cold]
+#[inline(never)]
+fn new_counter(tally: &mut Vec<u128>, counter: usize, n: u64) {
+    let most = MOST_COUNTERS - 1;
+    assert!(counter <= most, "counter {counter}: expected a number from 0 to {most}");
+    if n > 0 {
+        tally.resize(counter + 1, 0);
+        tally[counter] = n.into();
+    }
+}
+
+/// Records a better solution, or a fault if it is better than the bound of its node. Returns the score to beat. `T` is the
+/// tree's type.
+///
+/// Not a method and never inlined: a rare call must not take registers from the explorer's loop.
+#[cold]
+#[inline(never)]
+pub(crate) fn record_solution<T: ?Sized>(
+    found: &mut Found,
+    goal: Goal,
+    score: i64,
+    bound: i64,
+    solution: impl FnOnce() -> Vec<i64>,
+) -> i64 {
+    if score < bound {
+        let full = std::any::type_name::<T>();
+        let tree = full.rsplit("::").next().unwrap_or(full);
+        let (bound, value) = (goal.value(bound), goal.value(score));
+        found.fault = Some(WrongBound { tree, bound, value });
+    } else {
+        found.solution = Some(Solution { score, solution: solution() });
+    }
+    score
+}
+
+/// The counts of a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
+pub struct Counts {
+    /// Nodes that were branched.
+    pub branched: u64,
+    /// Children that were made and bounded.
+    pub bounded: u64,
+    /// The problem's own count: of solutions, or of nodes.
+    pub total: u128,
+    /// The greatest depth seen.
+    pub depth: u32,
+    /// The tree's own counters, by number; those above the last one that is not 0 are missing.
+    pub tally: Vec<u128>,
+}
+
+impl Counts {
+    /// Adds another unit's counts.
+    ///
+    /// # Panics
+    /// If there are more than 2^128 solutions.
+    pub fn add(&mut self, other: &Counts) {
+        self.branched += other.branched;
+        self.bounded += other.bounded;
+        self.total = self.total.checked_add(other.total).expect("fewer than 2^128 solutions");
+        self.depth = self.depth.max(other.depth);
+        // Most trees have no counters, and stretches are short.
+        if !other.tally.is_empty() {
+            let add =
+                |a: u128, b| a.checked_add(b).expect("fewer than 2^128 of what a tree counts");
+            self.tally = each(&self.tally, &other.tally, add);
+        }
+    }
+
+    /// The sum, if it fits.
+    #[must_use]
+    pub fn plus(&self, other: &Counts) -> Option<Counts> {
+        Some(Counts {
+            branched: self.branched.checked_add(other.branched)?,
+            bounded: self.bounded.checked_add(other.bounded)?,
+            total: self.total.checked_add(other.total)?,
+            depth: self.depth.max(other.depth),
+            tally: each(&self.tally, &other.tally, u128::checked_add)
+                .into_iter()
+                .collect::<Option<_>>()?,
+        })
+    }
+
+    /// The sum, or the largest counts where it does not fit.
+    pub fn add_saturating(&mut self, other: &Counts) {
+        self.branched = self.branched.saturating_add(other.branched);
+        self.bounded = self.bounded.saturating_add(other.bounded);
+        self.total = self.total.saturating_add(other.total);
+        self.depth = self.depth.max(other.depth);
+        self.tally = each(&self.tally, &other.tally, u128::saturating_add);
+    }
+
+    /// The counts minus these; `None` if there are fewer.
+    #[must_use]
+    pub fn without(&self, other: &Counts) -> Option<Counts> {
+        let tally = each(&self.tally, &other.tally, u128::checked_sub);
+        let mut tally: Vec<u128> = tally.into_iter().collect::<Option<_>>()?;
+        tally.truncate(tally.iter().rposition(|&n| n > 0).map_or(0, |last| last + 1));
+        Some(Counts {
+            branched: self.branched.checked_sub(other.branched)?,
+            bounded: self.bounded.checked_sub(other.bounded)?,
+            total: self.total.checked_sub(other.total)?,
+            depth: self.depth,
+            tally,
+        })
+    }
+
+    /// Whether a search can continue from these counts without an overflow, and no tree has more counters.
+    #[must_use]
+    pub fn can_grow(&self) -> bool {
+        let Counts { branched, bounded, total, tally, .. } = self;
+        let most = tally.iter().fold(*total, |most, &n| most.max(n));
+        *branched.max(bounded) <= u64::MAX / 2
+            && most <= u128::MAX / 2
+            && tally.len() <= MOST_COUNTERS
+    }
+}
+
+/// Combines two lists of counters, of which one may be shorter.
+fn each<T>(one: &[u128], other: &[u128], combine: impl Fn(u128, u128) -> T) -> Vec<T> {
+    let at = |list: &[u128], i: usize| list.get(i).copied().unwrap_or(0);
+    let all = 0..one.len().max(other.len());
+    all.map(|i| combine(at(one, i), at(other, i))).collect()
+}

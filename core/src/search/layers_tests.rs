@@ -1,0 +1,210 @@
+//! Searches by layers find what searches in depth find, in the same number of nodes in any order, and leave open what they
+//! have not explored.
+
+use crate::search::depth_first::TreeExplorer;
+use crate::search::explorer::Explorer;
+use crate::search::laws::run_to_end;
+use crate::search::layers::{Layered, LayersEnd, LayersLimits};
+use crate::search::tree::{Children, Counts, Goal, Tree};
+use crate::search::work::Pool;
+use oorandom::Rand64;
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Orders of items whose costs depend on pairs of neighbours.
+struct Orders {
+    costs: Vec<Vec<i64>>,
+    keys: bool,
+    /// How much bounds may exceed what is true: 0 for a tree without faults.
+    wrong: i64,
+}
+
+impl Orders {
+    fn new(n: usize, seed: u64) -> Self {
+        let mut rng = Rand64::new(u128::from(seed));
+        let mut row = |_| (0..n).map(|_| rng.rand_range(0..30) as i64).collect();
+        Self { costs: (0..n).map(&mut row).collect(), keys: true, wrong: 0 }
+    }
+
+    fn least(&self, item: usize) -> i64 {
+        self.costs[item].iter().copied().min().unwrap_or(0)
+    }
+}
+
+impl Tree for Orders {
+    type Node = (Vec<u8>, i64);
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Self::Node {
+        (Vec::new(), 0)
+    }
+
+    fn expand(&self, (order, cost): &Self::Node, _: Option<i64>, out: &mut Children<'_, Self>) {
+        if order.len() == self.costs.len() {
+            return out.solution(*cost, || order.iter().map(|&item| item.into()).collect());
+        }
+        let open = || (0..self.costs.len()).filter(|&item| !order.contains(&(item as u8)));
+        for item in open() {
+            let step = order.last().map_or(0, |&last| self.costs[usize::from(last)][item]);
+            // Every item but the last is left at least cost.
+            let most = open().map(|item| self.least(item)).max().unwrap_or(0);
+            let rest: i64 = open().map(|item| self.least(item)).sum::<i64>() - most + self.wrong;
+            let node = ([&order[..], &[item as u8]].concat(), cost + step);
+            out.child_within(cost + step + rest, node);
+        }
+    }
+
+    fn key(&self, (order, _): &Self::Node) -> Option<u128> {
+        let set = order.iter().fold(0, |set, item| set | 1 << item);
+        self.keys.then(|| set | u128::from(order.last().copied().unwrap_or(0)) << 100)
+    }
+
+    fn dominates(&self, one: &Self::Node, other: &Self::Node) -> bool {
+        one.1 <= other.1
+    }
+}
+
+/// Runs tasks in order, or backwards.
+fn tasks(backwards: bool) -> impl Fn(usize, &(dyn Fn(usize) + Sync)) {
+    move |n, task| (0..n).for_each(|i| task(if backwards { n - 1 - i } else { i }))
+}
+
+fn by_layers(tree: &Orders, backwards: bool, made: u64, stop_after: u64) -> LayersEnd {
+    let asked = AtomicU64::new(0);
+    let limits = LayersLimits {
+        run_tasks: &tasks(backwards),
+        made,
+        stop: &|| asked.fetch_add(1, Ordering::Relaxed) >= stop_after,
+        report: &|_| (),
+    };
+    tree.search_by_layers(i64::MAX, None, &limits)
+}
+
+/// The least cost, and the counts of a search in depth.
+fn in_depth(tree: &Orders) -> (i64, Counts) {
+    let mut explorer = TreeExplorer::new(tree);
+    explorer.put_pool(Pool::whole(tree.root()));
+    let all = run_to_end(&mut explorer, i64::MAX);
+    (all.found.unwrap().score, all.counts)
+}
+
+#[test]
+fn layers_prove_the_optimum_in_fewer_nodes_in_any_order() {
+    let (mut layers, mut depth) = (0, 0);
+    for seed in 0..5 {
+        let mut tree = Orders::new(11, seed);
+        let (least, counts) = in_depth(&tree);
+        let end = by_layers(&tree, false, u64::MAX, u64::MAX);
+        assert_eq!(
+            (end.progress.best.map(|best| best.score), end.progress.least),
+            (Some(least), least)
+        );
+        assert!(end.open.is_empty() && end.fault.is_none());
+        let again = by_layers(&tree, true, u64::MAX, u64::MAX);
+        assert_eq!(end.progress.counts, again.progress.counts);
+        layers += end.progress.counts.bounded;
+        depth += counts.bounded;
+        // Without keys, too, and with bounds that say nothing.
+        tree.keys = false;
+        let end = by_layers(&tree, false, u64::MAX, u64::MAX);
+        assert_eq!(end.progress.best.map(|best| best.score), Some(least));
+    }
+    assert!(layers < depth, "{layers} instead of {depth}");
+}
+
+/// Wherever layers are stopped, what is open leads to the optimum.
+#[test]
+fn whatever_is_left_open_has_the_optimum() {
+    let (mut open, mut whole) = (0, 0);
+    for seed in 0..6 {
+        let tree = Orders::new(8, seed);
+        let least = in_depth(&tree).0;
+        for stop in 0..60 {
+            let (made, asked) =
+                if stop % 2 == 0 { (40 * stop, u64::MAX) } else { (u64::MAX, 40 * stop) };
+            let LayersEnd { progress, open: pieces, fault } = by_layers(&tree, false, made, asked);
+            assert!(fault.is_none() && progress.least <= least && progress.counts.bounded <= made);
+            let bounds: Vec<i64> = pieces.iter().map(|piece| piece.least_bound).collect();
+            let best = progress.best.map_or(i64::MAX, |best| best.score);
+            assert!(best >= least && bounds.iter().all(|&bound| bound <= best));
+            let mut explorer = TreeExplorer::new(&tree);
+            pieces.iter().for_each(|piece| explorer.add_work(&piece.bytes).unwrap());
+            open += usize::from(explorer.size() > 1.0);
+            whole += usize::from(explorer.size() == 1.0);
+            let rest = run_to_end(&mut explorer, best);
+            assert_eq!(rest.found.map_or(best, |found| found.score), least, "seed {seed}, {stop}");
+        }
+    }
+    assert!(open > 20 && whole > 20, "{open} {whole}");
+}
+
+#[test]
+fn a_value_to_beat_and_a_wrong_bound_are_noticed() {
+    let mut tree = Orders::new(7, 3);
+    let least = in_depth(&tree).0;
+    let reports = RefCell::new(Vec::new());
+    let limits = LayersLimits {
+        run_tasks: &tasks(false),
+        made: u64::MAX,
+        stop: &|| false,
+        report: &|progress| reports.borrow_mut().push(progress.least),
+    };
+    let end = tree.search_by_layers(least, None, &limits);
+    assert!(end.progress.best.is_none() && end.open.is_empty());
+    assert_eq!(end.progress.least, least);
+    assert!(reports.borrow().is_sorted() && !reports.borrow().is_empty());
+    tree.wrong = 1000;
+    let end = by_layers(&tree, false, u64::MAX, u64::MAX);
+    assert!(
+        end.fault.is_some_and(|fault| fault.to_string().contains("the bound of Orders is wrong"))
+    );
+}
+
+/// Costs to maximise are those of the other direction.
+#[test]
+fn layers_maximise_as_well() {
+    /// Items to take or leave, with a value and a weight.
+    struct Sack(Vec<(i64, i64)>, i64);
+    impl Tree for Sack {
+        type Node = (u32, i64, i64);
+        const GOAL: Goal = Goal::Maximise;
+        fn root(&self) -> Self::Node {
+            (0, self.1, 0)
+        }
+        fn expand(
+            &self,
+            &(at, room, value): &Self::Node,
+            _: Option<i64>,
+            out: &mut Children<'_, Self>,
+        ) {
+            let Some(&(worth, weight)) = self.0.get(at as usize) else {
+                return out.solution(value, Vec::new);
+            };
+            let rest: i64 = self.0[at as usize + 1..].iter().map(|item| item.0).sum();
+            if weight <= room {
+                out.child_within(value + worth + rest, (at + 1, room - weight, value + worth));
+            }
+            out.child_within(value + rest, (at + 1, room, value));
+        }
+        fn key(&self, _: &Self::Node) -> Option<u128> {
+            Some(0)
+        }
+        fn dominates(&self, one: &Self::Node, other: &Self::Node) -> bool {
+            one.1 >= other.1 && one.2 >= other.2
+        }
+    }
+    let mut rng = Rand64::new(5);
+    let items = (0..40).map(|_| (rng.rand_range(1..50) as i64, rng.rand_range(1..50) as i64));
+    let sack = Sack(items.collect(), 400);
+    let mut best = vec![0; 401];
+    for &(worth, weight) in &sack.0 {
+        for room in (weight as usize..=400).rev() {
+            best[room] = best[room].max(best[room - weight as usize] + worth);
+        }
+    }
+    let limits =
+        LayersLimits { run_tasks: &tasks(true), made: u64::MAX, stop: &|| false, report: &|_| () };
+    let end = sack.search_by_layers(i64::MAX, None, &limits);
+    assert_eq!(end.progress.best.map(|found| Goal::Maximise.value(found.score)), Some(best[400]));
+    assert!(end.open.is_empty() && end.progress.counts.bounded < 1_000_000);
+}

@@ -1,0 +1,187 @@
+//! [`by_layers`]: searches a tree by layers first, on all threads, and leaves the rest to a search in depth.
+
+use crate::cancel::Cancel;
+use crate::error::RunError;
+use crate::gather::check_value;
+use crate::memory::{self, MemoryLimit};
+use crate::outcome::{ProgressSnapshot, Watcher};
+use crate::settings::Settings;
+use crate::start::{check_start, new_fingerprint, random_id};
+use crate::sync::lock;
+use pleach_core::search::layers::{LayersEnd, LayersLimits, LayersProgress};
+use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Goal;
+use pleach_core::wire::checkpoint::Checkpoint;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Layers take at most this part of the memory that a run may use.
+const SHARE: u64 = 4;
+/// The nodes of a layer at which it ends if the system does not report memory use.
+const MOST_NODES: usize = 1 << 20;
+/// How often the limits are checked.
+const CHECK_EVERY: Duration = Duration::from_millis(10);
+
+/// Searches by layers, if the problem can and the settings say so. Returns the settings of a run that continues: it
+/// resumes what layers leave open, with their counts, within the limits that remain.
+///
+/// # Errors
+/// If the machine or the problem fails.
+pub fn by_layers(
+    problem: &dyn Problem,
+    settings: &Settings,
+    watch: &mut Watcher<'_>,
+) -> Result<Option<Settings>, RunError> {
+    let Some(layers) = problem.layers() else { return Ok(None) };
+    let wanted = settings.layers.unwrap_or(layers.has_keys());
+    let alone = settings.processes.is_none() && !settings.policy.is_late();
+    if !wanted || !alone || settings.resume.is_some() {
+        return Ok(None);
+    }
+    if let Some(start) = &settings.start {
+        check_start(problem, start)?;
+    }
+    let (begin, goal) = (Instant::now(), problem.goal());
+    let best = settings.best.map_or(i64::MAX, |value| goal.score(value));
+    let shared = Mutex::new(LayersProgress::new(settings.start.clone()));
+    let stopped = AtomicBool::new(false);
+    let search = || {
+        let limits = LayersLimits {
+            run_tasks: &|n, task| run_tasks(settings.threads.max(1) as usize, n, task),
+            made: settings.node_limit.unwrap_or(u64::MAX),
+            stop: &|| stopped.load(Ordering::Relaxed),
+            report: &|progress| lock(&shared).clone_from(progress),
+        };
+        layers.search_by_layers(best, settings.start.clone(), &limits)
+    };
+    let (done, ended) = channel::<()>();
+    let job = move || {
+        let _done = done;
+        search()
+    };
+    let (end, asked) = thread::scope(|scope| {
+        let job = thread::Builder::new().spawn_scoped(scope, job);
+        let job = job.map_err(|why| RunError::Thread(0, why))?;
+        let stop = EndLayersOnDrop(&stopped);
+        let known = || lock(&shared).clone();
+        let asked = watch_layers((goal, settings), begin, &ended, &known, watch);
+        drop(stop);
+        Ok::<_, RunError>((job.join(), asked))
+    })?;
+    let end = end.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    continued(problem, settings, end, begin.elapsed(), asked).map(Some)
+}
+
+/// Runs a task for each number below `n`, on this thread and others.
+fn run_tasks(threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let nth = next.fetch_add(1, Ordering::Relaxed);
+            if nth >= n {
+                break;
+            }
+            task(nth);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.min(n) {
+            // Where the system gives no more threads, there are fewer.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+}
+
+/// Ends the search by layers when its watcher returns or panics.
+struct EndLayersOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for EndLayersOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Watches until the layers end or reach a limit. Returns whether the watcher wants the run to stop.
+fn watch_layers(
+    (goal, settings): (Goal, &Settings),
+    begin: Instant,
+    ended: &Receiver<()>,
+    known: &dyn Fn() -> LayersProgress,
+    watch: &mut Watcher<'_>,
+) -> bool {
+    let memory = settings.memory.or_else(memory::free).map(|bytes| bytes / SHARE);
+    let memory = MemoryLimit::new(memory, false);
+    let mut progress_at = settings.progress_every;
+    // Nothing is ever sent: the channel closes when the layers have ended.
+    while ended.recv_timeout(CHECK_EVERY) == Err(RecvTimeoutError::Timeout) {
+        let now = begin.elapsed();
+        let full = memory.as_ref().map_or_else(|| known().layer > MOST_NODES, MemoryLimit::is_full);
+        let over = settings.time_limit.is_some_and(|limit| now >= limit);
+        if full || over || settings.cancel.is_cancelled() {
+            return false;
+        }
+        if now >= progress_at {
+            progress_at = now + settings.progress_every;
+            if watch(&snapshot(goal, known(), now)).is_break() {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+fn snapshot(goal: Goal, known: LayersProgress, now: Duration) -> ProgressSnapshot {
+    let LayersProgress { counts, best, least, .. } = known;
+    ProgressSnapshot {
+        seconds: now.as_secs_f64(),
+        counts,
+        best: best.as_ref().map(|best| goal.value(best.score)),
+        solution: best,
+        bound: (i64::MIN + 1..i64::MAX).contains(&least).then(|| goal.value(least)),
+        ..ProgressSnapshot::default()
+    }
+}
+
+/// The settings of the run that continues.
+fn continued(
+    problem: &dyn Problem,
+    settings: &Settings,
+    end: LayersEnd,
+    elapsed: Duration,
+    asked: bool,
+) -> Result<Settings, RunError> {
+    let LayersEnd { progress, open, fault } = end;
+    if let Some(fault) = fault {
+        return Err(fault.into());
+    }
+    if let Some(best) = &progress.best {
+        check_value(problem, best)?;
+    }
+    let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
+    let best = progress.best.as_ref().map_or(to_beat, |best| best.score.min(to_beat));
+    let made = progress.counts.bounded;
+    let saved = Checkpoint {
+        fingerprint: new_fingerprint(problem),
+        run: random_id(),
+        about: settings.about.clone(),
+        elapsed_ns: elapsed.as_nanos() as u64,
+        counts: progress.counts,
+        best,
+        solution: progress.best,
+        pieces: open,
+        ..Checkpoint::default()
+    };
+    let cancel = if asked { Cancel::cancelled() } else { settings.cancel.clone() };
+    Ok(Settings {
+        resume: Some(Arc::new(saved)),
+        start: None,
+        cancel,
+        time_limit: settings.time_limit.map(|limit| limit.saturating_sub(elapsed)),
+        node_limit: settings.node_limit.map(|limit| limit.saturating_sub(made).max(1)),
+        ..settings.clone()
+    })
+}
