@@ -26,6 +26,7 @@ mod report;
 mod reproduce;
 mod resume;
 mod saving;
+mod shells;
 mod sim;
 mod stand_in;
 mod stopping;

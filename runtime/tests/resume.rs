@@ -75,7 +75,7 @@ fn stops_change_no_count() {
 /// Every snapshot that a crash could leave behind leads to the same counts.
 #[test]
 fn every_snapshot_leads_to_the_same_counts() {
-    let mut tried = [0; 6];
+    let mut tried = [0; 7];
     for which in 0..7 {
         let wanted = counted(which);
         for seed in 0..6 {
@@ -92,7 +92,8 @@ fn every_snapshot_leads_to_the_same_counts() {
             let (first, best) = problem(which, a_level(rng));
             let save = Some(scratch.save(Duration::from_millis(1)));
             // Slow enough for several snapshots on any machine.
-            let slow = slow_threads([[4.0, 200.0, 100.0, 30.0, 30.0, 30.0][which as usize]; 8]);
+            let slow =
+                slow_threads([[4.0, 200.0, 100.0, 30.0, 30.0, 30.0, 30.0][which as usize]; 8]);
             let settings_of_first = Settings { save, slow, ..settings(rng, best) };
             let outcome = run(&*first, &settings_of_first, &mut look).unwrap();
             assert_eq!(outcome.counts, wanted);

@@ -17,10 +17,13 @@ const PIECE: usize = 256;
 /// The tasks into which the nodes of a layer are divided by their keys.
 const SHARDS: usize = 64;
 
+/// A task for each of some numbers.
+pub type LayerTask<'t> = dyn Fn(usize) + Sync + 't;
+
 /// The limits of a search by layers, and how it uses threads.
 pub struct LayersLimits<'a> {
     /// Runs a task for each number below the given one, on any number of threads.
-    pub run_tasks: &'a dyn Fn(usize, &(dyn Fn(usize) + Sync)),
+    pub run_tasks: &'a dyn Fn(usize, &LayerTask<'_>),
     /// The most children made.
     pub made: u64,
     /// Whether to stop; called often, by all tasks.

@@ -4,7 +4,7 @@
 use crate::search::depth_first::TreeExplorer;
 use crate::search::explorer::Explorer;
 use crate::search::laws::run_to_end;
-use crate::search::layers::{Layered, LayersEnd, LayersLimits};
+use crate::search::layers::{LayerTask, Layered, LayersEnd, LayersLimits};
 use crate::search::tree::{Children, Counts, Goal, Tree};
 use crate::search::work::Pool;
 use oorandom::Rand64;
@@ -65,7 +65,7 @@ impl Tree for Orders {
 }
 
 /// Runs tasks in order, or backwards.
-fn tasks(backwards: bool) -> impl Fn(usize, &(dyn Fn(usize) + Sync)) {
+fn tasks(backwards: bool) -> impl Fn(usize, &LayerTask<'_>) {
     move |n, task| (0..n).for_each(|i| task(if backwards { n - 1 - i } else { i }))
 }
 

@@ -7,12 +7,12 @@ use crate::registry::{Entry, entry};
 use clap::Command;
 use std::fmt::Write;
 
-const EXIT_CODES: &str = "\
+pub const EXIT_CODES: &str = "\
 Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or Ctrl-C (prints the result so far).";
 
 /// The commands, in the order in which help shows them.
-const COMMANDS: [(&str, &str); 12] = [
+pub const COMMANDS: [(&str, &str); 15] = [
     ("solve PROBLEM INSTANCE", "find the best solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("loop NAME WORDS", "run a loop of independent work"),
@@ -21,14 +21,18 @@ const COMMANDS: [(&str, &str); 12] = [
     ("resume FILE", "continue a search that --checkpoint saved"),
     ("join HOST:PORT", "join a search that another process opened with --listen"),
     ("devices", "list the devices of this machine, with measured rates"),
+    ("instances PROBLEM", "list the instances that have names, and what is known of them"),
     ("audit FILE", "check a proof that --certificate wrote"),
     ("batch FILE.toml", "run instances with several settings and seeds, a CSV row each"),
     ("reproduce FIGURE...", "run the papers' experiments, and check which results are reproduced"),
     ("report FILE...", "write one HTML page about runs from their --json output"),
+    ("completions SHELL", "print the script with which bash, zsh or fish completes commands"),
+    ("man", "print the manual page"),
 ];
 
 /// Examples that do not belong to a problem.
-const EXAMPLES: [&str; 7] = [
+const EXAMPLES: [&str; 8] = [
+    "instances flowshop ta0",
     "resume run.pleach",
     "sim uts T1 --peers 100",
     "sim scenarios/mixed-speeds.toml --svg chart.svg",
@@ -37,6 +41,13 @@ const EXAMPLES: [&str; 7] = [
     "reproduce",
     "reproduce C-fig3 --quick --out out",
 ];
+
+/// How to install completions.
+const INSTALL: &str = "\
+Examples:
+  pleach completions bash > ~/.local/share/bash-completion/completions/pleach
+  pleach completions zsh > ~/.zfunc/_pleach   (a folder of $fpath, before compinit)
+  pleach completions fish > ~/.config/fish/completions/pleach.fish";
 
 /// The help for these words.
 ///
@@ -57,6 +68,9 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         "report" => Verb::Report,
         "resume" => Verb::Resume,
         "join" => Verb::Join,
+        "instances" => Verb::Instances,
+        "completions" => Verb::Completions,
+        "man" => Verb::Man,
         "" => return Ok(overview(registry)),
         other => return unknown(other, &COMMANDS.map(|(words, _)| first(words))),
     };
@@ -82,6 +96,23 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
                          Without FIGURE, list the figures. An interrupted run continues where it stopped.";
             let usage = "pleach reproduce [FIGURE... | all] [FLAGS]";
             flags(about, usage, &applying(verb, &super::reproduce::FLAGS), "")
+        }
+        (Verb::Instances, _) => {
+            let about = "List the instances of a problem that have names, with their sizes, and the best known values and \
+                         bounds, or the known counts. BEGIN chooses those whose names begin like this.";
+            let usage = "pleach instances [PROBLEM [BEGIN...]] [FLAGS]";
+            let after = "Examples:\n  pleach instances flowshop ta0\n  pleach instances qap --json";
+            flags(about, usage, &applying(verb, &[]), after)
+        }
+        (Verb::Completions, _) => {
+            let about = "Print the script with which a shell completes commands, names of instances, flags and their values.";
+            let usage = "pleach completions bash | zsh | fish";
+            flags(about, usage, &applying(verb, &[]), INSTALL)
+        }
+        (Verb::Man, _) => {
+            let about = "Print the manual page, which man reads.";
+            let after = "Examples:\n  pleach man > ~/.local/share/man/man1/pleach.1";
+            flags(about, "pleach man", &applying(verb, &[]), after)
         }
         (Verb::Audit, _) => {
             let about = "Check a certificate that --certificate wrote: that its regions fit together and make up the whole \
@@ -121,7 +152,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
 }
 
 /// The first of some words.
-fn first(words: &'static str) -> &'static str {
+pub fn first(words: &'static str) -> &'static str {
     words.split(' ').next().unwrap_or_default()
 }
 
@@ -149,10 +180,8 @@ fn overview(registry: &[Entry]) -> String {
         let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
     }
     text += "\nExamples:\n";
-    let own = registry.iter().flat_map(|entry| entry.tasks).flat_map(|task| task.examples);
-    let loops = LOOPS.iter().flat_map(|entry| entry.examples.first());
-    for example in own.chain(loops).chain(&EXAMPLES) {
-        let _ = writeln!(text, "  pleach {example}");
+    for example in examples(registry) {
+        let _ = writeln!(text, "  {example}");
     }
     let first = registry.iter().find_map(|entry| Some((entry, entry.tasks.first()?)));
     if let Some((entry, task)) = first {
@@ -160,6 +189,13 @@ fn overview(registry: &[Entry]) -> String {
         let _ = write!(text, "\n'{words}' shows the flags of that command.\n\n");
     }
     text + EXIT_CODES
+}
+
+/// Whole command lines that show what the command does.
+pub fn examples(registry: &[Entry]) -> Vec<String> {
+    let own = registry.iter().flat_map(|entry| entry.tasks).flat_map(|task| task.examples);
+    let loops = LOOPS.iter().flat_map(|entry| entry.examples.first());
+    own.chain(loops).chain(&EXAMPLES).map(|example| format!("pleach {example}")).collect()
 }
 
 /// The problems of a command.

@@ -4,6 +4,7 @@ mod audit;
 mod batch;
 mod checking;
 mod company;
+mod completing;
 mod conduct;
 pub(crate) mod console;
 mod dashboard;
@@ -12,6 +13,7 @@ mod files;
 pub(crate) mod flags;
 mod follow;
 mod help;
+mod instances;
 mod join;
 mod keys;
 mod line;
@@ -19,6 +21,7 @@ mod line_file;
 mod list;
 mod log;
 mod looping;
+mod man;
 mod metrics;
 mod order_text;
 mod own;
@@ -76,6 +79,11 @@ pub(crate) fn run(
         if line.words.first().is_some_and(|word| word == "help") {
             line.words.remove(0);
         }
+        if line.words.first().is_some_and(|it| it == "completions")
+            && line.words.get(1).is_some_and(|it| it == completing::WORDS)
+        {
+            return completing::offer(registry, console, &line.words[2..]);
+        }
         let searches = ["solve", "count", "resume", "loop"];
         let shared = line.words.first().is_some_and(|word| searches.contains(&&**word));
         if console.is_mute() && (!shared || helps || shows_version) {
@@ -102,6 +110,9 @@ pub(crate) fn run(
             }
             ["audit", ..] => audit::run(registry, console, &line),
             ["batch", ..] => batch::run(registry, console, &line),
+            ["instances", ..] => instances::run(registry, console, &line),
+            ["completions", ..] => completing::run(console, &line),
+            ["man", ..] => man::run(registry, console, &line),
             ["reproduce", ..] => reproduce::run(registry, console, &line),
             ["report", ..] => reporting::run(registry, console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
@@ -152,7 +163,7 @@ fn run_command(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, audit, batch, reproduce or report (see --help)"
+                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, instances, audit, batch, reproduce, report, completions or man (see --help)"
             ));
         }
     };

@@ -42,6 +42,7 @@ const TOY: Entry = Entry {
     name: "ones",
     about: "strings of zeros and ones: as many ones as there can be",
     instance: "the length",
+    instances: Vec::new,
     is_file: |_| false,
     tasks: &[Task {
         verb: Verb::Solve,

@@ -4,15 +4,17 @@ use super::entry::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
     choice, is_here,
 };
+use super::instances::NamedInstance;
 use super::simulated_load::{Load, SimulatedLoad};
 use super::text::numbers;
 use crate::campaign::Search;
 use crate::campaign::atsp::{self as campaign, Bound, Instance, Options};
-use crate::cli::flags::{self, FlagValues, Use, Verb};
+use crate::cli::flags::{self, FlagValues, Use, Verb, listed};
 use crate::failure::{Failure, usage};
 use crate::report::Labels;
 use pleach_core::search::work::Nodes;
-use pleach_problems::atsp::{Atsp, named::is_name};
+use pleach_problems::atsp::Atsp;
+use pleach_problems::atsp::named::{self, is_name};
 use pleach_problems::simd::Level;
 use serde_json::json;
 
@@ -26,14 +28,15 @@ pub const ENTRY: Entry = Entry {
     name: "atsp",
     about: "asymmetric travelling salesman: the shortest tour",
     instance: "a TSPLIB name (ftv33), CLASS:CITIES:SEED, a file, or - for standard input",
+    instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
     tasks: &[
         Task {
             verb: Verb::Solve,
             flags: &[
-                Use::with("best", BESTS, "search"),
+                Use::with("best", BESTS, "search").among(|| listed(&["none", "search", "optimum"])),
                 Use::plain("start"),
-                Use::with("bound", BOUNDS, "auto"),
+                Use::with("bound", BOUNDS, "auto").among(|| listed(&Bound::ALL)),
                 Use::with(
                     "nodes",
                     "how open work is stored: pool (a list of nodes), or interval (ranges of leaves; with \
@@ -55,7 +58,7 @@ pub const ENTRY: Entry = Entry {
                 "value that a tour must beat: none, search, optimum, or a number",
                 "none",
             ),
-            Use::with("bound", BOUNDS, "auto"),
+            Use::with("bound", BOUNDS, "auto").among(|| listed(&Bound::ALL)),
         ],
         intervals: true,
         make_load,
@@ -96,6 +99,14 @@ pub const ENTRY: Entry = Entry {
         },
     ],
 };
+
+fn instances() -> Vec<NamedInstance> {
+    let instance = |name: &str| {
+        let it = named::named(name)?.ok()?;
+        Some(NamedInstance::solved(name, format!("{} cities", it.cities()), named::optimum(name)?))
+    };
+    named::names().filter_map(instance).collect()
+}
 
 const PROVEN: &str = "crane:9:1";
 const WIDE: &str = "ftv33";

@@ -1,13 +1,15 @@
 //! The entry of the maximum clique.
 
 use super::entry::{Act, Checked, Ended, Entry, Mode, Request, Start, Task, is_here};
+use super::instances::NamedInstance;
 use super::text::numbers;
 use crate::campaign::clique::{self as campaign, Graph};
 use crate::campaign::{Search, plain};
 use crate::cli::flags::{self, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::report::Labels;
-use pleach_problems::clique::{named::is_name, search};
+use pleach_problems::clique::named::{self, is_name};
+use pleach_problems::clique::search;
 
 const BEST: Use =
     Use::with("best", "number that a clique must exceed: none or a whole number", "none");
@@ -17,6 +19,7 @@ pub const ENTRY: Entry = Entry {
     name: "clique",
     about: "maximum clique: the most vertices of a graph that are all adjacent to each other",
     instance: "a DIMACS name (brock200_4), a file, or - for standard input",
+    instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
     tasks: &[
         Task {
@@ -32,6 +35,18 @@ pub const ENTRY: Entry = Entry {
     rates: &[],
     probes: &[],
 };
+
+fn instances() -> Vec<NamedInstance> {
+    let instance = |name: &str| {
+        let it = named::named(name)?.ok()?;
+        Some(NamedInstance::solved(
+            name,
+            format!("{} vertices, {} edges", it.vertices(), it.edges()),
+            named::optimum(name)?,
+        ))
+    };
+    named::names().filter_map(instance).collect()
+}
 
 /// The graph with this name, or else from this file.
 fn graph(request: &Request<'_>) -> Result<Graph, Failure> {

@@ -1,5 +1,6 @@
 //! [`Entry`]: a problem as the command knows it; [`Request`]: what a command line asks of it.
 
+use super::instances::NamedInstance;
 use super::simulated_load::{Load, SimulatedLoad};
 use crate::campaign::{Best, Inspection, Search};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
@@ -19,6 +20,8 @@ pub struct Entry {
     pub about: &'static str,
     /// What names an instance.
     pub instance: &'static str,
+    /// The instances that have names.
+    pub instances: fn() -> Vec<NamedInstance>,
     /// Whether a word for an instance means a file.
     pub is_file: fn(&str) -> bool,
     /// What can be done with it.

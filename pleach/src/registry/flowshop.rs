@@ -4,23 +4,26 @@ use super::entry::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, SolutionFile, Start,
     Task, best, choice, is_here,
 };
+use super::instances::{KnownResult, NamedInstance};
 use super::shop;
 use super::simulated_load::{Load, SimulatedLoad, record};
 use crate::campaign::flowshop::{self as campaign, Bound, Branching, Options};
 use crate::campaign::shop::{self as variants, Objective, Variant};
 use crate::campaign::{Best, Search};
-use crate::cli::flags::{self, FlagValues, Use, Verb};
+use crate::cli::flags::{self, FlagValues, Use, Verb, listed};
 use crate::draw::gantt;
 use crate::failure::{Failure, usage};
 use pleach_core::search::work::Nodes;
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::heuristic::neh;
+use pleach_problems::flowshop::named;
 use pleach_problems::simd::Level;
 use serde_json::json;
 
 const BOUNDS: &str =
     "lower bound of a node: auto, one (LB1), one-tight, two (LB2, pairs of machines)";
 const BRANCHINGS: &str = "end of the schedule to extend: auto, forward, backward, alternate, max-sum, min-branch, min-min";
+const BEST_WORDS: [&str; 4] = ["none", "neh", "search", "optimum"];
 const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic), search (iterated greedy \
                      and beam search, which continue alongside the search), optimum (as published), or a \
                      whole number";
@@ -30,15 +33,16 @@ pub const ENTRY: Entry = Entry {
     name: "flowshop",
     about: "permutation flowshop: the best schedule by makespan or another objective",
     instance: "a name (ta001 to ta120, VFR10_5_1 to VFR800_60_10), a file (also CSV), or - for standard input",
+    instances,
     is_file: |word| word != "-" && (campaign::named(word).is_none() || is_here(word)),
     tasks: &[
         Task {
             verb: Verb::Solve,
             flags: &[
-                Use::with("best", BESTS, "search"),
+                Use::with("best", BESTS, "search").among(|| listed(&BEST_WORDS)),
                 Use::plain("start"),
-                Use::with("bound", BOUNDS, "auto; one with --best V"),
-                Use::with("branching", BRANCHINGS, "auto"),
+                Use::with("bound", BOUNDS, "auto; one with --best V").among(|| listed(&Bound::ALL)),
+                Use::with("branching", BRANCHINGS, "auto").among(|| listed(&Branching::ALL)),
                 Use::with("all", "also count all optimal schedules, in a second search", ""),
                 Use::plain("objective"),
                 Use::plain("no-wait"),
@@ -88,8 +92,8 @@ pub const ENTRY: Entry = Entry {
                 "value that a schedule must beat: none, neh, optimum, or a number",
                 "none",
             ),
-            Use::with("bound", BOUNDS, "auto"),
-            Use::with("branching", BRANCHINGS, "auto"),
+            Use::with("bound", BOUNDS, "auto").among(|| listed(&Bound::ALL)),
+            Use::with("branching", BRANCHINGS, "auto").among(|| listed(&Branching::ALL)),
             Use::plain("jobs-first"),
         ],
         intervals: true,
@@ -152,6 +156,15 @@ pub const ENTRY: Entry = Entry {
         },
     ],
 };
+
+fn instances() -> Vec<NamedInstance> {
+    let instance = |(name, best, bound): (&str, i64, i64)| {
+        let size = named::size(name).map(|(jobs, machines)| format!("{jobs} × {machines}"));
+        let known = KnownResult::Best(best, bound);
+        NamedInstance { name: name.into(), size: size.unwrap_or_default(), known }
+    };
+    named::best_values().map(instance).collect()
+}
 
 const PROVEN: &str = "VFR10_5_5";
 const FOUND: &str = "VFR10_5_6";

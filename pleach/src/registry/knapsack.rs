@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
     name: "knapsack",
     about: "0/1 knapsack: the most valuable items that fit",
     instance: "a file (number of items, capacity, then value and weight of each item), or - for standard input",
+    instances: Vec::new,
     is_file: |word| word != "-",
     tasks: &[Task {
         verb: Verb::Solve,

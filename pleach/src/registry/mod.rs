@@ -7,6 +7,7 @@ mod atsp;
 mod clique;
 pub mod entry;
 mod flowshop;
+mod instances;
 mod knapsack;
 mod qap;
 mod queens;
@@ -19,6 +20,7 @@ pub use entry::{
     Act, Check, Checked, Done, Draw, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start,
     entry, names,
 };
+pub use instances::NamedInstance;
 
 /// The problems of the `pleach` command.
 pub static ENTRIES: [Entry; 7] = [

@@ -1,13 +1,14 @@
 //! The entry of the quadratic assignment problem.
 
 use super::entry::{Act, Checked, Done, Ended, Entry, Mode, Request, Start, Task, best, is_here};
+use super::instances::NamedInstance;
 use super::text::numbers;
 use crate::campaign::Search;
 use crate::campaign::qap::{self as campaign, Instance, Options};
-use crate::cli::flags::{Use, Verb};
+use crate::cli::flags::{Use, Verb, listed};
 use crate::failure::{Failure, usage};
 use crate::report::Labels;
-use pleach_problems::qap::named::is_name;
+use pleach_problems::qap::named::{self, is_name};
 use serde_json::json;
 
 const BESTS: &str = "value that an assignment must beat: none, search (local search), optimum (as published), or a \
@@ -18,12 +19,13 @@ pub const ENTRY: Entry = Entry {
     name: "qap",
     about: "quadratic assignment: the cheapest places for facilities with flows between them",
     instance: "a QAPLIB name (nug12), a file, or - for standard input",
+    instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
     tasks: &[
         Task {
             verb: Verb::Solve,
             flags: &[
-                Use::with("best", BESTS, "search"),
+                Use::with("best", BESTS, "search").among(|| listed(&["none", "search", "optimum"])),
                 Use::plain("start"),
                 Use::plain("solution"),
                 Use::plain("certificate"),
@@ -38,6 +40,18 @@ pub const ENTRY: Entry = Entry {
     rates: &[],
     probes: &[],
 };
+
+fn instances() -> Vec<NamedInstance> {
+    let instance = |name: &str| {
+        let it = named::named(name)?.ok()?;
+        Some(NamedInstance::solved(
+            name,
+            format!("{} facilities", it.facilities()),
+            named::optimum(name)?,
+        ))
+    };
+    named::names().filter_map(instance).collect()
+}
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;

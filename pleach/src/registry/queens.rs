@@ -1,6 +1,7 @@
 //! The entry of n queens: count all solutions, or find one.
 
 use super::entry::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
+use super::instances::{KnownResult, NamedInstance};
 use super::simulated_load::{Load, SimulatedLoad, record};
 use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
 use crate::campaign::{Error, Search, plain};
@@ -15,6 +16,7 @@ pub const ENTRY: Entry = Entry {
     name: "queens",
     about: "n queens on a board, none attacking another: count all solutions, or find one",
     instance: "the board size",
+    instances,
     is_file: |_| false,
     tasks: &[
         Task {
@@ -44,6 +46,46 @@ pub const ENTRY: Entry = Entry {
         Probe { instance: "15", make_check: |level| probe(15, level), exact: true, large: true },
     ],
 };
+
+/// The numbers of solutions (OEIS A000170), from one queen on.
+const SOLUTIONS: [u128; 27] = [
+    1,
+    0,
+    0,
+    2,
+    10,
+    4,
+    40,
+    92,
+    352,
+    724,
+    2_680,
+    14_200,
+    73_712,
+    365_596,
+    2_279_184,
+    14_772_512,
+    95_815_104,
+    666_090_624,
+    4_968_057_848,
+    39_029_188_884,
+    314_666_222_712,
+    2_691_008_701_644,
+    24_233_937_684_440,
+    227_514_171_973_736,
+    2_207_893_435_808_352,
+    22_317_699_616_364_044,
+    234_907_967_154_122_528,
+];
+
+fn instances() -> Vec<NamedInstance> {
+    let board = |(n, solutions): (u32, u128)| NamedInstance {
+        name: n.to_string(),
+        size: format!("{n} queens"),
+        known: KnownResult::Count(solutions),
+    };
+    (1..).zip(SOLUTIONS).map(board).collect()
+}
 
 fn probe(n: u32, level: Level) -> Result<Check, String> {
     Ok(Check { problem: measured(n, level)?, best: None })

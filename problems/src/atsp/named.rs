@@ -19,8 +19,7 @@ files! {
 }
 
 /// The names of all files, in order.
-#[cfg(test)]
-fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     FILES.iter().map(|(name, ..)| *name)
 }
 

@@ -17,6 +17,11 @@ files! {
     "p_hat300-2" 25, "p_hat300-3" 36, "san200_0.9_1" 70, "sanr200_0.7" 18, "sanr400_0.5" 13,
 }
 
+/// The names of all files, in order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(name, ..)| *name)
+}
+
 fn file(name: &str) -> Option<&'static (&'static str, i64, &'static [u8])> {
     let name = name.strip_suffix(".clq").unwrap_or(name);
     FILES.iter().find(|(known, ..)| *known == name)

@@ -63,17 +63,29 @@ pub fn named(name: &str) -> Option<Instance> {
 
 /// All names, in order.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    rows().map(|(name, ..)| name)
+    best_values().map(|(name, ..)| name)
+}
+
+/// Jobs and machines of a named instance.
+#[must_use]
+pub fn size(name: &str) -> Option<(usize, usize)> {
+    let name = name.to_ascii_lowercase();
+    if let Some(digits) = name.strip_prefix("ta") {
+        return CLASSES.get(digits.parse::<usize>().ok()?.checked_sub(1)? / 10).copied();
+    }
+    let mut numbers = name.strip_prefix("vfr")?.split('_').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
 /// The best known makespan of a named instance, and whether it is proven optimal.
 #[must_use]
 pub fn best_known(name: &str) -> Option<(i64, bool)> {
-    let row = rows().find(|(row, ..)| row.eq_ignore_ascii_case(name))?;
+    let row = best_values().find(|(row, ..)| row.eq_ignore_ascii_case(name))?;
     Some((row.1, row.1 == row.2))
 }
 
-fn rows() -> impl Iterator<Item = (&'static str, i64, i64)> {
+/// All names with the best known makespan and the best known bound.
+pub fn best_values() -> impl Iterator<Item = (&'static str, i64, i64)> {
     BEST.lines().skip(1).filter_map(|line| {
         let mut words = line.split(',');
         let name = words.next()?;

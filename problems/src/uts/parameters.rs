@@ -119,6 +119,13 @@ pub const NAMED: [(&str, Parameters, u64); 20] = [
 ];
 
 impl Parameters {
+    /// The name of its distribution of children.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        let named = TREE_TYPES.iter().find(|(_, tree_type)| *tree_type == self.tree_type);
+        named.map_or("", |(name, _)| name)
+    }
+
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "type" => self.tree_type = word(key, value, &TREE_TYPES)?,

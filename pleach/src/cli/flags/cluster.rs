@@ -16,6 +16,7 @@ const ABOUT: About = About {
     applies: Applies::To(SHARED),
     lasts: Lasts::OneRun,
     accepts: Accepts::One,
+    choices: Vec::new,
 };
 
 /// `--listen`.

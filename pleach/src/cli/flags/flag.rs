@@ -33,6 +33,8 @@ pub struct About {
     pub lasts: Lasts,
     /// How often it may be given.
     pub accepts: Accepts,
+    /// Its values, where they have names.
+    pub choices: fn() -> Vec<String>,
 }
 
 /// How often a flag may be given.
@@ -82,11 +84,33 @@ pub enum Verb {
     Report,
     Resume,
     Join,
+    Instances,
+    Completions,
+    Man,
     /// A user's own command.
     Own,
 }
 
 impl Verb {
+    /// The commands of `pleach`.
+    pub const ALL: [Verb; 15] = [
+        Verb::Solve,
+        Verb::Count,
+        Verb::Loop,
+        Verb::Check,
+        Verb::Sim,
+        Verb::Resume,
+        Verb::Join,
+        Verb::Devices,
+        Verb::Instances,
+        Verb::Audit,
+        Verb::Batch,
+        Verb::Reproduce,
+        Verb::Report,
+        Verb::Completions,
+        Verb::Man,
+    ];
+
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -102,6 +126,9 @@ impl Verb {
             Verb::Report => "report",
             Verb::Resume => "resume",
             Verb::Join => "join",
+            Verb::Instances => "instances",
+            Verb::Completions => "completions",
+            Verb::Man => "man",
             Verb::Own => "",
         }
     }
@@ -188,18 +215,30 @@ pub struct Use {
     pub help: Option<&'static str>,
     /// What applies without it here.
     pub default: Option<&'static str>,
+    /// Its values here, where they have names.
+    pub choices: Option<fn() -> Vec<String>>,
 }
 
 impl Use {
     /// With the flag's own help.
     pub const fn plain(flag: &'static str) -> Self {
-        Self { flag, help: None, default: None }
+        Self { flag, help: None, default: None, choices: None }
     }
 
     /// With the problem's own help.
     pub const fn with(flag: &'static str, help: &'static str, default: &'static str) -> Self {
-        Self { flag, help: Some(help), default: Some(default) }
+        Self { flag, help: Some(help), default: Some(default), choices: None }
     }
+
+    /// With the problem's own values.
+    pub const fn among(self, choices: fn() -> Vec<String>) -> Self {
+        Self { choices: Some(choices), ..self }
+    }
+}
+
+/// The names of some values.
+pub fn listed<T: std::fmt::Display>(all: &[T]) -> Vec<String> {
+    all.iter().map(T::to_string).collect()
 }
 
 /// The name and help of a flag, if it applies.
@@ -210,7 +249,9 @@ pub fn applies(about: &About, verb: Verb, named: &[Use]) -> Option<About> {
         Applies::Named => {
             let own = named.iter().find(|own| own.flag == about.name)?;
             let help = own.help.unwrap_or(about.help);
-            Some(About { help, default: own.default.unwrap_or(about.default), ..*about })
+            let default = own.default.unwrap_or(about.default);
+            let choices = own.choices.unwrap_or(about.choices);
+            Some(About { help, default, choices, ..*about })
         }
     }
 }

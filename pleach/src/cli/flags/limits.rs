@@ -17,6 +17,7 @@ const ABOUT: About = About {
     applies: Applies::To(SEARCHES),
     lasts: Lasts::OneRun,
     accepts: Accepts::One,
+    choices: Vec::new,
 };
 
 const SEARCHES_AND_CHECKS: &[Verb] =

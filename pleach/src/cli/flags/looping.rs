@@ -15,6 +15,7 @@ const ABOUT: About = About {
     applies: Applies::Named,
     lasts: Lasts::OneRun,
     accepts: Accepts::One,
+    choices: Vec::new,
 };
 
 /// `--columns`.

@@ -13,7 +13,7 @@ mod units;
 mod values;
 
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
-pub use flag::{About, Applies, Group, Item, Lasts, Use, Verb, argument};
+pub use flag::{About, Applies, Group, Item, Lasts, Use, Verb, argument, listed};
 pub use given::Kind;
 pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT};
 pub use looping::{

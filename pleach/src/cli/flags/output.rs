@@ -16,6 +16,7 @@ const ABOUT: About = About {
     applies: Applies::Everywhere,
     lasts: Lasts::OneRun,
     accepts: Accepts::One,
+    choices: Vec::new,
 };
 
 /// `--trace`.

@@ -1,6 +1,6 @@
 //! Flags that define a search.
 
-use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text};
+use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, listed, switch, text};
 use super::numbers::whole;
 use super::values::FlagValues;
 use crate::decimal::Decimal;
@@ -32,6 +32,7 @@ const ABOUT: About = About {
     applies: Applies::Named,
     lasts: Lasts::Frozen,
     accepts: Accepts::One,
+    choices: Vec::new,
 };
 
 /// `--best`.
@@ -197,6 +198,7 @@ pub static NODES: Flag<Nodes> = Flag {
     about: About {
         name: "nodes",
         value: Some("KIND"),
+        choices: || listed(&Nodes::ALL),
         help: "how open work is stored: pool (a list of nodes) or interval (ranges of leaves)",
         default: "pool",
         ..ABOUT

@@ -11,6 +11,7 @@ const ABOUT: About = About {
     applies: Applies::To(&[Verb::Sim]),
     lasts: Lasts::OneRun,
     accepts: Accepts::One,
+    choices: Vec::new,
 };
 
 /// `--peers`.

@@ -1,12 +1,12 @@
 //! Flags that choose the units of a run and how they share work.
 
 use super::flag::{
-    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, text, unrecorded,
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, listed, text, unrecorded,
 };
 use super::numbers::whole;
 use super::values::{Devices, FlagValues, Units};
 use pleach_cluster::mpi;
-use pleach_core::steal::Policy;
+use pleach_core::steal::{PRESETS, Policy};
 use pleach_gpu::gpus::count;
 use pleach_gpu::spec::{DeviceKind, Spec, names};
 use pleach_problems::simd::Level;
@@ -23,6 +23,7 @@ const ABOUT: About = About {
     applies: Applies::To(SEARCHES_AND_JOIN),
     lasts: Lasts::Kept,
     accepts: Accepts::One,
+    choices: Vec::new,
 };
 
 const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
@@ -118,6 +119,7 @@ pub static BALANCE: Flag<Policy> = Flag {
     about: About {
         name: "balance",
         value: Some("NAME"),
+        choices: || PRESETS.iter().map(|preset| preset.0.to_string()).collect(),
         help: "how units share work: adaptive, random-power, random-half, weighted, ring, lifelines, \
                overlay, master-worker, hierarchical-master-worker, static, dynamic, guided; options \
                follow a colon, as in overlay:degree=4,bridges=no",
@@ -134,6 +136,7 @@ pub static SIMD: Flag<Level> = Flag {
     about: About {
         name: "simd",
         value: Some("LEVEL"),
+        choices: || ["auto".to_string()].into_iter().chain(listed(&Level::ALL)).collect(),
         help: "vector instructions to use: auto, off, avx2, avx512",
         default: "auto",
         applies: Applies::To(CODE_PATHS),

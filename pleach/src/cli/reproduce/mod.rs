@@ -42,6 +42,11 @@ use std::path::{Path, PathBuf};
 pub const FLAGS: [Use; 1] =
     [Use::with("out", "folder for charts, rows and index.html; created if missing", "reproduced")];
 
+/// The names of all figures.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|(id, _)| *id)
+}
+
 /// Lists the figures, or runs the named ones.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
@@ -93,7 +98,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
 
 /// The figures that words name, each once, in their order.
 fn chosen(words: &[String]) -> Result<Vec<&'static str>, Failure> {
-    let all = || FILES.iter().map(|(id, _)| *id);
+    let all = names;
     let mut ids = Vec::new();
     for word in words {
         let named: Vec<&str> =
