@@ -1,0 +1,29 @@
+"""Exact search of irregular trees on all cores: schedules, tours, packing."""
+
+from __future__ import annotations
+
+from pleach import atsp, clique, flowshop, knapsack, qap, queens, uts
+from pleach._pleach import __version__, cores
+from pleach._result import Counted, Moment, Optimised, Progress, Result
+from pleach._run import Options, Run
+from pleach._versions import show_versions
+
+__all__ = [
+    "Counted",
+    "Moment",
+    "Optimised",
+    "Options",
+    "Progress",
+    "Result",
+    "Run",
+    "__version__",
+    "atsp",
+    "clique",
+    "cores",
+    "flowshop",
+    "knapsack",
+    "qap",
+    "queens",
+    "show_versions",
+    "uts",
+]

@@ -1,0 +1,173 @@
+"""Reads numbers from lists, NumPy arrays and pandas objects, with errors that name the place."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NoReturn
+
+MOST_DECIMALS = 9
+"""The most decimals of a number."""
+
+
+def wrong(kind: type[Exception], argument: str, value: object, expected: str) -> NoReturn:
+    """Raise an error that names the argument, the value and what was expected."""
+    text = str(value) if isinstance(value, Decimal) else repr(value)
+    if len(text) > 60:
+        text = text[:57] + "…"
+    raise kind(f"{argument}: {text}, expected {expected}")
+
+
+def number(argument: str, value: object) -> int | Decimal:
+    """Return a value as an exact number: an int, or a Decimal if it has decimals."""
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        wrong(TypeError, argument, value, "a number, not a truth value")
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    if isinstance(value, Decimal):
+        exact = value
+    else:
+        if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+            wrong(TypeError, argument, value, "a number")
+        as_float = float(value)
+        if not math.isfinite(as_float):
+            wrong(ValueError, argument, value, "a finite number")
+        # The shortest decimal number that reads as this value, as it was probably written.
+        exact = Decimal(repr(as_float) if isinstance(value, float) else str(value))
+    if not exact.is_finite():
+        wrong(ValueError, argument, value, "a finite number")
+    whole = int(exact)
+    return whole if whole == exact else exact
+
+
+def whole(argument: str, value: object, least: int = -(2**63), most: int = 2**63 - 1) -> int:
+    """Return a value as a whole number between two limits."""
+    found = number(argument, value)
+    if isinstance(found, Decimal):
+        wrong(ValueError, argument, value, "a whole number")
+    if not least <= found <= most:
+        limits = "a number of 64 bits" if (least, most) == (-(2**63), 2**63 - 1) else (
+            f"a number from {least} to {most}"
+        )
+        wrong(ValueError, argument, value, limits)
+    return found
+
+
+def plain(values: object) -> object:
+    """Return the content of a NumPy array or a pandas object as lists; other values as they are."""
+    to_numpy = getattr(values, "to_numpy", None)
+    if to_numpy is not None:
+        values = to_numpy()
+    to_list = getattr(values, "tolist", None)
+    return to_list() if to_list is not None else values
+
+
+def items(argument: str, values: object) -> list[Any]:
+    """Return a sequence as a list."""
+    values = plain(values)
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        wrong(TypeError, argument, values, "a sequence of numbers")
+    return list(values)
+
+
+def row(argument: str, values: object, length: int | None = None) -> list[int | Decimal]:
+    """Return a sequence of exact numbers."""
+    found = items(argument, values)
+    if length is not None and len(found) != length:
+        wrong(ValueError, argument, len(found), f"{length} numbers")
+    for i, value in enumerate(found):
+        if type(value) is not int:
+            found[i] = number(f"{argument}[{i}]", value)
+    return found
+
+
+def rows(
+    argument: str, values: object, width: int | None = None, diagonal: bool = True
+) -> list[list[int | Decimal]]:
+    """Return a table of exact numbers, all rows of one length; without a diagonal, it is 0 there."""
+    table = items(argument, values)
+    found = []
+    for i, line in enumerate(table):
+        if not isinstance(line, (Sequence, Iterable)) or isinstance(line, (str, bytes)):
+            wrong(TypeError, f"{argument}[{i}]", line, "a row of numbers")
+        cells = items(f"{argument}[{i}]", line)
+        if not diagonal and i < len(cells):
+            cells[i] = 0
+        width = len(cells) if width is None else width
+        if len(cells) != width:
+            wrong(ValueError, f"{argument}[{i}]", len(cells), f"{width} numbers in this row")
+        found.append(row(f"{argument}[{i}]", cells))
+    return found
+
+
+def square(argument: str, values: object, diagonal: bool = False) -> list[int]:
+    """Return a square matrix of whole numbers, row by row; without a diagonal, it is 0 there."""
+    table = rows(argument, values, diagonal=diagonal)
+    if not table or len(table) != len(table[0]):
+        shape = (len(table), len(table[0]) if table else 0)
+        wrong(ValueError, argument, shape, "a square matrix of at least one row")
+    return [
+        value if type(value) is int and -(2**63) <= value < 2**63 else whole(f"{argument}[{i}][{j}]", value)
+        for i, line in enumerate(table)
+        for j, value in enumerate(line)
+    ]
+
+
+def decimals_of(values: Iterable[int | Decimal]) -> int:
+    """Return how many decimals all these numbers need."""
+    most = 0
+    for value in values:
+        if isinstance(value, Decimal):
+            exponent = value.normalize().as_tuple().exponent
+            most = max(most, -int(exponent))
+    return most
+
+
+def scaled(argument: str, value: int | Decimal, decimals: int, most: int) -> int:
+    """Return a number as a multiple of a power of ten, between 0 and a limit."""
+    multiple = int(value * 10**decimals) if decimals else int(value)
+    if not 0 <= multiple <= most:
+        bits = "" if -(2**63) <= multiple < 2**63 else ", within 64 bits,"
+        limit = Decimal(most) / 10**decimals if decimals else most
+        wrong(ValueError, argument, value, f"a number{bits} from 0 to {limit}")
+    return multiple
+
+
+def names_of(argument: str, labels: object, length: int) -> list[str] | None:
+    """Return the names in an index of pandas; ``None`` if it only counts from 0."""
+    if labels is None or type(labels).__name__ == "RangeIndex":
+        return None
+    names = [str(label) for label in labels]  # type: ignore[attr-defined]
+    if len(names) != length:
+        wrong(ValueError, argument, len(names), f"{length} names")
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            wrong(ValueError, f"{argument}[{i}]", name, "names that all differ")
+        seen.add(name)
+    return names
+
+
+def text_of(argument: str, source: object) -> tuple[str, str | None] | None:
+    """Return the word of a source that is a name or a path, and the text of the file if there is one."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    path = os.fspath(source)
+    if not isinstance(path, str):
+        wrong(TypeError, argument, source, "a path as text")
+    if not isinstance(source, os.PathLike) and not os.path.isfile(path):
+        return path, None
+    try:
+        with open(path, encoding="utf-8-sig") as file:
+            return path, file.read()
+    except OSError as why:
+        raise ValueError(f"{argument}: {path!r}, expected a file that can be read: {why.strerror}") from why
+    except UnicodeDecodeError as why:
+        raise ValueError(f"{argument}: {path!r}, expected a file of text in UTF-8") from why

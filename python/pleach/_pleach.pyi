@@ -1,0 +1,87 @@
+"""The compiled part of Pleach; its functions are private to the package."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+__all__: list[str]
+__version__: str
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+
+@final
+class Search:
+    """A search on threads of its own. It is cancelled when nothing refers to it any more."""
+
+    def wait(
+        self,
+        timeout: float | None = None,
+        on_improvement: Callable[[dict[str, Any]], object] | None = None,
+        on_progress: Callable[[dict[str, Any]], object] | None = None,
+    ) -> dict[str, Any] | None:
+        """Waits for the result, for at most `timeout` seconds, and calls back from this thread."""
+
+    def cancel(self) -> None:
+        """Asks the search to stop."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the search has ended."""
+
+    def latest(self) -> dict[str, Any]:
+        """What is known so far."""
+
+@final
+class Graph:
+    """A graph."""
+
+    @staticmethod
+    def of(vertices: int, edges: Sequence[tuple[int, int]]) -> Graph:
+        """A graph of vertices from 1 on with these edges."""
+
+    @staticmethod
+    def read(name: str, text: str | None = None) -> Graph | None:
+        """The graph of a name, or of a text; `None` if there is no such name."""
+
+    @property
+    def vertices(self) -> int:
+        """The number of vertices."""
+
+def flowshop_instance(
+    name: str, text: str | None = None
+) -> tuple[int, list[int], list[int] | None, list[int] | None] | None:
+    """The flowshop of a name, or of a text; `None` if there is no such name."""
+
+def flowshop(given: dict[str, Any], limits: dict[str, Any]) -> Search:
+    """Searches for the best schedule."""
+
+def atsp_instance(name: str, text: str | None = None) -> tuple[int, list[int]] | None:
+    """The cities and costs of a name, or of a text; `None` if there is no such name."""
+
+def atsp(cities: int, costs: list[int], best: int | None, limits: dict[str, Any]) -> Search:
+    """Searches for the shortest tour."""
+
+def qap_instance(name: str, text: str | None = None) -> tuple[int, list[int], int, list[int]] | None:
+    """The flows and distances of a name, or of a text; `None` if there is no such name."""
+
+def qap(
+    flows: tuple[int, list[int]],
+    distances: tuple[int, list[int]],
+    best: int | None,
+    limits: dict[str, Any],
+) -> Search:
+    """Searches for the cheapest assignment."""
+
+def knapsack(
+    capacity: int, items: list[tuple[int, int]], best: int | None, limits: dict[str, Any]
+) -> Search:
+    """Searches for the most valuable items that fit."""
+
+def clique(graph: Graph, best: int | None, limits: dict[str, Any]) -> Search:
+    """Searches for the largest clique."""
+
+def queens(n: int, count: bool, limits: dict[str, Any]) -> Search:
+    """Counts the ways to place queens, or finds one."""
+
+def uts(tree: str, limits: dict[str, Any]) -> Search:
+    """Counts the nodes of a tree."""

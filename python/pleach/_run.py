@@ -1,0 +1,216 @@
+"""Starts searches: options, runs in the background, and calls back while they run."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Generic, TypedDict, TypeVar
+
+from pleach import _pleach
+from pleach._numbers import number, whole, wrong
+from pleach._result import Number, Progress, View
+
+R = TypeVar("R")
+
+
+class Options(TypedDict, total=False):
+    """The keywords that all searches take.
+
+    threads: how many threads search; all cores by default, one for trees written as Python classes.
+    time_limit: stop after this many seconds, or this timedelta.
+    node_limit: stop after about this many nodes.
+    memory: stop when open work takes more bytes than this; four fifths of the free memory by default.
+    gap: stop when the gap between the best value and the bound is at most this, 0.01 for 1 %.
+    no_improvement: stop when the best solution has not improved for this many seconds, or this timedelta.
+    seed: the seed for all random choices.
+    on_improvement: called with a Progress when there is a better solution.
+    on_progress: called with a Progress about ten times a second.
+    """
+
+    threads: int
+    time_limit: float | timedelta
+    node_limit: int
+    memory: int
+    gap: float
+    no_improvement: float | timedelta
+    seed: int
+    on_improvement: Callable[[Progress], object]
+    on_progress: Callable[[Progress], object]
+
+
+def _seconds(argument: str, value: object) -> float:
+    """Return a time in seconds."""
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    found = float(number(argument, value))
+    if found < 0:
+        wrong(ValueError, argument, value, "a time of 0 seconds or more")
+    return found
+
+
+def _share(argument: str, value: object) -> float:
+    """Return a number that is not negative."""
+    found = float(number(argument, value))
+    if found < 0:
+        wrong(ValueError, argument, value, "a number of 0 or more")
+    return found
+
+
+def _limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
+    """Return the options as the compiled part takes them."""
+    unknown = [name for name in options if name not in Options.__annotations__]
+    if unknown:
+        expected = ", ".join(Options.__annotations__)
+        raise TypeError(f"{unknown[0]}: no such argument, expected one of {expected}")
+
+    def get(name: str, read: Callable[[str, object], Any], default: Any = None) -> Any:
+        """Return an option, or its default if it is missing or None."""
+        value = options.get(name)
+        return default if value is None else read(name, value)
+
+    for name in ("on_improvement", "on_progress"):
+        if options.get(name) is not None and not callable(options[name]):
+            wrong(TypeError, name, options[name], "a function")
+    return {
+        "threads": get("threads", lambda a, v: whole(a, v, 1, 1024), threads or _pleach.cores()),
+        "seed": get("seed", lambda a, v: whole(a, v, 0), 0),
+        "time_limit": get("time_limit", _seconds),
+        "node_limit": get("node_limit", lambda a, v: whole(a, v, 1)),
+        "memory": get("memory", lambda a, v: whole(a, v, 1)),
+        "gap": get("gap", _share),
+        "no_improvement": get("no_improvement", _seconds),
+    }
+
+
+_searches: list[_pleach.Search] = []
+"""Searches that may still run."""
+
+
+class Run(Generic[R]):
+    """A search in the background, which is cancelled when it is deleted."""
+
+    def __init__(
+        self,
+        search: _pleach.Search,
+        read: Callable[[dict[str, Any]], R],
+        view: View,
+        on_improvement: Callable[[Progress], object] | None = None,
+        on_progress: Callable[[Progress], object] | None = None,
+    ) -> None:
+        """Take over a search that has started."""
+        self._search, self._read, self._view = search, read, view
+        self._raised: list[BaseException] = []
+        self._thread: threading.Thread | None = None
+        if on_improvement is not None or on_progress is not None:
+            calls = (_shown(on_improvement, view), _shown(on_progress, view))
+            # The thread must not refer to this object, which is cancelled when nothing else does.
+            target = (search, calls, self._raised)
+            self._thread = threading.Thread(target=_call_back, args=target, daemon=True)
+            self._thread.start()
+
+    def __del__(self) -> None:
+        """Cancel the search."""
+        if hasattr(self, "_search"):
+            self._search.cancel()
+
+    def wait(self, timeout: float | None = None) -> R:
+        """Wait for the result; raise TimeoutError if there is none after this many seconds.
+
+        Ctrl-C stops the search and returns the result so far.
+        """
+        limit = None if timeout is None else _seconds("timeout", timeout)
+        raw = self._search.wait(limit)
+        if raw is None:
+            raise TimeoutError(f"the search has not ended after {timeout} seconds")
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._raised:
+            raise self._raised[0]
+        return self._read(raw)
+
+    def cancel(self) -> None:
+        """Stop the search; `wait` then returns the result so far."""
+        self._search.cancel()
+
+    @property
+    def done(self) -> bool:
+        """Whether the search has ended."""
+        return self._search.done
+
+    @property
+    def progress(self) -> Progress:
+        """What the search knows so far."""
+        return self._view.progress(self._search.latest())
+
+    @property
+    def best(self) -> Number | None:
+        """The best value so far; None before there is one."""
+        return self.progress.best
+
+    @property
+    def bound(self) -> Number | None:
+        """The bound proven so far; None before there is one."""
+        return self.progress.bound
+
+    def __repr__(self) -> str:
+        """Return a short description."""
+        state = "done" if self.done else "running"
+        return f"<pleach.Run {state}, best {self.best}, bound {self.bound}>"
+
+
+def _call_back(search: _pleach.Search, calls: tuple[Any, Any], raised: list[BaseException]) -> None:
+    """Wait for a search and call back; keep what a function raises."""
+    try:
+        search.wait(None, *calls)
+    except BaseException as why:
+        raised.append(why)
+
+
+def _register(search: _pleach.Search) -> None:
+    """Note a search that has started, so that the end of the interpreter stops it."""
+    if not _searches:
+        atexit.unregister(_cancel_all)
+        atexit.register(_cancel_all)
+    _searches[:] = [other for other in _searches if not other.done] + [search]
+
+
+def _cancel_all() -> None:
+    """Stop all searches before the interpreter ends, and wait until they no longer need it."""
+    for search in _searches:
+        search.cancel()
+    for search in _searches:
+        try:
+            search.wait(None)
+        except Exception:
+            pass  # Nobody waits for this result any more.
+
+
+def _shown(
+    call: Callable[[Progress], object] | None, view: View
+) -> Callable[[dict[str, Any]], object] | None:
+    """Return a function that passes on news of the engine as a Progress."""
+    return None if call is None else lambda raw: call(view.progress(raw))
+
+
+def start(
+    search: Callable[[dict[str, Any]], _pleach.Search],
+    read: Callable[[dict[str, Any]], R],
+    view: View,
+    options: Mapping[str, Any],
+    blocking: object,
+    threads: int | None = None,
+) -> R | Run[R]:
+    """Start a search, and wait for its result if it is blocking."""
+    if not isinstance(blocking, bool):
+        wrong(TypeError, "blocking", blocking, "True or False")
+    limits = _limits(options, threads)
+    calls = (options.get("on_improvement"), options.get("on_progress"))
+    started = search(limits)
+    _register(started)
+    if not blocking:
+        return Run(started, read, view, *calls)
+    raw = started.wait(None, _shown(calls[0], view), _shown(calls[1], view))
+    assert raw is not None, "a wait without a limit has a result"
+    return read(raw)

@@ -1,0 +1,226 @@
+//! The problems of the library: instances by name or from text, and searches of them.
+
+use crate::report::Finished;
+use crate::run::{Limits, Search};
+use pleach::{
+    Best, clique as cliques, knapsack as knapsacks, queens as boards, shop, uts as trees,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+fn wrong(why: String) -> PyErr {
+    PyValueError::new_err(why)
+}
+
+/// The number of cores that this process may use.
+#[pyfunction]
+pub fn cores() -> u32 {
+    pleach::cores()
+}
+
+fn start_of(best: Option<i64>) -> Best {
+    best.map_or(Best::Search, Best::Value)
+}
+
+/// A flowshop as a file describes it: machines, times by job, due dates, setup times.
+type ReadShop = (usize, Vec<u32>, Option<Vec<u32>>, Option<Vec<u32>>);
+
+/// The flowshop of a name, or of a text; `None` if there is no such name.
+#[pyfunction]
+#[pyo3(signature = (name, text=None))]
+pub fn flowshop_instance(name: &str, text: Option<&str>) -> PyResult<Option<ReadShop>> {
+    use pleach::flowshop::{Shop, named, read_shop};
+    let shop = match text {
+        Some(text) => {
+            Some(read_shop(text, false).map_err(|why| wrong(format!("times: {name}{why}")))?)
+        }
+        None => named(name).map(Shop::new),
+    };
+    Ok(shop.map(|shop| {
+        let instance = &shop.instance;
+        let times = (0..instance.jobs()).flat_map(|job| instance.job(job)).copied().collect();
+        (instance.machines(), times, shop.due, shop.setups)
+    }))
+}
+
+/// A flowshop with its objective and side conditions.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ShopArguments {
+    machines: usize,
+    times: Vec<u32>,
+    due: Option<Vec<u32>>,
+    weights: Option<Vec<u32>>,
+    releases: Option<Vec<u32>>,
+    setups: Option<Vec<u32>>,
+    decimals: u32,
+    weight_decimals: u32,
+    objective: String,
+    no_wait: bool,
+    no_buffers: bool,
+    best: Option<i64>,
+}
+
+/// Searches for the best schedule.
+#[pyfunction]
+pub fn flowshop(given: ShopArguments, limits: Limits) -> PyResult<Search> {
+    let instance = pleach::flowshop::Instance::new(given.machines, given.times);
+    let mut shop = shop::Shop::new(instance.map_err(|why| wrong(format!("times: {why}")))?);
+    (shop.due, shop.weights, shop.releases) = (given.due, given.weights, given.releases);
+    (shop.setups, shop.decimals) = (given.setups, given.decimals);
+    shop.weight_decimals = given.weight_decimals;
+    let objective = shop::Objective::parse(&given.objective);
+    let objective = objective.map_err(|why| wrong(format!("objective {why}")))?;
+    let passing = match (given.no_wait, given.no_buffers) {
+        (true, true) => {
+            let why =
+                "no_buffers: True, expected False with no_wait: jobs that never wait never block";
+            return Err(wrong(why.into()));
+        }
+        (true, false) => shop::Passing::NoWait,
+        (false, true) => shop::Passing::Blocking,
+        (false, false) => shop::Passing::Wait,
+    };
+    let variant = shop::Variant::new(shop, objective, passing);
+    let variant = variant.map_err(|why| wrong(format!("times: {why}")))?;
+    let best = start_of(given.best);
+    Search::start(limits, move |search| {
+        let answer = shop::solve(&variant, shop::Options { best, search, ..Default::default() })?;
+        let ends = answer.schedule.as_deref().map(|order| variant.ends(order));
+        Ok(Finished { ends, ..answer.report.into() })
+    })
+}
+
+/// The cities and costs of a name, or of a text; `None` if there is no such name.
+#[pyfunction]
+#[pyo3(signature = (name, text=None))]
+pub fn atsp_instance(name: &str, text: Option<&str>) -> PyResult<Option<(usize, Vec<i64>)>> {
+    let read = match text {
+        Some(text) => Some(pleach::atsp::read(text).map_err(|why| format!("{name}{why}"))),
+        None => pleach::atsp::named(name).map(|read| read.map_err(|why| format!("{name}: {why}"))),
+    };
+    let instance = read.transpose().map_err(|why| wrong(format!("costs: {why}")))?;
+    Ok(instance.map(|instance| (instance.cities(), instance.costs().to_vec())))
+}
+
+/// Searches for the shortest tour.
+#[pyfunction]
+pub fn atsp(cities: usize, costs: Vec<i64>, best: Option<i64>, limits: Limits) -> PyResult<Search> {
+    let instance = pleach::atsp::Instance::new(cities, costs);
+    let instance = instance.map_err(|why| wrong(format!("costs: {why}")))?;
+    let best = start_of(best);
+    Search::start(limits, move |search| {
+        let options = pleach::atsp::Options { best, search, ..Default::default() };
+        Ok(pleach::atsp::solve(&instance, options)?.report.into())
+    })
+}
+
+/// Facilities with their flows, and locations with their distances.
+type ReadQap = (usize, Vec<i64>, usize, Vec<i64>);
+
+/// The flows and distances of a name, or of a text; `None` if there is no such name.
+#[pyfunction]
+#[pyo3(signature = (name, text=None))]
+pub fn qap_instance(name: &str, text: Option<&str>) -> PyResult<Option<ReadQap>> {
+    let read = match text {
+        Some(text) => Some(pleach::qap::read(text).map_err(|why| format!("{name}{why}"))),
+        None => pleach::qap::named(name).map(|read| read.map_err(|why| format!("{name}: {why}"))),
+    };
+    let instance = read.transpose().map_err(|why| wrong(format!("flows: {why}")))?;
+    Ok(instance.map(|it| {
+        let (n, m) = (it.facilities(), it.locations());
+        let flows = (0..n * n).map(|at| it.flow(at / n, at % n)).collect();
+        let distances = (0..m * m).map(|at| it.distance(at / m, at % m)).collect();
+        (n, flows, m, distances)
+    }))
+}
+
+/// Searches for the cheapest assignment.
+#[pyfunction]
+pub fn qap(
+    flows: (usize, Vec<i64>),
+    distances: (usize, Vec<i64>),
+    best: Option<i64>,
+    limits: Limits,
+) -> PyResult<Search> {
+    let instance = pleach::qap::Instance::new((flows.0, &flows.1), (distances.0, &distances.1));
+    let instance = instance.map_err(|why| wrong(format!("flows, distances: {why}")))?;
+    let best = start_of(best);
+    Search::start(limits, move |search| {
+        let options = pleach::qap::Options { best, search, ..Default::default() };
+        Ok(pleach::qap::solve(&instance, options)?.report.into())
+    })
+}
+
+/// Searches for the most valuable items that fit.
+#[pyfunction]
+pub fn knapsack(
+    capacity: i64,
+    items: Vec<[i64; 2]>,
+    best: Option<i64>,
+    limits: Limits,
+) -> PyResult<Search> {
+    let knapsack = knapsacks::Knapsack::new(capacity, &items);
+    let knapsack = knapsack.map_err(|why| wrong(format!("items, capacity: {why}")))?;
+    Search::start(limits, move |search| {
+        Ok(knapsacks::solve(&knapsack, best, search)?.report.into())
+    })
+}
+
+/// A graph.
+#[pyclass(frozen, module = "pleach._pleach")]
+pub struct Graph(cliques::Graph);
+
+#[pymethods]
+impl Graph {
+    /// A graph of vertices from 1 on with these edges.
+    #[staticmethod]
+    fn of(vertices: usize, edges: Vec<(usize, usize)>) -> PyResult<Self> {
+        let made = cliques::Graph::new(vertices).and_then(|mut graph| {
+            edges.into_iter().try_for_each(|(one, other)| graph.connect(one, other))?;
+            Ok(graph)
+        });
+        made.map(Self).map_err(|why| wrong(format!("graph: {why}")))
+    }
+
+    /// The graph of a name, or of a text; `None` if there is no such name.
+    #[staticmethod]
+    #[pyo3(signature = (name, text=None))]
+    fn read(name: &str, text: Option<&str>) -> PyResult<Option<Self>> {
+        let read = match text {
+            Some(text) => Some(cliques::read(text).map_err(|why| format!("{name}{why}"))),
+            None => cliques::named(name).map(|read| read.map_err(|why| format!("{name}: {why}"))),
+        };
+        Ok(read.transpose().map_err(|why| wrong(format!("graph: {why}")))?.map(Self))
+    }
+
+    /// The number of vertices.
+    #[getter]
+    fn vertices(&self) -> usize {
+        self.0.vertices()
+    }
+}
+
+/// Searches for the largest clique.
+#[pyfunction]
+pub fn clique(graph: &Graph, best: Option<i64>, limits: Limits) -> PyResult<Search> {
+    let graph = graph.0.clone();
+    Search::start(limits, move |search| Ok(cliques::solve(&graph, best, search)?.report.into()))
+}
+
+/// Counts the ways to place queens, or finds one.
+#[pyfunction]
+pub fn queens(n: u32, count: bool, limits: Limits) -> PyResult<Search> {
+    Search::start(limits, move |search| {
+        let report =
+            if count { boards::count(n, search)?.report } else { boards::first(n, search)?.report };
+        Ok(report.into())
+    })
+}
+
+/// Counts the nodes of a tree.
+#[pyfunction]
+pub fn uts(tree: &str, limits: Limits) -> PyResult<Search> {
+    let tree = trees::Parameters::parse(tree).map_err(|why| wrong(format!("tree: {why}")))?;
+    Search::start(limits, move |search| Ok(trees::count(&tree, search)?.report.into()))
+}

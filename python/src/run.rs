@@ -1,0 +1,386 @@
+//! [`Search`]: a search on threads of its own, which Python waits for, watches and stops.
+
+use crate::report::{Finished, News, finished, news};
+use pleach::{Cancel, Error, ProgressSnapshot, RunError, Settings};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::any::Any;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often a thread that waits checks for signals.
+const POLL: Duration = Duration::from_millis(20);
+/// The most moments that a history keeps, an even number.
+const MOMENTS: usize = 2048;
+
+/// When to stop, and on how many threads to search.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Limits {
+    threads: u32,
+    seed: u64,
+    time_limit: Option<f64>,
+    node_limit: Option<u64>,
+    memory: Option<u64>,
+    gap: Option<f64>,
+    no_improvement: Option<f64>,
+}
+
+/// Why a search has no result.
+pub enum Failure {
+    /// An argument is wrong.
+    Value(String),
+    /// The machine or the program failed.
+    Failed(String),
+    /// Python code raised an exception.
+    Raised(PyErr),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Failure::Value(why)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(why: Error) -> Self {
+        match why {
+            Error::Run(why) => why.into(),
+            Error::Input(why) => Failure::Value(why),
+            why => Failure::Failed(why.to_string()),
+        }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(why: RunError) -> Self {
+        match why {
+            RunError::Bound(wrong) => Failure::Value(format!(
+                "the bound of the tree is wrong: below a node with the bound {} there is a solution of value {}",
+                wrong.bound, wrong.value
+            )),
+            RunError::Threads(_) | RunError::Solution(_) => Failure::Value(why.to_string()),
+            why => Failure::Failed(why.to_string()),
+        }
+    }
+}
+
+impl Failure {
+    /// What a panic carries: an exception of Python code, or a message.
+    fn of_panic(panic: Box<dyn Any + Send>) -> Self {
+        let panic = match panic.downcast::<PyErr>() {
+            Ok(raised) => return Failure::Raised(*raised),
+            Err(panic) => panic,
+        };
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        Failure::Failed(format!("the search failed: {}", message.unwrap_or("no reason given")))
+    }
+
+    fn raised(&self, py: Python<'_>) -> PyErr {
+        match self {
+            Failure::Value(why) => PyValueError::new_err(why.clone()),
+            Failure::Failed(why) => PyRuntimeError::new_err(why.clone()),
+            Failure::Raised(raised) => raised.clone_ref(py),
+        }
+    }
+}
+
+/// What the thread of a search shares with those that wait for it.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    cancel: Cancel,
+}
+
+#[derive(Default)]
+struct State {
+    /// The latest news, and how many there were.
+    news: News,
+    version: u64,
+    /// Why the search was asked to stop.
+    reason: Option<&'static str>,
+    end: Option<Arc<Result<Finished, Failure>>>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop(&self, reason: &'static str) {
+        self.state().reason.get_or_insert(reason);
+        self.cancel.cancel();
+    }
+
+    /// Waits until there is something new, but at most this long.
+    fn wait(&self, version: u64, at_most: Duration) {
+        let same = |state: &mut State| state.end.is_none() && state.version == version;
+        drop(self.changed.wait_timeout_while(self.state(), at_most, same));
+    }
+
+    fn finish(&self, end: Result<Finished, Failure>) {
+        let mut state = self.state();
+        let reason = state.reason;
+        state.end = Some(Arc::new(end.map(|end| Finished { reason, ..end })));
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+/// What the progress of a search is compared with, on its own thread.
+struct Criteria {
+    shared: Arc<Shared>,
+    gap: Option<f64>,
+    no_improvement: Option<Duration>,
+    best: Option<i64>,
+    improved: Instant,
+    history: Arc<Mutex<Vec<News>>>,
+    /// Every how many snapshots one is kept, and how many there were.
+    every: usize,
+    seen: usize,
+}
+
+impl Criteria {
+    fn watch(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
+        if snapshot.warning.is_some() {
+            return ControlFlow::Continue(());
+        }
+        let latest = News::of(snapshot);
+        if latest.best != self.best {
+            (self.best, self.improved) = (latest.best, Instant::now());
+        }
+        self.note(&latest);
+        let gap = latest
+            .best
+            .zip(latest.bound)
+            .map(|(best, bound)| (best as f64 - bound as f64).abs() / (best as f64).abs().max(1.0));
+        let reason = if gap.zip(self.gap).is_some_and(|(gap, enough)| gap <= enough) {
+            Some("gap")
+        } else {
+            let waited = |limit| self.improved.elapsed() >= limit;
+            (self.best.is_some() && self.no_improvement.is_some_and(waited))
+                .then_some("no-improvement")
+        };
+        let mut state = self.shared.state();
+        (state.news, state.version) = (latest, state.version + 1);
+        if let Some(reason) = reason {
+            state.reason.get_or_insert(reason);
+        }
+        drop(state);
+        self.shared.changed.notify_all();
+        reason.map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+    }
+
+    fn note(&mut self, latest: &News) {
+        self.seen += 1;
+        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        if history.len() == MOMENTS {
+            let mut odd = false;
+            history.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.every *= 2;
+        }
+        if self.seen % self.every == 0 {
+            history.push(News { solution: None, ..latest.clone() });
+        }
+    }
+}
+
+/// A search on threads of its own. It is cancelled when nothing refers to it any more.
+#[pyclass(frozen, module = "pleach._pleach")]
+pub struct Search {
+    shared: Arc<Shared>,
+}
+
+impl Search {
+    /// Starts a search.
+    pub fn start(
+        limits: Limits,
+        job: impl FnOnce(pleach::Search<'static>) -> Result<Finished, Failure> + Send + 'static,
+    ) -> PyResult<Self> {
+        let shared = Arc::new(Shared::default());
+        let here = shared.clone();
+        let run = move || {
+            let end = catch_unwind(AssertUnwindSafe(|| search(&here, &limits, job)));
+            here.finish(end.unwrap_or_else(|panic| Err(Failure::of_panic(panic))));
+        };
+        let thread = std::thread::Builder::new().name("pleach".into()).spawn(run);
+        thread.map_err(|why| PyRuntimeError::new_err(format!("cannot start a thread: {why}")))?;
+        Ok(Self { shared })
+    }
+}
+
+/// Runs a search on the calling thread.
+fn search(
+    shared: &Arc<Shared>,
+    limits: &Limits,
+    job: impl FnOnce(pleach::Search<'static>) -> Result<Finished, Failure>,
+) -> Result<Finished, Failure> {
+    let seconds = |limit: Option<f64>| {
+        limit.map(|limit| Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX))
+    };
+    let history = Arc::new(Mutex::new(Vec::new()));
+    let mut criteria = Criteria {
+        shared: shared.clone(),
+        gap: limits.gap,
+        no_improvement: seconds(limits.no_improvement),
+        best: None,
+        improved: Instant::now(),
+        history: history.clone(),
+        every: 1,
+        seen: 0,
+    };
+    let settings = Settings {
+        threads: limits.threads,
+        seed: limits.seed,
+        // A year: later times overflow some clocks.
+        time_limit: seconds(limits.time_limit).map(|limit| limit.min(Duration::from_secs(1 << 25))),
+        node_limit: limits.node_limit,
+        memory: limits.memory,
+        cancel: shared.cancel.clone(),
+        ..Settings::default()
+    };
+    let finished = job(pleach::Search {
+        settings,
+        progress: Some(Box::new(move |snapshot| criteria.watch(snapshot))),
+        ..pleach::Search::default()
+    })?;
+    let history = std::mem::take(&mut *history.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(Finished { history, ..finished })
+}
+
+#[pymethods]
+impl Search {
+    /// Waits for the result, for at most `timeout` seconds, and calls back from this thread.
+    #[pyo3(signature = (timeout=None, on_improvement=None, on_progress=None))]
+    fn wait(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+        on_improvement: Option<Bound<'_, PyAny>>,
+        on_progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Py<PyDict>>> {
+        let timeout = timeout.map(|t| Duration::try_from_secs_f64(t).unwrap_or(Duration::MAX));
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut calls = Calls { on_improvement, on_progress, version: 0, solution: None };
+        let (mut interrupted, mut failed) = (false, None);
+        loop {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let at_most = left.map_or(POLL, |left| left.min(POLL));
+            let version = calls.version;
+            py.detach(|| self.shared.wait(version, at_most));
+            let (news, version, end) = {
+                let state = self.shared.state();
+                (state.news.clone(), state.version, state.end.clone())
+            };
+            let called = py.check_signals().and_then(|()| match failed {
+                None => calls.call(py, news, version, end.as_deref()),
+                Some(_) => Ok(()),
+            });
+            if let Err(raised) = called {
+                if !raised.is_instance_of::<PyKeyboardInterrupt>(py) {
+                    self.shared.stop("error");
+                    failed.get_or_insert(raised);
+                } else if std::mem::replace(&mut interrupted, true) {
+                    return Err(raised);
+                } else {
+                    self.shared.stop("interrupt");
+                }
+                calls.version = version;
+            }
+            match (end.as_deref(), failed.take()) {
+                (Some(_), Some(raised)) => return Err(raised),
+                (Some(Err(failure)), None) => return Err(failure.raised(py)),
+                (Some(Ok(end)), None) => return finished(py, end).map(|dict| Some(dict.unbind())),
+                (None, raised) => failed = raised,
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Asks the search to stop.
+    fn cancel(&self) {
+        self.shared.stop("cancelled");
+    }
+
+    /// Whether the search has ended.
+    #[getter]
+    fn done(&self) -> bool {
+        self.shared.state().end.is_some()
+    }
+
+    /// What is known so far.
+    fn latest(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
+        let state = self.shared.state();
+        let latest = match state.end.as_deref() {
+            Some(Ok(end)) => End(end).into(),
+            _ => state.news.clone(),
+        };
+        drop(state);
+        news(py, &latest).map(Bound::unbind)
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.shared.stop("cancelled");
+    }
+}
+
+/// A finished search as the last news about it.
+struct End<'a>(&'a Finished);
+
+impl From<End<'_>> for News {
+    fn from(End(end): End<'_>) -> Self {
+        let report = &end.report;
+        News {
+            seconds: report.outcome.seconds,
+            nodes: report.outcome.counts.bounded,
+            best: report.objective,
+            bound: report.lower_bound,
+            solution: report.solution.clone(),
+        }
+    }
+}
+
+/// The functions to call, and what they have seen.
+struct Calls<'py> {
+    on_improvement: Option<Bound<'py, PyAny>>,
+    on_progress: Option<Bound<'py, PyAny>>,
+    version: u64,
+    solution: Option<Vec<i64>>,
+}
+
+impl Calls<'_> {
+    fn call(
+        &mut self,
+        py: Python<'_>,
+        latest: News,
+        version: u64,
+        end: Option<&Result<Finished, Failure>>,
+    ) -> PyResult<()> {
+        let last = end.and_then(|end| end.as_ref().ok()).map(|end| News::from(End(end)));
+        let is_new = version > self.version;
+        self.version = version;
+        let Some(latest) = last.or(is_new.then_some(latest)) else { return Ok(()) };
+        if latest.solution.is_some() && latest.solution != self.solution {
+            self.solution.clone_from(&latest.solution);
+            if let Some(call) = &self.on_improvement {
+                call.call1((news(py, &latest)?,))?;
+            }
+        }
+        if let Some(call) = &self.on_progress {
+            call.call1((news(py, &latest)?,))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+"""Flowshops from lists, arrays, frames, names and files: results as the command has them."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pleach
+
+TIMES = [[3, 6], [5, 2], [1, 2]]
+
+
+def makespan(times: list[list[int]], order: tuple[int, ...]) -> int:
+    """Compute the makespan of an order from the definition."""
+    free = [0] * len(times[0])
+    for job in order:
+        end = 0
+        for k, time in enumerate(times[job]):
+            end = max(end, free[k]) + time
+            free[k] = end
+    return free[-1]
+
+
+def test_a_known_instance_has_its_optimum() -> None:
+    schedule = pleach.flowshop.solve("ta001")
+    assert (schedule.value, schedule.bound, schedule.gap) == (1278, 1278, 0.0)
+    assert (schedule.status, schedule.stopped_by, schedule.makespan) == ("optimal", None, 1278)
+    assert schedule.order is not None and sorted(schedule.order) == list(range(20))
+
+
+def test_lists_arrays_and_frames_are_read_alike() -> None:
+    frame = pd.DataFrame(TIMES, index=["a", "b", "c"], columns=["saw", "drill"])
+    for times in (TIMES, tuple(map(tuple, TIMES)), np.array(TIMES), np.array(TIMES, np.uint8), frame):
+        schedule = pleach.flowshop.solve(times)
+        assert schedule.makespan == 12
+        assert schedule.order is not None and makespan(TIMES, schedule.order) == 12
+    assert schedule.jobs is not None and sorted(schedule.jobs) == ["a", "b", "c"]
+    table = schedule.to_pandas()
+    assert list(table.columns) == ["job", "machine", "start", "end"] and len(table) == 6
+    assert set(table["machine"]) == {"saw", "drill"} and table["end"].max() == 12
+
+
+def test_files_are_read_and_win_over_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ta001").write_text("3 2\n3 5 1\n6 2 2\n")
+    assert pleach.flowshop.solve(tmp_path / "ta001").makespan == 12
+    assert pleach.flowshop.solve(str(tmp_path / "ta001")).makespan == 12
+    monkeypatch.chdir(tmp_path)
+    assert pleach.flowshop.solve("ta001").makespan == 12
+    (tmp_path / "due.txt").write_text("3\n2\n10 12 4\n3 6\n5 2\n1 2\n")
+    late = pleach.flowshop.solve("due.txt", objective="tardiness")
+    assert (late.value, late.bound) == (0, 0)
+
+
+def test_decimals_are_exact() -> None:
+    schedule = pleach.flowshop.solve([[0.1, 0.2], [0.3, 0.1]])
+    assert schedule.makespan == 0.5 and schedule.operations[-1].end == 0.5
+    assert pleach.flowshop.solve([[Decimal("1.25"), 1]]).makespan == 2.25
+    assert pleach.flowshop.solve([[2.0, 1.0]]).makespan == 3
+
+
+def test_objectives_and_conditions() -> None:
+    due = {"b": 12, "a": 10, "c": 4}
+    frame = pd.DataFrame(TIMES, index=list("abc"))
+    late = pleach.flowshop.solve(frame, objective="tardiness", due=due)
+    assert (late.value, late.order) == (0, (2, 0, 1))
+    assert pleach.flowshop.solve(frame, objective="tardiness", due=pd.Series(due)).value == 0
+    assert pleach.flowshop.solve(TIMES, objective="lateness", due=[10, 12, 4]).value == 0
+    assert pleach.flowshop.solve(TIMES, objective="tardy-jobs", due=[1, 1, 1]).value == 3
+    flow = pleach.flowshop.solve(TIMES, objective="flow-time")
+    weighted = pleach.flowshop.solve(TIMES, objective="flow-time", weights=[0.5, 0.5, 0.5])
+    assert flow.value is not None and weighted.value == flow.value / 2
+    released = pleach.flowshop.solve(TIMES, release=[0, 0, 20])
+    assert released.makespan == 23
+    setups = [[[0, 9, 9], [0, 0, 9], [0, 9, 0]]] * 2
+    assert pleach.flowshop.solve(TIMES, setups=setups).makespan is not None
+
+
+def test_jobs_that_may_not_wait_are_numbered_as_jobs() -> None:
+    seen: list[pleach.Progress] = []
+    schedule = pleach.flowshop.solve(TIMES, no_wait=True, on_improvement=seen.append)
+    assert schedule.order is not None and sorted(schedule.order) == [0, 1, 2]
+    for job, first, second in zip(schedule.order, schedule.operations[::2], schedule.operations[1::2], strict=True):
+        assert first.end == second.start and first.job == job
+    assert seen[-1].solution == schedule.order and seen[-1].best == schedule.value
+    blocked = pleach.flowshop.solve(TIMES, no_buffers=True)
+    assert blocked.makespan is not None and schedule.makespan is not None
+    assert 12 <= blocked.makespan <= schedule.makespan
+
+
+def test_a_value_to_beat() -> None:
+    better = pleach.flowshop.solve(TIMES, best=12)
+    assert (better.status, better.value, better.order, better.bound) == ("no-better", None, None, 12)
+    assert better.to_pandas().empty and "no-better" in better._repr_html_()
+
+
+def test_node_counts_are_those_of_the_library() -> None:
+    """`pleach solve flowshop VFR10_10_2 --best 1125` explores one tree, whatever the number of threads."""
+    counts = {pleach.flowshop.solve("VFR10_10_2", best=1097, threads=n).nodes for n in (1, 2, 3)}
+    assert len(counts) == 1 and counts.pop() > 0
+
+
+def test_results_are_frozen_and_shown() -> None:
+    schedule = pleach.flowshop.solve(pd.DataFrame(TIMES, index=["<a>", "b", "c"]))
+    with pytest.raises(FrozenInstanceError):
+        schedule.value = 1  # type: ignore[misc]
+    shown = schedule._repr_html_()
+    assert shown.count("<rect") == 7 and "&lt;a&gt;" in shown and "<a>" not in shown
+    assert "Schedule(status='optimal'" in repr(schedule)
+
+
+def test_no_bound_is_none_and_not_0() -> None:
+    stopped = pleach.flowshop.solve("ta056", time_limit=0)
+    assert stopped.status == "stopped" and stopped.stopped_by == "time-limit"
+    assert stopped.bound is None or stopped.bound > 0

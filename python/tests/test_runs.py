@@ -1,0 +1,146 @@
+"""Runs in the background, callbacks, limits, and interrupts."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import pleach
+
+
+def test_a_run_is_watched_cancelled_and_keeps_the_best() -> None:
+    seen = threading.Event()
+    run = pleach.flowshop.solve("ta056", blocking=False, on_improvement=lambda progress: seen.set())
+    assert seen.wait(120)
+    assert not run.done and run.best is not None and "running" in repr(run)
+    with pytest.raises(TimeoutError):
+        run.wait(0)
+    run.cancel()
+    result = run.wait()
+    assert (result.status, result.stopped_by) == ("stopped", "cancelled")
+    assert result.makespan == result.value == run.best and run.done
+    assert result.bound is not None and run.bound == result.bound < result.value
+    assert run.wait() == result
+
+
+def test_a_run_that_ends_has_its_result() -> None:
+    run = pleach.queens.count(8, blocking=False)
+    assert run.wait().count == 92 and run.done
+    assert run.best is None and run.bound is None
+
+
+def test_a_deleted_run_is_cancelled() -> None:
+    run = pleach.uts.count("T1XXL", blocking=False, on_progress=lambda progress: None)
+    search, thread, gone = run._search, run._thread, weakref.ref(run)
+    del run
+    gc.collect()
+    assert gone() is None and thread is not None
+    raw = search.wait()
+    assert raw is not None and raw["stopped_by"] == "cancelled"
+    thread.join()
+
+
+def test_callbacks_are_called_in_the_calling_thread() -> None:
+    callers: set[threading.Thread] = set()
+    progress: list[pleach.Progress] = []
+    best: list[float] = []
+
+    def improved(found: pleach.Progress) -> None:
+        callers.add(threading.current_thread())
+        assert found.best is not None
+        best.append(found.best)
+
+    result = pleach.flowshop.solve("ta021", node_limit=10**7, on_improvement=improved, on_progress=progress.append)
+    assert callers == {threading.current_thread()}
+    assert best[-1] == result.value and best == sorted(best, reverse=True)
+    last = progress[-1]
+    assert (last.best, last.bound, last.gap) == (result.value, result.bound, result.gap)
+    assert last.nodes == result.nodes and last.solution == result.order
+    assert all(moment.nodes <= result.nodes for moment in result.history)
+
+
+def test_an_exception_of_a_callback_cancels_and_is_raised() -> None:
+    def fails(progress: pleach.Progress) -> None:
+        raise LookupError(f"at {progress.nodes} nodes")
+
+    with pytest.raises(LookupError, match="nodes"):
+        pleach.uts.count("T1XXL", on_progress=fails)
+    run = pleach.uts.count("T1XXL", on_progress=fails, blocking=False)
+    with pytest.raises(LookupError, match="nodes"):
+        run.wait()
+
+
+def test_criteria_are_values() -> None:
+    wide = pleach.flowshop.solve("ta056", gap=0.5)
+    assert (wide.status, wide.stopped_by) == ("stopped", "gap")
+    assert wide.gap is not None and wide.gap <= 0.5
+    assert pleach.flowshop.solve("ta056", no_improvement=timedelta(seconds=0)).stopped_by == "no-improvement"
+    assert pleach.uts.count("T1XXL", time_limit=timedelta(milliseconds=1)).stopped_by == "time-limit"
+    assert pleach.uts.count("T1XXL", time_limit=0.001).stopped_by == "time-limit"
+    assert pleach.uts.count("T1XXL", node_limit=1000).stopped_by == "node-limit"
+
+
+@pytest.mark.parametrize("call", ["pleach.uts.count('T1XXL', on_progress=interrupt)"])
+def test_ctrl_c_keeps_the_result(call: str) -> None:
+    """A process of its own interrupts itself, as Ctrl-C does."""
+    program = f"""
+import os, signal, pleach
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def interrupt(progress, times=[]):
+    if not times:
+        times.append(progress)
+        os.kill(os.getpid(), signal.SIGINT)
+result = {call}
+print(result.status, result.stopped_by, result.count > 0)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["stopped", "interrupt", "True"], ended.stderr
+
+
+def test_ctrl_c_in_a_wait_keeps_the_result() -> None:
+    if os.name == "nt":
+        pytest.skip("no such signal")
+    run = pleach.uts.count("T1XXL", blocking=False)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+        assert run.wait().stopped_by == "interrupt"
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_import_starts_no_thread_and_loads_no_package() -> None:
+    program = """
+import os, sys, threading, pleach
+loaded = [name for name in ("numpy", "pandas", "numba") if name in sys.modules]
+print(threading.active_count(), loaded)
+if os.path.isdir("/proc/self/task"):
+    assert len(os.listdir("/proc/self/task")) == 1
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "1 []"
+
+
+def test_an_interpreter_ends_while_a_run_goes_on() -> None:
+    program = """
+import pleach
+runs = [pleach.queens.count(20, blocking=False), pleach.uts.count("T1XXL", blocking=False)]
+print(runs[0].done)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "False" and ended.stderr == ""
+
+
+def test_versions_are_shown(capsys: Any) -> None:
+    pleach.show_versions()
+    said = capsys.readouterr().out
+    assert f"pleach {pleach.__version__}" in said and "numba" in said
