@@ -46,7 +46,7 @@ step "$bin/pip" install --quiet numpy pandas pandas-stubs pytest mypy numba nbcl
 # A shell starts commands in the background with interrupts ignored, and the tests send some.
 step "$bin/pytest" --quiet
 # The types of the installed package, as a user of it checks them.
-for files in "-p pleach" "$PWD/tests"; do
+for files in "-p pleach" "$PWD/examples" "$PWD/tests"; do
     step env -C "$target" "$bin/mypy" --config-file "$PWD/pyproject.toml" $files
 done
 step env -C "$target" "$bin/stubtest" pleach._pleach

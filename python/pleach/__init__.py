@@ -1,14 +1,16 @@
-"""Exact search of irregular trees on all cores: schedules, tours, packing."""
+"""Exact search of irregular trees on all cores: schedules, tours, packing, and your own problems."""
 
 from __future__ import annotations
 
 from pleach import atsp, clique, flowshop, knapsack, qap, queens, uts
-from pleach._pleach import __version__, cores
+from pleach._pleach import Children, __version__, cores
 from pleach._result import Counted, Moment, Optimised, Progress, Result
 from pleach._run import Options, Run
+from pleach._tree import Tree, TreeResult, solve
 from pleach._versions import show_versions
 
 __all__ = [
+    "Children",
     "Counted",
     "Moment",
     "Optimised",
@@ -16,6 +18,8 @@ __all__ = [
     "Progress",
     "Result",
     "Run",
+    "Tree",
+    "TreeResult",
     "__version__",
     "atsp",
     "clique",
@@ -25,5 +29,6 @@ __all__ = [
     "qap",
     "queens",
     "show_versions",
+    "solve",
     "uts",
 ]

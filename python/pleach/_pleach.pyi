@@ -1,6 +1,6 @@
 """The compiled part of Pleach; its functions are private to the package."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, final
 
 __all__: list[str]
@@ -47,6 +47,25 @@ class Graph:
     def vertices(self) -> int:
         """The number of vertices."""
 
+@final
+class Children:
+    """Collects what ``expand`` finds at a node."""
+
+    def child(self, node: object) -> None:
+        """Adds a child that must be explored."""
+
+    def child_within(self, bound: int, node: object) -> None:
+        """Adds a child below which no solution is better than ``bound``."""
+
+    def leaves(self, n: int) -> None:
+        """Adds children that need no exploring; they are counted as nodes."""
+
+    def count(self, n: int) -> None:
+        """Adds to what the search counts."""
+
+    def solution(self, value: int, solution: Iterable[int]) -> None:
+        """Reports a finished solution, a sequence of whole numbers."""
+
 def flowshop_instance(
     name: str, text: str | None = None
 ) -> tuple[int, list[int], list[int] | None, list[int] | None] | None:
@@ -85,3 +104,13 @@ def queens(n: int, count: bool, limits: dict[str, Any]) -> Search:
 
 def uts(tree: str, limits: dict[str, Any]) -> Search:
     """Counts the nodes of a tree."""
+
+def own(
+    root: object,
+    expand: Callable[..., object],
+    check: Callable[..., object] | None,
+    goal: int,
+    best: int | None,
+    limits: dict[str, Any],
+) -> Search:
+    """Searches a tree that is a Python object."""

@@ -1,5 +1,6 @@
 //! The compiled part of the Python package: it converts arguments, starts searches and waits for them.
 
+mod own;
 mod problems;
 mod report;
 mod run;
@@ -9,6 +10,8 @@ use pyo3::prelude::*;
 /// The compiled part of Pleach; its functions are private to the package.
 #[pymodule]
 mod _pleach {
+    #[pymodule_export]
+    use super::own::{Children, own};
     #[pymodule_export]
     use super::problems::{
         Graph, atsp, atsp_instance, clique, cores, flowshop, flowshop_instance, knapsack, qap,

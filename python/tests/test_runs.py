@@ -89,12 +89,18 @@ def test_criteria_are_values() -> None:
     assert pleach.uts.count("T1XXL", node_limit=1000).stopped_by == "node-limit"
 
 
-@pytest.mark.parametrize("call", ["pleach.uts.count('T1XXL', on_progress=interrupt)"])
+@pytest.mark.parametrize("call", ["pleach.uts.count('T1XXL', on_progress=interrupt)", "pleach.solve(Endless(), on_progress=interrupt)"])
 def test_ctrl_c_keeps_the_result(call: str) -> None:
     """A process of its own interrupts itself, as Ctrl-C does."""
     program = f"""
 import os, signal, pleach
 signal.signal(signal.SIGINT, signal.default_int_handler)
+class Endless(pleach.Tree):
+    goal = "count"
+    def root(self): return 0
+    def expand(self, node, best, out):
+        out.count(1)
+        out.child(node + 1)
 def interrupt(progress, times=[]):
     if not times:
         times.append(progress)
@@ -133,7 +139,11 @@ if os.path.isdir("/proc/self/task"):
 def test_an_interpreter_ends_while_a_run_goes_on() -> None:
     program = """
 import pleach
-runs = [pleach.queens.count(20, blocking=False), pleach.uts.count("T1XXL", blocking=False)]
+class Endless(pleach.Tree):
+    goal = "count"
+    def root(self): return 0
+    def expand(self, node, best, out): out.child(node + 1)
+runs = [pleach.solve(Endless(), blocking=False, threads=2), pleach.uts.count("T1XXL", blocking=False)]
 print(runs[0].done)
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,0 +1,124 @@
+"""Own problems as Python classes: a root, and how a node branches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, overload
+
+from pleach import _numbers, _pleach, _run
+from pleach._pleach import Children
+from pleach._result import Optimised, View, frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from typing_extensions import Unpack
+
+N = TypeVar("N")
+
+Goal = Literal["minimise", "maximise", "count", "find"]
+"""What a search is for: the best solution, the number of solutions, or any one."""
+
+_GOALS = ("minimise", "maximise", "count", "find")
+
+
+class Tree(ABC, Generic[N]):
+    """A search tree: derive a class with a goal, a root, and what the children of a node are.
+
+    Nodes are any objects; they must be picklable if several threads search. A method ``check(solution)`` is optional: it
+    returns the value of a solution, computed from the problem alone, and every result is then checked.
+    """
+
+    goal: ClassVar[Goal]
+
+    @abstractmethod
+    def root(self) -> N:
+        """Return the node that stands for the whole tree."""
+
+    @abstractmethod
+    def expand(self, node: N, best: int | None, out: Children) -> None:
+        """Add the children of a node to `out`, in the order in which to explore them, and report solutions.
+
+        best: the value that a solution must beat; None while there is none. Use it only to prune.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeResult(Optimised):
+    """The result of a search of an own tree.
+
+    solution: the numbers of the best solution; None if none was found.
+    count: what the tree counted.
+    """
+
+    solution: tuple[int, ...] | None
+    count: int
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a row for each number of the solution."""
+        return frame([[number] for number in self.solution or ()], ["solution"])
+
+    def _facts(self) -> list[tuple[str, object]]:
+        """Return what is worth showing, as pairs of a name and a value."""
+        facts = super()._facts()
+        if self.status == "counted" or self.count:
+            facts.append(("count", f"{self.count:,}"))
+        return facts
+
+
+def goal_number(goal: object) -> int:
+    """Return the number by which the compiled part knows a goal."""
+    if goal not in _GOALS:
+        _numbers.wrong(ValueError, "goal", goal, "one of " + ", ".join(_GOALS))
+    return _GOALS.index(str(goal))
+
+
+def tree_view() -> View:
+    """Return how solutions of own trees are shown: as they are."""
+    return View(items=lambda solution: solution)
+
+
+def tree_result(raw: Mapping[str, Any]) -> TreeResult:
+    """Return the result of a search of an own tree."""
+    view = tree_view()
+    return TreeResult(solution=view.solution(raw["solution"]), count=raw["count"], **view.optimised(raw))
+
+
+@overload
+def solve(
+    tree: Tree[Any], *, best: int | None = None, blocking: Literal[True] = True, **options: Unpack[_run.Options]
+) -> TreeResult: ...
+
+
+@overload
+def solve(
+    tree: Tree[Any], *, best: int | None = None, blocking: Literal[False], **options: Unpack[_run.Options]
+) -> _run.Run[TreeResult]: ...
+
+
+def solve(
+    tree: Tree[Any], *, best: int | None = None, blocking: bool = True, **options: Unpack[_run.Options]
+) -> TreeResult | _run.Run[TreeResult]:
+    """Search the whole tree of an own problem, and prove the result.
+
+    The interpreter expands one node at a time, so one thread searches unless `threads` says otherwise; more help only
+    where `expand` spends its time in code that releases the interpreter. `pleach.native` uses all cores.
+
+    best: search only for solutions better than this.
+    blocking: whether to wait for the result; if not, a Run is returned at once.
+    **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
+    """
+    if not isinstance(tree, Tree):
+        _numbers.wrong(TypeError, "tree", tree, "an object of a class derived from pleach.Tree")
+    goal = goal_number(getattr(tree, "goal", None))
+    to_beat = None if best is None else _numbers.whole("best", best)
+    root, expand, check = tree.root(), tree.expand, getattr(tree, "check", None)
+    return _run.start(
+        lambda limits: _pleach.own(root, expand, check, goal, to_beat, limits),
+        tree_result,
+        tree_view(),
+        options,
+        blocking,
+        threads=1,
+    )

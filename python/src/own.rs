@@ -1,0 +1,324 @@
+//! Trees that are Python classes: their nodes are Python objects, and the interpreter expands them.
+
+use crate::report::Finished;
+use crate::run::{Failure, Limits, Search};
+use pleach::{
+    Children as Found, Explorer, Goal, Malformed, Pack, Problem, Progress, Reader, Solver, Tree,
+    TreeExplorer, Work,
+};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes};
+use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the interpreter is kept between two looks at what the engine wants, at least and at most.
+const STRETCH: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(2));
+
+/// The goal behind a number, which a type can carry.
+pub const fn goal(number: u8) -> Goal {
+    match number {
+        0 => Goal::Minimise,
+        1 => Goal::Maximise,
+        2 => Goal::Count,
+        _ => Goal::Find,
+    }
+}
+
+/// Leaves the engine with an exception, which the run hands to its caller.
+fn raise(raised: PyErr) -> ! {
+    resume_unwind(Box::new(raised))
+}
+
+/// A node.
+struct Node(Py<PyAny>);
+
+impl Clone for Node {
+    fn clone(&self) -> Self {
+        Python::attach(|py| Node(self.0.clone_ref(py)))
+    }
+}
+
+/// Nodes are pickled when they move between threads.
+impl Pack for Node {
+    const LEAST: usize = 1;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        let bytes = Python::attach(|py| -> PyResult<Vec<u8>> {
+            py.import("pickle")?.call_method1("dumps", (&self.0, 5))?.extract()
+        });
+        bytes.unwrap_or_else(|why| raise(why)).pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let bytes = Vec::<u8>::unpack(from)?;
+        let node = Python::attach(|py| -> PyResult<Py<PyAny>> {
+            let bytes = PyBytes::new(py, &bytes);
+            Ok(py.import("pickle")?.call_method1("loads", (bytes,))?.unbind())
+        });
+        Ok(Node(node.unwrap_or_else(|why| raise(why))))
+    }
+}
+
+/// A whole number of 64 bits.
+#[inline]
+fn number(value: &Bound<'_, PyAny>, what: &str) -> PyResult<i64> {
+    let wrong = |why: &str| format!("{what}: {}, expected {why}", shown(value));
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(wrong("a whole number")));
+    }
+    value.extract::<i64>().map_err(|why| {
+        if why.is_instance_of::<PyOverflowError>(value.py()) {
+            PyValueError::new_err(wrong("a number of 64 bits"))
+        } else {
+            PyTypeError::new_err(wrong("a whole number"))
+        }
+    })
+}
+
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    value.repr().map_or_else(|_| "a value".into(), |repr| repr.to_string())
+}
+
+/// What it takes to be a number of nodes.
+fn amount(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    let least_is_0 =
+        |_| PyValueError::new_err(format!("{what}: {}, expected 0 or more", shown(value)));
+    u64::try_from(number(value, what)?).map_err(least_is_0)
+}
+
+/// Collects what ``expand`` finds at a node.
+#[pyclass(module = "pleach._pleach")]
+#[derive(Default)]
+pub struct Children {
+    nodes: Vec<(Option<i64>, Py<PyAny>)>,
+    leaves: u64,
+    count: u64,
+    solutions: Vec<(i64, Vec<i64>)>,
+    /// Whether solutions of larger value are better, and the value to beat.
+    maximises: bool,
+    best: Option<i64>,
+}
+
+#[pymethods]
+impl Children {
+    /// Adds a child that must be explored.
+    fn child(&mut self, node: Py<PyAny>) {
+        self.nodes.push((None, node));
+    }
+
+    /// Adds a child below which no solution is better than ``bound``.
+    fn child_within(&mut self, bound: &Bound<'_, PyAny>, node: Py<PyAny>) -> PyResult<()> {
+        self.nodes.push((Some(number(bound, "bound")?), node));
+        Ok(())
+    }
+
+    /// Adds children that need no exploring; they are counted as nodes.
+    fn leaves(&mut self, n: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.leaves = self.leaves.saturating_add(amount(n, "leaves")?);
+        Ok(())
+    }
+
+    /// Adds to what the search counts.
+    fn count(&mut self, n: &Bound<'_, PyAny>) -> PyResult<()> {
+        let sum = self.count.checked_add(amount(n, "count")?);
+        self.count =
+            sum.ok_or_else(|| PyValueError::new_err("count: more than 64 bits in a node"))?;
+        Ok(())
+    }
+
+    /// Reports a finished solution, a sequence of whole numbers.
+    fn solution(&mut self, value: &Bound<'_, PyAny>, solution: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = number(value, "value")?;
+        let better = |best| if self.maximises { value > best } else { value < best };
+        if self.best.is_none_or(better) {
+            let items = solution.try_iter()?.map(|item| number(&item?, "solution"));
+            self.solutions.push((value, items.collect::<PyResult<_>>()?));
+        }
+        Ok(())
+    }
+}
+
+/// A tree whose nodes Python expands.
+struct PythonTree<const GOAL: u8> {
+    root: Py<PyAny>,
+    expand: Py<PyAny>,
+    check: Option<Py<PyAny>>,
+    /// Collectors to use again.
+    collectors: Mutex<Vec<Py<Children>>>,
+}
+
+impl<const GOAL: u8> PythonTree<GOAL> {
+    fn collectors(&self) -> std::sync::MutexGuard<'_, Vec<Py<Children>>> {
+        self.collectors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_expand(
+        &self,
+        py: Python<'_>,
+        node: &Node,
+        best: Option<i64>,
+        out: &mut Found<'_, Self>,
+    ) -> PyResult<()> {
+        let maximises = GOAL == 1;
+        let used = self.collectors().pop();
+        let collector = match used {
+            Some(collector) => collector,
+            None => Py::new(py, Children { maximises, ..Children::default() })?,
+        };
+        collector.try_borrow_mut(py)?.best = best;
+        self.expand.call1(py, (&node.0, best, &collector))?;
+        {
+            let mut found = collector.try_borrow_mut(py)?;
+            for (bound, node) in found.nodes.drain(..) {
+                match bound {
+                    Some(bound) => out.child_within(bound, Node(node)),
+                    None => out.child(Node(node)),
+                }
+            }
+            out.leaves(std::mem::take(&mut found.leaves));
+            out.count(std::mem::take(&mut found.count));
+            for (value, solution) in found.solutions.drain(..) {
+                out.solution(value, || solution);
+            }
+        }
+        self.collectors().push(collector);
+        Ok(())
+    }
+}
+
+impl<const GOAL: u8> Tree for PythonTree<GOAL> {
+    type Node = Node;
+    const GOAL: Goal = goal(GOAL);
+
+    fn root(&self) -> Node {
+        Python::attach(|py| Node(self.root.clone_ref(py)))
+    }
+
+    fn expand(&self, node: &Node, best: Option<i64>, out: &mut Found<'_, Self>) {
+        // The thread is attached for the whole stretch, so this costs nothing.
+        let expanded = Python::attach(|py| self.try_expand(py, node, best, out));
+        expanded.unwrap_or_else(|why| raise(why));
+    }
+
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        let check = self.check.as_ref()?;
+        let value = Python::attach(|py| number(check.call1(py, (solution,))?.bind(py), "check"));
+        Some(Ok(value.unwrap_or_else(|why| raise(why))))
+    }
+}
+
+/// The default explorer, which keeps the interpreter for a stretch of nodes.
+struct Attached<'t, const GOAL: u8> {
+    inner: TreeExplorer<'t, PythonTree<GOAL>>,
+    /// How many nodes make a stretch.
+    stretch: u64,
+}
+
+impl<const GOAL: u8> Explorer for Attached<'_, GOAL> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        Python::attach(|_| self.inner.add_work(work))
+    }
+
+    fn size(&self) -> f64 {
+        self.inner.size()
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        self.inner.least_bound()
+    }
+
+    fn open_share(&self) -> Option<f64> {
+        self.inner.open_share()
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        let start = Instant::now();
+        let progress = Python::attach(|_| self.inner.run(fuel.max(self.stretch), best));
+        let took = start.elapsed();
+        if took < STRETCH.0 {
+            self.stretch = (self.stretch * 2).min(1 << 16);
+        } else if took > STRETCH.1 {
+            self.stretch = (self.stretch / 2).max(1);
+        }
+        progress
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        Python::attach(|_| self.inner.split(share))
+    }
+
+    fn drain(&mut self) -> Work {
+        Python::attach(|_| self.inner.drain())
+    }
+}
+
+impl<const GOAL: u8> Drop for Attached<'_, GOAL> {
+    fn drop(&mut self) {
+        Python::attach(|_| drop(self.inner.take_pool()));
+    }
+}
+
+impl<const GOAL: u8> Problem for PythonTree<GOAL> {
+    fn goal(&self) -> Goal {
+        goal(GOAL)
+    }
+
+    fn root(&self) -> Work {
+        pleach::Pool::whole(Tree::root(self)).to_work()
+    }
+
+    fn explorer(&self) -> Box<dyn Explorer + '_> {
+        Box::new(Attached { inner: TreeExplorer::new(self), stretch: 1 })
+    }
+
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        Tree::check(self, solution)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        // The trees of Python are neither saved nor sent.
+        0
+    }
+}
+
+/// Searches a problem with the settings of a search.
+pub fn solved<P: Problem>(
+    problem: P,
+    best: Option<i64>,
+    search: pleach::Search<'static>,
+) -> Result<Finished, Failure> {
+    let settings = pleach::Settings { best, ..search.settings };
+    let solver = Solver::of(problem).settings(settings);
+    let solver = match search.progress {
+        Some(progress) => solver.on_progress(progress),
+        None => solver,
+    };
+    Ok(solver.run()?.into())
+}
+
+/// Searches a tree that is a Python object.
+#[pyfunction]
+pub fn own(
+    root: Py<PyAny>,
+    expand: Py<PyAny>,
+    check: Option<Py<PyAny>>,
+    goal: u8,
+    best: Option<i64>,
+    limits: Limits,
+) -> PyResult<Search> {
+    macro_rules! start {
+        ($goal:literal) => {{
+            let collectors = Mutex::default();
+            let tree = PythonTree::<$goal> { root, expand, check, collectors };
+            Search::start(limits, move |search| solved(tree, best, search))
+        }};
+    }
+    match goal {
+        0 => start!(0),
+        1 => start!(1),
+        2 => start!(2),
+        _ => start!(3),
+    }
+}

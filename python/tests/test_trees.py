@@ -1,0 +1,190 @@
+"""Own trees as Python classes: the results and counts of the same trees in Rust."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+import pleach
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+ITEMS = [(6, 4), (5, 3), (8, 6), (7, 5), (3, 2), (9, 7)]
+
+
+class Knapsack(pleach.Tree[tuple[int, int, int, tuple[int, ...]]]):
+    """A node is: items decided, room, value, items taken."""
+
+    goal = "maximise"
+
+    def __init__(self, capacity: int, items: list[tuple[int, int]]) -> None:
+        self.capacity, self.items = capacity, items
+
+    def root(self) -> tuple[int, int, int, tuple[int, ...]]:
+        return (0, self.capacity, 0, ())
+
+    def expand(self, node: tuple[int, int, int, tuple[int, ...]], best: int | None, out: pleach.Children) -> None:
+        at, room, value, taken = node
+        if at == len(self.items):
+            out.solution(value, taken)
+            return
+        gain, weight = self.items[at]
+        rest = sum(gain for gain, _ in self.items[at + 1 :])
+        if weight <= room:
+            out.child_within(value + gain + rest, (at + 1, room - weight, value + gain, (*taken, at)))
+        out.child_within(value + rest, (at + 1, room, value, taken))
+
+    def check(self, solution: list[int]) -> int:
+        assert sum(self.items[i][1] for i in solution) <= self.capacity
+        return sum(self.items[i][0] for i in solution)
+
+
+class Raises(pleach.Tree[Any]):
+    """Does what it is given."""
+
+    goal: ClassVar[Any] = "minimise"
+
+    def __init__(self, act: Any) -> None:
+        self.act = act
+
+    def root(self) -> Any:
+        return 0
+
+    def expand(self, node: Any, best: int | None, out: pleach.Children) -> None:
+        self.act(node, out)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_class_is_searched(threads: int) -> None:
+    result = pleach.solve(Knapsack(14, ITEMS), threads=threads)
+    known = pleach.knapsack.solve(ITEMS, 14)
+    assert (result.status, result.value, result.bound) == ("optimal", known.value, known.value)
+    assert result.solution is not None and sum(ITEMS[i][0] for i in result.solution) == known.value
+    assert result.to_pandas()["solution"].tolist() == list(result.solution)
+    better = pleach.solve(Knapsack(14, ITEMS), threads=threads, best=known.value)  # type: ignore[arg-type]
+    assert (better.status, better.value, better.solution) == ("no-better", None, None)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_walks_are_those_of_the_rust_example(threads: int) -> None:
+    """`cargo run --release --example walks -- 9 --json` has the same count and the same nodes."""
+    walks = runpy.run_path(str(EXAMPLES / "walks.py"))["Walks"]
+    result = pleach.solve(walks(9), threads=threads)
+    assert (result.count, result.nodes, result.status, result.depth) == (16268, 25572, "counted", 9)
+
+
+class Semigroups(pleach.Tree[tuple[int, int]]):
+    """Numerical semigroups by genus: the elements above 0 and the generators beyond the largest gap, as bits."""
+
+    goal = "count"
+    full = (1 << 128) - 1
+
+    def __init__(self, genus: int) -> None:
+        self.genus = genus
+
+    def root(self) -> tuple[int, int]:
+        return (self.full ^ 1, 2)
+
+    def expand(self, node: tuple[int, int], best: int | None, out: pleach.Children) -> None:
+        elements, rest = node
+        least, gaps = (elements & -elements).bit_length() - 1, 127 - elements.bit_count()
+        shifted, mirrored = elements >> least, int(f"{elements:0128b}"[::-1], 2)
+        while rest:
+            x = (rest & -rest).bit_length() - 1
+            rest &= rest - 1
+            sums = shifted & (mirrored >> (127 - x))
+            new = 3 << (2 * x) if x == least else 1 << (x + least) if sums == 1 | 1 << (x - least) else 0
+            if gaps + 2 < self.genus:
+                out.child((elements & ~(1 << x), rest | new))
+            else:
+                children = (rest | new).bit_count()
+                out.leaves(1 + children)
+                out.count(children)
+
+
+def test_nodes_of_long_integers_and_leaves_are_counted() -> None:
+    """`cargo run --release --example semigroups -- 15 --json`."""
+    result = pleach.solve(Semigroups(15))
+    assert (result.count, result.status) == (2857, "counted")
+    assert result.nodes == sum([1, 2, 4, 7, 12, 23, 39, 67, 118, 204, 343, 592, 1001, 1693, 2857])
+
+
+def test_any_object_can_be_a_node() -> None:
+    class Node:
+        pass
+
+    seen: list[Any] = []
+
+    def act(node: Any, out: pleach.Children) -> None:
+        seen.append(node)
+        if node == 0:
+            out.child_within(1, [b"bytes", {"a": frozenset([1])}])
+            out.child_within(2, Node())
+        elif isinstance(node, Node):
+            out.solution(2, range(3))
+
+    result = pleach.solve(Raises(act))
+    assert (result.value, result.solution) == (2, (0, 1, 2)) and len(seen) == 3
+
+
+def test_a_goal_can_be_to_find_one() -> None:
+    class Find(Raises):
+        goal = "find"
+
+    found = pleach.solve(Find(lambda node, out: out.solution(0, [node]) if node == 5 else out.child(node + 1)))
+    assert (found.status, found.solution, found.value, found.bound) == ("found", (5,), None, None)
+    assert pleach.solve(Find(lambda node, out: None)).status == "infeasible"
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "line"),
+    [
+        (lambda node, out: 1 / 0, ZeroDivisionError, "division by zero"),
+        (lambda node, out: out.child_within(2**63, 1), ValueError, f"bound: {2**63}, expected a number of 64 bits"),
+        (lambda node, out: out.child_within(True, 1), TypeError, "bound: True, expected a whole number"),
+        (lambda node, out: out.child_within(1.5, 1), TypeError, "bound: 1.5, expected a whole number"),
+        (lambda node, out: out.leaves(-1), ValueError, "leaves: -1, expected 0 or more"),
+        (lambda node, out: out.count("x"), TypeError, "count: 'x', expected a whole number"),
+        (lambda node, out: out.solution(1, ["x"]), TypeError, "solution: 'x', expected a whole number"),
+        (lambda node, out: out.solution(1, 2), TypeError, "not iterable"),
+        (
+            lambda node, out: out.solution(1, [1]) if node else out.child_within(2, 1),
+            ValueError,
+            "the bound of the tree is wrong: below a node with the bound 2 there is a solution of value 1",
+        ),
+    ],
+)
+@pytest.mark.parametrize("blocking", [True, False])
+def test_faults_of_a_tree_are_raised(act: Any, kind: type[Exception], line: str, blocking: bool) -> None:
+    with pytest.raises(kind) as raised:
+        if blocking:
+            pleach.solve(Raises(act))
+        else:
+            pleach.solve(Raises(act), blocking=False).wait()
+    assert line in str(raised.value)
+
+
+def test_nodes_that_cannot_be_pickled_and_wrong_checks_are_raised() -> None:
+    class Lambda(Raises):
+        def root(self) -> Any:
+            return lambda: 0
+
+    with pytest.raises(Exception, match="pickle"):
+        pleach.solve(Lambda(None))
+
+    class Liar(Knapsack):
+        def check(self, solution: list[int]) -> int:
+            return 1
+
+    with pytest.raises(ValueError, match="a solution is wrong"):
+        pleach.solve(Liar(14, ITEMS))
+    with pytest.raises(TypeError, match="tree: 5, expected an object of a class derived from pleach.Tree"):
+        pleach.solve(5)  # type: ignore[call-overload]
+
+    class NoGoal(Raises):
+        goal = "best"
+
+    with pytest.raises(ValueError, match="goal: 'best', expected one of minimise"):
+        pleach.solve(NoGoal(None))
