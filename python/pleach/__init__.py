@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pleach import atsp, clique, flowshop, knapsack, qap, queens, uts
+from pleach import atsp, clique, flowshop, knapsack, native, qap, queens, uts
 from pleach._pleach import Children, __version__, cores
 from pleach._result import Counted, Moment, Optimised, Progress, Result
 from pleach._run import Options, Run
@@ -26,6 +26,7 @@ __all__ = [
     "cores",
     "flowshop",
     "knapsack",
+    "native",
     "qap",
     "queens",
     "show_versions",

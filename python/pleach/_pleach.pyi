@@ -114,3 +114,6 @@ def own(
     limits: dict[str, Any],
 ) -> Search:
     """Searches a tree that is a Python object."""
+
+def native(tree: dict[str, Any], limits: dict[str, Any]) -> Search:
+    """Searches a tree that compiled code expands."""

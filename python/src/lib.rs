@@ -1,5 +1,6 @@
 //! The compiled part of the Python package: it converts arguments, starts searches and waits for them.
 
+mod native;
 mod own;
 mod problems;
 mod report;
@@ -10,6 +11,8 @@ use pyo3::prelude::*;
 /// The compiled part of Pleach; its functions are private to the package.
 #[pymodule]
 mod _pleach {
+    #[pymodule_export]
+    use super::native::native;
     #[pymodule_export]
     use super::own::{Children, own};
     #[pymodule_export]

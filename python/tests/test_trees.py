@@ -1,4 +1,4 @@
-"""Own trees as Python classes: the results and counts of the same trees in Rust."""
+"""Own trees as Python classes and compiled by Numba: the results and counts of the same trees in Rust."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import runpy
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import pleach
+from pleach import native
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ITEMS = [(6, 4), (5, 3), (8, 6), (7, 5), (3, 2), (9, 7)]
@@ -73,6 +75,19 @@ def test_the_walks_are_those_of_the_rust_example(threads: int) -> None:
     walks = runpy.run_path(str(EXAMPLES / "walks.py"))["Walks"]
     result = pleach.solve(walks(9), threads=threads)
     assert (result.count, result.nodes, result.status, result.depth) == (16268, 25572, "counted", 9)
+    compiled = runpy.run_path(str(EXAMPLES / "walks_native.py"))["count"](9, threads)
+    assert (compiled.count, compiled.nodes, compiled.branched) == (result.count, result.nodes, result.branched)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_compiled_knapsack_explores_the_nodes_of_rust(threads: int) -> None:
+    solve = runpy.run_path(str(EXAMPLES / "knapsack_native.py"))["solve"]
+    result, known = solve(14, ITEMS, threads), pleach.knapsack.solve(ITEMS, 14, threads=threads)
+    assert (result.status, result.value, result.bound) == ("optimal", known.value, known.bound)
+    if threads == 1:
+        assert (result.nodes, result.branched) == (known.nodes, known.branched)
+    assert known.items is not None
+    assert sorted(number - 1 for number in result.solution) == sorted(known.items)
 
 
 class Semigroups(pleach.Tree[tuple[int, int]]):
@@ -188,3 +203,44 @@ def test_nodes_that_cannot_be_pickled_and_wrong_checks_are_raised() -> None:
 
     with pytest.raises(ValueError, match="goal: 'best', expected one of minimise"):
         pleach.solve(NoGoal(None))
+
+
+@native.expand(words=1, children=2, solution=2)
+def faulty(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
+    """Do what the data say."""
+    if data[0] == 2:
+        found[native.SOLVED], found[native.LENGTH] = 1, 3
+    if data[0] == 3:
+        found[native.COUNT] = -1
+    if data[0] == 4:
+        found[native.SOLUTION + 2] = 7
+    return 3 if data[0] == 1 else 0
+
+
+def test_faults_of_compiled_trees_are_raised() -> None:
+    for fault, line in (
+        (1, "expand returned 3, expected from 0 to 2 children"),
+        (2, "a solution of 3 numbers, expected at most 2"),
+        (3, r"found\[1\] is negative"),
+        (4, "expand wrote beyond its arrays"),
+    ):
+        with pytest.raises(ValueError, match=line):
+            native.solve(faulty, [0], [fault], goal="minimise")
+    with pytest.raises(ValueError, match="root: 2, expected 1 numbers"):
+        native.solve(faulty, [0, 1], [0], goal="count")
+    with pytest.raises(ValueError, match=r"data\[0\]: 0.5, expected a whole number"):
+        native.solve(faulty, [0], [0.5], goal="count")
+    with pytest.raises(TypeError, match="expand: .*, expected a function with the decorator"):
+        native.solve(len, [0], goal="count")  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="words: 65, expected a number from 1 to 64"):
+        native.expand(words=65, children=1)
+
+
+def test_a_compiled_function_can_be_run_as_plain_python() -> None:
+    with pytest.raises(IndexError):
+        faulty.preview([4], [0])
+    knapsack = runpy.run_path(str(EXAMPLES / "knapsack_native.py"))["knapsack"]
+    data = np.array([(6, 4, 1), (5, 3, 2)])
+    preview = knapsack.preview(data, [0, 4, 0, 0, 0], goal="maximise")
+    assert preview.children == ((6, (1, 0, 6, 1, 0)), (5, (1, 4, 0, 0, 0)))
+    assert knapsack.preview(data, [2, 0, 6, 1, 0]).solution == (1,)

@@ -1,0 +1,219 @@
+"""Own problems compiled by Numba: all threads expand nodes, without the interpreter.
+
+A node is a fixed number of 64-bit numbers. A function, compiled by `expand`, writes the children of a node into an array::
+
+    @pleach.native.expand(words=2, children=2)
+    def strings(data, node, best, children, found):
+        ...
+        return 2  # how many children it wrote
+
+data: the numbers of the instance, the same for all nodes; only to be read.
+node: the numbers of the node; only to be read.
+best: the value that a solution must beat, or the worst value of 64 bits while there is none.
+children: a row for each child: first its bound, then its numbers. The bound matters when minimising or maximising.
+found: what is found at the node: ``found[COUNT]`` is added to the count, ``found[LEAVES]`` is the number of
+    children that need no exploring. A solution sets ``found[SOLVED]`` to 1, ``found[VALUE]`` and ``found[LENGTH]``,
+    and writes its numbers from ``found[SOLUTION]`` on.
+
+As in all compiled code, nothing checks that indices are inside the arrays; `Compiled.preview` runs the function as plain
+Python, which does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from pleach import _numbers, _pleach, _run
+from pleach._tree import Goal, TreeResult, goal_number, tree_result, tree_view
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "COUNT",
+    "LEAVES",
+    "LENGTH",
+    "SOLUTION",
+    "SOLVED",
+    "VALUE",
+    "Compiled",
+    "Preview",
+    "expand",
+    "solve",
+]
+
+LEAVES = 0
+"""The place of the number of children that need no exploring."""
+COUNT = 1
+"""The place of what is added to the count."""
+SOLVED = 2
+"""The place that says whether there is a solution."""
+VALUE = 3
+"""The place of its value."""
+LENGTH = 4
+"""The place of how many numbers it has."""
+SOLUTION = 5
+"""The place of its first number."""
+
+_WORST = {"minimise": 2**63 - 1, "maximise": -(2**63), "count": 2**63 - 1, "find": 2**63 - 1}
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a function does with a node: bounds and numbers of its children, and what it found."""
+
+    children: tuple[tuple[int, tuple[int, ...]], ...]
+    leaves: int
+    count: int
+    value: int | None
+    solution: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A function that expands nodes, compiled.
+
+    words: how many numbers a node has.
+    children: the most children of a node.
+    solution: the most numbers of a solution.
+    function: the function as plain Python.
+    code: the object of Numba that holds the compiled code, and its address.
+    """
+
+    words: int
+    children: int
+    solution: int
+    function: Callable[..., int]
+    code: Any
+
+    def preview(self, data: object, node: object, best: int | None = None, goal: Goal = "minimise") -> Preview:
+        """Expand one node as plain Python, where every index is checked."""
+        import numpy as np
+
+        goal_number(goal)
+        children = np.zeros((self.children, 1 + self.words), np.int64)
+        found = np.zeros(SOLUTION + self.solution, np.int64)
+        beat = _WORST[goal] if best is None else best
+        numbers = np.array(_words("node", node, self.words), np.int64)
+        made = self.function(np.array(_flat("data", data), np.int64), numbers, beat, children, found)
+        rows = tuple((int(row[0]), tuple(map(int, row[1:]))) for row in children[:made])
+        solved = bool(found[SOLVED])
+        solution = tuple(map(int, found[SOLUTION:][: found[LENGTH]])) if solved else None
+        value = int(found[VALUE]) if solved else None
+        return Preview(rows, int(found[LEAVES]), int(found[COUNT]), value, solution)
+
+
+def expand(
+    *, words: int, children: int, solution: int = 0
+) -> Callable[[Callable[..., int]], Compiled]:
+    """Compile a function that expands nodes; it needs the package numba.
+
+    words: how many 64-bit numbers a node has, at most 64.
+    children: the most children of a node.
+    solution: the most numbers of a solution.
+    """
+    size = _numbers.whole("words", words, 1, 64)
+    most = _numbers.whole("children", children, 1, 2**20)
+    longest = _numbers.whole("solution", solution, 0, 2**20)
+
+    def compiled(function: Callable[..., int]) -> Compiled:
+        """Compile the function."""
+        compiler: Any = import_module("numba")
+        inner = compiler.njit(nogil=True)(function)
+        carray, long = compiler.carray, compiler.int64
+        pointer = compiler.types.CPointer(long)
+        length = SOLUTION + longest
+
+        def entry(data: Any, n: Any, node: Any, best: Any, out: Any, found: Any) -> Any:
+            """Call the function with arrays in place of addresses."""
+            return inner(
+                carray(data, (n,)),
+                carray(node, (size,)),
+                best,
+                carray(out, (most, size + 1)),
+                carray(found, (length,)),
+            )
+
+        code = compiler.cfunc(long(pointer, long, pointer, long, pointer, pointer))(entry)
+        return Compiled(size, most, longest, function, code)
+
+    return compiled
+
+
+def _flat(argument: str, values: object) -> list[int]:
+    """Return numbers of any shape as one list, row by row."""
+    ravel = getattr(values, "ravel", None)
+    return [_numbers.whole(f"{argument}[{i}]", v) for i, v in enumerate(_numbers.items(argument, ravel() if ravel else values))]
+
+
+def _words(argument: str, values: object, words: int) -> list[int]:
+    """Return the numbers of a node."""
+    found = _flat(argument, values)
+    if len(found) != words:
+        _numbers.wrong(ValueError, argument, len(found), f"{words} numbers, as expand says by words")
+    return found
+
+
+@overload
+def solve(
+    expand: Compiled,
+    root: object,
+    data: object = (),
+    *,
+    goal: Goal,
+    best: int | None = None,
+    blocking: Literal[True] = True,
+    **options: Unpack[_run.Options],
+) -> TreeResult: ...
+
+
+@overload
+def solve(
+    expand: Compiled,
+    root: object,
+    data: object = (),
+    *,
+    goal: Goal,
+    best: int | None = None,
+    blocking: Literal[False],
+    **options: Unpack[_run.Options],
+) -> _run.Run[TreeResult]: ...
+
+
+def solve(
+    expand: Compiled,
+    root: object,
+    data: object = (),
+    *,
+    goal: Goal,
+    best: int | None = None,
+    blocking: bool = True,
+    **options: Unpack[_run.Options],
+) -> TreeResult | _run.Run[TreeResult]:
+    """Search the whole tree that a compiled function expands, and prove the result.
+
+    root: the numbers of the node that stands for the whole tree.
+    data: the numbers of the instance, in any shape; the function gets them as one array, row by row.
+    goal: what the search is for: "minimise", "maximise", "count" or "find".
+    best: search only for solutions better than this.
+    blocking: whether to wait for the result; if not, a Run is returned at once.
+    **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
+    """
+    if not isinstance(expand, Compiled):
+        _numbers.wrong(TypeError, "expand", expand, "a function with the decorator pleach.native.expand")
+    given = {
+        "address": expand.code.address,
+        "code": expand.code,
+        "data": _flat("data", data),
+        "root": _words("root", root, expand.words),
+        "most": expand.children,
+        "longest": expand.solution,
+        "goal": goal_number(goal),
+        "best": None if best is None else _numbers.whole("best", best),
+    }
+    return _run.start(
+        lambda limits: _pleach.native(given, limits), tree_result, tree_view(), options, blocking
+    )
