@@ -23,38 +23,37 @@ def bound(data: Any, at: int, room: int, value: int) -> Any:
     return value
 
 
-@native.expand(words=5, children=2, solution=128)
+@native.expand(words=4, children=2, solution=63)
 def knapsack(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
-    """Take the next item or leave it; a node is items decided, room, value, and a bit for each item taken."""
+    """Take the next item or leave it; a node is items decided, room, value, and a bit for each taken."""
     at, room, value = node[0], node[1], node[2]
     if at == len(data) // 3:
         found[native.SOLVED], found[native.VALUE] = 1, value
         length = 0
         for i in range(at):
-            if node[3 + i // 64] >> (i % 64) & 1:
+            if node[3] >> i & 1:
                 found[native.SOLUTION + length] = data[3 * i + 2]
                 length += 1
         found[native.LENGTH] = length
         return 0
     made = 0
     gain, weight = data[3 * at], data[3 * at + 1]
-    for taken in range(1, -1, -1):
-        if taken * weight > room:
-            continue
-        left, worth = room - taken * weight, value + taken * gain
-        child = children[made]
-        child[0] = bound(data, at + 1, left, worth)
-        child[1], child[2], child[3], child[4], child[5] = at + 1, left, worth, node[3], node[4]
-        child[4 + at // 64] |= taken << (at % 64)
-        made += 1
-    return made
+    if weight <= room:
+        children[0, 0] = bound(data, at + 1, room - weight, value + gain)
+        children[0, 1], children[0, 2] = at + 1, room - weight
+        children[0, 3], children[0, 4] = value + gain, node[3] | 1 << at
+        made = 1
+    children[made, 0] = bound(data, at + 1, room, value)
+    children[made, 1], children[made, 2] = at + 1, room
+    children[made, 3], children[made, 4] = value, node[3]
+    return made + 1
 
 
 def solve(capacity: int, items: list[tuple[int, int]], threads: int) -> pleach.TreeResult:
-    """Find the most valuable of at most 128 items, given by value and weight."""
+    """Find the most valuable of at most 63 items, given by value and weight."""
     numbered = [(value, weight, number) for number, (value, weight) in enumerate(items, 1)]
     numbered.sort(key=lambda item: (item[1] > 0, -item[0] / item[1] if item[1] else 0))
-    return native.solve(knapsack, [0, capacity, 0, 0, 0], sum(numbered, ()), goal="maximise", threads=threads)
+    return native.solve(knapsack, [0, capacity, 0, 0], sum(numbered, ()), goal="maximise", threads=threads)
 
 
 if __name__ == "__main__":

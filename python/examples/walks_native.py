@@ -9,33 +9,38 @@ import pleach
 from pleach import native
 
 
-@native.expand(words=34, children=4)
-def walks(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
-    """Add a child for each free square; a node is the number of squares visited, and each as one number."""
-    visited = node[0]
-    if visited > data[0]:
-        found[native.COUNT] = 1
-        return 0
-    made = 0
-    for direction in range(4):
-        step = node[visited] + (1000, -1000, 1, -1)[direction]
-        free = True
-        for i in range(1, visited + 1):
-            if node[i] == step:
-                free = False
-        if free:
-            child = children[made]
+def compiled(steps: int) -> native.Compiled:
+    """Compile the tree; a node is how many squares were visited, and each of them as one number."""
+
+    @native.expand(words=steps + 2, children=4)
+    def walks(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
+        """Add a child for each free square beside the last one."""
+        visited = node[0]
+        if visited > steps:
+            found[native.COUNT] = 1
+            return 0
+        made = 0
+        for direction in range(4):
+            step = node[visited] + (1000, -1000, 1, -1)[direction]
+            free = True
             for i in range(1, visited + 1):
-                child[1 + i] = node[i]
-            child[1] = visited + 1
-            child[2 + visited] = step
-            made += 1
-    return made
+                if node[i] == step:
+                    free = False
+                    break
+            if free:
+                children[made, 1] = visited + 1
+                for i in range(1, visited + 1):
+                    children[made, 1 + i] = node[i]
+                children[made, 2 + visited] = step
+                made += 1
+        return made
+
+    return walks
 
 
 def count(steps: int, threads: int) -> pleach.TreeResult:
-    """Count the walks of at most 32 steps."""
-    return native.solve(walks, [1] + [0] * 33, [steps], goal="count", threads=threads)
+    """Count the walks of at most 62 steps."""
+    return native.solve(compiled(steps), [1] + [0] * (steps + 1), goal="count", threads=threads)
 
 
 if __name__ == "__main__":

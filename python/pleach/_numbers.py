@@ -25,6 +25,9 @@ def number(argument: str, value: object) -> int | Decimal:
     """Return a value as an exact number: an int, or a Decimal if it has decimals."""
     if type(value) is int:
         return value
+    if type(value) is float and math.isfinite(value):
+        # The shortest decimal number that reads as this value, as it was probably written.
+        return int(value) if value.is_integer() else Decimal(repr(value))
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         wrong(TypeError, argument, value, "a number, not a truth value")
     try:
@@ -39,8 +42,7 @@ def number(argument: str, value: object) -> int | Decimal:
         as_float = float(value)
         if not math.isfinite(as_float):
             wrong(ValueError, argument, value, "a finite number")
-        # The shortest decimal number that reads as this value, as it was probably written.
-        exact = Decimal(repr(as_float) if isinstance(value, float) else str(value))
+        exact = Decimal(str(value))
     if not exact.is_finite():
         wrong(ValueError, argument, value, "a finite number")
     whole = int(exact)
@@ -125,8 +127,7 @@ def decimals_of(values: Iterable[int | Decimal]) -> int:
     most = 0
     for value in values:
         if isinstance(value, Decimal):
-            exponent = value.normalize().as_tuple().exponent
-            most = max(most, -int(exponent))
+            most = max(most, -int(value.normalize().as_tuple().exponent))
     return most
 
 

@@ -115,5 +115,8 @@ def own(
 ) -> Search:
     """Searches a tree that is a Python object."""
 
+def native_room(words: int) -> int:
+    """How many numbers the engine keeps for a node of this many."""
+
 def native(tree: dict[str, Any], limits: dict[str, Any]) -> Search:
     """Searches a tree that compiled code expands."""

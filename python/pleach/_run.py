@@ -116,7 +116,7 @@ class Run(Generic[R]):
             self._search.cancel()
 
     def wait(self, timeout: float | None = None) -> R:
-        """Wait for the result; raise TimeoutError if there is none after this many seconds.
+        """Wait for the result; raise TimeoutError if the search takes longer than this many seconds.
 
         Ctrl-C stops the search and returns the result so far.
         """

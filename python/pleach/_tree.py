@@ -40,7 +40,7 @@ class Tree(ABC, Generic[N]):
     def expand(self, node: N, best: int | None, out: Children) -> None:
         """Add the children of a node to `out`, in the order in which to explore them, and report solutions.
 
-        best: the value that a solution must beat; None while there is none. Use it only to prune.
+        best: the value that a solution must beat; None before there is one. Use it only to prune.
         """
 
 

@@ -1,4 +1,4 @@
-"""Tells which versions are installed."""
+"""Shows which versions are installed."""
 
 from __future__ import annotations
 

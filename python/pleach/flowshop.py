@@ -223,14 +223,15 @@ def _by_job(argument: str, values: object, shop: _Shop) -> list[int | Decimal]:
     else:
         numbers = _numbers.items(argument, values)
     names = None if labels is None else _numbers.names_of(argument, labels, len(numbers))
-    if names is None or shop.jobs is None:
+    if names is None or (shop.jobs is None and not isinstance(values, Mapping)):
         return _numbers.row(argument, numbers, jobs)
+    wanted = shop.jobs or [str(job) for job in range(jobs)]
     known = dict(zip(names, numbers, strict=True))
-    missing = [name for name in shop.jobs if name not in known]
+    missing = [name for name in wanted if name not in known]
     if missing or len(known) != jobs:
-        extra = missing or [name for name in names if name not in shop.jobs]
+        extra = missing or [name for name in names if name not in wanted]
         _numbers.wrong(ValueError, argument, extra[0], "a number for each job of times, and for no other")
-    return [_numbers.number(f"{argument}[{name!r}]", known[name]) for name in shop.jobs]
+    return [_numbers.number(f"{argument}[{name!r}]", known[name]) for name in wanted]
 
 
 def _setups(values: object, shop: _Shop) -> list[list[list[int | Decimal]]]:
@@ -260,6 +261,10 @@ def _arguments(
 
     def flat(name: str, values: Sequence[int | Decimal], n: int = decimals, most: int = _MOST_TIME) -> list[int]:
         """Return numbers as multiples of a power of ten."""
+        factor = 10**n
+        multiples = [int(value * factor) for value in values]
+        if not multiples or (min(multiples) >= 0 and max(multiples) <= most):
+            return multiples
         return [_numbers.scaled(f"{name}[{i}]", value, n, most) for i, value in enumerate(values)]
 
     jobs = len(shop.times)

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _pleach {
     #[pymodule_export]
-    use super::native::native;
+    use super::native::{native, native_room};
     #[pymodule_export]
     use super::own::{Children, own};
     #[pymodule_export]

@@ -7,7 +7,7 @@ use crate::run::{Limits, Search};
 use pleach::{Children, Goal, Plain, Tree};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::cell::RefCell;
+use std::cell::UnsafeCell;
 use std::panic::resume_unwind;
 
 /// The compiled function: data, how many numbers these are, node, value to beat, children, what was found.
@@ -28,9 +28,11 @@ const SOLUTION: usize = 5;
 /// Stands behind each buffer, and is still there unless a function has written too far.
 const MARK: i64 = 0x506c_6561_6368_2121;
 
+/// The numbers that a thread has room for: children of a node, and what was found.
+const ROOM: usize = 1 << 14;
+
 thread_local! {
-    /// Room for the children of a node and for what was found.
-    static ROOM: RefCell<(Vec<i64>, Vec<i64>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+    static NUMBERS: UnsafeCell<[i64; ROOM]> = const { UnsafeCell::new([0; ROOM]) };
 }
 
 /// A tree of nodes of up to N numbers.
@@ -40,46 +42,65 @@ struct NativeTree<const GOAL: u8, const N: usize> {
     _code: Py<PyAny>,
     data: Vec<i64>,
     root: [i64; N],
-    /// Numbers of a node, children of a node at most, numbers of a solution at most.
-    words: usize,
+    /// Children of a node at most, numbers of a solution at most.
     most: usize,
     longest: usize,
 }
 
+#[cold]
+#[inline(never)]
 fn fail(why: String) -> ! {
     resume_unwind(Box::new(PyValueError::new_err(why)))
 }
 
+/// A number that the function has found, which must not be negative.
+#[inline]
+fn amount(found: &[i64], at: usize) -> u64 {
+    u64::try_from(found[at]).unwrap_or_else(|_| fail(format!("found[{at}] is negative")))
+}
+
 impl<const GOAL: u8, const N: usize> NativeTree<GOAL, N> {
-    /// The size of the buffer for children, and of the one for what was found.
+    /// The numbers that children take, and that what was found takes, each with its mark.
     fn sizes(&self) -> (usize, usize) {
-        (self.most * (1 + self.words), SOLUTION + self.longest)
+        (self.most * (1 + N) + 1, SOLUTION + self.longest + 1)
     }
 
     /// Calls the function. Returns the number of children.
+    #[inline]
     fn call(&self, node: &[i64; N], best: i64, children: &mut [i64], found: &mut [i64]) -> usize {
-        let data = self.data.as_ptr();
-        let length = self.data.len() as i64;
-        // SAFETY: `pleach.native` has compiled the function for these buffers, whose sizes it knows, and keeps it in
-        // memory by `_code`. Like all compiled code, it must not write beyond them; if it has written right behind
-        // one, the marks show it.
-        let made = unsafe {
-            (self.expand)(
-                data,
-                length,
-                node.as_ptr(),
-                best,
-                children.as_mut_ptr(),
-                found.as_mut_ptr(),
-            )
+        let (data, length) = (self.data.as_ptr(), self.data.len() as i64);
+        let (Some(behind_children), Some(behind_found)) = (children.last_mut(), found.last_mut())
+        else {
+            return 0;
         };
-        let ends = [children.last(), found.last()];
-        if ends != [Some(&MARK); 2] {
-            fail("expand wrote beyond its arrays; run it as plain Python to see where".into());
+        (*behind_children, *behind_found) = (MARK, MARK);
+        let (to_children, to_found) = (children.as_mut_ptr(), found.as_mut_ptr());
+        // SAFETY: `pleach.native` has compiled the function for these sizes, and `_code` keeps it in memory. Like all
+        // compiled code, it must not write elsewhere; if it has written right behind a buffer, the marks show it.
+        let made =
+            unsafe { (self.expand)(data, length, node.as_ptr(), best, to_children, to_found) };
+        if children.last() != Some(&MARK) || found.last() != Some(&MARK) {
+            fail("expand wrote beyond its arrays; preview shows where".into());
         }
         match usize::try_from(made) {
             Ok(made) if made <= self.most => made,
             _ => fail(format!("expand returned {made}, expected from 0 to {} children", self.most)),
+        }
+    }
+
+    /// Reports what a node has beside children.
+    #[cold]
+    #[inline(never)]
+    fn report(&self, found: &[i64], out: &mut Children<'_, Self>) {
+        out.leaves(amount(found, LEAVES));
+        out.count(amount(found, COUNT));
+        if found[SOLVED] != 0 {
+            let length = amount(found, LENGTH) as usize;
+            if length > self.longest {
+                let most = self.longest;
+                fail(format!("a solution of {length} numbers, expected at most {most}"));
+            }
+            out.solution(found[VALUE], || found[SOLUTION..][..length].to_vec());
         }
     }
 }
@@ -92,41 +113,30 @@ impl<const GOAL: u8, const N: usize> Tree for NativeTree<GOAL, N> {
         self.root
     }
 
+    #[inline]
     fn expand(&self, node: &[i64; N], best: Option<i64>, out: &mut Children<'_, Self>) {
-        ROOM.with_borrow_mut(|(children, found)| {
-            let (all, more) = self.sizes();
-            if children.len() != all + 1 || found.len() != more + 1 {
-                *children = vec![0; all + 1];
-                *found = vec![0; more + 1];
-                (children[all], found[more]) = (MARK, MARK);
+        // A larger closure would keep the compiler from putting this into the explorer's loop.
+        let numbers = NUMBERS.with(UnsafeCell::get);
+        // SAFETY: the numbers are this thread's, and nothing that runs until this function returns calls it again.
+        let numbers = unsafe { &mut *numbers };
+        let (all, more) = self.sizes();
+        let (children, rest) = numbers.split_at_mut(all);
+        let found = &mut rest[..more];
+        found[..SOLUTION].fill(0);
+        let best = best.unwrap_or(Self::GOAL.value(i64::MAX));
+        let made = self.call(node, best, children, found);
+        for child in children.chunks_exact(1 + N).take(made) {
+            let mut node = [0; N];
+            node.copy_from_slice(&child[1..]);
+            if GOAL < 2 {
+                out.child_within(child[0], node);
+            } else {
+                out.child(node);
             }
-            found[..SOLUTION].fill(0);
-            let worst = Self::GOAL.value(i64::MAX);
-            let made = self.call(node, best.unwrap_or(worst), children, found);
-            for child in children[..all].chunks_exact(1 + self.words).take(made) {
-                let mut node = [0; N];
-                node[..self.words].copy_from_slice(&child[1..]);
-                if GOAL < 2 {
-                    out.child_within(child[0], node);
-                } else {
-                    out.child(node);
-                }
-            }
-            let amount = |at: usize| {
-                u64::try_from(found[at])
-                    .unwrap_or_else(|_| fail(format!("found[{at}] is negative")))
-            };
-            out.leaves(amount(LEAVES));
-            out.count(amount(COUNT));
-            if found[SOLVED] != 0 {
-                let length = amount(LENGTH) as usize;
-                if length > self.longest {
-                    let most = self.longest;
-                    fail(format!("a solution of {length} numbers, expected at most {most}"));
-                }
-                out.solution(found[VALUE], || found[SOLUTION..][..length].to_vec());
-            }
-        });
+        }
+        if found[..SOLVED + 1] != [0; SOLVED + 1] {
+            self.report(found, out);
+        }
     }
 
     fn fingerprint(&self) -> Option<u64> {
@@ -161,17 +171,30 @@ pub fn native(tree: Compiled, limits: Limits) -> PyResult<Search> {
     }
 }
 
-/// Chooses the type of nodes with enough room.
+/// Runs code for the smallest size of nodes that holds so many numbers.
+macro_rules! by_size {
+    ($words:expr, $n:ident => $act:expr) => {
+        by_size!(@ $words, $n => $act, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)
+    };
+    (@ $words:expr, $n:ident => $act:expr, $($size:literal),*) => {
+        match $words {
+            $(0..=$size => {
+                const $n: usize = $size;
+                $act
+            })*
+            n => Err(PyValueError::new_err(format!("words: {n}, expected at most 64"))),
+        }
+    };
+}
+
+/// How many numbers the engine keeps for a node of this many.
+#[pyfunction]
+pub fn native_room(words: usize) -> PyResult<usize> {
+    by_size!(words, N => Ok(N))
+}
+
 fn sized<const GOAL: u8>(tree: Compiled, limits: Limits) -> PyResult<Search> {
-    match tree.root.len() {
-        0..=2 => start::<GOAL, 2>(tree, limits),
-        3..=4 => start::<GOAL, 4>(tree, limits),
-        5..=8 => start::<GOAL, 8>(tree, limits),
-        9..=16 => start::<GOAL, 16>(tree, limits),
-        17..=32 => start::<GOAL, 32>(tree, limits),
-        33..=64 => start::<GOAL, 64>(tree, limits),
-        n => Err(PyValueError::new_err(format!("root: {n} numbers, expected at most 64"))),
-    }
+    by_size!(tree.root.len(), N => start::<GOAL, N>(tree, limits))
 }
 
 fn start<const GOAL: u8, const N: usize>(tree: Compiled, limits: Limits) -> PyResult<Search> {
@@ -181,9 +204,13 @@ fn start<const GOAL: u8, const N: usize>(tree: Compiled, limits: Limits) -> PyRe
     }
     // SAFETY: the address is that of a function with this signature, which `pleach.native` has compiled.
     let expand = unsafe { std::mem::transmute::<usize, Expand>(address) };
-    let words = numbers.len();
     let mut root = [0; N];
-    root[..words].copy_from_slice(&numbers);
-    let tree = NativeTree::<GOAL, N> { expand, _code: code, data, root, words, most, longest };
+    root[..numbers.len()].copy_from_slice(&numbers);
+    let tree = NativeTree::<GOAL, N> { expand, _code: code, data, root, most, longest };
+    let (all, more) = tree.sizes();
+    if all + more > ROOM {
+        let why = format!("children and solution: {} numbers, expected at most {ROOM}", all + more);
+        return Err(PyValueError::new_err(why));
+    }
     Search::start(limits, move |search| solved(Plain(tree), best, search))
 }

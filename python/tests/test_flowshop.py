@@ -69,6 +69,7 @@ def test_objectives_and_conditions() -> None:
     late = pleach.flowshop.solve(frame, objective="tardiness", due=due)
     assert (late.value, late.order) == (0, (2, 0, 1))
     assert pleach.flowshop.solve(frame, objective="tardiness", due=pd.Series(due)).value == 0
+    assert pleach.flowshop.solve(TIMES, objective="tardiness", due={2: 4, 0: 10, 1: 12}).value == 0
     assert pleach.flowshop.solve(TIMES, objective="lateness", due=[10, 12, 4]).value == 0
     assert pleach.flowshop.solve(TIMES, objective="tardy-jobs", due=[1, 1, 1]).value == 3
     flow = pleach.flowshop.solve(TIMES, objective="flow-time")

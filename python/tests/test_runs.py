@@ -136,7 +136,7 @@ if os.path.isdir("/proc/self/task"):
     assert ended.stdout.strip() == "1 []"
 
 
-def test_an_interpreter_ends_while_a_run_goes_on() -> None:
+def test_an_interpreter_ends_while_searches_run() -> None:
     program = """
 import pleach
 class Endless(pleach.Tree):

@@ -232,6 +232,9 @@ def test_faults_of_compiled_trees_are_raised() -> None:
         native.solve(faulty, [0], [0.5], goal="count")
     with pytest.raises(TypeError, match="expand: .*, expected a function with the decorator"):
         native.solve(len, [0], goal="count")  # type: ignore[call-overload]
+    wide = native.expand(words=64, children=1000)(lambda data, node, best, children, found: 0)
+    with pytest.raises(ValueError, match="children and solution: 65007 numbers, expected at most 16384"):
+        native.solve(wide, [0] * 64, goal="count")
     with pytest.raises(ValueError, match="words: 65, expected a number from 1 to 64"):
         native.expand(words=65, children=1)
 
@@ -241,6 +244,6 @@ def test_a_compiled_function_can_be_run_as_plain_python() -> None:
         faulty.preview([4], [0])
     knapsack = runpy.run_path(str(EXAMPLES / "knapsack_native.py"))["knapsack"]
     data = np.array([(6, 4, 1), (5, 3, 2)])
-    preview = knapsack.preview(data, [0, 4, 0, 0, 0], goal="maximise")
-    assert preview.children == ((6, (1, 0, 6, 1, 0)), (5, (1, 4, 0, 0, 0)))
-    assert knapsack.preview(data, [2, 0, 6, 1, 0]).solution == (1,)
+    preview = knapsack.preview(data, [0, 4, 0, 0], goal="maximise")
+    assert preview.children == ((6, (1, 0, 6, 1)), (5, (1, 4, 0, 0)))
+    assert knapsack.preview(data, [2, 0, 6, 1]).solution == (1,)
