@@ -187,7 +187,7 @@ impl Criteria {
             });
             self.every *= 2;
         }
-        if self.seen % self.every == 0 {
+        if self.seen.is_multiple_of(self.every) {
             history.push(News { solution: None, ..latest.clone() });
         }
     }
