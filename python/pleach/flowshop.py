@@ -148,11 +148,7 @@ def solve(
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
-    if objective not in _OBJECTIVES:
-        _numbers.wrong(ValueError, "objective", objective, "one of " + ", ".join(_OBJECTIVES))
-    for name, value in (("no_wait", no_wait), ("no_buffers", no_buffers)):
-        if not isinstance(value, bool):
-            _numbers.wrong(TypeError, name, value, "True or False")
+    _check(objective, no_wait, no_buffers)
     shop = _read(times)
     if due is not None:
         shop.due = _by_job("due", due, shop)
@@ -184,6 +180,15 @@ def solve(
     return _run.start(lambda limits: _pleach.flowshop(given, limits), read, view, options, blocking)
 
 
+def _check(objective: object, no_wait: object, no_buffers: object) -> None:
+    """Refuse an objective or a condition that does not exist."""
+    if objective not in _OBJECTIVES:
+        _numbers.wrong(ValueError, "objective", objective, "one of " + ", ".join(_OBJECTIVES))
+    for name, value in (("no_wait", no_wait), ("no_buffers", no_buffers)):
+        if not isinstance(value, bool):
+            _numbers.wrong(TypeError, name, value, "True or False")
+
+
 def _read(times: object) -> _Shop:
     """Read the times, and what else a file holds."""
     found = _numbers.text_of("times", times)
@@ -204,7 +209,8 @@ def _read(times: object) -> _Shop:
     if not table or not table[0]:
         _numbers.wrong(ValueError, "times", table, "a row for each job with a time for each machine")
     shop = _Shop(table)
-    shop.jobs = _numbers.names_of("times.index", getattr(times, "index", None) if _has_axes(times) else None, len(table))
+    index = getattr(times, "index", None) if _has_axes(times) else None
+    shop.jobs = _numbers.names_of("times.index", index, len(table))
     shop.machines = _numbers.names_of("times.columns", getattr(times, "columns", None), len(table[0]))
     return shop
 
