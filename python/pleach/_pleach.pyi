@@ -3,7 +3,27 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, final
 
-__all__: list[str]
+__all__ = [
+    "Children",
+    "Graph",
+    "Search",
+    "__version__",
+    "atsp",
+    "atsp_instance",
+    "clique",
+    "cores",
+    "flowshop",
+    "flowshop_instance",
+    "knapsack",
+    "native",
+    "native_room",
+    "own",
+    "qap",
+    "qap_instance",
+    "queens",
+    "uts",
+]
+
 __version__: str
 
 def cores() -> int:
