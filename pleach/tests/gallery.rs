@@ -67,6 +67,7 @@ fn pentominoes_fill_rectangles_as_published() {
     counts("pentominoes", &["20x3"], 4 * 2);
     counts("pentominoes", &["4x15"], 4 * 368);
     let report = report("pentominoes", &["3x20"]);
+    assert_eq!(report["problem"], "pentominoes");
     let placed: Vec<u64> = serde_json::from_value(report["tally"].clone()).unwrap();
     assert_eq!(placed.len(), 12);
     // Every node but the root is a shape that was put down.

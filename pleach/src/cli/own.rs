@@ -24,7 +24,9 @@ use std::time::Duration;
 #[must_use]
 pub fn main<S: TreeSource>(source: S) -> ExitCode {
     let full = std::any::type_name::<S::Tree>();
-    let full = full.split('<').next().unwrap_or(full);
+    // A tree of moves has the name of what the user wrote.
+    let moves = full.split_once("::Backtracking<").map(|(_, own)| own);
+    let full = moves.unwrap_or(full).split(['<', '>']).next().unwrap_or(full);
     let name = full.rsplit("::").next().unwrap_or(full).to_lowercase();
     stopping::listen();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
