@@ -68,6 +68,8 @@ pub fn by_layers(
         let stop = EndLayersOnDrop(&stopped);
         let known = || lock(&shared).clone();
         let asked = watch_layers((goal, settings), begin, &ended, &known, watch);
+        // A node that takes long may be put off; the run that follows begins without a stop.
+        problem.set_stop_requested(true);
         drop(stop);
         Ok::<_, RunError>((job.join(), asked))
     })?;
