@@ -83,6 +83,9 @@ class Children:
     def count(self, n: int) -> None:
         """Adds to what the search counts."""
 
+    def tally(self, counter: int, n: int) -> None:
+        """Adds ``n`` to a counter of the tree's own."""
+
     def solution(self, value: int, solution: Iterable[int]) -> None:
         """Reports a finished solution, a sequence of whole numbers."""
 
@@ -129,6 +132,7 @@ def own(
     root: object,
     expand: Callable[..., object],
     check: Callable[..., object] | None,
+    layers: dict[str, Callable[..., object] | None] | None,
     goal: int,
     best: int | None,
     limits: dict[str, Any],

@@ -28,6 +28,10 @@ class Tree(ABC, Generic[N]):
 
     Nodes are any objects; they must be picklable if several threads search. A method ``check(solution)`` is optional: it
     returns the value of a solution, computed from the problem alone, and every result is then checked.
+
+    Methods ``key(node)`` and ``dominates(one, other)`` make a search for the best solution begin by layers: all nodes of a
+    depth at once, without those that others of the same key dominate. ``guide(node, bound)`` says how promising a node
+    is, the lower the better.
     """
 
     goal: ClassVar[Goal]
@@ -50,10 +54,12 @@ class TreeResult(Optimised):
 
     solution: the numbers of the best solution; None if none was found.
     count: what the tree counted.
+    tally: the tree's own counters, up to the last one that is not 0.
     """
 
     solution: tuple[int, ...] | None
     count: int
+    tally: tuple[int, ...]
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a row for each number of the solution."""
@@ -82,7 +88,17 @@ def tree_view() -> View:
 def tree_result(raw: Mapping[str, Any]) -> TreeResult:
     """Return the result of a search of an own tree."""
     view = tree_view()
-    return TreeResult(solution=view.solution(raw["solution"]), count=raw["count"], **view.optimised(raw))
+    solution, tally = view.solution(raw["solution"]), tuple(raw["tally"])
+    return TreeResult(solution=solution, count=raw["count"], tally=tally, **view.optimised(raw))
+
+
+def _layers(tree: Tree[Any]) -> dict[str, Any] | None:
+    """Return the methods of a tree that is searched by layers."""
+    methods = {name: getattr(tree, name, None) for name in ("key", "dominates", "guide")}
+    missing = [name for name in ("key", "dominates") if methods[name] is None]
+    if len(missing) == 1:
+        raise TypeError(f"tree: no method {missing[0]}, expected key and dominates, or neither")
+    return None if missing else methods
 
 
 @overload
@@ -114,8 +130,9 @@ def solve(
     goal = goal_number(getattr(tree, "goal", None))
     to_beat = None if best is None else _numbers.whole("best", best)
     root, expand, check = tree.root(), tree.expand, getattr(tree, "check", None)
+    layers = _layers(tree)
     return _run.start(
-        lambda limits: _pleach.own(root, expand, check, goal, to_beat, limits),
+        lambda limits: _pleach.own(root, expand, check, layers, goal, to_beat, limits),
         tree_result,
         tree_view(),
         options,

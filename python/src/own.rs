@@ -3,8 +3,8 @@
 use crate::report::Finished;
 use crate::run::{Failure, Limits, Search};
 use pleach::{
-    Children as Found, Explorer, Goal, Malformed, Pack, Problem, Progress, Reader, Solver, Tree,
-    TreeExplorer, Work,
+    Children as Found, Explorer, Goal, Malformed, Pack, Plain, Problem, Progress, Reader, Solver,
+    Tree, TreeExplorer, Work,
 };
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// How long the interpreter is kept between two looks at what the engine wants, at least and at most.
 const STRETCH: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(2));
+
+/// The most counters of a tree.
+const COUNTERS: usize = 4096;
 
 /// The goal behind a number, which a type can carry.
 pub const fn goal(number: u8) -> Goal {
@@ -95,6 +98,7 @@ pub struct Children {
     nodes: Vec<(Option<i64>, Py<PyAny>)>,
     leaves: u64,
     count: u64,
+    tallies: Vec<(usize, u64)>,
     solutions: Vec<(i64, Vec<i64>)>,
     /// Whether solutions of larger value are better, and the value to beat.
     maximises: bool,
@@ -128,6 +132,18 @@ impl Children {
         Ok(())
     }
 
+    /// Adds ``n`` to a counter of the tree's own.
+    fn tally(&mut self, counter: &Bound<'_, PyAny>, n: &Bound<'_, PyAny>) -> PyResult<()> {
+        let number = amount(counter, "counter")? as usize;
+        if number >= COUNTERS {
+            let most = COUNTERS - 1;
+            let why = format!("counter: {}, expected at most {most}", shown(counter));
+            return Err(PyValueError::new_err(why));
+        }
+        self.tallies.push((number, amount(n, "tally")?));
+        Ok(())
+    }
+
     /// Reports a finished solution, a sequence of whole numbers.
     fn solution(&mut self, value: &Bound<'_, PyAny>, solution: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = number(value, "value")?;
@@ -140,11 +156,42 @@ impl Children {
     }
 }
 
+/// The functions with which a tree is searched by layers.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Layers {
+    key: Py<PyAny>,
+    dominates: Py<PyAny>,
+    guide: Option<Py<PyAny>>,
+}
+
+impl Layers {
+    fn try_key(&self, py: Python<'_>, node: &Node) -> PyResult<Option<u128>> {
+        let key = self.key.call1(py, (&node.0,))?;
+        let key = key.bind(py);
+        if key.is_none() {
+            return Ok(None);
+        }
+        let wrong = |_| {
+            let why = format!(
+                "key: {}, expected None or a whole number from 0 to 2**128 - 1",
+                shown(key)
+            );
+            PyValueError::new_err(why)
+        };
+        if key.is_instance_of::<PyBool>() {
+            return Err(wrong(()));
+        }
+        key.extract().map(Some).map_err(|_| wrong(()))
+    }
+}
+
 /// A tree whose nodes Python expands.
 struct PythonTree<const GOAL: u8> {
     root: Py<PyAny>,
     expand: Py<PyAny>,
     check: Option<Py<PyAny>>,
+    layers: Option<Layers>,
     /// Collectors to use again.
     collectors: Mutex<Vec<Py<Children>>>,
 }
@@ -179,6 +226,7 @@ impl<const GOAL: u8> PythonTree<GOAL> {
             }
             out.leaves(std::mem::take(&mut found.leaves));
             out.count(std::mem::take(&mut found.count));
+            found.tallies.drain(..).for_each(|(counter, n)| out.tally(counter, n));
             for (value, solution) in found.solutions.drain(..) {
                 out.solution(value, || solution);
             }
@@ -200,6 +248,35 @@ impl<const GOAL: u8> Tree for PythonTree<GOAL> {
         // The thread is attached for the whole stretch, so this costs nothing.
         let expanded = Python::attach(|py| self.try_expand(py, node, best, out));
         expanded.unwrap_or_else(|why| raise(why));
+    }
+
+    fn key(&self, node: &Node) -> Option<u128> {
+        let layers = self.layers.as_ref()?;
+        Python::attach(|py| layers.try_key(py, node)).unwrap_or_else(|why| raise(why))
+    }
+
+    fn dominates(&self, one: &Node, other: &Node) -> bool {
+        let Some(Layers { dominates, .. }) = &self.layers else { return false };
+        let said = Python::attach(|py| dominates.call1(py, (&one.0, &other.0))?.is_truthy(py));
+        said.unwrap_or_else(|why| raise(why))
+    }
+
+    fn guide(&self, node: &Node, bound: i64) -> i64 {
+        let Some(Layers { guide: Some(guide), .. }) = &self.layers else {
+            return Self::GOAL.score(bound);
+        };
+        let said =
+            Python::attach(|py| number(guide.call1(py, (&node.0, bound))?.bind(py), "guide"));
+        said.unwrap_or_else(|why| raise(why))
+    }
+
+    fn own_explorer(&self) -> Option<Box<dyn Explorer + '_>> {
+        Some(Box::new(Attached { inner: TreeExplorer::new(self), stretch: 1 }))
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        // The trees of Python are neither saved nor sent.
+        Some(0)
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
@@ -260,29 +337,6 @@ impl<const GOAL: u8> Drop for Attached<'_, GOAL> {
     }
 }
 
-impl<const GOAL: u8> Problem for PythonTree<GOAL> {
-    fn goal(&self) -> Goal {
-        goal(GOAL)
-    }
-
-    fn root(&self) -> Work {
-        pleach::Pool::whole(Tree::root(self)).to_work()
-    }
-
-    fn explorer(&self) -> Box<dyn Explorer + '_> {
-        Box::new(Attached { inner: TreeExplorer::new(self), stretch: 1 })
-    }
-
-    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
-        Tree::check(self, solution)
-    }
-
-    fn fingerprint(&self) -> u64 {
-        // The trees of Python are neither saved nor sent.
-        0
-    }
-}
-
 /// Searches a problem with the settings of a search.
 pub fn solved<P: Problem>(
     problem: P,
@@ -304,6 +358,7 @@ pub fn own(
     root: Py<PyAny>,
     expand: Py<PyAny>,
     check: Option<Py<PyAny>>,
+    layers: Option<Layers>,
     goal: u8,
     best: Option<i64>,
     limits: Limits,
@@ -311,8 +366,8 @@ pub fn own(
     macro_rules! start {
         ($goal:literal) => {{
             let collectors = Mutex::default();
-            let tree = PythonTree::<$goal> { root, expand, check, collectors };
-            Search::start(limits, move |search| solved(tree, best, search))
+            let tree = PythonTree::<$goal> { root, expand, check, layers, collectors };
+            Search::start(limits, move |search| solved(Plain(tree), best, search))
         }};
     }
     match goal {

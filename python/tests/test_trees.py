@@ -69,6 +69,67 @@ def test_a_class_is_searched(threads: int) -> None:
     assert (better.status, better.value, better.solution) == ("no-better", None, None)
 
 
+class Layered(Knapsack):
+    """The same by layers, with a counter for each depth."""
+
+    def expand(self, node: tuple[int, int, int, tuple[int, ...]], best: int | None, out: pleach.Children) -> None:
+        out.tally(node[0], 1)
+        super().expand(node, best, out)
+
+    def key(self, node: tuple[int, int, int, tuple[int, ...]]) -> int | None:
+        return node[0]
+
+    def dominates(self, one: Any, other: Any) -> bool:
+        return bool(one[1] >= other[1] and one[2] >= other[2])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_layers_need_fewer_nodes(threads: int) -> None:
+    items = [(i * 7 % 23 + 5, i * 11 % 19 + 3) for i in range(20)]
+    layers, depth = (pleach.solve(tree(60, items), threads=threads) for tree in (Layered, Knapsack))
+    assert (layers.status, layers.value, layers.bound) == (depth.status, depth.value, depth.bound)
+    assert layers.nodes < depth.nodes
+    assert sum(layers.tally) == layers.branched and depth.tally == ()
+
+
+def test_counters_are_exact() -> None:
+    class Subsets(pleach.Tree[tuple[int, int]]):
+        goal = "count"
+
+        def root(self) -> tuple[int, int]:
+            return (0, 0)
+
+        def expand(self, node: tuple[int, int], best: int | None, out: pleach.Children) -> None:
+            at, size = node
+            if at == 8:
+                out.tally(size, 1)
+                return
+            out.child((at + 1, size))
+            out.child((at + 1, size + 1))
+
+    for threads in (1, 3):
+        assert pleach.solve(Subsets(), threads=threads).tally == (1, 8, 28, 56, 70, 56, 28, 8, 1)
+
+
+def test_wrong_keys_and_counters_raise() -> None:
+    for counter, n, said in [(4096, 1, "counter: 4096, expected at most 4095"), (0, -1, "tally: -1, expected 0 or more")]:
+        with pytest.raises(ValueError, match=said):
+            pleach.solve(Raises(lambda node, out, c=counter, n=n: out.tally(c, n)))
+    for key in (-1, "a", True, 2**128):
+        tree = Layered(14, ITEMS)
+        tree.key = lambda node, key=key: key  # type: ignore[method-assign]
+        with pytest.raises(ValueError, match="key: .*expected None or a whole number from 0"):
+            pleach.solve(tree)
+    half = Raises(lambda node, out: None)
+    half.key = lambda node: 0  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match="no method dominates, expected key and dominates, or neither"):
+        pleach.solve(half)
+    tree = Layered(14, ITEMS)
+    tree.dominates = lambda one, other: 1 // 0  # type: ignore[method-assign]
+    with pytest.raises(ZeroDivisionError):
+        pleach.solve(tree)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_walks_are_those_of_the_rust_example(threads: int) -> None:
     """`cargo run --release --example walks -- 9 --json` has the same count and the same nodes."""
