@@ -43,8 +43,8 @@ bin=$target/environments/test/bin
 step "$bin/pip" install --quiet "$wheel"
 step env -C "$target" "$bin/python" -c 'import pleach; print(pleach.flowshop.solve("ta001").makespan)'
 step "$bin/pip" install --quiet numpy pandas pandas-stubs pytest mypy numba nbclient ipykernel
-# A shell starts commands in the background with interrupts ignored, and the tests send some.
-step "$bin/pytest" --quiet
+# From another folder: here, the sources would be imported in place of the installed package.
+step env -C "$target" "$bin/pytest" --quiet -c "$PWD/pyproject.toml" "$PWD/tests"
 # The types of the installed package, as a user of it checks them.
 for files in "-p pleach" "$PWD/examples" "$PWD/tests"; do
     step env -C "$target" "$bin/mypy" --config-file "$PWD/pyproject.toml" $files

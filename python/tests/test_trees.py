@@ -116,16 +116,16 @@ def test_wrong_keys_and_counters_raise() -> None:
         with pytest.raises(ValueError, match=said):
             pleach.solve(Raises(lambda node, out, c=counter, n=n: out.tally(c, n)))
     for key in (-1, "a", True, 2**128):
-        tree = Layered(14, ITEMS)
-        tree.key = lambda node, key=key: key  # type: ignore[method-assign]
+        wrong: Any = Layered(14, ITEMS)
+        wrong.key = lambda node, key=key: key
         with pytest.raises(ValueError, match="key: .*expected None or a whole number from 0"):
-            pleach.solve(tree)
-    half = Raises(lambda node, out: None)
-    half.key = lambda node: 0  # type: ignore[attr-defined]
+            pleach.solve(wrong)
+    half: Any = Raises(lambda node, out: None)
+    half.key = lambda node: 0
     with pytest.raises(TypeError, match="no method dominates, expected key and dominates, or neither"):
         pleach.solve(half)
-    tree = Layered(14, ITEMS)
-    tree.dominates = lambda one, other: 1 // 0  # type: ignore[method-assign]
+    tree: Any = Layered(14, ITEMS)
+    tree.dominates = lambda one, other: 1 // 0
     with pytest.raises(ZeroDivisionError):
         pleach.solve(tree)
 
