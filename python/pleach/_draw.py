@@ -39,6 +39,14 @@ def _colour(job: int) -> str:
     return f"hsl({job * 137.508 % 360:.0f},70%,75%)"
 
 
+def _ticks(end: float) -> list[float]:
+    """Return four to ten round numbers from 0 to `end`, and `end` unless it is close to the last of them."""
+    power = 10.0 ** math.floor(math.log10(end))
+    step = next(power * part for part in (0.2, 0.5, 1, 2) if end / (power * part) < 8)
+    ticks = [step * i for i in range(int(end / step) + 1)]
+    return ticks if end - ticks[-1] < step / 2 else [*ticks, end]
+
+
 Operation = tuple[int, int, str, float, float]
 """Job, machine, name of the job, start and end."""
 
@@ -50,8 +58,7 @@ def gantt(operations: Sequence[Operation], machines: Sequence[str]) -> str:
     scale = _WIDTH / end
     bottom = 12 + _ROW * len(machines)
     parts = []
-    for step in range(6):
-        time = end * step / 5
+    for time in _ticks(end):
         x = left + time * scale
         parts.append(f'<line x1="{x:.1f}" y1="8" x2="{x:.1f}" y2="{bottom}" stroke="#ddd"/>')
         parts.append(_text(x, bottom + 16, "middle", f"{time:.6g}"))
