@@ -183,7 +183,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     }
 
     /// Makes a certificate of the result: a second search, on threads, from the proven value, whose limits are those of
-    /// memory alone, and which may take as long as the first. [`Report::certificate`] has it, and
+    /// memory alone, and which may take as long as the first, or longer after [layers](Self::layers), which it does without. [`Report::certificate`] has it, and
     /// [`audit`](crate::audit) checks it.
     #[must_use]
     pub fn certify(mut self) -> Self {

@@ -26,10 +26,10 @@ _GOALS = ("minimise", "maximise", "count", "find")
 class Tree(ABC, Generic[N]):
     """A search tree: derive a class with a goal, a root, and what the children of a node are.
 
-    Nodes are any objects; they must be picklable if several threads search. A method ``check(solution)`` is optional: it
+    Nodes are any objects; they must be picklable if several threads search, or if a limit may stop layers. A method ``check(solution)`` is optional: it
     returns the value of a solution, computed from the problem alone, and every result is then checked.
 
-    Methods ``key(node)`` and ``dominates(one, other)`` make a search for the best solution begin by layers: all nodes of a
+    Methods ``key(node)``, which gives the root a key, too, and ``dominates(one, other)`` make a search for the best solution begin by layers: all nodes of a
     depth at once, without those that others of the same key dominate. ``guide(node, bound)`` says how promising a node
     is, the lower the better.
     """

@@ -1,7 +1,7 @@
 //! [`by_layers`]: searches a tree by layers first, on all threads, and leaves the rest to a search in depth.
 
 use crate::cancel::Cancel;
-use crate::error::RunError;
+use crate::error::{MOST_THREADS, RunError};
 use crate::gather::check_value;
 use crate::memory::{self, MemoryLimit};
 use crate::outcome::{ProgressSnapshot, Watcher};
@@ -12,6 +12,7 @@ use pleach_core::search::layers::{LayersEnd, LayersLimits, LayersProgress};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Goal;
 use pleach_core::wire::checkpoint::Checkpoint;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -38,9 +39,13 @@ pub fn by_layers(
     let Some(layers) = problem.layers() else { return Ok(None) };
     let wanted = settings.layers.unwrap_or(layers.has_keys());
     let alone = settings.processes.is_none() && !settings.policy.is_late();
-    if !wanted || !alone || settings.resume.is_some() {
+    let threads = (1..=MOST_THREADS).contains(&settings.threads);
+    // A policy may be refused, and then at once.
+    let plain = !settings.policy.has_depths() && settings.policy.second_cutoff.is_none();
+    if !wanted || !alone || !threads || !plain || settings.resume.is_some() {
         return Ok(None);
     }
+    problem.set_stop_requested(false);
     if let Some(start) = &settings.start {
         check_start(problem, start)?;
     }
@@ -50,7 +55,7 @@ pub fn by_layers(
     let stopped = AtomicBool::new(false);
     let search = || {
         let limits = LayersLimits {
-            run_tasks: &|n, task| run_tasks(settings.threads.max(1) as usize, n, task),
+            run_tasks: &|n, task| run_tasks(settings.threads as usize, n, task),
             made: settings.node_limit.unwrap_or(u64::MAX),
             stop: &|| stopped.load(Ordering::Relaxed),
             report: &|progress| lock(&shared).clone_from(progress),
@@ -68,12 +73,13 @@ pub fn by_layers(
         let stop = EndLayersOnDrop(&stopped);
         let known = || lock(&shared).clone();
         let asked = watch_layers((goal, settings), begin, &ended, &known, watch);
-        // A node that takes long may be put off; the run that follows begins without a stop.
+        // A node that takes long may be put off.
         problem.set_stop_requested(true);
         drop(stop);
         Ok::<_, RunError>((job.join(), asked))
     })?;
-    let end = end.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    problem.set_stop_requested(false);
+    let end = end.unwrap_or_else(|panic| resume_unwind(panic));
     continued(problem, settings, end, begin.elapsed(), asked).map(Some)
 }
 
@@ -81,6 +87,8 @@ pub fn by_layers(
 fn run_tasks(threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let work = || {
+        // After a panic, no other task begins.
+        let _over = StoreOnDrop(&next, n);
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
             if nth >= n {
@@ -90,12 +98,23 @@ fn run_tasks(threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads.min(n) {
-            // Where the system gives no more threads, there are fewer.
-            let _ = thread::Builder::new().spawn_scoped(scope, work);
-        }
+        // Where the system gives no more threads, there are fewer.
+        let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let helpers: Vec<_> = (1..threads.min(n)).filter_map(helper).collect();
         work();
+        for helper in helpers {
+            helper.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
     });
+}
+
+/// Stores a number when it is dropped.
+struct StoreOnDrop<'a>(&'a AtomicUsize, usize);
+
+impl Drop for StoreOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(self.1, Ordering::Relaxed);
+    }
 }
 
 /// Ends the search by layers when its watcher returns or panics.
@@ -121,7 +140,8 @@ fn watch_layers(
     // Nothing is ever sent: the channel closes when the layers have ended.
     while ended.recv_timeout(CHECK_EVERY) == Err(RecvTimeoutError::Timeout) {
         let now = begin.elapsed();
-        let full = memory.as_ref().map_or_else(|| known().layer > MOST_NODES, MemoryLimit::is_full);
+        let full =
+            memory.as_ref().map_or_else(|| known().layer >= MOST_NODES, MemoryLimit::is_full);
         let over = settings.time_limit.is_some_and(|limit| now >= limit);
         if full || over || settings.cancel.is_cancelled() {
             return false;

@@ -8,7 +8,8 @@ use std::mem::take;
 
 /// A search tree in terms of moves: each worker has one state, which moves change and undo.
 ///
-/// [`Backtracking`] makes a [`Tree`] of it, whose nodes are the moves that lead to them.
+/// [`Backtracking`] makes a [`Tree`] of it, whose nodes are the moves that lead to them: values are whole numbers, and there
+/// are no layers.
 ///
 /// ```
 /// use pleach_core::search::backtrack::{Backtrack, Moves};
@@ -97,7 +98,7 @@ pub struct Moves<'a, B: Backtrack + ?Sized> {
     fuel: u64,
     /// The number of children that the node made.
     made: u64,
-    /// The count of the whole stretch.
+    /// What the node adds to the count.
     total: u128,
     /// The node's bound: its children's are no better.
     bound: i64,
@@ -165,7 +166,7 @@ impl<B: Backtrack> Tree for Backtracking<B> {
         Vec::new()
     }
 
-    /// Makes all moves to the node again. Where many nodes are explored, [`BacktrackExplorer`] does not.
+    /// Makes all moves to the node again; the tree's own explorer does not.
     fn expand(&self, node: &Vec<B::Move>, _: Option<i64>, out: &mut Children<'_, Self>) {
         let mut explorer = BacktrackExplorer::new(self);
         let (depth, node) = (node.len() as u32, node.clone());

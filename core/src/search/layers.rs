@@ -14,7 +14,7 @@ const FIRST_WIDTH: usize = 256;
 const WIDER: usize = 8;
 /// The nodes that a task expands.
 const PIECE: usize = 256;
-/// The tasks into which the nodes of a layer are divided by their keys.
+/// The most tasks into which the nodes of a layer are divided by their keys.
 const SHARDS: usize = 64;
 
 /// A task for each of some numbers.
@@ -98,12 +98,16 @@ impl<T: Tree> Layered for T {
                 Pass::Complete => break Vec::new(),
                 Pass::Open(layer) => break layer,
                 Pass::Cut => width = width.saturating_mul(WIDER),
-                Pass::Stopped => {
-                    let root = Entry { bound: search.progress.least, ..search.root() };
-                    break vec![root];
-                }
+                Pass::Stopped => break vec![search.root()],
             }
         };
+        // What is proven of all nodes is true of each.
+        let least = search.progress.least;
+        let raised = |entry: Entry<T::Node>| {
+            let raised = Entry { bound: entry.bound.max(least), ..entry.clone() };
+            if self.valid(&raised) { raised } else { entry }
+        };
+        let open: Vec<_> = open.into_iter().map(raised).collect();
         let pieces = open.chunks(PIECE).map(|piece| Pool::new(piece.to_vec()).to_work());
         LayersEnd { open: pieces.collect(), progress: search.progress, fault: search.fault }
     }
@@ -238,10 +242,11 @@ impl<T: Tree> LayerSearch<'_, T> {
         }
         let (tree, stop) = (self.tree, self.limits.stop);
         let (mut shards, mut kept): (Vec<Vec<_>>, Vec<_>) = Default::default();
-        shards.resize_with(SHARDS, Vec::new);
+        shards.resize_with((children.len() / PIECE + 1).min(SHARDS), Vec::new);
+        let among = shards.len();
         for (i, child) in children.into_iter().enumerate() {
             match child.key {
-                Some(key) => shards[shard(key)].push((i, child)),
+                Some(key) => shards[shard(key, among)].push((i, child)),
                 None => kept.push((i, child)),
             }
         }
@@ -289,10 +294,10 @@ fn undominated_of<T: Tree>(
     Some(by_key.into_values().flatten().collect())
 }
 
-/// The shard of a key.
-fn shard(key: u128) -> usize {
+/// The number of a key's shard, below `shards`.
+fn shard(key: u128, shards: usize) -> usize {
     let mixed = (key as u64 ^ (key >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as usize % SHARDS
+    (mixed >> 32) as usize % shards
 }
 
 /// Keeps the `width` nodes of least guide, in their order. Returns the least bound of the others.

@@ -98,7 +98,7 @@ pub trait Tree: Sync {
 
     /// Marks nodes that can be compared: [`Tree::dominates`] is called for those with the same key.
     ///
-    /// A tree with keys is searched by layers first if it minimises or maximises: all nodes of a depth at once, of which
+    /// If the root has a key, a tree that minimises or maximises is searched by layers first: all nodes of a depth at once, of which
     /// those that others dominate are dropped.
     fn key(&self, _node: &Self::Node) -> Option<u128> {
         None
@@ -111,7 +111,7 @@ pub trait Tree: Sync {
     }
 
     /// How promising a node with this bound is, the lower the better: a layer that is too wide keeps the most promising
-    /// nodes. By default, those with the best bounds.
+    /// nodes. By default, those with the best bounds. Without a bound, `bound` is the best value of 64 bits.
     fn guide(&self, _node: &Self::Node, bound: i64) -> i64 {
         Self::GOAL.score(bound)
     }

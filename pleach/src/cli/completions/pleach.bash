@@ -14,16 +14,16 @@ _pleach() {
             COMPREPLY+=("$word")
         fi
     done < <("${before[0]}" completions words -- "${before[@]:1}" 2>/dev/null)
-    if [[ -n $files ]]; then
-        compopt -o filenames 2>/dev/null
-        while IFS= read -r word; do
-            COMPREPLY+=("$word")
-        done < <(compgen -f -- "$current")
-    fi
     # What precedes '=' or ':' in the word is already there for bash.
     local stays=${current%"${COMP_WORDS[COMP_CWORD]}"}
     if [[ ${COMP_WORDS[COMP_CWORD]} == [=:] ]]; then
         stays=$current
+    fi
+    if [[ -n $files ]]; then
+        compopt -o filenames 2>/dev/null
+        while IFS= read -r word; do
+            COMPREPLY+=("$word")
+        done < <(compgen -f -- "${current#"$stays"}")
     fi
     local i
     for i in "${!COMPREPLY[@]}"; do
