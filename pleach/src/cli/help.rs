@@ -32,7 +32,7 @@ pub const COMMANDS: [(&str, &str); 15] = [
 
 /// Examples that do not belong to a problem.
 const EXAMPLES: [&str; 8] = [
-    "instances flowshop ta0",
+    "instances",
     "resume run.pleach",
     "sim uts T1 --peers 100",
     "sim scenarios/mixed-speeds.toml --svg chart.svg",
