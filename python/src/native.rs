@@ -171,7 +171,7 @@ pub fn native(tree: Compiled, limits: Limits) -> PyResult<Search> {
     }
 }
 
-/// Runs code for the smallest size of nodes that holds so many numbers.
+/// Runs code for the smallest size of nodes that has room for a number of words.
 macro_rules! by_size {
     ($words:expr, $n:ident => $act:expr) => {
         by_size!(@ $words, $n => $act, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)

@@ -93,7 +93,7 @@ impl<T: Tree> Layered for T {
         let progress = LayersProgress::new(start);
         let mut search = LayerSearch { tree: self, to_beat: best, limits, progress, fault: None };
         let mut width = FIRST_WIDTH;
-        let open = loop {
+        let mut open = loop {
             match search.pass(width) {
                 Pass::Complete => break Vec::new(),
                 Pass::Open(layer) => break layer,
@@ -103,13 +103,15 @@ impl<T: Tree> Layered for T {
         };
         // What is proven of all nodes is true of each.
         let least = search.progress.least;
-        let raised = |entry: Entry<T::Node>| {
-            let raised = Entry { bound: entry.bound.max(least), ..entry.clone() };
-            if self.valid(&raised) { raised } else { entry }
-        };
-        let open: Vec<_> = open.into_iter().map(raised).collect();
-        let pieces = open.chunks(PIECE).map(|piece| Pool::new(piece.to_vec()).to_work());
-        LayersEnd { open: pieces.collect(), progress: search.progress, fault: search.fault }
+        for entry in &mut open {
+            let own = entry.bound;
+            entry.bound = own.max(least);
+            if !self.valid(entry) {
+                entry.bound = own;
+            }
+        }
+        let open = in_pieces(open).map(|piece| Pool::new(piece).to_work()).collect();
+        LayersEnd { open, progress: search.progress, fault: search.fault }
     }
 }
 
@@ -213,13 +215,9 @@ impl<T: Tree> LayerSearch<'_, T> {
             }
             !stopped.load(Ordering::Relaxed)
         };
-        let mut entries = std::mem::take(layer).into_iter();
-        let chunks = std::iter::from_fn(|| {
-            let chunk: Vec<_> = entries.by_ref().take(PIECE).collect();
-            (!chunk.is_empty()).then_some(chunk)
-        });
+        let chunks = in_pieces(std::mem::take(layer)).collect();
         let (chunks, pieces): (Vec<_>, Vec<_>) = self
-            .each(chunks.collect(), &|chunk| {
+            .each(chunks, &|chunk| {
                 let piece = expand_all(tree, &chunk, limit, &may_continue);
                 (chunk, piece)
             })
@@ -292,6 +290,15 @@ fn undominated_of<T: Tree>(
         }
     }
     Some(by_key.into_values().flatten().collect())
+}
+
+/// The nodes of a layer in pieces, without copies.
+fn in_pieces<N>(layer: Vec<Entry<N>>) -> impl Iterator<Item = Vec<Entry<N>>> {
+    let mut entries = layer.into_iter();
+    std::iter::from_fn(move || {
+        let piece: Vec<_> = entries.by_ref().take(PIECE).collect();
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 /// The number of a key's shard, below `shards`.
