@@ -50,10 +50,12 @@ pub enum Column {
     Copy = 4,
     /// See `Exchange`.
     Wait = 5,
+    /// Nanoseconds spent on heuristics beside the search, which are not part of the busy time.
+    Improve = 6,
 }
 
 /// The number of columns.
-pub const COLUMNS: usize = 6;
+pub const COLUMNS: usize = 7;
 
 /// Busy time and nodes in equal steps of time, whose length doubles when there are too many.
 #[derive(Clone, Debug)]
@@ -86,18 +88,30 @@ impl Activity {
     /// Records a stretch, spread evenly over the steps it touches.
     pub fn add(&mut self, spell: &StretchRecord) {
         let StretchRecord { from_ns, busy_ns, nodes, active, phases } = *spell;
-        let until_ns = from_ns + busy_ns;
-        while until_ns / self.step_ns >= STEPS as u64 {
-            self.double();
-        }
         let Phases { exchange_ns, copy_ns, wait_ns } = phases;
         // Phases since the last stretch are reported with this one, and may exceed it.
         let exchange_ns = exchange_ns.min(busy_ns);
         let copy_ns = copy_ns.min(busy_ns - exchange_ns);
         let wait_ns = wait_ns.min(busy_ns - exchange_ns - copy_ns);
         let active_ns = (active * busy_ns as f64) as u64;
-        let mut left = [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns];
-        let whole = left;
+        let all = [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns, 0];
+        self.spread((from_ns, busy_ns), all);
+    }
+
+    /// Records time spent on heuristics.
+    pub fn add_improvement(&mut self, from_ns: u64, for_ns: u64) {
+        let mut all = [0; COLUMNS];
+        all[Column::Improve as usize] = for_ns;
+        self.spread((from_ns, for_ns), all);
+    }
+
+    /// Spreads quantities evenly over the steps that a stretch of time touches.
+    fn spread(&mut self, (from_ns, for_ns): (u64, u64), whole: [u64; COLUMNS]) {
+        let until_ns = from_ns + for_ns;
+        while until_ns / self.step_ns >= STEPS as u64 {
+            self.double();
+        }
+        let mut left = whole;
         let last = (until_ns / self.step_ns) as usize;
         if self.columns[0].len() <= last {
             self.columns.iter_mut().for_each(|column| column.resize(last + 1, 0));
@@ -107,7 +121,7 @@ impl Activity {
             let part_ns = (step as u64 + 1) * self.step_ns - at_ns;
             for (column, (whole, left)) in self.columns.iter_mut().zip(whole.iter().zip(&mut left))
             {
-                let part = u128::from(*whole) * u128::from(part_ns) / u128::from(busy_ns);
+                let part = u128::from(*whole) * u128::from(part_ns) / u128::from(for_ns);
                 column[step] += part as u64;
                 *left -= part as u64;
             }
@@ -121,14 +135,17 @@ impl Activity {
     pub fn later(&self, by_ns: u64) -> Self {
         let mut moved = Self::default();
         for step in 0..self.columns[0].len() {
-            let [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns] =
-                [0, 1, 2, 3, 4, 5].map(|column| self.columns[column][step].min(MOST));
+            let [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns, improve_ns] =
+                std::array::from_fn(|column| self.columns[column][step].min(MOST));
+            let from_ns = (step as u64).saturating_mul(self.step_ns).saturating_add(by_ns);
+            let from_ns = from_ns.min(u64::MAX / 4);
             if busy_ns > 0 {
-                let from_ns = (step as u64).saturating_mul(self.step_ns).saturating_add(by_ns);
-                let (from_ns, active) =
-                    (from_ns.min(u64::MAX / 4), (active_ns as f64 / busy_ns as f64).min(1.0));
+                let active = (active_ns as f64 / busy_ns as f64).min(1.0);
                 let phases = Phases { exchange_ns, copy_ns, wait_ns };
                 moved.add(&StretchRecord { from_ns, busy_ns, nodes, active, phases });
+            }
+            if improve_ns > 0 {
+                moved.add_improvement(from_ns, improve_ns);
             }
         }
         moved
@@ -154,11 +171,17 @@ mod tests {
             let phases = Phases { exchange_ns: 100_000, copy_ns: 1 << 40, wait_ns: 7 };
             let (from_ns, busy_ns) = (at, 700_000 + i);
             activity.add(&StretchRecord { from_ns, busy_ns, nodes: 3 * i, active: 0.5, phases });
+            activity.add_improvement(at + busy_ns, 200_000);
             at += 1_000_000;
             nodes += 3 * i;
         }
         let sum = |column| activity.column(column).iter().sum::<u64>();
         assert_eq!((sum(Column::Nodes), sum(Column::Exchange)), (nodes, 5000 * 100_000));
+        assert_eq!(sum(Column::Improve), 5000 * 200_000);
+        assert_eq!(
+            activity.later(1 << 30).column(Column::Improve).iter().sum::<u64>(),
+            5000 * 200_000
+        );
         let busy = sum(Column::Busy);
         assert_eq!(busy, 5000 * 700_000 + 4999 * 2500);
         // A copy cannot take longer than the stretch, and leaves no time to wait.

@@ -296,6 +296,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         let after_ns = run_state.now_ns();
         let gained = found.is_some_and(|found| run_state.offer_solution(found));
         heuristic.record_time(after_ns - now_ns, gained);
+        if let Some(activity) = &mut self.unit_io.report.activity {
+            activity.add_improvement(now_ns, after_ns - now_ns);
+        }
         self.answer_request();
         after_ns
     }

@@ -125,7 +125,7 @@ impl Bar<'_> {
         let room = if name.len() <= 2 { NUMBERED } else { CHARACTER * name.chars().count() as f64 };
         if width >= room {
             let middle = (x + width / 2.0, y + height * 0.65);
-            svg.text(middle, Anchor::Middle, "font-size=\"11\"", name);
+            svg.text(middle, Anchor::Middle, "font-size=\"11\" fill=\"#222\"", name);
         }
     }
 }

@@ -27,6 +27,8 @@ pub struct Lane<'a> {
     pub step_s: f64,
     /// How busy it was in each step, from 0 to 1.
     pub parts: Vec<f64>,
+    /// The same for a second activity, which is drawn in another colour.
+    pub others: Vec<f64>,
 }
 
 /// Draws lanes, one above the other.
@@ -37,7 +39,7 @@ pub fn draw(title: &str, lanes: &[Lane<'_>], seconds: f64) -> String {
     let x = Scale::linear((0.0, seconds.max(1e-6)), (LEFT, WIDTH - RIGHT));
     let bottom = height - BOTTOM;
     for mark in x.marks() {
-        svg.line((x.at(mark), TOP - 4.0), (x.at(mark), bottom), "#e4e4e4");
+        svg.line((x.at(mark), TOP - 4.0), (x.at(mark), bottom), "#ddd");
         svg.text((x.at(mark), bottom + 16.0), Anchor::Middle, "", &mark_text(mark));
     }
     let under = (0.5 * (x.from + x.to), height - 12.0);
@@ -46,22 +48,24 @@ pub fn draw(title: &str, lanes: &[Lane<'_>], seconds: f64) -> String {
         let top = TOP + at as f64 * (LANE + GAP);
         svg.text((LEFT - 8.0, top + LANE - 3.5), Anchor::End, "", &cut(lane.name, NAME));
         svg.raw(format_args!(
-            "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{LANE}\" fill=\"#f3f3f3\">\
+            "<rect x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{LANE}\" fill=\"#eee\">\
              <title>{}</title></rect>",
             x.from,
             x.to - x.from,
             escaped(lane.name)
         ));
-        shades(&mut svg, &pieces(lane, x.high), &x, top);
+        for (parts, colour) in [(&lane.parts, "#0072b2"), (&lane.others, "#e69f00")] {
+            shades(&mut svg, (&pieces(lane, parts, x.high), colour), &x, top);
+        }
     }
     svg.finish()
 }
 
-/// How busy a lane was in equal intervals of time.
-fn pieces(lane: &Lane<'_>, end_s: f64) -> Vec<f64> {
+/// How busy a lane was with one activity in equal intervals of time.
+fn pieces(lane: &Lane<'_>, parts: &[f64], end_s: f64) -> Vec<f64> {
     let width = end_s / PIECES as f64;
     let mut pieces = vec![0.0; PIECES];
-    for (i, &part) in lane.parts.iter().enumerate() {
+    for (i, &part) in parts.iter().enumerate() {
         let from = (lane.from_s + i as f64 * lane.step_s).clamp(0.0, end_s);
         let until = (lane.from_s + (i + 1) as f64 * lane.step_s).clamp(0.0, end_s);
         let first = ((from / width) as usize).min(PIECES - 1);
@@ -74,7 +78,7 @@ fn pieces(lane: &Lane<'_>, end_s: f64) -> Vec<f64> {
     pieces
 }
 
-fn shades(svg: &mut Svg, pieces: &[f64], x: &Scale, top: f64) {
+fn shades(svg: &mut Svg, (pieces, colour): (&[f64], &str), x: &Scale, top: f64) {
     let shade = |part: f64| (part.clamp(0.0, 1.0) * SHADES as f64).round() as usize;
     let width = (x.to - x.from) / pieces.len() as f64;
     for wanted in 1..=SHADES {
@@ -91,7 +95,7 @@ fn shades(svg: &mut Svg, pieces: &[f64], x: &Scale, top: f64) {
         if !path.is_empty() {
             let part = wanted as f64 / SHADES as f64;
             svg.raw(format_args!(
-                "<path d=\"{path}\" fill=\"#0072b2\" fill-opacity=\"{part:.3}\"/>"
+                "<path d=\"{path}\" fill=\"{colour}\" fill-opacity=\"{part:.3}\"/>"
             ));
         }
     }
@@ -111,23 +115,37 @@ mod tests {
 
     #[test]
     fn a_lane_is_as_dark_as_it_was_busy() {
-        let lane = Lane { name: "<cpu0>", from_s: 1.0, step_s: 1.0, parts: vec![1.0, 0.5, 0.0] };
-        let pieces = pieces(&lane, 4.0);
+        let lane = Lane {
+            name: "<cpu0>",
+            from_s: 1.0,
+            step_s: 1.0,
+            parts: vec![1.0, 0.5, 0.0],
+            others: vec![0.0, 0.0, 1.0],
+        };
+        let pieces = pieces(&lane, &lane.parts, 4.0);
         // Partial overlaps are added up.
         for (at, part) in [(0, 0.0), (PIECES / 4 + 1, 1.0), (PIECES - 1, 0.0)] {
             assert!((pieces[at] - part).abs() < 1e-9, "{at}: {}", pieces[at]);
         }
         assert!((pieces.iter().sum::<f64>() / PIECES as f64 - 1.5 / 4.0).abs() < 1e-9);
         let svg = draw("t", &[lane], 4.0);
-        assert_eq!(svg.matches("<path").count(), 2, "two shades: {svg}");
+        assert_eq!(
+            svg.matches("<path").count(),
+            3,
+            "two shades, and one of the other colour: {svg}"
+        );
         assert!(svg.contains("&lt;cpu0&gt;"));
     }
 
     #[test]
     fn times_beyond_the_end_do_no_harm() {
-        let lane = Lane { name: "a", from_s: 1e15, step_s: 1e15, parts: vec![1.0; 9] };
         for seconds in [0.0, 1e-9, 1e15] {
-            let svg = draw("t", &[Lane { parts: lane.parts.clone(), ..lane }], seconds);
+            let (parts, others) = (vec![1.0; 9], vec![]);
+            let svg = draw(
+                "t",
+                &[Lane { name: "a", from_s: 1e15, step_s: 1e15, parts, others }],
+                seconds,
+            );
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{seconds}");
         }
     }

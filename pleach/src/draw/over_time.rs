@@ -29,8 +29,7 @@ pub fn draw(title: &str, report: &Report) -> String {
             let nodes = all.column(Column::Nodes).iter().map(|&nodes| nodes as f64);
             (all.step_ns as f64 * 1e-9, nodes.collect())
         });
-        let steps =
-            summed(&nodes.collect::<Vec<_>>(), (outcome.setup_seconds, outcome.seconds), STEPS);
+        let steps = summed(&nodes.collect::<Vec<_>>(), (outcome.setup_seconds, outcome.seconds));
         area(&mut svg, ("nodes a second", &steps), outcome.setup_seconds, &x, bottom);
     }
     corner(&mut svg, (LEFT, TOP), (x.to, bottom));
@@ -127,15 +126,19 @@ fn steps(
 }
 
 /// The most steps of a picture.
-const STEPS: f64 = 2048.0;
+const STEPS: f64 = 240.0;
+/// The number of steps over which a rate is averaged, as a part of all steps. Many explorers count nodes in bursts, which
+/// say nothing about their speed.
+const AVERAGED: f64 = 1.0 / 30.0;
 
-/// The combined rate of all units, step by step: the end of each step, and the amount done a second. Each unit has
-/// its own step length, and its steps begin after the set-up. Returns at most this many steps.
-pub fn summed(
-    units: &[(f64, Vec<f64>)],
-    (setup_s, end_s): (f64, f64),
-    most: f64,
-) -> Vec<(f64, f64)> {
+/// The combined rate of all units, step by step: the end of each step, and the amount done a second, averaged over the
+/// steps around it. Each unit has its own step length, and its steps begin after the set-up.
+pub fn summed(units: &[(f64, Vec<f64>)], during: (f64, f64)) -> Vec<(f64, f64)> {
+    averaged(&combined(units, during, STEPS))
+}
+
+/// The rate in each of at most this many steps.
+fn combined(units: &[(f64, Vec<f64>)], (setup_s, end_s): (f64, f64), most: f64) -> Vec<(f64, f64)> {
     let longest = units.iter().map(|(step_s, _)| *step_s).fold(0.0, f64::max);
     let all_s = end_s - setup_s;
     if longest <= 0.0 || all_s <= 0.0 {
@@ -152,6 +155,20 @@ pub fn summed(
     let width = |i: usize| (all_s - i as f64 * step_s).min(step_s).max(1e-9);
     let until = |i: usize| ((i + 1) as f64 * step_s + setup_s).min(end_s);
     sums.iter().enumerate().map(|(i, sum)| (until(i), sum / width(i))).collect()
+}
+
+/// Averages of the values around each step, the nearest ones weighing most.
+fn averaged(steps: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let reach = (AVERAGED * steps.len() as f64).ceil() as usize;
+    let average = |at: usize| {
+        let around = at.saturating_sub(reach)..(at + reach + 1).min(steps.len());
+        let (sum, weights) = around.fold((0.0, 0.0), |(sum, weights), other| {
+            let weight = (reach + 1 - at.abs_diff(other)) as f64;
+            (sum + weight * steps[other].1, weights + weight)
+        });
+        (steps[at].0, sum / weights)
+    };
+    (0..steps.len()).map(average).collect()
 }
 
 /// Adds a value evenly to the steps between two points.
@@ -182,11 +199,12 @@ fn area(svg: &mut Svg, (name, steps): (&str, &[(f64, f64)]), from_s: f64, x: &Sc
     ));
     let place = (x.to + 8.0, TOP + 14.0);
     svg.text(place, Anchor::Start, "fill=\"#0072b2\"", name);
+    svg.text((place.0, place.1 + 15.0), Anchor::Start, "fill=\"#555\"", "(averages)");
 }
 
 #[cfg(test)]
 mod tests {
-    use super::summed;
+    use super::{STEPS, averaged, combined, summed};
 
     /// Units whose steps differ in length do as much a second at all times, and so does their sum.
     #[test]
@@ -199,11 +217,25 @@ mod tests {
                     (0..).map(|i| f64::from(i) * step_s).take_while(|at| *at < end_s - 1e-9);
                 (step_s, starts.map(|at| 50.0 * step_s.min(end_s - at)).collect::<Vec<f64>>())
             };
-            let sums = summed(&steps.map(unit), (0.5, 0.5 + end_s), most);
+            let sums = combined(&steps.map(unit), (0.5, 0.5 + end_s), most);
             assert!(sums.len() as f64 <= most && sums.len() > 2);
             for (until, rate) in sums {
                 assert!((rate - 100.0).abs() < 1e-6, "{steps:?}: {rate} until {until}");
             }
+            for (_, rate) in averaged(&combined(&steps.map(unit), (0.5, 0.5 + end_s), most)) {
+                assert!((rate - 100.0).abs() < 1e-6, "{steps:?}: {rate}");
+            }
+        }
+    }
+
+    /// A unit that counts its nodes six at a time works no less evenly for it.
+    #[test]
+    fn bursts_are_no_combs() {
+        let bursts = (0..900).map(|i| if i % 6 == 0 { 12.0 } else { 0.0 }).collect();
+        let sums = summed(&[(0.002, bursts)], (0.0, 1.8));
+        assert!(sums.len() <= STEPS as usize);
+        for (until, rate) in sums {
+            assert!((900.0..1100.0).contains(&rate), "{rate} until {until}");
         }
     }
 }

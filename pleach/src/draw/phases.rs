@@ -14,7 +14,7 @@ const BELOW: f64 = 14.0;
 /// The most strips; more would not fit on a page.
 const MOST: usize = 8;
 /// The colours of the phases, and of the line of active explorers.
-const COLOURS: [&str; 4] = ["#9ecae1", "#fdae6b", "#c994c7", "#eeeeee"];
+const COLOURS: [&str; 4] = ["#9ecae1", "#fdae6b", "#c994c7", "#eee"];
 const ACTIVE: &str = "#222222";
 
 /// The devices that were traced.

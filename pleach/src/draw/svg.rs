@@ -14,12 +14,12 @@ pub enum Anchor {
 }
 
 impl Svg {
-    /// An empty white picture.
+    /// An empty picture, light or dark, following the reader's system.
     pub fn new(width: f64, height: f64) -> Self {
         Self::styled(width, height, "")
     }
 
-    /// An empty white picture that shrinks to the width of the page that shows it.
+    /// An empty picture that shrinks to the width of the page that shows it.
     pub fn fitted(width: f64, height: f64) -> Self {
         Self::styled(width, height, " style=\"max-width:100%;height:auto\"")
     }
@@ -28,7 +28,7 @@ impl Svg {
         Self(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\"{style} font-family=\"sans-serif\" \
-             font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+             font-size=\"12\">\n{DARK}\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
         ))
     }
 
@@ -67,16 +67,13 @@ impl Svg {
 }
 
 /// What a picture looks like where the reader prefers dark pages. Colours that differ little from white or from black
-/// change; those of the data are made lighter.
-const DARK: &str = "<style>@media(prefers-color-scheme:dark){[fill=\"white\"]{fill:#17191c}text{fill:#ddd}\
-[fill=\"#555\"]{fill:#9a9a9a}[stroke=\"#ddd\"]{stroke:#3a3d42}[stroke=\"#333\"]{stroke:#bbb}\
-[stroke=\"#000000\"]{stroke:#eee}[fill=\"#000000\"]{fill:#eee}[stroke=\"#0072b2\"]{stroke:#4aa8e0}\
-[fill=\"#0072b2\"]{fill:#4aa8e0}}</style>";
-
-/// A picture of its own that is light or dark, following the reader's system.
-pub fn light_or_dark(svg: &str) -> String {
-    svg.replacen(">\n", &format!(">\n{DARK}\n"), 1)
-}
+/// change, those of the data are made lighter, and texts inside light boxes (`#222`) stay as they are.
+const DARK: &str = "<style>@media(prefers-color-scheme:dark){svg [fill=\"white\"]{fill:#17191c}\
+svg [stroke=\"white\"]{stroke:#17191c}svg text:not([fill]){fill:#ddd}svg [fill=\"#555\"]{fill:#9a9a9a}\
+svg [stroke=\"#ddd\"]{stroke:#3a3d42}svg [stroke=\"#333\"]{stroke:#bbb}svg [stroke=\"black\"]{stroke:#fff}\
+svg [stroke=\"#000000\"]{stroke:#eee}svg [fill=\"#000000\"]{fill:#eee}svg [fill=\"#eee\"]{fill:#22252a}\
+svg [fill=\"#d9d9d9\"]{fill:#4a4d52}svg [fill=\"#cfe4f2\"]{fill:#1b3a4f}svg [stroke=\"#0072b2\"]{stroke:#4aa8e0}\
+svg [fill=\"#0072b2\"]{fill:#4aa8e0}}</style>";
 
 /// A text that is safe inside an element or an attribute.
 pub fn escaped(text: &str) -> String {

@@ -34,10 +34,14 @@ fn traced(unit: &UnitReport, activity: &Activity) -> TracedUnit {
         is_device.then(|| phases(activity).map(|parts| JsonNumber(parts[at])).collect())
     };
     let [explore, exchange, copy, wait] = std::array::from_fn(phase);
+    let improve = activity.column(Column::Improve);
+    let improve = if improve.iter().all(|&ns| ns == 0) { &[] } else { improve };
+    let fraction = |&ns: &u64| JsonNumber(ns as f64 / step);
     TracedUnit {
         name: unit.name.clone(),
         step_s: JsonNumber(step * 1e-9),
-        busy: busy.iter().map(|&ns| JsonNumber(ns as f64 / step)).collect(),
+        busy: busy.iter().map(fraction).collect(),
+        improve: improve.iter().map(fraction).collect(),
         nodes: activity.column(Column::Nodes).iter().copied().map(JsonInteger).collect(),
         active: active.map(JsonNumber).collect(),
         explore,

@@ -34,6 +34,9 @@ pub struct TracedUnit {
     /// The fraction of a device's explorers that had work.
     #[serde(default)]
     pub active: Fractions,
+    /// The fraction that it spent on heuristics; absent if there was none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub improve: Fractions,
     /// The fractions that a device spent in each phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explore: Option<Differences>,

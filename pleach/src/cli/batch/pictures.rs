@@ -3,7 +3,6 @@
 use super::plan::Plan;
 use super::summary::Ended;
 use crate::draw::chart::{Chart, Series};
-use crate::draw::svg::light_or_dark;
 use std::collections::BTreeMap;
 
 /// Shorter times count as this, since they say little.
@@ -116,7 +115,7 @@ fn draw(chart: Chart, plan: &Plan, curves: &[Vec<Point>], least: f64) -> String 
     let series = series.collect();
     let places = places.iter().map(f64::to_string).collect();
     let chart = Chart { series_name: "setting".into(), steps: true, series, places, ..chart };
-    light_or_dark(&chart.draw())
+    chart.draw()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::sections;
 use super::simulated::html_of;
 use super::speedups::{Group, Point, groups, how};
 use super::traced::Traced;
-use crate::draw::page::{table_of, whole};
+use crate::draw::page::{chart, table_of, whole};
 use crate::draw::svg::escaped;
 use crate::report::columns::digits;
 use crate::report::{gap, short};
@@ -81,19 +81,8 @@ fn link(number: usize) -> String {
 
 /// A row for each run.
 fn summary(runs: &[Point<'_>]) -> String {
-    let head = [
-        "run",
-        "problem",
-        "status",
-        "value",
-        "bound",
-        "nodes",
-        "seconds",
-        "a second",
-        "units",
-        "balance",
-        "efficiency",
-    ];
+    let head =
+        ["run", "status", "value", "bound", "nodes", "seconds", "a second", "units", "efficiency"];
     let mut rows = vec![head.map(String::from).to_vec()];
     for Point { number, run } in runs {
         let integer =
@@ -104,10 +93,10 @@ fn summary(runs: &[Point<'_>]) -> String {
         };
         let efficiency =
             run.efficiency.map_or("–".into(), |part| format!("{:.1} %", 100.0 * part.0));
-        let preset = if run.preset().is_empty() { "–" } else { run.preset() };
         let rate = run.rate().map_or("–".into(), |(rate, of)| format!("{} {of}", short(rate)));
-        let mut cells = vec![
-            escaped(&format!("{} {}", run.problem, run.instance)),
+        let name = escaped(&format!("{} {}", run.problem, run.instance));
+        rows.push(vec![
+            format!("<a href=\"#run-{number}\">{number}: {name}</a>"),
             escaped(&run.status),
             value,
             integer(run.lower_bound),
@@ -115,13 +104,10 @@ fn summary(runs: &[Point<'_>]) -> String {
             digits(run.seconds.0),
             escaped(&rate),
             run.units.len().to_string(),
-            escaped(preset),
             efficiency,
-        ];
-        cells.insert(0, link(*number));
-        rows.push(cells);
+        ]);
     }
-    format!("<div class=\"wide\">{}</div>\n", table_of(&rows))
+    table_of(&rows)
 }
 
 /// Speed-ups of runs on more units.
@@ -136,8 +122,8 @@ fn speed_up(group: &Group<'_>) -> String {
         digits(base.time_s()),
         if base.repeats.is_some() { ", the mean of its repeats" } else { "" }
     );
-    if let Some(chart) = group.chart() {
-        let _ = writeln!(html, "{chart}");
+    if let Some(drawn) = group.chart() {
+        html += &chart(&drawn);
     }
     let head = ["run", "units", "how", "seconds", "speed-up", "ideal", "of the ideal"];
     let mut rows = vec![head.map(String::from).to_vec()];
@@ -179,7 +165,7 @@ fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
         escaped(&run.problem),
         escaped(&run.instance)
     );
-    html += &sections::quiet(&format!("{}.", shown.place));
+    html += &sections::quiet(&format!("{}{}.", shown.place, origin(run)));
     let _ = writeln!(html, "<p>{}</p>", escaped(&answer(run)));
     if let Some(plan) = run.solution.as_ref().filter(|plan| !plan.is_empty()) {
         let words: Vec<String> = plan.iter().take(SOLUTION).map(ToString::to_string).collect();
@@ -214,6 +200,15 @@ fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
         None => {}
     }
     html + &sections::settings(run)
+}
+
+/// Where and when the run was, as far as its file says so, to follow the name of the file.
+fn origin(run: &RunData) -> String {
+    let part = |before: &str, word: &Option<String>| {
+        word.as_ref().map_or(String::new(), |word| format!("{before}{word}"))
+    };
+    let RunData { host, processor, commit, date, .. } = run;
+    part(": on ", host) + &part(", ", processor) + &part(", at ", date) + &part(", commit ", commit)
 }
 
 /// The result, in a sentence.

@@ -4,7 +4,7 @@ use super::traced::Traced;
 use crate::draw::chart::{Chart, Series};
 use crate::draw::lanes::{self, Lane};
 use crate::draw::over_time::{draw_steps, draw_values, summed};
-use crate::draw::page::table;
+use crate::draw::page::{chart, table};
 use crate::draw::shares::{self, Had};
 use crate::draw::svg::escaped;
 use crate::report::columns::digits;
@@ -18,8 +18,6 @@ use std::fmt::Write;
 const LANES: usize = 48;
 /// The most rows of a table.
 const ROWS: usize = 200;
-/// The most steps of a curve over time; finer ones only flicker.
-const STEPS: f64 = 240.0;
 /// The most points of a line.
 const POINTS: usize = 200;
 
@@ -37,38 +35,39 @@ pub fn activity(run: &RunData, traced: &Traced) -> String {
     } else if traced.units.len() <= LANES {
         let lane = |unit| lane(run, unit);
         let all: Vec<Lane<'_>> = traced.units.iter().map(lane).collect();
-        let title = "Each unit over time: the darker, the busier";
-        let _ = writeln!(html, "{}", lanes::draw(title, &all, run.seconds.0));
+        let improved = traced.units.iter().any(|unit| !unit.improve.is_empty());
+        let orange = if improved { "; orange: heuristics" } else { "" };
+        let title = format!("Each unit over time: the darker, the busier{orange}");
+        html += &chart(&lanes::draw(&title, &all, run.seconds.0));
     } else {
         let busy = traced.units.iter().map(|unit| {
             let busy = unit.busy.iter().map(|part| part.0.min(1.0) * unit.step_s.0);
             (unit.step_s.0, busy.collect())
         });
-        let steps = summed(&busy.collect::<Vec<_>>(), (setup_s, seconds), STEPS);
+        let steps = summed(&busy.collect::<Vec<_>>(), (setup_s, seconds));
         let title = format!("Busy units, of {}", traced.units.len());
-        let _ =
-            writeln!(html, "{}", draw_steps(&title, ("units busy", &steps), (setup_s, seconds)));
+        html += &chart(&draw_steps(&title, ("units busy", &steps), (setup_s, seconds)));
     }
     let known = traced.moments.iter().any(|moment| moment.best.or(moment.bound).is_some());
     if known {
         html += "<h3>Best value and bound over time</h3>\n";
-        let _ = writeln!(html, "{}", draw_values("", &traced.moments, seconds));
+        html += &chart(&draw_values("", &traced.moments, seconds));
     }
     let nodes = traced.units.iter().map(|unit| {
         (unit.step_s.0, unit.nodes.iter().map(|nodes| nodes.0 as f64).collect::<Vec<f64>>())
     });
-    let steps = summed(&nodes.collect::<Vec<_>>(), (setup_s, seconds), STEPS);
+    let steps = summed(&nodes.collect::<Vec<_>>(), (setup_s, seconds));
     if steps.iter().any(|step| step.1 > 0.0) {
         html += "<h3>Nodes a second over time</h3>\n";
-        let what = ("nodes a second", &steps[..]);
-        let _ = writeln!(html, "{}", draw_steps("", what, (setup_s, seconds)));
+        html += &chart(&draw_steps("", ("nodes a second", &steps), (setup_s, seconds)));
     }
     html + &quiet(&format!("From {}.", traced.path.display()))
 }
 
 fn lane<'t>(run: &RunData, unit: &'t TracedUnit) -> Lane<'t> {
-    let parts = unit.busy.iter().map(|part| part.0.min(1.0)).collect();
-    Lane { name: &unit.name, from_s: run.setup_s(), step_s: unit.step_s.0, parts }
+    let [parts, others] = [&unit.busy, &unit.improve]
+        .map(|fractions| fractions.iter().map(|part| part.0.min(1.0)).collect());
+    Lane { name: &unit.name, from_s: run.setup_s(), step_s: unit.step_s.0, parts, others }
 }
 
 /// How much each unit did.
@@ -122,7 +121,7 @@ pub fn units(run: &RunData) -> String {
 /// Bars for few units; for many, lines from the busiest unit to the least busy one.
 fn pictured(had: &[Had<'_>], what: &str) -> String {
     if had.len() <= LANES {
-        return shares::draw(had, what) + "\n";
+        return chart(&shares::draw(had, what));
     }
     let n = had.len();
     let step = n.div_ceil(POINTS);
@@ -132,24 +131,24 @@ fn pictured(had: &[Had<'_>], what: &str) -> String {
         Series { name: name.into(), points: points.collect(), ..Series::default() }
     };
     let part = |had: &Had<'_>| had.busy_s / (had.busy_s + had.idle_s).max(1e-12);
-    let mut lines = vec![series("time busy", had.iter().map(part).collect())];
+    let mut all = vec![series("time busy", had.iter().map(part).collect())];
     let most = had.iter().filter_map(|had| had.share).fold(0.0, f64::max);
     if most > 0.0 {
         let shares = had.iter().map(|had| had.share.unwrap_or(0.0) / most).collect();
-        lines.push(series("share of the work", shares));
+        all.push(series("share of the work", shares));
     }
-    let chart = Chart {
+    let lines = Chart {
         title: format!("{n} units, each line from the highest to the lowest"),
         below: "as fractions of the time, and of the largest share".into(),
         x_name: "units".into(),
         y_name: "fraction".into(),
         series_name: String::new(),
         places: (0..n).step_by(step).map(|at| (at + 1).to_string()).collect(),
-        series: lines,
+        series: all,
         parts: true,
         ..Chart::default()
     };
-    chart.draw() + "\n"
+    chart(&lines.draw())
 }
 
 /// A table that opens on a click, with a note on the rows it leaves out.
@@ -178,9 +177,10 @@ pub fn sites(run: &RunData) -> String {
         from_s: *from_s,
         step_s: *there,
         parts: vec![0.75],
+        others: vec![],
     });
     let title = "When each process was there";
-    let _ = writeln!(html, "{}", lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds.0));
+    html += &chart(&lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds.0));
     let mut rows = vec![
         [
             "process",
@@ -287,8 +287,9 @@ pub fn balance(run: &RunData) -> String {
     let Some(balance) = &run.balance else { return String::new() };
     let asked = [balance.requests, balance.served, balance.refused].map(number);
     let [requests, served, refused] = asked;
+    let plural = if requests == "1" { "" } else { "s" };
     quiet(&format!(
-        "Balance {}: {requests} requests for work, {served} served, {refused} refused, {} bytes of work moved.",
+        "Balance {}: {requests} request{plural} for work, {served} served, {refused} refused, {} bytes of work moved.",
         balance.preset,
         number(balance.moved_bytes)
     ))

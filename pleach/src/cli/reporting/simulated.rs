@@ -6,7 +6,6 @@ use crate::draw::svg::escaped;
 use crate::report::columns::with_spread;
 use crate::results::{CellData, FigureData, SimulationData};
 use serde_json::Value;
-use std::fmt::Write;
 
 /// The figures of a table, if rows have them.
 const SHOWN: [&str; 7] =
@@ -29,8 +28,8 @@ pub fn html_of(all: &SimulationData, number: usize, place: &str) -> String {
          with {} seed{many}; {place}.</p>\n",
         all.seeds.len()
     );
-    if let Some(chart) = chart(all) {
-        let _ = writeln!(html, "{chart}");
+    if let Some(drawn) = chart(all) {
+        html += &page::chart(&drawn);
     }
     html + &page::table(&table_of(all))
 }

@@ -85,8 +85,8 @@ fn figure(html: &mut String, seen: &Seen) {
                 let _ = writeln!(html, "<p>Not run: {}.</p>", escaped(why));
             }
             SeenPart::Shown { table, chart, pictures, failed } => {
-                let _ = writeln!(html, "<div class=\"chart\">{chart}</div>");
-                let _ = writeln!(html, "<div class=\"wide\">{}</div>", page::table(table));
+                *html += &page::chart(chart);
+                *html += &page::table(table);
                 if let Some(why) = failed {
                     let _ = writeln!(html, "<p>Not run completely: {}.</p>", escaped(why));
                 }
