@@ -55,7 +55,7 @@ archive "$static" static
 # An image for Docker and Podman: the static program, on nothing.
 step python3 ci/image.py "$work/$name-$machine-linux-static/pleach" "pleach:$version" "$out/$name-$machine-image.tar"
 
-# The crates, in the order in which they can be published.
+# The crates, as a registry takes them.
 step cargo package --workspace --no-verify --locked --quiet --target-dir "$target"
 mkdir "$out/crates"
 cp "$target"/package/*-"$version".crate "$out/crates/"
@@ -84,7 +84,7 @@ done
 mkdir "$work/root"
 tar -xOf "$out/$name-$machine-image.tar" layer.tar | tar -C "$work/root" -xf -
 if [ "$(id -u)" = 0 ]; then
-    tried "$(chroot --userspec=10001:10001 "$work/root" /usr/local/bin/pleach count queens 12)" "14,200 solutions"
+    tried "$(chroot --userspec=10001:10001 "$work/root" /usr/local/bin/pleach count queens 12)" "14,200 (counted)"
 fi
 for file in "$out"/*.whl "$out"/pleach-*.tar.gz; do
     case $file in *-src.tar.gz | *-linux-*.tar.gz) continue ;; esac

@@ -272,20 +272,78 @@ fn only_the_registry_and_the_campaigns_name_problems() {
     complain("a problem named outside the registry", &places);
 }
 
-/// Links between pages lead somewhere.
+/// The pages of the book, as its contents list them.
+pub fn pages() -> Vec<String> {
+    let contents = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    let links = contents.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let pages = links.filter(|link| link.ends_with(".md"));
+    pages
+        .map(|link| link.strip_prefix("../").map_or(format!("docs/{link}"), str::to_string))
+        .collect()
+}
+
+/// The book's contents list every page.
+#[test]
+fn every_page_is_in_the_book() {
+    let listed = pages();
+    let outside = ["docs/SUMMARY.md", "python/README.md"];
+    let pages = files(&[".md"]).into_iter().map(|(path, _)| path);
+    let missing: Vec<String> =
+        pages.filter(|path| !listed.contains(path) && !outside.contains(&&**path)).collect();
+    complain("pages that are not in docs/SUMMARY.md", &missing);
+}
+
+/// What a page calls a heading in links.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|&letter| letter.is_alphanumeric() || " -_".contains(letter));
+    kept.collect::<String>().trim().to_lowercase().replace(' ', "-")
+}
+
+/// Links between pages lead somewhere, to a heading of the page if they name one.
 #[test]
 fn links_between_pages_are_whole() {
     let mut places = Vec::new();
     for (path, text) in files(&[".md"]) {
         let folder = root().join(&path).parent().unwrap().to_path_buf();
-        for link in text.split("](").skip(1) {
-            let to = link.split([')', '#']).next().unwrap_or_default();
-            if !to.is_empty() && !to.contains("://") && !folder.join(to).exists() {
-                places.push(format!("{path}: {to}"));
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (to, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if to.is_empty() { root().join(&path) } else { folder.join(to) };
+            let exists = || match heading {
+                "" => target.exists(),
+                _ => fs::read_to_string(&target).is_ok_and(|text| {
+                    let headings = text.lines().filter(|line| line.starts_with('#'));
+                    headings
+                        .map(|line| anchor(line.trim_start_matches('#')))
+                        .any(|one| one == heading)
+                }),
+            };
+            if !link.contains("://") && !exists() {
+                places.push(format!("{path}: {link}"));
             }
         }
     }
     complain("links that lead nowhere", &places);
+}
+
+/// All files that state the version state the same one.
+#[test]
+fn versions_agree() {
+    let version = env!("CARGO_PKG_VERSION");
+    for (file, lines) in [
+        ("Cargo.toml", vec![format!("version = \"{version}\"")]),
+        ("python/Cargo.toml", vec![format!("version = \"{version}\"")]),
+        ("CITATION.cff", vec![format!("version: {version}")]),
+    ] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let stated: Vec<&str> = text.lines().filter(|line| line.starts_with("version")).collect();
+        assert_eq!(stated, lines, "{file}");
+        let parts = text.lines().filter(|line| line.starts_with("pleach-"));
+        let other = parts.filter(|line| !line.contains(&format!("version = \"{version}\"")));
+        complain(
+            &format!("{file}: not version {version}"),
+            &other.map(String::from).collect::<Vec<_>>(),
+        );
+    }
 }
 
 /// Processes search together only with equal sources: the hash of them leaves out no crate.

@@ -2,6 +2,7 @@
 
 mod atsp;
 mod batch;
+mod book;
 mod certificate;
 mod circles;
 mod clique;
@@ -22,6 +23,7 @@ mod looping;
 mod outside;
 mod own;
 mod qap;
+mod reference;
 mod report;
 mod reproduce;
 mod resume;

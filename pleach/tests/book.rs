@@ -1,0 +1,335 @@
+//! The book: every command that a page shows runs, in the order of the page.
+
+use crate::cluster::party::{free_address, until};
+use crate::house::root;
+use crate::outside::{example_path, folder};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// First words of commands that are run.
+const RUN: [&str; 5] = ["pleach ", "cargo ", "mpiexec ", "walks ", "for "];
+
+/// First words, or parts, of commands that need what a test does not have: another machine, a service, a
+/// cluster's scheduler, another program, or an hour. Other tests run the scripts of `ci` and the Python package.
+const LEFT: [&str; 16] = [
+    "ci/",
+    "docker ",
+    "podman ",
+    "kubectl ",
+    "systemctl ",
+    "scp ",
+    "srun ",
+    "sbatch ",
+    "bb ",
+    "pip ",
+    "python ",
+    "PYJOBSHOP",
+    "--with-ft",
+    "cargo install",
+    "sha256sum ",
+    "tar ",
+];
+
+/// What a command says instead, so that it runs here: no GPU, no other machine, and no proof that takes minutes.
+const INSTEAD: [(&str, &str); 12] = [
+    ("ta021 --best optimum --certificate", "ta001 --certificate"),
+    ("cpu,gpu0", "cpu,emulated"),
+    ("cpu,gpu:", "cpu,emulated:"),
+    ("--check gpu0", "--check emulated"),
+    ("--devices gpu", "--devices emulated"),
+    ("gpu0:inside=none,gpu1:inside=none", "cpu"),
+    ("build-host:7400", "127.0.0.1:7400"),
+    ("root:7400", "127.0.0.1:7400"),
+    ("HOST:7400", "127.0.0.1:7400"),
+    ("0.0.0.0:7400", "127.0.0.1:7400"),
+    ("--pace 40000000", ""),
+    ("sleep 4", "sleep 1"),
+];
+
+/// A command of a page, and the first line that it prints there.
+struct Shown {
+    line: String,
+    first: Option<String>,
+}
+
+/// A block of a page.
+enum Block {
+    Commands(Vec<Shown>),
+    /// A file, which the block shows under its name.
+    File(String, String),
+}
+
+/// The blocks of a page.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(&str, Vec<&str>)> = None;
+    for line in page.lines() {
+        if let Some(info) = line.trim_start().strip_prefix("```") {
+            match open.take() {
+                None => open = Some((info, Vec::new())),
+                Some(("" | "sh", lines)) => blocks.push(Block::Commands(commands(&lines))),
+                Some((info, lines)) => {
+                    let name = info.split_once(' ').map(|(_, name)| name.to_string());
+                    blocks.extend(name.map(|name| Block::File(name, lines.join("\n") + "\n")));
+                }
+            }
+        } else if let Some((_, lines)) = &mut open {
+            lines.push(line);
+        }
+    }
+    assert!(open.is_none(), "a block is open at the end");
+    blocks
+}
+
+/// The commands of a block: the lines that begin with `$`, or else those that begin with a program.
+fn commands(lines: &[&str]) -> Vec<Shown> {
+    let session = lines.iter().any(|line| line.starts_with("$ "));
+    let begins = |line: &str| RUN.iter().chain(&LEFT).any(|word| line.starts_with(word));
+    let mut found: Vec<Shown> = Vec::new();
+    let mut unfinished = false;
+    for line in lines.iter().map(|line| line.trim()) {
+        match line.strip_prefix("$ ") {
+            _ if unfinished => found.last_mut().unwrap().line += &format!("\n{line}"),
+            Some(line) => found.push(Shown { line: line.into(), first: None }),
+            None if !session && begins(line) => {
+                found.push(Shown { line: line.into(), first: None });
+            }
+            None => {
+                if let Some(last) = found.last_mut().filter(|last| last.first.is_none()) {
+                    last.first = Some(line.into());
+                }
+                continue;
+            }
+        }
+        unfinished = line.ends_with('\\');
+    }
+    found
+}
+
+/// A page as it is tried: a folder with the files that its commands name, and programs under their names.
+struct Trial {
+    place: PathBuf,
+    port: String,
+}
+
+impl Trial {
+    fn new(page: &str) -> Self {
+        let place = folder("book").join(page.replace('/', "-"));
+        let _ = fs::remove_dir_all(&place);
+        for part in [
+            "docs",
+            "bin",
+            ".zfunc",
+            ".config/fish/completions",
+            ".local/share/man/man1",
+            ".local/share/bash-completion/completions",
+        ] {
+            fs::create_dir_all(place.join(part)).unwrap();
+        }
+        for part in ["data", "scenarios"] {
+            symlink(root().join(part), place.join(part)).unwrap();
+        }
+        for file in fs::read_dir(root().join("pleach/tests/book")).unwrap() {
+            let file = file.unwrap();
+            fs::copy(file.path(), place.join(file.file_name())).unwrap();
+        }
+        symlink(env!("CARGO_BIN_EXE_pleach"), place.join("bin/pleach")).unwrap();
+        symlink(example_path("walks"), place.join("bin/walks")).unwrap();
+        let examples = example_path("");
+        let cargo = format!(
+            "#!/bin/sh\nshift 2\n[ \"$1\" = -- ] && {{ shift; exec pleach \"$@\"; }}\n\
+             example=$2; shift 3; exec '{}'/$example \"$@\"\n",
+            examples.display()
+        );
+        fs::write(place.join("bin/cargo"), cargo).unwrap();
+        fs::set_permissions(place.join("bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+        let port = free_address().rsplit_once(':').unwrap().1.to_string();
+        Self { place, port }
+    }
+
+    /// Starts a command in a group of processes of its own.
+    fn start(&self, line: &str, files: &str) -> Child {
+        let file = |end: &str| fs::File::create(self.place.join(format!("{files}.{end}"))).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        Command::new("bash")
+            .args(["-c", line])
+            .current_dir(&self.place)
+            .env("HOME", &self.place)
+            .env("PATH", format!("{}:{path}", self.place.join("bin").display()))
+            .stdin(Stdio::null())
+            .stdout(file("out"))
+            .stderr(file("err"))
+            .process_group(0)
+            .spawn()
+            .unwrap()
+    }
+
+    fn text(&self, file: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.place.join(file)).unwrap_or_default()).into_owned()
+    }
+
+    /// Runs the commands of a block; returns what is wrong.
+    fn run(&self, block: &[Shown]) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let mut listening: Option<(Child, &str)> = None;
+        for Shown { line, first } in block {
+            let mut changed = line.clone();
+            for (one, other) in INSTEAD {
+                changed = changed.replace(one, other);
+            }
+            changed = changed.replace(":7400", &format!(":{}", self.port));
+            if changed.contains("--dashboard") {
+                changed =
+                    format!("script --quiet --return --flush --command '{changed}' /dev/null");
+            }
+            if changed.contains("--listen") && listening.is_none() {
+                let mut child = self.start(&changed, "listening");
+                until(&format!("'{line}' to listen"), || {
+                    self.text("listening.err").contains("to join") || ended(&mut child)
+                });
+                listening = Some((child, line));
+                continue;
+            }
+            wrong.extend(self.finish(line, &changed, first.as_deref()));
+        }
+        if let Some((mut child, line)) = listening {
+            interrupt(&child);
+            let code = child.wait().unwrap().code();
+            if !matches!(code, Some(0 | 3)) {
+                wrong.push(format!("{line}: {code:?}: {}", self.text("listening.err")));
+            }
+        }
+        wrong
+    }
+
+    /// Runs one command to its end, or for a while; returns what is wrong.
+    fn finish(&self, line: &str, changed: &str, first: Option<&str>) -> Option<String> {
+        // On a busy machine it may not yet be able to stop cleanly: then it gets more time.
+        for seconds in [1, 4, 16, 64] {
+            let mut child = self.start(changed, "command");
+            let since = Instant::now();
+            while !ended(&mut child) && since.elapsed() < Duration::from_secs(seconds) {
+                sleep(Duration::from_millis(5));
+            }
+            if !ended(&mut child) {
+                interrupt(&child);
+            }
+            let end = child.wait().unwrap();
+            if end.signal() == Some(2) || end.code() == Some(130) {
+                continue;
+            }
+            let (out, err) = (self.text("command.out"), self.text("command.err"));
+            let differs = first.filter(|first| {
+                let result = ["(optimal)", "(counted)"].iter().any(|word| first.contains(word));
+                result && line == changed && end.code() == Some(0) && !out.contains(*first)
+            });
+            return match (end.code(), differs) {
+                (Some(0 | 3), None) => None,
+                (Some(0 | 3), Some(first)) => Some(format!("{line}: not '{first}', but {out}")),
+                (code, _) => Some(format!("{line}: exit code {code:?}: {err}")),
+            };
+        }
+        Some(format!("{line}: cannot be stopped"))
+    }
+}
+
+fn ended(child: &mut Child) -> bool {
+    child.try_wait().unwrap().is_some()
+}
+
+/// Sends Ctrl-C to all processes of a command.
+fn interrupt(child: &Child) {
+    let group = format!("-{}", child.id());
+    // It may have ended by now.
+    let _ = Command::new("kill").args(["-INT", "--", &group]).stderr(Stdio::null()).status();
+}
+
+/// Whether a command of a page is run.
+fn is_run(line: &str) -> bool {
+    let form = ["…", " PROBLEM", "HOST:PORT", " FILE"].iter().any(|part| line.contains(part));
+    let left = LEFT.iter().any(|part| line.contains(part));
+    let missing =
+        line.starts_with("mpiexec ") && Command::new("mpiexec").arg("--version").output().is_err();
+    !form && !left && !missing
+}
+
+/// Tries all commands of a page.
+fn try_page(page: &str) {
+    let text = fs::read_to_string(root().join(page)).unwrap();
+    let trial = Trial::new(page);
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for block in blocks(&text) {
+        match block {
+            Block::File(name, text) => fs::write(trial.place.join(name), text).unwrap(),
+            Block::Commands(mut commands) => {
+                commands.retain(|shown| is_run(&shown.line));
+                tried += commands.len();
+                wrong.extend(trial.run(&commands));
+            }
+        }
+    }
+    assert!(tried > 0, "{page} has no commands");
+    assert!(wrong.is_empty(), "{page}:\n{}", wrong.join("\n"));
+}
+
+macro_rules! pages {
+    ($($name:ident $page:literal)*) => {
+        $(#[test] fn $name() { try_page($page) })*
+        const PAGES: &[&str] = &[$($page),*];
+    };
+}
+
+pages! {
+    readme "README.md"
+    tutorial "docs/tutorial.md"
+    recipes "docs/howto.md"
+    gallery "docs/gallery.md"
+    use_ "docs/use.md"
+    flowshop "docs/flowshop.md"
+    atsp "docs/atsp.md"
+    clique "docs/clique.md"
+    qap "docs/qap.md"
+    cluster "docs/cluster.md"
+    gpu "docs/gpu.md"
+    simulator "docs/simulator.md"
+    loops "docs/loops.md"
+    figures "docs/figures.md"
+    python "docs/python.md"
+    measured "docs/measured.md"
+}
+
+#[test]
+fn every_page_with_commands_is_tried() {
+    for page in crate::house::pages() {
+        let text = fs::read_to_string(root().join(&page)).unwrap();
+        let has = blocks(&text).iter().any(|block| match block {
+            Block::Commands(commands) => commands.iter().any(|shown| is_run(&shown.line)),
+            Block::File(..) => false,
+        });
+        assert_eq!(has, PAGES.contains(&page.as_str()), "{page}");
+    }
+}
+
+#[test]
+fn commands_are_found() {
+    let page = "```\n$ pleach count queens 8\nqueens 8: 92 (counted)\n```\n```rust\npleach no\n```\n\
+                ```\npleach a \\\n  --b\nci/test.sh\nelse\n```\n";
+    let mut found = blocks(page).into_iter();
+    let mut next = || match found.next() {
+        Some(Block::Commands(commands)) => commands,
+        _ => panic!("no commands"),
+    };
+    let [first, second] = [next(), next()];
+    let lines = |block: &[Shown]| block.iter().map(|shown| shown.line.clone()).collect::<Vec<_>>();
+    assert_eq!(lines(&first), ["pleach count queens 8"]);
+    assert_eq!(first[0].first.as_deref(), Some("queens 8: 92 (counted)"));
+    assert_eq!(lines(&second), ["pleach a \\\n--b", "ci/test.sh"]);
+    assert!(is_run("pleach count queens 8"));
+    assert!(!is_run("ci/test.sh") && !is_run("pleach resume FILE"));
+}
