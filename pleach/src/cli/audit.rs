@@ -19,7 +19,10 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// The flags that it shares with other commands.
-pub const FLAGS: [Use; 1] = [Use::with("all", "explore all regions again", "")];
+pub const FLAGS: [Use; 2] = [
+    Use::with("all", "explore all regions again", ""),
+    Use::with("seed", "seed of the sample", "one that nobody can predict"),
+];
 
 /// Regions that are explored again by default.
 const REGIONS: u64 = 20;
@@ -136,10 +139,20 @@ impl Shown<'_> {
             (None, Some(bound)) => format!("no solution beats {bound}"),
             (None, None) => "there is no solution".into(),
         };
-        format!(
-            "{problem} {instance}: {proves}, by {file}\n{regions} regions with {} nodes make up the tree; \
-             {explored} of them, explored again in {seconds:.1} s, agree",
-            grouped(all.bounded.into())
-        )
+        let nodes = grouped(all.bounded.into());
+        let agree = match (regions, explored) {
+            (1, 1) => format!(
+                "1 region with {nodes} nodes makes up the tree; explored again in {seconds:.1} s, it agrees"
+            ),
+            (_, 1) => format!(
+                "{regions} regions with {nodes} nodes make up the tree; 1 of them, explored again in {seconds:.1} s, \
+                 agrees"
+            ),
+            _ => format!(
+                "{regions} regions with {nodes} nodes make up the tree; {explored} of them, explored again in \
+                 {seconds:.1} s, agree"
+            ),
+        };
+        format!("{problem} {instance}: {proves}, by {file}\n{agree}")
     }
 }

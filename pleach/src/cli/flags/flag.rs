@@ -243,17 +243,19 @@ pub fn listed<T: std::fmt::Display>(all: &[T]) -> Vec<String> {
 
 /// The name and help of a flag, if it applies.
 pub fn applies(about: &About, verb: Verb, named: &[Use]) -> Option<About> {
-    match about.applies {
-        Applies::Everywhere => Some(*about),
-        Applies::To(verbs) => verbs.contains(&verb).then_some(*about),
-        Applies::Named => {
-            let own = named.iter().find(|own| own.flag == about.name)?;
-            let help = own.help.unwrap_or(about.help);
-            let default = own.default.unwrap_or(about.default);
-            let choices = own.choices.unwrap_or(about.choices);
-            Some(About { help, default, choices, ..*about })
-        }
-    }
+    let own = named.iter().find(|own| own.flag == about.name);
+    let applies = match about.applies {
+        Applies::Everywhere => true,
+        Applies::To(verbs) => verbs.contains(&verb),
+        Applies::Named => own.is_some(),
+    };
+    let said = own.map_or(*about, |own| About {
+        help: own.help.unwrap_or(about.help),
+        default: own.default.unwrap_or(about.default),
+        choices: own.choices.unwrap_or(about.choices),
+        ..*about
+    });
+    applies.then_some(said)
 }
 
 /// The flag as an argument for `clap`, which parses it and shows its help.
