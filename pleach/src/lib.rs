@@ -98,7 +98,7 @@ pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Ru
 pub use pleach_problems::simd::Level;
 pub use pleach_runtime::activity::{Activity, Column, Phases};
 pub use pleach_runtime::{
-    Balance, Cancel, Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, UnitReport,
+    Balance, Cancel, Outcome, Pause, ProgressSnapshot, RunError, Save, Settings, Stop, UnitReport,
     WorkerPool, cores,
 };
 #[cfg(feature = "cluster")]

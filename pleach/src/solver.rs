@@ -5,7 +5,9 @@ use crate::report::Report;
 use crate::report::moment::{Moment, note};
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Goal, Solution, Tree};
-use pleach_runtime::{Cancel, Lock, ProgressSnapshot, RunError, Save, Settings, by_layers, load};
+use pleach_runtime::{
+    Cancel, Lock, Pause, ProgressSnapshot, RunError, Save, Settings, by_layers, load,
+};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -124,6 +126,13 @@ impl<'a, P: Problem> Solver<'a, P> {
     #[must_use]
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.settings.cancel = cancel.clone();
+        self
+    }
+
+    /// Holds the search, and lets it continue, when another thread says so.
+    #[must_use]
+    pub fn pause(mut self, pause: &Pause) -> Self {
+        self.settings.pause = pause.clone();
         self
     }
 

@@ -2,7 +2,7 @@
 
 use crate::outside::{example, folder, json};
 use pleach::flowshop::{self, Bound, Branching};
-use pleach::{Best, Cancel, Checkpoint, Error, RunError, Search, Settings, Solver, Status};
+use pleach::{Best, Cancel, Checkpoint, Error, Pause, RunError, Search, Settings, Solver, Status};
 use pleach::{Children, Goal, Improver, Solution, Tree, atsp, knapsack, queens, uts};
 use pleach::{Processes, SharedReport};
 use std::fs;
@@ -122,6 +122,42 @@ fn a_search_is_watched_and_cancelled() {
     search.settings.cancel.cancel();
     let options = flowshop::Options { search, ..flowshop::Options::default() };
     assert_eq!(flowshop::solve(&instance, options).unwrap().status, Status::Stopped);
+}
+
+/// A search that is held makes no node, can be stopped, and counts what it counts otherwise.
+#[test]
+fn a_search_is_held() {
+    let held = || {
+        let pause = Pause::default();
+        pause.pause();
+        pause
+    };
+    for layers in [false, true] {
+        let (mut looks, pause) = (0, held());
+        let report = Solver::new(Strings(20))
+            .threads(2)
+            .layers(layers)
+            .pause(&pause)
+            .on_progress(|snapshot| {
+                looks += 1;
+                assert!(looks > 4 || snapshot.counts.bounded == 0, "{snapshot:?}");
+                if looks == 4 {
+                    pause.resume();
+                }
+                ControlFlow::Continue(())
+            })
+            .run()
+            .unwrap();
+        assert_eq!((report.count, looks >= 4), (1 << 20, true), "{layers}");
+    }
+    // Held while it is prepared, and stopped.
+    let instance = flowshop::named("ta056").unwrap();
+    let mut search = threads(1);
+    search.settings.pause = held();
+    search.settings.time_limit = Some(Duration::from_millis(50));
+    let options = flowshop::Options { search, ..flowshop::Options::default() };
+    let stopped = flowshop::solve(&instance, options).unwrap();
+    assert_eq!((stopped.status, stopped.report.outcome.counts.bounded), (Status::Stopped, 0));
 }
 
 #[test]

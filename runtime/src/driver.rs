@@ -6,6 +6,8 @@ use crate::error::RunError;
 use crate::executor::{Budget, Executor, Stretch};
 use crate::outcome::{Balance, UnitReport};
 use crate::pace::Pace;
+use crate::pause::Pause;
+use crate::settings::Settings;
 use crate::site_state::SiteState;
 use crate::timed_improver::TimedImprover;
 use crate::transport::{PeerMessage, Transport};
@@ -36,6 +38,8 @@ pub(crate) struct Unit<'a, E, T> {
     top: Option<&'a dyn Top>,
     /// The speed limit, if there is one.
     pace: Option<Pace>,
+    /// Holds the unit.
+    pause: &'a Pause,
 }
 
 /// The results of a unit.
@@ -64,18 +68,18 @@ pub struct UnitResult {
 const TOP_STRETCH: Duration = Duration::from_millis(50);
 /// How long a unit without fuel waits for others to return some.
 const RETURN_NS: u64 = 200_000;
-/// How long a unit that only gives waits between two checks of the run.
+/// How long a unit that only gives, or is held, waits between two checks of the run.
 const POLL_NS: u64 = 5_000_000;
 
 impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     pub fn new(
         peer: Peer,
-        (seed, pace): (u64, Option<u64>),
+        settings: &'a Settings,
         mut unit_io: UnitIo<'a, E, T>,
         (heuristic, top): (Option<TimedImprover<'a>>, Option<&'a dyn Top>),
     ) -> Self {
-        let pace = pace.map(Pace::new);
-        let chooser = SeededChooser::new(seed, peer.me());
+        let pace = settings.pace.map(Pace::new);
+        let chooser = SeededChooser::new(settings.seed, peer.me());
         let run_state = unit_io.run_state;
         unit_io.seeds = peer.explores_down_to().map(|(depth, _)| depth);
         let interpreter =
@@ -90,6 +94,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             heuristic,
             top,
             pace,
+            pause: &settings.pause,
         }
     }
 
@@ -133,7 +138,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.pass_to_peer(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
         while !self.interpreter.peer().finished() && run_state.continues(self.round) {
             let size = self.unit_io.executor.explorer().size();
-            if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(now_ns - started_ns)) {
+            if self.pause.is_paused() {
+                now_ns = self.wait_for_mail(POLL_NS, now_ns);
+                self.answer_request();
+            } else if self
+                .heuristic
+                .as_ref()
+                .is_some_and(|heuristic| heuristic.due(now_ns - started_ns))
+            {
                 now_ns = self.run_improver(now_ns);
             } else if size == 0.0 {
                 self.answer_all_requests();

@@ -57,7 +57,10 @@ pub fn by_layers(
         let limits = LayersLimits {
             run_tasks: &|n, task| run_tasks(settings.threads as usize, n, task),
             made: settings.node_limit.unwrap_or(u64::MAX),
-            stop: &|| stopped.load(Ordering::Relaxed),
+            stop: &|| {
+                settings.pause.hold(|| !stopped.load(Ordering::Relaxed));
+                stopped.load(Ordering::Relaxed)
+            },
             report: &|progress| lock(&shared).clone_from(progress),
         };
         layers.search_by_layers(best, settings.start.clone(), &limits)

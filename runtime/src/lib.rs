@@ -39,6 +39,8 @@ pub mod outcome_wire;
 #[cfg(not(loom))]
 mod pace;
 #[cfg(not(loom))]
+mod pause;
+#[cfg(not(loom))]
 mod pins;
 #[cfg(not(loom))]
 mod profile;
@@ -86,6 +88,8 @@ pub use outcome::{
     Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
     UnitReport, UnitSnapshot,
 };
+#[cfg(not(loom))]
+pub use pause::Pause;
 #[cfg(not(loom))]
 pub use recorded::Recorded;
 #[cfg(not(loom))]

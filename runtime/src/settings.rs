@@ -4,6 +4,7 @@ use crate::cancel::Cancel;
 use crate::devices::Devices;
 use crate::error::RunError;
 use crate::outcome::{Outcome, Watcher};
+use crate::pause::Pause;
 use crate::save::{Save, SaveNow};
 use crate::worker_pool::WorkerPool;
 use pleach_core::search::problem::Problem;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub layers: Option<bool>,
     /// Stops the search and its preparation, from any thread.
     pub cancel: Cancel,
+    /// Holds the search and its preparation, from any thread.
+    pub pause: Pause,
     /// Stop after this time.
     pub time_limit: Option<Duration>,
     /// Stop after about this number of nodes.
@@ -105,6 +108,7 @@ impl Default for Settings {
             improve: false,
             layers: None,
             cancel: Cancel::default(),
+            pause: Pause::default(),
             time_limit: None,
             node_limit: None,
             memory: None,

@@ -192,8 +192,7 @@ impl<'a> RunContext<'a> {
             .flatten();
         let scratch = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
         let unit_io = UnitIo::new(me, run_state, executor, transport, report, scratch);
-        let left =
-            Unit::new(peer, (settings.seed, settings.pace), unit_io, (heuristic, top)).drive()?;
+        let left = Unit::new(peer, settings, unit_io, (heuristic, top)).drive()?;
         guard.well = true;
         Ok(left)
     }

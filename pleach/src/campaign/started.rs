@@ -76,10 +76,12 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
 
     /// Whether there is time left to prepare the search better.
     pub fn go_on(&self) -> bool {
-        let until = self.search.settings.time_limit.map(|limit| self.started + limit);
-        !self.looking
-            && !self.search.settings.cancel.is_cancelled()
-            && until.is_none_or(|until| Instant::now() < until)
+        let Settings { time_limit, cancel, pause, .. } = &self.search.settings;
+        let until = time_limit.map(|limit| self.started + limit);
+        let is_wanted =
+            || !cancel.is_cancelled() && until.is_none_or(|until| Instant::now() < until);
+        pause.hold(is_wanted);
+        !self.looking && is_wanted()
     }
 
     /// Whether the search will be run; it must then be prepared, however little time is left.
