@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pleach import atsp, clique, flowshop, knapsack, native, qap, queens, uts
+from pleach._live import Live
 from pleach._pleach import Children, __version__, cores
 from pleach._result import Counted, Moment, Optimised, Progress, Result
 from pleach._run import Options, Run
@@ -12,6 +13,7 @@ from pleach._versions import show_versions
 __all__ = [
     "Children",
     "Counted",
+    "Live",
     "Moment",
     "Optimised",
     "Options",

@@ -172,3 +172,25 @@ def text_of(argument: str, source: object) -> tuple[str, str | None] | None:
         raise ValueError(f"{argument}: {path!r}, expected a file that can be read: {why.strerror}") from why
     except UnicodeDecodeError as why:
         raise ValueError(f"{argument}: {path!r}, expected a file of text in UTF-8") from why
+
+
+def order(argument: str, values: object, length: int, among: int, names: list[str] | None) -> list[int]:
+    """Return distinct items, each given by its place from 0 or by its name."""
+    found = items(argument, values)
+    if len(found) != length:
+        wrong(ValueError, argument, len(found), f"{length} items")
+    known = {name: place for place, name in enumerate(names or ())}
+    places: list[int] = []
+    taken: set[int] = set()
+    for i, item in enumerate(found):
+        if isinstance(item, str):
+            if item not in known:
+                wrong(ValueError, f"{argument}[{i}]", item, "a name of the input, or a place from 0")
+            place = known[item]
+        else:
+            place = whole(f"{argument}[{i}]", item, 0, among - 1)
+        if place in taken:
+            wrong(ValueError, f"{argument}[{i}]", item, "items that all differ")
+        taken.add(place)
+        places.append(place)
+    return places

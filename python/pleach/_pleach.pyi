@@ -44,6 +44,13 @@ class Search:
     def cancel(self) -> None:
         """Asks the search to stop."""
 
+    def hold(self, paused: bool) -> None:
+        """Holds the search, or lets it continue."""
+
+    @property
+    def paused(self) -> bool:
+        """Whether the search is held."""
+
     @property
     def done(self) -> bool:
         """Whether the search has ended."""
@@ -100,7 +107,9 @@ def flowshop(given: dict[str, Any], limits: dict[str, Any]) -> Search:
 def atsp_instance(name: str, text: str | None = None) -> tuple[int, list[int]] | None:
     """The cities and costs of a name, or of a text; `None` if there is no such name."""
 
-def atsp(cities: int, costs: list[int], best: int | None, limits: dict[str, Any]) -> Search:
+def atsp(
+    cities: int, costs: list[int], best: int | None, start: list[int] | None, limits: dict[str, Any]
+) -> Search:
     """Searches for the shortest tour."""
 
 def qap_instance(name: str, text: str | None = None) -> tuple[int, list[int], int, list[int]] | None:
@@ -110,6 +119,7 @@ def qap(
     flows: tuple[int, list[int]],
     distances: tuple[int, list[int]],
     best: int | None,
+    start: list[int] | None,
     limits: dict[str, Any],
 ) -> Search:
     """Searches for the cheapest assignment."""
@@ -128,15 +138,7 @@ def queens(n: int, count: bool, limits: dict[str, Any]) -> Search:
 def uts(tree: str, limits: dict[str, Any]) -> Search:
     """Counts the nodes of a tree."""
 
-def own(
-    root: object,
-    expand: Callable[..., object],
-    check: Callable[..., object] | None,
-    layers: dict[str, Callable[..., object] | None] | None,
-    goal: int,
-    best: int | None,
-    limits: dict[str, Any],
-) -> Search:
+def own(tree: dict[str, Any], limits: dict[str, Any]) -> Search:
     """Searches a tree that is a Python object."""
 
 def native_room(words: int) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Generic, TypedDict, TypeVar
 
-from pleach import _pleach
+from pleach import _draw, _pleach
+from pleach._live import facts
 from pleach._numbers import number, whole, wrong
 from pleach._result import Number, Progress, View
 
@@ -25,6 +27,8 @@ class Options(TypedDict, total=False):
     gap: stop when the gap between the best value and the bound is at most this, 0.01 for 1 %.
     no_improvement: stop when the best solution has not improved for this many seconds, or this timedelta.
     seed: the seed for all random choices.
+    checkpoint: the file in which the search is saved; if it holds this search, it is resumed.
+    every: save after each such time, 30 seconds by default, and whenever the search ends.
     on_improvement: called with a Progress when there is a better solution.
     on_progress: called with a Progress about ten times a second.
     """
@@ -36,6 +40,8 @@ class Options(TypedDict, total=False):
     gap: float
     no_improvement: float | timedelta
     seed: int
+    checkpoint: str | os.PathLike[str]
+    every: float | timedelta
     on_improvement: Callable[[Progress], object]
     on_progress: Callable[[Progress], object]
 
@@ -56,6 +62,13 @@ def _share(argument: str, value: object) -> float:
     if found < 0:
         wrong(ValueError, argument, value, "a number of 0 or more")
     return found
+
+
+def _path(argument: str, value: object) -> str:
+    """Return the path of a file."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        wrong(TypeError, argument, value, "the path of a file")
+    return os.fspath(value)
 
 
 def _limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
@@ -81,6 +94,8 @@ def _limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
         "memory": get("memory", lambda a, v: whole(a, v, 1)),
         "gap": get("gap", _share),
         "no_improvement": get("no_improvement", _seconds),
+        "checkpoint": get("checkpoint", _path),
+        "every": get("every", _seconds),
     }
 
 
@@ -134,6 +149,19 @@ class Run(Generic[R]):
         """Stop the search; `wait` then returns the result so far."""
         self._search.cancel()
 
+    def pause(self) -> None:
+        """Hold the search: its threads sleep, within a tenth of a second, until `resume` is called; its time limit runs on."""
+        self._search.hold(True)
+
+    def resume(self) -> None:
+        """Let the search continue."""
+        self._search.hold(False)
+
+    @property
+    def paused(self) -> bool:
+        """Whether the search is held."""
+        return self._search.paused
+
     @property
     def done(self) -> bool:
         """Whether the search has ended."""
@@ -154,10 +182,17 @@ class Run(Generic[R]):
         """The bound proven so far; None before there is one."""
         return self.progress.bound
 
+    def _repr_html_(self) -> str:
+        """Return what the search knows so far, as a notebook shows it."""
+        return _draw.table([("search", self._state()), *facts(self.progress)])
+
+    def _state(self) -> str:
+        """Return what the search is doing."""
+        return "done" if self.done else "paused" if self.paused else "running"
+
     def __repr__(self) -> str:
         """Return a short description."""
-        state = "done" if self.done else "running"
-        return f"<pleach.Run {state}, best {self.best}, bound {self.bound}>"
+        return f"<pleach.Run {self._state()}, best {self.best}, bound {self.bound}>"
 
 
 def _call_back(search: _pleach.Search, calls: tuple[Any, Any], raised: list[BaseException]) -> None:

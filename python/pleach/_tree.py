@@ -27,7 +27,8 @@ class Tree(ABC, Generic[N]):
     """A search tree: derive a class with a goal, a root, and what the children of a node are.
 
     Nodes are any objects; they must be picklable if several threads search, or if a limit may stop layers. A method ``check(solution)`` is optional: it
-    returns the value of a solution, computed from the problem alone, and every result is then checked.
+    returns the value of a solution, computed from the problem alone, and every result is then checked. So is a method
+    ``fingerprint()``: bytes or a text that tell this tree from others, for checkpoints; without it, a sample of nodes must do.
 
     Methods ``key(node)``, which gives the root a key, too, and ``dominates(one, other)`` make a search for the best solution begin by layers: all nodes of a
     depth at once, without those that others of the same key dominate. ``guide(node, bound)`` says how promising a node
@@ -101,6 +102,19 @@ def _layers(tree: Tree[Any]) -> dict[str, Any] | None:
     return None if missing else methods
 
 
+def _fingerprint(tree: Tree[Any]) -> bytes | None:
+    """Return what tells a tree from others, if it says so itself."""
+    method = getattr(tree, "fingerprint", None)
+    if method is None:
+        return None
+    found = method()
+    if isinstance(found, str):
+        return found.encode()
+    if not isinstance(found, bytes):
+        _numbers.wrong(TypeError, "fingerprint", found, "bytes or a text")
+    return found
+
+
 @overload
 def solve(
     tree: Tree[Any], *, best: int | None = None, blocking: Literal[True] = True, **options: Unpack[_run.Options]
@@ -129,10 +143,17 @@ def solve(
         _numbers.wrong(TypeError, "tree", tree, "an object of a class derived from pleach.Tree")
     goal = goal_number(getattr(tree, "goal", None))
     to_beat = None if best is None else _numbers.whole("best", best)
-    root, expand, check = tree.root(), tree.expand, getattr(tree, "check", None)
-    layers = _layers(tree)
+    given = {
+        "root": tree.root(),
+        "expand": tree.expand,
+        "check": getattr(tree, "check", None),
+        "layers": _layers(tree),
+        "fingerprint": _fingerprint(tree),
+        "goal": goal,
+        "best": to_beat,
+    }
     return _run.start(
-        lambda limits: _pleach.own(root, expand, check, layers, goal, to_beat, limits),
+        lambda limits: _pleach.own(given, limits),
         tree_result,
         tree_view(),
         options,

@@ -47,18 +47,33 @@ class Tour(Optimised):
 
 @overload
 def solve(
-    costs: object, *, best: int | None = None, blocking: Literal[True] = True, **options: Unpack[_run.Options]
+    costs: object,
+    *,
+    best: int | None = None,
+    start: object = None,
+    blocking: Literal[True] = True,
+    **options: Unpack[_run.Options],
 ) -> Tour: ...
 
 
 @overload
 def solve(
-    costs: object, *, best: int | None = None, blocking: Literal[False], **options: Unpack[_run.Options]
+    costs: object,
+    *,
+    best: int | None = None,
+    start: object = None,
+    blocking: Literal[False],
+    **options: Unpack[_run.Options],
 ) -> _run.Run[Tour]: ...
 
 
 def solve(
-    costs: object, *, best: int | None = None, blocking: bool = True, **options: Unpack[_run.Options]
+    costs: object,
+    *,
+    best: int | None = None,
+    start: object = None,
+    blocking: bool = True,
+    **options: Unpack[_run.Options],
 ) -> Tour | _run.Run[Tour]:
     """Search for the shortest tour, and prove it.
 
@@ -66,6 +81,7 @@ def solve(
         whose index names the cities; or the name of a known instance such as "ftv33", or the path of a file of TSPLIB.
         The diagonal does not matter.
     best: search only for tours shorter than this.
+    start: a tour to start from: cities by their places, from 0, or by name.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
@@ -81,6 +97,7 @@ def solve(
             _numbers.wrong(ValueError, "costs", found[0], "the name of a known instance (ftv33), or a file")
         cities, flat = read
     to_beat = None if best is None else _numbers.whole("best", best)
+    begin = None if start is None else _numbers.order("start", start, cities, cities, names)
     view = View()
 
     def tour(raw: Mapping[str, Any]) -> Tour:
@@ -92,5 +109,5 @@ def solve(
         return Tour(order=order, city_names=city_names, legs=legs, **view.optimised(raw))
 
     return _run.start(
-        lambda limits: _pleach.atsp(cities, flat, to_beat, limits), tour, view, options, blocking
+        lambda limits: _pleach.atsp(cities, flat, to_beat, begin, limits), tour, view, options, blocking
     )

@@ -98,6 +98,7 @@ def solve(
     no_wait: bool = False,
     no_buffers: bool = False,
     best: Number | None = None,
+    start: object = None,
     blocking: Literal[True] = True,
     **options: Unpack[_run.Options],
 ) -> Schedule: ...
@@ -115,6 +116,7 @@ def solve(
     no_wait: bool = False,
     no_buffers: bool = False,
     best: Number | None = None,
+    start: object = None,
     blocking: Literal[False],
     **options: Unpack[_run.Options],
 ) -> _run.Run[Schedule]: ...
@@ -131,6 +133,7 @@ def solve(
     no_wait: bool = False,
     no_buffers: bool = False,
     best: Number | None = None,
+    start: object = None,
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Schedule | _run.Run[Schedule]:
@@ -145,6 +148,7 @@ def solve(
     no_wait: whether jobs may not wait between machines.
     no_buffers: whether a job blocks its machine until the next one is free.
     best: search only for schedules with a smaller value than this.
+    start: an order to start from: jobs by their places, from 0, or by name.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
@@ -165,6 +169,7 @@ def solve(
     given |= {"objective": objective, "no_wait": no_wait, "no_buffers": no_buffers}
     given["best"] = None if best is None else _best(best, decimals)
     jobs = len(shop.times)
+    given["start"] = None if start is None else _numbers.order("start", start, jobs, jobs, shop.jobs)
 
     def order_of(solution: list[int]) -> list[int]:
         """Return the jobs from 0; without waiting, a tour may lead from city 1 to those of the jobs."""

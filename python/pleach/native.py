@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pleach import _numbers, _pleach, _run
@@ -158,6 +159,24 @@ def _words(argument: str, values: object, words: int) -> list[int]:
     return found
 
 
+def _code_print(it: Any, seen: set[int]) -> bytes:
+    """Return what tells a function, and all that it names, from others; of objects of other kinds, only the class."""
+    it = getattr(it, "py_func", it)
+    code = it if isinstance(it, CodeType) else getattr(it, "__code__", None)
+    if code is None:
+        if isinstance(it, int | float | str | bytes | tuple):
+            return repr(it).encode()
+        return bytes(it.tobytes()) if hasattr(it, "tobytes") else type(it).__qualname__.encode()
+    if id(code) in seen:
+        return b""
+    seen.add(id(code))
+    values = getattr(it, "__globals__", {})
+    named = [values[name] for name in code.co_names if name in values]
+    held = [cell.cell_contents for cell in getattr(it, "__closure__", None) or ()]
+    parts = [_code_print(part, seen) for part in [*code.co_consts, *named, *held]]
+    return b"\0".join([code.co_code, repr((code.co_names, code.co_varnames)).encode(), *parts])
+
+
 @overload
 def solve(
     expand: Compiled,
@@ -208,6 +227,7 @@ def solve(
     given = {
         "address": expand.code.address,
         "code": expand.code,
+        "code_print": _code_print(expand.function, set()),
         "data": _flat("data", data),
         "root": _words("root", root, expand.words),
         "most": expand.children,

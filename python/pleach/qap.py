@@ -40,6 +40,7 @@ def solve(
     distances: object = None,
     *,
     best: int | None = None,
+    start: object = None,
     blocking: Literal[True] = True,
     **options: Unpack[_run.Options],
 ) -> Assignment: ...
@@ -51,6 +52,7 @@ def solve(
     distances: object = None,
     *,
     best: int | None = None,
+    start: object = None,
     blocking: Literal[False],
     **options: Unpack[_run.Options],
 ) -> _run.Run[Assignment]: ...
@@ -61,6 +63,7 @@ def solve(
     distances: object = None,
     *,
     best: int | None = None,
+    start: object = None,
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Assignment | _run.Run[Assignment]:
@@ -71,6 +74,7 @@ def solve(
         of QAPLIB, which has the distances, too.
     distances: a square matrix with the distance from each location to each other one; there may be more locations.
     best: search only for assignments that cost less than this.
+    start: an assignment to start from: for each facility a location by its place, from 0, or by name.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
@@ -92,6 +96,7 @@ def solve(
             _numbers.wrong(ValueError, "flows", found[0], "the name of a known instance (nug12), or a file")
         n, first, m, second = read
     to_beat = None if best is None else _numbers.whole("best", best)
+    begin = None if start is None else _numbers.order("start", start, n, m, locations)
     view = View()
 
     def assignment(raw: Mapping[str, Any]) -> Assignment:
@@ -104,5 +109,5 @@ def solve(
         )
 
     return _run.start(
-        lambda limits: _pleach.qap((n, first), (m, second), to_beat, limits), assignment, view, options, blocking
+        lambda limits: _pleach.qap((n, first), (m, second), to_beat, begin, limits), assignment, view, options, blocking
     )

@@ -40,6 +40,8 @@ struct NativeTree<const GOAL: u8, const N: usize> {
     expand: Expand,
     /// Keeps the compiled code in memory.
     _code: Py<PyAny>,
+    /// What tells the code from other code.
+    code_print: Vec<u8>,
     data: Vec<i64>,
     root: [i64; N],
     /// Children of a node at most, numbers of a solution at most.
@@ -140,8 +142,8 @@ impl<const GOAL: u8, const N: usize> Tree for NativeTree<GOAL, N> {
     }
 
     fn fingerprint(&self) -> Option<u64> {
-        // The trees of Python are neither saved nor sent.
-        Some(0)
+        let all = (self.code_print.clone(), self.data.clone(), self.root.to_vec());
+        Some(pleach::fingerprint("native", &all))
     }
 }
 
@@ -151,6 +153,7 @@ impl<const GOAL: u8, const N: usize> Tree for NativeTree<GOAL, N> {
 pub struct Compiled {
     address: usize,
     code: Py<PyAny>,
+    code_print: Vec<u8>,
     data: Vec<i64>,
     root: Vec<i64>,
     most: usize,
@@ -198,7 +201,7 @@ fn sized<const GOAL: u8>(tree: Compiled, limits: Limits) -> PyResult<Search> {
 }
 
 fn start<const GOAL: u8, const N: usize>(tree: Compiled, limits: Limits) -> PyResult<Search> {
-    let Compiled { address, code, data, root: numbers, most, longest, best, .. } = tree;
+    let Compiled { address, code, code_print, data, root: numbers, most, longest, best, .. } = tree;
     if address == 0 {
         return Err(PyValueError::new_err("the function has no address"));
     }
@@ -206,7 +209,7 @@ fn start<const GOAL: u8, const N: usize>(tree: Compiled, limits: Limits) -> PyRe
     let expand = unsafe { std::mem::transmute::<usize, Expand>(address) };
     let mut root = [0; N];
     root[..numbers.len()].copy_from_slice(&numbers);
-    let tree = NativeTree::<GOAL, N> { expand, _code: code, data, root, most, longest };
+    let tree = NativeTree::<GOAL, N> { expand, _code: code, code_print, data, root, most, longest };
     let (all, more) = tree.sizes();
     if all + more > ROOM {
         let why = format!("children and solution: {} numbers, expected at most {ROOM}", all + more);

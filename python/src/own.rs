@@ -3,8 +3,8 @@
 use crate::report::Finished;
 use crate::run::{Failure, Limits, Search};
 use pleach::{
-    Children as Found, Explorer, Goal, Malformed, Pack, Plain, Problem, Progress, Reader, Solver,
-    Tree, TreeExplorer, Work,
+    Children as Found, Explorer, Goal, Malformed, Pack, Plain, Problem, Progress, Reader, Tree,
+    TreeExplorer, Work,
 };
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -192,6 +192,8 @@ struct PythonTree<const GOAL: u8> {
     expand: Py<PyAny>,
     check: Option<Py<PyAny>>,
     layers: Option<Layers>,
+    /// What tells it from other trees; `None` if a sample of its nodes must do.
+    fingerprint: Option<u64>,
     /// Collectors to use again.
     collectors: Mutex<Vec<Py<Children>>>,
 }
@@ -275,8 +277,7 @@ impl<const GOAL: u8> Tree for PythonTree<GOAL> {
     }
 
     fn fingerprint(&self) -> Option<u64> {
-        // The trees of Python are neither saved nor sent.
-        Some(0)
+        self.fingerprint
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
@@ -343,30 +344,33 @@ pub fn solved<P: Problem>(
     best: Option<i64>,
     search: pleach::Search<'static>,
 ) -> Result<Finished, Failure> {
-    let settings = pleach::Settings { best, ..search.settings };
-    let solver = Solver::of(problem).settings(settings);
-    let solver = match search.progress {
-        Some(progress) => solver.on_progress(progress),
-        None => solver,
-    };
-    Ok(solver.run()?.into())
+    Ok(search.run(&problem, best)?.into())
 }
 
-/// Searches a tree that is a Python object.
-#[pyfunction]
-pub fn own(
+/// A tree as Python describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Described {
     root: Py<PyAny>,
     expand: Py<PyAny>,
     check: Option<Py<PyAny>>,
     layers: Option<Layers>,
+    fingerprint: Option<Vec<u8>>,
     goal: u8,
     best: Option<i64>,
-    limits: Limits,
-) -> PyResult<Search> {
+}
+
+/// Searches a tree that is a Python object.
+#[pyfunction]
+pub fn own(tree: Described, limits: Limits) -> PyResult<Search> {
+    let Described { root, expand, check, layers, fingerprint, goal, best } = tree;
+    let fingerprint = fingerprint.map(|what| pleach::fingerprint("python", &what));
+    // It matters only in files.
+    let fingerprint = fingerprint.or((!limits.saves()).then_some(0));
     macro_rules! start {
         ($goal:literal) => {{
             let collectors = Mutex::default();
-            let tree = PythonTree::<$goal> { root, expand, check, layers, collectors };
+            let tree = PythonTree::<$goal> { root, expand, check, layers, fingerprint, collectors };
             Search::start(limits, move |search| solved(Plain(tree), best, search))
         }};
     }

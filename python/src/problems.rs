@@ -59,6 +59,7 @@ pub struct ShopArguments {
     no_wait: bool,
     no_buffers: bool,
     best: Option<i64>,
+    start: Option<Vec<u16>>,
 }
 
 /// Searches for the best schedule.
@@ -83,9 +84,9 @@ pub fn flowshop(given: ShopArguments, limits: Limits) -> PyResult<Search> {
     };
     let variant = shop::Variant::new(shop, objective, passing);
     let variant = variant.map_err(|why| wrong(format!("times: {why}")))?;
-    let best = start_of(given.best);
+    let (best, start) = (start_of(given.best), given.start);
     Search::start(limits, move |search| {
-        let answer = shop::solve(&variant, shop::Options { best, search, ..Default::default() })?;
+        let answer = shop::solve(&variant, shop::Options { best, start, search })?;
         let ends = answer.schedule.as_deref().map(|order| variant.ends(order));
         Ok(Finished { ends, ..answer.report.into() })
     })
@@ -105,12 +106,18 @@ pub fn atsp_instance(name: &str, text: Option<&str>) -> PyResult<Option<(usize, 
 
 /// Searches for the shortest tour.
 #[pyfunction]
-pub fn atsp(cities: usize, costs: Vec<i64>, best: Option<i64>, limits: Limits) -> PyResult<Search> {
+pub fn atsp(
+    cities: usize,
+    costs: Vec<i64>,
+    best: Option<i64>,
+    start: Option<Vec<u16>>,
+    limits: Limits,
+) -> PyResult<Search> {
     let instance = pleach::atsp::Instance::new(cities, costs);
     let instance = instance.map_err(|why| wrong(format!("costs: {why}")))?;
     let best = start_of(best);
     Search::start(limits, move |search| {
-        let options = pleach::atsp::Options { best, search, ..Default::default() };
+        let options = pleach::atsp::Options { best, start, search, ..Default::default() };
         Ok(pleach::atsp::solve(&instance, options)?.report.into())
     })
 }
@@ -141,13 +148,14 @@ pub fn qap(
     flows: (usize, Vec<i64>),
     distances: (usize, Vec<i64>),
     best: Option<i64>,
+    start: Option<Vec<u16>>,
     limits: Limits,
 ) -> PyResult<Search> {
     let instance = pleach::qap::Instance::new((flows.0, &flows.1), (distances.0, &distances.1));
     let instance = instance.map_err(|why| wrong(format!("flows, distances: {why}")))?;
     let best = start_of(best);
     Search::start(limits, move |search| {
-        let options = pleach::qap::Options { best, search, ..Default::default() };
+        let options = pleach::qap::Options { best, start, search };
         Ok(pleach::qap::solve(&instance, options)?.report.into())
     })
 }

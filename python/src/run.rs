@@ -1,13 +1,15 @@
 //! [`Search`]: a search on threads of its own, which Python waits for, watches and stops.
 
 use crate::report::{Finished, News, finished, news};
-use pleach::{Cancel, Error, ProgressSnapshot, RunError, Settings};
+use pleach::{Cancel, Checkpoint, Error, Pause, ProgressSnapshot, RunError, Settings};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::any::Any;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,7 +18,7 @@ const POLL: Duration = Duration::from_millis(20);
 /// The most moments that a history keeps, an even number.
 const MOMENTS: usize = 2048;
 
-/// When to stop, and on how many threads to search.
+/// When to stop, on how many threads to search, and where to save.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Limits {
@@ -27,6 +29,15 @@ pub struct Limits {
     memory: Option<u64>,
     gap: Option<f64>,
     no_improvement: Option<f64>,
+    checkpoint: Option<PathBuf>,
+    every: Option<f64>,
+}
+
+impl Limits {
+    /// Whether the search is saved.
+    pub fn saves(&self) -> bool {
+        self.checkpoint.is_some()
+    }
 }
 
 /// Why a search has no result.
@@ -50,6 +61,7 @@ impl From<Error> for Failure {
         match why {
             Error::Run(why) => why.into(),
             Error::Input(why) => Failure::Value(why),
+            Error::Resume { .. } => Failure::Value(format!("checkpoint: {why}")),
             why => Failure::Failed(why.to_string()),
         }
     }
@@ -63,6 +75,10 @@ impl From<RunError> for Failure {
                 wrong.bound, wrong.value
             )),
             RunError::Threads(_) | RunError::Solution(_) => Failure::Value(why.to_string()),
+            RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),
+            RunError::Save { why: ref cause, .. } if cause.kind() == ErrorKind::AlreadyExists => {
+                Failure::Value(format!("checkpoint: {why}"))
+            }
             why => Failure::Failed(why.to_string()),
         }
     }
@@ -95,6 +111,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     cancel: Cancel,
+    pause: Pause,
 }
 
 #[derive(Default)]
@@ -245,10 +262,18 @@ fn search(
         node_limit: limits.node_limit,
         memory: limits.memory,
         cancel: shared.cancel.clone(),
+        pause: shared.pause.clone(),
         ..Settings::default()
     };
+    let checkpoint = limits.checkpoint.clone().map(|path| {
+        let every = seconds(limits.every).unwrap_or(Checkpoint::EVERY);
+        let mut checkpoint = Checkpoint::new(path);
+        checkpoint.every = every;
+        checkpoint
+    });
     let finished = job(pleach::Search {
         settings,
+        checkpoint,
         progress: Some(Box::new(move |snapshot| criteria.watch(snapshot))),
         ..pleach::Search::default()
     })?;
@@ -310,6 +335,17 @@ impl Search {
     /// Asks the search to stop.
     fn cancel(&self) {
         self.shared.stop("cancelled");
+    }
+
+    /// Holds the search, or lets it continue.
+    fn hold(&self, paused: bool) {
+        if paused { self.shared.pause.pause() } else { self.shared.pause.resume() }
+    }
+
+    /// Whether the search is held.
+    #[getter]
+    fn paused(&self) -> bool {
+        self.shared.pause.is_paused() && !self.done()
     }
 
     /// Whether the search has ended.

@@ -20,6 +20,11 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path) -> None:
     for cell in notebook.cells:
         assert cell.cell_type != "code" or (cell.outputs == [] and cell.execution_count is None)
     NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
+    for cell in notebook.cells:
+        if "pleach.Live()" in cell.source:
+            shown = [output for output in cell.outputs if output.output_type == "display_data"]
+            # Updated in place, it is one output, which has the last news.
+            assert len(shown) == 1 and "10,0" in shown[0].data["text/html"]
     assert len(NOTEBOOKS) == 3
 
 

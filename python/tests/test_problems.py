@@ -82,3 +82,23 @@ def test_a_node_limit_stops_a_search(limit: int) -> None:
     stopped = pleach.uts.count("T1XXL", node_limit=limit)
     assert (stopped.status, stopped.stopped_by) == ("stopped", "node-limit")
     assert "node-limit" in stopped._repr_html_()
+
+
+def test_searches_begin_with_a_start() -> None:
+    """A start that nothing beats comes back, whoever found it."""
+    times = [[3, 6], [5, 2], [1, 2]]
+    for start in ([2, 0, 1], (2, 0, 1)):
+        found = pleach.flowshop.solve(times, start=start, node_limit=1)
+        assert found.makespan == 12
+    assert pleach.atsp.solve([[0, 1, 9], [9, 0, 1], [1, 9, 0]], start=[1, 2, 0]).value == 3
+    assert pleach.qap.solve("nug12", start=list(range(12)), node_limit=1).value is not None
+    frame = pd.DataFrame(times, index=["door", "desk", "shelf"], columns=["saw", "drill"])
+    assert pleach.flowshop.solve(frame, start=["shelf", "door", "desk"]).jobs is not None
+    for wrong, why in [
+        ([0, 1], r"start: 2, expected 3 items"),
+        ([0, 1, 1], r"start\[2\]: 1, expected items that all differ"),
+        ([0, 1, 3], r"start\[2\]: 3, expected a number from 0 to 2"),
+        (["door", "desk", "chair"], r"start\[2\]: 'chair', expected a name of the input, or a place from 0"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            pleach.flowshop.solve(frame, start=wrong)

@@ -69,6 +69,43 @@ def test_callbacks_are_called_in_the_calling_thread() -> None:
     assert all(moment.nodes <= result.nodes for moment in result.history)
 
 
+def test_outside_notebooks_live_prints_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    result = pleach.flowshop.solve("ta021", node_limit=10**6, on_progress=pleach.Live())
+    lines = capsys.readouterr().err.splitlines()
+    assert lines and f"best {result.value}, bound {result.bound}, gap" in lines[-1]
+    assert len(set(lines)) == len(lines)
+    run = pleach.flowshop.solve("ta021", node_limit=10**6, blocking=False)
+    run.wait()
+    assert "done" in run._repr_html_() and str(result.bound) in run._repr_html_()
+
+
+def test_in_notebooks_live_updates_what_it_shows() -> None:
+    shown: list[str] = []
+
+    class Display:
+        """Stands in for the module of IPython."""
+
+        HTML = str
+
+        def display(self, html: str, display_id: bool) -> Display:
+            """Show something that can be updated."""
+            assert display_id and not shown
+            self.update(html)
+            return self
+
+        def update(self, html: str) -> None:
+            """Replace it."""
+            shown.append(html)
+
+    live = pleach.Live()
+    live._display = Display()
+    for seconds, best in [(0.1, None), (0.2, 9), (0.3, 9), (0.4, 9), (0.5, 8)]:
+        live(pleach.Progress(seconds, int(10 * seconds), best, 5, None))
+    assert len(shown) == 5 and "<svg" not in shown[0] and "<svg" in shown[-1]
+    # Equal values in a row are two points: the first and the last.
+    assert [point[0] for point in live._points] == [0.1, 0.2, 0.4, 0.5]
+
+
 def test_an_exception_of_a_callback_cancels_and_is_raised() -> None:
     def fails(progress: pleach.Progress) -> None:
         raise LookupError(f"at {progress.nodes} nodes")

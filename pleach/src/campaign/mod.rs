@@ -21,6 +21,8 @@ pub(crate) use inspection::Inspection;
 pub(crate) use saved::described;
 
 use crate::certificate::Sample;
+use crate::report::Report;
+use pleach_core::search::problem::Problem;
 use pleach_core::search::work::Nodes;
 use pleach_core::wire::certificate::Certificate;
 use pleach_problems::simd::Level;
@@ -80,6 +82,16 @@ pub enum Certify {
 
 /// Watches a search, and may stop it.
 pub type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
+
+impl Search<'_> {
+    /// Searches a problem of your own, or resumes its checkpoint. If `best` is given, solutions must beat it.
+    ///
+    /// # Errors
+    /// If the machine fails, a solution fails its check, or the checkpoint file holds another search.
+    pub fn run(mut self, problem: &dyn Problem, best: Option<i64>) -> Result<Report, Error> {
+        plain::run(problem, best, &mut self)
+    }
+}
 
 impl Default for Search<'_> {
     fn default() -> Self {

@@ -1,0 +1,136 @@
+"""Searches that are held, saved and resumed."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pleach
+
+
+class Strings(pleach.Tree[tuple[int, bool]]):
+    """Strings of n zeros and ones without two ones in a row."""
+
+    goal = "count"
+
+    def __init__(self, n: int) -> None:
+        """Set the length."""
+        self.n = n
+
+    def root(self) -> tuple[int, bool]:
+        """Return the empty string."""
+        return (0, False)
+
+    def expand(self, node: tuple[int, bool], best: int | None, out: pleach.Children) -> None:
+        """Add a zero or a one."""
+        length, after_one = node
+        if length == self.n:
+            return out.count(1)
+        out.child((length + 1, False))
+        if not after_one:
+            out.child((length + 1, True))
+
+
+class Named(Strings):
+    """The same, with a fingerprint."""
+
+    def fingerprint(self) -> str:
+        """Return what tells it from others."""
+        return f"strings {self.n}"
+
+
+def whole(call: Any) -> tuple[object, ...]:
+    """What does not depend on stops."""
+    return call.status, getattr(call, "count", None), getattr(call, "value", None), call.nodes
+
+
+@pytest.mark.parametrize("tree", [Strings(18), Named(18)])
+def test_a_tree_is_stopped_and_resumed(tree: Strings, tmp_path: Path) -> None:
+    file = tmp_path / "run.pleach"
+    alone = pleach.solve(tree)
+    stopped = pleach.solve(tree, checkpoint=file, node_limit=2000)
+    assert (stopped.status, stopped.stopped_by) == ("stopped", "node-limit")
+    assert whole(pleach.solve(tree, checkpoint=str(file), threads=2)) == whole(alone)
+    # Its result is in the file.
+    assert whole(pleach.solve(tree, checkpoint=file)) == whole(alone)
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match="checkpoint: .*another"):
+        pleach.solve(type(tree)(7), checkpoint=file)
+    assert file.read_bytes() == before
+
+
+def test_problems_are_stopped_and_resumed(tmp_path: Path) -> None:
+    alone = pleach.flowshop.solve("ta030", best=2178)
+    file = tmp_path / "shop.pleach"
+    stops = 0
+    while (found := pleach.flowshop.solve("ta030", best=2178, checkpoint=file, node_limit=5 * 10**6)).status == "stopped":
+        stops += 1
+    assert whole(found) == whole(alone) and stops > 0
+    with pytest.raises(ValueError, match="checkpoint: .*another search"):
+        pleach.flowshop.solve("ta030", checkpoint=file)
+    with pytest.raises(ValueError, match="checkpoint: .*another search"):
+        pleach.queens.count(8, checkpoint=file)
+    with pytest.raises(TypeError, match="checkpoint: 7, expected the path of a file"):
+        pleach.queens.count(8, checkpoint=7)  # type: ignore[call-overload]
+    no_file = tmp_path / "none"
+    no_file.write_text("no checkpoint")
+    with pytest.raises((ValueError, RuntimeError), match="none"):
+        pleach.queens.count(8, checkpoint=no_file)
+    assert no_file.read_text() == "no checkpoint"
+
+
+def test_compiled_trees_are_told_apart_by_their_code(tmp_path: Path) -> None:
+    pytest.importorskip("numba")
+    zero, more = 0, 1
+
+    def compiled(step: int) -> pleach.native.Compiled:
+        def expand(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
+            if node[0] >= data[0]:
+                found[pleach.native.COUNT] = 1
+                return 0
+            for child in range(2):
+                children[child, 1] = node[0] + step
+            return 2
+
+        return pleach.native.expand(words=1, children=2)(expand)
+
+    file = tmp_path / "native.pleach"
+    stopped = pleach.native.solve(compiled(more), [zero], [20], goal="count", checkpoint=file, node_limit=1000)
+    assert stopped.status == "stopped"
+    for other, data in [(compiled(2), [20]), (compiled(more), [21])]:
+        with pytest.raises(ValueError, match="another"):
+            pleach.native.solve(other, [zero], data, goal="count", checkpoint=file)
+    assert pleach.native.solve(compiled(more), [zero], [20], goal="count", checkpoint=file).count == 2**20
+
+
+def test_a_run_is_held_and_continues() -> None:
+    run = pleach.uts.count("T1XXL", blocking=False)
+    while run.progress.nodes == 0:
+        time.sleep(0.01)
+    run.pause()
+    assert run.paused and "paused" in repr(run)
+    # A search that is not held makes nodes between any two news, and ends.
+    before, alike = run.progress, 0
+    while alike < 3:
+        assert not run.done
+        time.sleep(0.01)
+        latest = run.progress
+        if latest.seconds > before.seconds:
+            alike = alike + 1 if latest.nodes == before.nodes else 0
+            before = latest
+    run.resume()
+    while run.progress.nodes == before.nodes:
+        time.sleep(0.01)
+    run.pause()
+    run.cancel()
+    assert run.wait().stopped_by == "cancelled" and not run.paused
+
+
+def test_nodes_are_pickled_in_files(tmp_path: Path) -> None:
+    file = tmp_path / "run.pleach"
+    pleach.solve(Strings(12), checkpoint=file, node_limit=100)
+    assert pickle.dumps((0, False), 5)[:2] in file.read_bytes()
