@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Makes a release from the last commit, and tries each of its files in an environment that has nothing else.
+# Makes a release from the last commit, and tries what it made: programs, image, packages and sources. The crates are
+# packaged, but built only as parts of those.
 # Usage: ci/release.sh [FOLDER]
 set -euo pipefail
+given=${1:+$(realpath -m "$1")}
 cd "$(dirname "$0")/.."
 
 fail() { echo "$*" >&2; exit 1; }
@@ -10,15 +12,17 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 commit=$(git rev-parse --short=12 HEAD)
 machine=$(uname -m)
-out=$(realpath -m "${1:-release/pleach-$version}")
+goal=${given:-$PWD/release/pleach-$version}
 [ -z "$(git status --porcelain)" ] || fail "there are changes that are not committed: a release is made from a commit"
-[ ! -e "$out" ] || [ -z "$(ls -A "$out")" ] || fail "$out is not empty"
-mkdir -p "$out"
+[ ! -e "$goal" ] || [ -z "$(ls -A "$goal")" ] || fail "$goal is not empty"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# Only a complete release gets to its place.
+out=$work/release
+mkdir "$out"
 
 # What has changed: the section of this version, or of what is not released yet.
-section() { awk -v title="## $1" 'index($0, "## ") == 1 { on = index($0, title) == 1; next } on' CHANGELOG.md; }
+section() { awk -v version="$1" '$1 == "##" { on = $2 == version; next } on' CHANGELOG.md; }
 changes=$(section "$version")
 [ -n "$changes" ] || changes=$(section Unreleased)
 [ -n "$changes" ] || fail "CHANGELOG.md has neither a section for $version nor one for what is unreleased"
@@ -68,7 +72,8 @@ step "$work/build/bin/pip" install --quiet 'maturin>=1.9,<2'
 
 (cd "$out" && find . -type f ! -name SHA256SUMS -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS)
 
-# The same files as a user meets them: nothing of this environment but a path and a home that is empty.
+# The same files as a user meets them. Programs get nothing of this environment but a path and a home that is empty;
+# packages, a new environment of Python or a new root of cargo.
 mkdir "$work/home"
 empty() { env -i HOME="$work/home" PATH=/usr/bin:/bin "$@"; }
 tried() { grep -q "$2" <<<"$1" || fail "expected \"$2\", not: $1"; echo "$1" | head -n 1; }
@@ -79,12 +84,15 @@ for kind in gnu static; do
     tried "$(empty "$unpacked/pleach" --version)" "$version"
     tried "$(empty "$unpacked/pleach" solve flowshop ta001)" "1278 (optimal)"
 done
-! ldd "$work/home/$name-$machine-linux-static/pleach" >"$work/ldd" 2>&1 || grep -q "statically linked" "$work/ldd" ||
-    fail "the static program needs libraries: $(cat "$work/ldd")"
+libraries=$(ldd "$work/home/$name-$machine-linux-static/pleach" 2>&1 || true)
+grep -Eq "statically linked|not a dynamic executable" <<<"$libraries" ||
+    fail "the static program needs libraries: $libraries"
 mkdir "$work/root"
 tar -xOf "$out/$name-$machine-image.tar" layer.tar | tar -C "$work/root" -xf -
 if [ "$(id -u)" = 0 ]; then
     tried "$(chroot --userspec=10001:10001 "$work/root" /usr/local/bin/pleach count queens 12)" "14,200 (counted)"
+else
+    echo "not tried: the image, which needs root"
 fi
 for file in "$out"/*.whl "$out"/pleach-*.tar.gz; do
     case $file in *-src.tar.gz | *-linux-*.tar.gz) continue ;; esac
@@ -98,5 +106,7 @@ step env CARGO_HOME="$work/home/.cargo" cargo install --quiet --locked --root "$
     --path "$work/home/$name/pleach"
 tried "$(empty "$work/home/installed/bin/pleach" solve flowshop ta001)" "1278 (optimal)"
 
-printf '\n%s\n' "$out"
-(cd "$out" && find . -type f -printf '%9s %P\n' | sort -k 2)
+mkdir -p "$goal"
+cp -r "$out/." "$goal/"
+printf '\n%s\n' "$goal"
+(cd "$goal" && find . -type f -printf '%9s %P\n' | sort -k 2)

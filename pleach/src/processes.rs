@@ -98,6 +98,35 @@ impl Processes {
         self.cluster.as_ref().is_none_or(|cluster| cluster.is_root())
     }
 
+    /// Waits until this number of other processes have joined the first one, and returns whether they have: false once
+    /// `waits` says so. Call it between searches.
+    ///
+    /// # Errors
+    /// If the network fails.
+    pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
+        self.cluster.as_ref().map_or(Ok(others == 0), |cluster| cluster.wait_for(others, waits))
+    }
+
+    /// Waits for the next search that the first process begins and shares by [`Search::share`](crate::Search::share),
+    /// and returns what it said about it. `None` once nothing follows, or as soon as `waits` says so.
+    ///
+    /// # Errors
+    /// If the network fails, or the first process is lost.
+    pub fn next_search(&self, waits: impl Fn() -> bool) -> Result<Option<String>, RunError> {
+        let Some(cluster) = &self.cluster else { return Ok(None) };
+        let order = cluster.next_order(&waits)?;
+        if order.is_none() && waits() {
+            self.note_end();
+        }
+        Ok(order.map(|order| String::from_utf8_lossy(&order.about).into_owned()))
+    }
+
+    /// Whether the first process has announced that nothing follows.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
     /// The cluster of processes, if there are several.
     pub(crate) fn cluster(&self) -> Option<&Arc<Cluster>> {
         self.cluster.as_ref()

@@ -1,4 +1,4 @@
-//! The book: every command that a page shows runs, in the order of the page.
+//! The book: the commands that its pages show run, in the order of the page, where a test can run them.
 
 use crate::cluster::party::{free_address, until};
 use crate::house::root;
@@ -12,11 +12,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// First words of commands that are run.
-const RUN: [&str; 5] = ["pleach ", "cargo ", "mpiexec ", "walks ", "for "];
+const RUN: [&str; 4] = ["pleach ", "cargo ", "walks ", "for "];
 
-/// First words, or parts, of commands that need what a test does not have: another machine, a service, a
-/// cluster's scheduler, another program, or an hour. Other tests run the scripts of `ci` and the Python package.
-const LEFT: [&str; 16] = [
+/// Parts of commands that need what this test does not have: another machine, a service, a cluster's scheduler, another
+/// program, or an hour; and what other tests try: MPI, processes that are killed, the scripts of `ci`, the Python package.
+const LEFT: [&str; 17] = [
     "ci/",
     "docker ",
     "podman ",
@@ -25,31 +25,35 @@ const LEFT: [&str; 16] = [
     "scp ",
     "srun ",
     "sbatch ",
+    "mpiexec ",
+    "kill -9",
     "bb ",
     "pip ",
     "python ",
     "PYJOBSHOP",
-    "--with-ft",
     "cargo install",
     "sha256sum ",
     "tar ",
 ];
 
 /// What a command says instead, so that it runs here: no GPU, no other machine, and no proof that takes minutes.
-const INSTEAD: [(&str, &str); 12] = [
+const INSTEAD: [(&str, &str); 9] = [
     ("ta021 --best optimum --certificate", "ta001 --certificate"),
     ("cpu,gpu0", "cpu,emulated"),
     ("cpu,gpu:", "cpu,emulated:"),
     ("--check gpu0", "--check emulated"),
     ("--devices gpu", "--devices emulated"),
-    ("gpu0:inside=none,gpu1:inside=none", "cpu"),
     ("build-host:7400", "127.0.0.1:7400"),
     ("root:7400", "127.0.0.1:7400"),
     ("HOST:7400", "127.0.0.1:7400"),
     ("0.0.0.0:7400", "127.0.0.1:7400"),
-    ("--pace 40000000", ""),
-    ("sleep 4", "sleep 1"),
 ];
+
+/// Flags whose files later commands of a page read: a search that is stopped may leave none.
+const NEEDED: [&str; 3] = ["--certificate", "--solution", "--schedule"];
+
+/// No command takes as long, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(1024);
 
 /// A command of a page, and the first line that it prints there.
 struct Shown {
@@ -114,7 +118,6 @@ fn commands(lines: &[&str]) -> Vec<Shown> {
 /// A page as it is tried: a folder with the files that its commands name, and programs under their names.
 struct Trial {
     place: PathBuf,
-    port: String,
 }
 
 impl Trial {
@@ -148,12 +151,11 @@ impl Trial {
         );
         fs::write(place.join("bin/cargo"), cargo).unwrap();
         fs::set_permissions(place.join("bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
-        let port = free_address().rsplit_once(':').unwrap().1.to_string();
-        Self { place, port }
+        Self { place }
     }
 
     /// Starts a command in a group of processes of its own.
-    fn start(&self, line: &str, files: &str) -> Child {
+    fn start(&self, line: &str, files: &str) -> Group {
         let file = |end: &str| fs::File::create(self.place.join(format!("{files}.{end}"))).unwrap();
         let path = std::env::var("PATH").unwrap();
         Command::new("bash")
@@ -166,6 +168,7 @@ impl Trial {
             .stderr(file("err"))
             .process_group(0)
             .spawn()
+            .map(Group)
             .unwrap()
     }
 
@@ -176,30 +179,33 @@ impl Trial {
     /// Runs the commands of a block; returns what is wrong.
     fn run(&self, block: &[Shown]) -> Vec<String> {
         let mut wrong = Vec::new();
-        let mut listening: Option<(Child, &str)> = None;
+        let mut listening: Option<(Group, &str, String)> = None;
         for Shown { line, first } in block {
             let mut changed = line.clone();
             for (one, other) in INSTEAD {
                 changed = changed.replace(one, other);
             }
-            changed = changed.replace(":7400", &format!(":{}", self.port));
             if changed.contains("--dashboard") {
                 changed =
                     format!("script --quiet --return --flush --command '{changed}' /dev/null");
             }
             if changed.contains("--listen") && listening.is_none() {
-                let mut child = self.start(&changed, "listening");
+                let address = free_address();
+                let mut group =
+                    self.start(&changed.replace("127.0.0.1:7400", &address), "listening");
                 until(&format!("'{line}' to listen"), || {
-                    self.text("listening.err").contains("to join") || ended(&mut child)
+                    self.text("listening.err").contains("to join") || group.is_over()
                 });
-                listening = Some((child, line));
+                listening = Some((group, line, address));
                 continue;
             }
+            let address = listening.as_ref().map_or("127.0.0.1:1", |(_, _, address)| address);
+            changed = changed.replace("127.0.0.1:7400", address);
             wrong.extend(self.finish(line, &changed, first.as_deref()));
         }
-        if let Some((mut child, line)) = listening {
-            interrupt(&child);
-            let code = child.wait().unwrap().code();
+        if let Some((mut group, line, _)) = listening {
+            group.interrupt();
+            let code = group.0.wait().unwrap().code();
             if !matches!(code, Some(0 | 3)) {
                 wrong.push(format!("{line}: {code:?}: {}", self.text("listening.err")));
             }
@@ -209,18 +215,23 @@ impl Trial {
 
     /// Runs one command to its end, or for a while; returns what is wrong.
     fn finish(&self, line: &str, changed: &str, first: Option<&str>) -> Option<String> {
-        // On a busy machine it may not yet be able to stop cleanly: then it gets more time.
-        for seconds in [1, 4, 16, 64] {
-            let mut child = self.start(changed, "command");
+        let is_needed = NEEDED.iter().any(|flag| line.contains(flag));
+        let mut most = Duration::from_secs(1);
+        while most <= PATIENCE {
+            let mut group = self.start(changed, "command");
             let since = Instant::now();
-            while !ended(&mut child) && since.elapsed() < Duration::from_secs(seconds) {
+            while !group.is_over() && since.elapsed() < most {
                 sleep(Duration::from_millis(5));
             }
-            if !ended(&mut child) {
-                interrupt(&child);
+            let interrupted = !group.is_over();
+            if interrupted {
+                group.interrupt();
             }
-            let end = child.wait().unwrap();
-            if end.signal() == Some(2) || end.code() == Some(130) {
+            let end = group.0.wait().unwrap();
+            // On a busy machine it may not yet be able to stop cleanly, or not be done: then it gets more time.
+            most *= 4;
+            let stopped = end.signal() == Some(2) || end.code() == Some(130);
+            if stopped || interrupted && is_needed && end.code() == Some(3) {
                 continue;
             }
             let (out, err) = (self.text("command.out"), self.text("command.err"));
@@ -238,24 +249,38 @@ impl Trial {
     }
 }
 
-fn ended(child: &mut Child) -> bool {
-    child.try_wait().unwrap().is_some()
+/// A command, with all processes that it starts; those that are left end with it.
+struct Group(Child);
+
+impl Group {
+    fn is_over(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+
+    /// Sends Ctrl-C to all of its processes.
+    fn interrupt(&self) {
+        self.send("-INT");
+    }
+
+    fn send(&self, signal: &str) {
+        let group = format!("-{}", self.0.id());
+        // It may have ended by now.
+        let _ = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();
+    }
 }
 
-/// Sends Ctrl-C to all processes of a command.
-fn interrupt(child: &Child) {
-    let group = format!("-{}", child.id());
-    // It may have ended by now.
-    let _ = Command::new("kill").args(["-INT", "--", &group]).stderr(Stdio::null()).status();
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.send("-KILL");
+        let _ = self.0.wait();
+    }
 }
 
 /// Whether a command of a page is run.
 fn is_run(line: &str) -> bool {
     let form = ["…", " PROBLEM", "HOST:PORT", " FILE"].iter().any(|part| line.contains(part));
     let left = LEFT.iter().any(|part| line.contains(part));
-    let missing =
-        line.starts_with("mpiexec ") && Command::new("mpiexec").arg("--version").output().is_err();
-    !form && !left && !missing
+    !form && !left
 }
 
 /// Tries all commands of a page.

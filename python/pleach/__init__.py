@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pleach import atsp, clique, flowshop, knapsack, native, qap, queens, uts
+from pleach import atsp, clique, cluster, flowshop, knapsack, native, qap, queens, uts
 from pleach._live import Live
 from pleach._pleach import Children, __version__, cores
 from pleach._result import Counted, Moment, Optimised, Progress, Result
@@ -25,6 +25,7 @@ __all__ = [
     "__version__",
     "atsp",
     "clique",
+    "cluster",
     "cores",
     "flowshop",
     "knapsack",

@@ -5,6 +5,7 @@ from typing import Any, final
 
 __all__ = [
     "Children",
+    "Cluster",
     "Graph",
     "Search",
     "__version__",
@@ -59,12 +60,39 @@ class Search:
         """What is known so far."""
 
 @final
+class Cluster:
+    """The processes that search together: the first one, which listens, and those that join it."""
+
+    @staticmethod
+    def listen(address: str, key: str) -> Cluster:
+        """Opens an address at which others join; the key file is created if missing."""
+
+    @staticmethod
+    def join(address: str, key: str) -> Cluster:
+        """Joins the process that listens at an address."""
+
+    @property
+    def address(self) -> str | None:
+        """The address at which others join, if this process listens."""
+
+    def next(self) -> str | None:
+        """Waits for the next search, and returns what the first process says about it; `None` once nothing follows."""
+
+    def wait_for(self, others: int, timeout: float | None = None) -> bool:
+        """Waits until this number of other processes have joined, for at most `timeout` seconds; returns whether they have."""
+
+    def close(self, leaves: bool = False) -> None:
+        """Leaves the others in the middle of a search, or ends their wait for further searches."""
+
+@final
 class Graph:
     """A graph."""
 
-    @staticmethod
-    def of(vertices: int, edges: Sequence[tuple[int, int]]) -> Graph:
+    def __new__(cls, vertices: int, edges: Sequence[tuple[int, int]]) -> Graph:
         """A graph of vertices from 1 on with these edges."""
+
+    def __reduce__(self) -> tuple[type[Graph], tuple[int, list[tuple[int, int]]]]:
+        """How the graph is pickled: its class, and what makes it."""
 
     @staticmethod
     def read(name: str, text: str | None = None) -> Graph | None:

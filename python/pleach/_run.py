@@ -7,12 +7,15 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from pleach import _draw, _pleach
 from pleach._live import facts
 from pleach._numbers import number, whole, wrong
 from pleach._result import Number, Progress, View
+
+if TYPE_CHECKING:
+    from pleach.cluster import Cluster
 
 R = TypeVar("R")
 
@@ -29,6 +32,7 @@ class Options(TypedDict, total=False):
     seed: the seed for all random choices.
     checkpoint: the file in which the search is saved; if it holds this search, it is resumed.
     every: save after each such time, 30 seconds by default, and whenever the search ends.
+    cluster: the processes that share the search, from `pleach.cluster.listen`.
     on_improvement: called with a Progress when there is a better solution.
     on_progress: called with a Progress about ten times a second.
     """
@@ -42,11 +46,12 @@ class Options(TypedDict, total=False):
     seed: int
     checkpoint: str | os.PathLike[str]
     every: float | timedelta
+    cluster: Cluster
     on_improvement: Callable[[Progress], object]
     on_progress: Callable[[Progress], object]
 
 
-def _seconds(argument: str, value: object) -> float:
+def seconds(argument: str, value: object) -> float:
     """Return a time in seconds."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
@@ -71,7 +76,7 @@ def _path(argument: str, value: object) -> str:
     return os.fspath(value)
 
 
-def _limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
+def limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
     """Return the options as the compiled part takes them."""
     unknown = [name for name in options if name not in Options.__annotations__]
     if unknown:
@@ -89,13 +94,15 @@ def _limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
     return {
         "threads": get("threads", lambda a, v: whole(a, v, 1, 1024), threads or _pleach.cores()),
         "seed": get("seed", lambda a, v: whole(a, v, 0), 0),
-        "time_limit": get("time_limit", _seconds),
+        "time_limit": get("time_limit", seconds),
         "node_limit": get("node_limit", lambda a, v: whole(a, v, 1)),
         "memory": get("memory", lambda a, v: whole(a, v, 1)),
         "gap": get("gap", _share),
-        "no_improvement": get("no_improvement", _seconds),
+        "no_improvement": get("no_improvement", seconds),
         "checkpoint": get("checkpoint", _path),
-        "every": get("every", _seconds),
+        "every": get("every", seconds),
+        "cluster": None,
+        "about": None,
     }
 
 
@@ -135,7 +142,7 @@ class Run(Generic[R]):
 
         Ctrl-C stops the search and returns the result so far.
         """
-        limit = None if timeout is None else _seconds("timeout", timeout)
+        limit = None if timeout is None else seconds("timeout", timeout)
         raw = self._search.wait(limit)
         if raw is None:
             raise TimeoutError(f"the search has not ended after {timeout} seconds")
@@ -150,7 +157,7 @@ class Run(Generic[R]):
         self._search.cancel()
 
     def pause(self) -> None:
-        """Hold the search: its threads sleep, within a tenth of a second, until `resume` is called; its time limit runs on."""
+        """Hold the search, usually within a tenth of a second, until `resume` is called; its time limit runs on."""
         self._search.hold(True)
 
     def resume(self) -> None:
@@ -229,23 +236,35 @@ def _shown(
     return None if call is None else lambda raw: call(view.progress(raw))
 
 
+def waited(search: _pleach.Search, *calls: Callable[[dict[str, Any]], object] | None) -> dict[str, Any]:
+    """Return the result of a search that has started; the end of the interpreter stops it."""
+    _register(search)
+    raw = search.wait(None, *calls)
+    assert raw is not None, "a wait without a limit has a result"
+    return raw
+
+
 def start(
-    search: Callable[[dict[str, Any]], _pleach.Search],
+    function: str,
+    arguments: tuple[Any, ...],
     read: Callable[[dict[str, Any]], R],
     view: View,
     options: Mapping[str, Any],
     blocking: object,
     threads: int | None = None,
 ) -> R | Run[R]:
-    """Start a search, and wait for its result if it is blocking."""
+    """Start a search by a function of the compiled part, and wait for its result if it is blocking."""
     if not isinstance(blocking, bool):
         wrong(TypeError, "blocking", blocking, "True or False")
-    limits = _limits(options, threads)
+    given = limits(options, threads)
+    cluster = options.get("cluster")
+    if cluster is not None:
+        if not hasattr(cluster, "_shared"):
+            wrong(TypeError, "cluster", cluster, "a cluster from pleach.cluster.listen")
+        given |= cluster._shared(function, arguments)
     calls = (options.get("on_improvement"), options.get("on_progress"))
-    started = search(limits)
-    _register(started)
+    started = getattr(_pleach, function)(*arguments, given)
     if not blocking:
+        _register(started)
         return Run(started, read, view, *calls)
-    raw = started.wait(None, _shown(calls[0], view), _shown(calls[1], view))
-    assert raw is not None, "a wait without a limit has a result"
-    return read(raw)
+    return read(waited(started, _shown(calls[0], view), _shown(calls[1], view)))

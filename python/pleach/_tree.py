@@ -26,7 +26,8 @@ _GOALS = ("minimise", "maximise", "count", "find")
 class Tree(ABC, Generic[N]):
     """A search tree: derive a class with a goal, a root, and what the children of a node are.
 
-    Nodes are any objects; they must be picklable if several threads search, or if a limit may stop layers. A method ``check(solution)`` is optional: it
+    Nodes are any objects. The root must be picklable, and all nodes if several threads or processes search, if the search is
+    saved, or if a limit may stop layers. A method ``check(solution)`` is optional: it
     returns the value of a solution, computed from the problem alone, and every result is then checked. So is a method
     ``fingerprint()``: bytes or a text that tell this tree from others, for checkpoints; without it, a sample of nodes must do.
 
@@ -152,11 +153,4 @@ def solve(
         "goal": goal,
         "best": to_beat,
     }
-    return _run.start(
-        lambda limits: _pleach.own(given, limits),
-        tree_result,
-        tree_view(),
-        options,
-        blocking,
-        threads=1,
-    )
+    return _run.start("own", (given,), tree_result, tree_view(), options, blocking, threads=1)

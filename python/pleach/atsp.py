@@ -108,6 +108,4 @@ def solve(
         city_names = tuple(names or map(str, range(cities)))
         return Tour(order=order, city_names=city_names, legs=legs, **view.optimised(raw))
 
-    return _run.start(
-        lambda limits: _pleach.atsp(cities, flat, to_beat, begin, limits), tour, view, options, blocking
-    )
+    return _run.start("atsp", (cities, flat, to_beat, begin), tour, view, options, blocking)

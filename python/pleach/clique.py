@@ -70,7 +70,7 @@ def solve(
         vertex_names = tuple(names or map(str, range(made.vertices)))
         return Clique(vertices=view.solution(raw["solution"]), vertex_names=vertex_names, **view.optimised(raw))
 
-    return _run.start(lambda limits: _pleach.clique(made, to_beat, limits), clique, view, options, blocking)
+    return _run.start("clique", (made, to_beat), clique, view, options, blocking)
 
 
 def _read(graph: object) -> tuple[_pleach.Graph, list[str] | None]:
@@ -97,7 +97,7 @@ def _read(graph: object) -> tuple[_pleach.Graph, list[str] | None]:
                 _numbers.wrong(ValueError, f"graph[{i}][{j}]", value, "True, False, 0 or 1")
             if value and i != j:
                 edges.add((min(i, j) + 1, max(i, j) + 1))
-    return _pleach.Graph.of(len(rows), sorted(edges)), _numbers.names_of("graph.columns", names, len(rows))
+    return _pleach.Graph(len(rows), sorted(edges)), _numbers.names_of("graph.columns", names, len(rows))
 
 
 def _of_neighbours(graph: Mapping[Any, Any]) -> tuple[_pleach.Graph, list[str]]:
@@ -112,4 +112,4 @@ def _of_neighbours(graph: Mapping[Any, Any]) -> tuple[_pleach.Graph, list[str]]:
                 _numbers.wrong(ValueError, f"graph[{vertex!r}]", other, "neighbours that are vertices, too")
             if other != vertex:
                 edges.add((min(places[vertex], places[other]), max(places[vertex], places[other])))
-    return _pleach.Graph.of(len(places), sorted(edges)), [str(vertex) for vertex in graph]
+    return _pleach.Graph(len(places), sorted(edges)), [str(vertex) for vertex in graph]

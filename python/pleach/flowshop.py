@@ -182,7 +182,7 @@ def solve(
         """Return the result as a schedule."""
         return _schedule(shop, objective, view, given["decimals"], raw)
 
-    return _run.start(lambda limits: _pleach.flowshop(given, limits), read, view, options, blocking)
+    return _run.start("flowshop", (given,), read, view, options, blocking)
 
 
 def _check(objective: object, no_wait: object, no_buffers: object) -> None:

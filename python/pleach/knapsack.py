@@ -116,9 +116,7 @@ def solve(
             **view.optimised(raw),
         )
 
-    return _run.start(
-        lambda limits: _pleach.knapsack(room, pairs, to_beat, limits), packing, view, options, blocking
-    )
+    return _run.start("knapsack", (room, pairs, to_beat), packing, view, options, blocking)
 
 
 def _file(path: str, text: str | None) -> tuple[int, list[list[Any]]]:

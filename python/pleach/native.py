@@ -21,10 +21,10 @@ Python, which does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pleach import _numbers, _pleach, _run
@@ -159,22 +159,33 @@ def _words(argument: str, values: object, words: int) -> list[int]:
     return found
 
 
-def _code_print(it: Any, seen: set[int]) -> bytes:
-    """Return what tells a function, and all that it names, from others; of objects of other kinds, only the class."""
-    it = getattr(it, "py_func", it)
-    code = it if isinstance(it, CodeType) else getattr(it, "__code__", None)
-    if code is None:
-        if isinstance(it, int | float | str | bytes | tuple):
-            return repr(it).encode()
-        return bytes(it.tobytes()) if hasattr(it, "tobytes") else type(it).__qualname__.encode()
-    if id(code) in seen:
-        return b""
-    seen.add(id(code))
-    values = getattr(it, "__globals__", {})
-    named = [values[name] for name in code.co_names if name in values]
-    held = [cell.cell_contents for cell in getattr(it, "__closure__", None) or ()]
-    parts = [_code_print(part, seen) for part in [*code.co_consts, *named, *held]]
-    return b"\0".join([code.co_code, repr((code.co_names, code.co_varnames)).encode(), *parts])
+_LOCAL = re.compile(r'%("[^"]*"|[\w.$-]+)|^("[^"]*"|[\w.$-]+):', re.MULTILINE)
+_COMMENT = re.compile(r" +; preds = .*")
+_MANGLED = re.compile(r"B\d+v\d+")
+
+
+def _code_print(code: Any) -> bytes:
+    """Return what tells compiled code from other code: what the compiler made, constants included.
+
+    The names of values, and the numbers of functions, depend on what was compiled before; their order does not.
+    """
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        """Return the place of a name among all names."""
+        name = found[1] or found[2]
+        return f"%{names.setdefault(name, len(names))}" + (":" if found[2] else "")
+
+    functions: dict[str, int] = {}
+    text = _COMMENT.sub("", str(code.inspect_llvm()))
+    plain = re.sub(r"@[\w.$]+", lambda found: _numbered(found[0], functions), text)
+    return _LOCAL.sub(number, plain).encode()
+
+
+def _numbered(name: str, functions: dict[str, int]) -> str:
+    """Return the name of a function with its place among all functions, if its name has a number."""
+    without = _MANGLED.sub("v", name)
+    return name if without == name else f"{without}.{functions.setdefault(name, len(functions))}"
 
 
 @overload
@@ -227,7 +238,7 @@ def solve(
     given = {
         "address": expand.code.address,
         "code": expand.code,
-        "code_print": _code_print(expand.function, set()),
+        "code_print": _code_print(expand.code),
         "data": _flat("data", data),
         "root": _words("root", root, expand.words),
         "most": expand.children,
@@ -235,6 +246,4 @@ def solve(
         "goal": goal_number(goal),
         "best": None if best is None else _numbers.whole("best", best),
     }
-    return _run.start(
-        lambda limits: _pleach.native(given, limits), tree_result, tree_view(), options, blocking
-    )
+    return _run.start("native", (given,), tree_result, tree_view(), options, blocking)

@@ -108,6 +108,4 @@ def solve(
             **view.optimised(raw),
         )
 
-    return _run.start(
-        lambda limits: _pleach.qap((n, first), (m, second), to_beat, begin, limits), assignment, view, options, blocking
-    )
+    return _run.start("qap", ((n, first), (m, second), to_beat, begin), assignment, view, options, blocking)

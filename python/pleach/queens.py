@@ -47,7 +47,7 @@ def count(
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
     size = _numbers.whole("n", n, 1, 2**32 - 1)
-    return _run.start(lambda limits: _pleach.queens(size, True, limits), counted, View(), options, blocking)
+    return _run.start("queens", (size, True), counted, View(), options, blocking)
 
 
 @overload
@@ -73,4 +73,4 @@ def solve(
         """Return the result as a placement."""
         return Placement(columns=view.solution(raw["solution"]), **view.common(raw))
 
-    return _run.start(lambda limits: _pleach.queens(size, False, limits), placement, view, options, blocking)
+    return _run.start("queens", (size, False), placement, view, options, blocking)

@@ -32,4 +32,4 @@ def count(
     """
     if not isinstance(tree, str):
         _numbers.wrong(TypeError, "tree", tree, "the name or the parameters of a tree")
-    return _run.start(lambda limits: _pleach.uts(tree, limits), counted, View(), options, blocking)
+    return _run.start("uts", (tree,), counted, View(), options, blocking)

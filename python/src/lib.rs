@@ -1,5 +1,6 @@
 //! The compiled part of the Python package: it converts arguments, starts searches and waits for them.
 
+mod cluster;
 mod native;
 mod own;
 mod problems;
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 /// The compiled part of Pleach; its functions are private to the package.
 #[pymodule]
 mod _pleach {
+    #[pymodule_export]
+    use super::cluster::Cluster;
     #[pymodule_export]
     use super::native::{native, native_room};
     #[pymodule_export]

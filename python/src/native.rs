@@ -142,8 +142,8 @@ impl<const GOAL: u8, const N: usize> Tree for NativeTree<GOAL, N> {
     }
 
     fn fingerprint(&self) -> Option<u64> {
-        let all = (self.code_print.clone(), self.data.clone(), self.root.to_vec());
-        Some(pleach::fingerprint("native", &all))
+        let code = (GOAL, self.code_print.clone());
+        Some(pleach::fingerprint("native", &(code, self.data.clone(), self.root.to_vec())))
     }
 }
 

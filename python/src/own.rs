@@ -364,9 +364,9 @@ pub struct Described {
 #[pyfunction]
 pub fn own(tree: Described, limits: Limits) -> PyResult<Search> {
     let Described { root, expand, check, layers, fingerprint, goal, best } = tree;
-    let fingerprint = fingerprint.map(|what| pleach::fingerprint("python", &what));
-    // It matters only in files.
-    let fingerprint = fingerprint.or((!limits.saves()).then_some(0));
+    let fingerprint = fingerprint.map(|what| pleach::fingerprint("python", &(goal, what)));
+    // It matters only in files and between processes.
+    let fingerprint = fingerprint.or((!limits.leaves_process()).then_some(0));
     macro_rules! start {
         ($goal:literal) => {{
             let collectors = Mutex::default();

@@ -7,6 +7,7 @@ use pleach::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 
 fn wrong(why: String) -> PyErr {
     PyValueError::new_err(why)
@@ -182,7 +183,7 @@ pub struct Graph(cliques::Graph);
 #[pymethods]
 impl Graph {
     /// A graph of vertices from 1 on with these edges.
-    #[staticmethod]
+    #[new]
     fn of(vertices: usize, edges: Vec<(usize, usize)>) -> PyResult<Self> {
         let made = cliques::Graph::new(vertices).and_then(|mut graph| {
             edges.into_iter().try_for_each(|(one, other)| graph.connect(one, other))?;
@@ -200,6 +201,18 @@ impl Graph {
             None => cliques::named(name).map(|read| read.map_err(|why| format!("{name}: {why}"))),
         };
         Ok(read.transpose().map_err(|why| wrong(format!("graph: {why}")))?.map(Self))
+    }
+
+    /// How the graph is pickled: its class, and what makes it.
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> (Bound<'py, PyType>, (usize, Vec<(usize, usize)>)) {
+        let graph = &slf.get().0;
+        let n = graph.vertices();
+        let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+        let edges = pairs.filter(|&(i, j)| graph.adjacent(i, j)).map(|(i, j)| (i + 1, j + 1));
+        (slf.get_type(), (n, edges.collect()))
     }
 
     /// The number of vertices.

@@ -1,7 +1,8 @@
 //! [`Search`]: a search on threads of its own, which Python waits for, watches and stops.
 
+use crate::cluster::Cluster;
 use crate::report::{Finished, News, finished, news};
-use pleach::{Cancel, Checkpoint, Error, Pause, ProgressSnapshot, RunError, Settings};
+use pleach::{Cancel, Checkpoint, Error, Pause, Processes, ProgressSnapshot, RunError, Settings};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often a thread that waits checks for signals.
-const POLL: Duration = Duration::from_millis(20);
+pub const POLL: Duration = Duration::from_millis(20);
 /// The most moments that a history keeps, an even number.
 const MOMENTS: usize = 2048;
 
@@ -31,12 +32,15 @@ pub struct Limits {
     no_improvement: Option<f64>,
     checkpoint: Option<PathBuf>,
     every: Option<f64>,
+    cluster: Option<Py<Cluster>>,
+    /// What the processes of the cluster say about the search.
+    about: Option<String>,
 }
 
 impl Limits {
-    /// Whether the search is saved.
-    pub fn saves(&self) -> bool {
-        self.checkpoint.is_some()
+    /// Whether the search is saved, or shared with other processes.
+    pub fn leaves_process(&self) -> bool {
+        self.checkpoint.is_some() || self.cluster.is_some()
     }
 }
 
@@ -96,7 +100,7 @@ impl Failure {
         Failure::Failed(format!("the search failed: {}", message.unwrap_or("no reason given")))
     }
 
-    fn raised(&self, py: Python<'_>) -> PyErr {
+    pub fn raised(&self, py: Python<'_>) -> PyErr {
         match self {
             Failure::Value(why) => PyValueError::new_err(why.clone()),
             Failure::Failed(why) => PyRuntimeError::new_err(why.clone()),
@@ -168,7 +172,7 @@ impl Criteria {
             return ControlFlow::Continue(());
         }
         let latest = News::of(snapshot);
-        if latest.best != self.best {
+        if latest.best != self.best || self.shared.pause.is_paused() {
             (self.best, self.improved) = (latest.best, Instant::now());
         }
         self.note(&latest);
@@ -224,8 +228,10 @@ impl Search {
     ) -> PyResult<Self> {
         let shared = Arc::new(Shared::default());
         let here = shared.clone();
+        let processes = limits.cluster.as_ref().map(|cluster| cluster.get().processes());
+        let processes = processes.transpose()?;
         let run = move || {
-            let end = catch_unwind(AssertUnwindSafe(|| search(&here, &limits, job)));
+            let end = catch_unwind(AssertUnwindSafe(|| search(&here, &limits, processes, job)));
             here.finish(end.unwrap_or_else(|panic| Err(Failure::of_panic(panic))));
         };
         let thread = std::thread::Builder::new().name("pleach".into()).spawn(run);
@@ -238,6 +244,7 @@ impl Search {
 fn search(
     shared: &Arc<Shared>,
     limits: &Limits,
+    processes: Option<Arc<Processes>>,
     job: impl FnOnce(pleach::Search<'static>) -> Result<Finished, Failure>,
 ) -> Result<Finished, Failure> {
     let seconds = |limit: Option<f64>| {
@@ -271,12 +278,16 @@ fn search(
         checkpoint.every = every;
         checkpoint
     });
-    let finished = job(pleach::Search {
+    let mut search = pleach::Search {
         settings,
         checkpoint,
         progress: Some(Box::new(move |snapshot| criteria.watch(snapshot))),
         ..pleach::Search::default()
-    })?;
+    };
+    if let Some(processes) = &processes {
+        search.share(processes, limits.about.clone().unwrap_or_default());
+    }
+    let finished = job(search)?;
     let history = std::mem::take(&mut *history.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(Finished { history, ..finished })
 }

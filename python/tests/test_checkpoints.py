@@ -83,28 +83,51 @@ def test_problems_are_stopped_and_resumed(tmp_path: Path) -> None:
     assert no_file.read_text() == "no checkpoint"
 
 
-def test_compiled_trees_are_told_apart_by_their_code(tmp_path: Path) -> None:
-    pytest.importorskip("numba")
-    zero, more = 0, 1
+class Ways(Named):
+    """The same tree with another goal."""
 
-    def compiled(step: int) -> pleach.native.Compiled:
-        def expand(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
-            if node[0] >= data[0]:
-                found[pleach.native.COUNT] = 1
-                return 0
-            for child in range(2):
-                children[child, 1] = node[0] + step
-            return 2
+    goal = "minimise"  # type: ignore[assignment]
 
-        return pleach.native.expand(words=1, children=2)(expand)
 
+def test_a_goal_is_part_of_the_search(tmp_path: Path) -> None:
+    file = tmp_path / "goal.pleach"
+    pleach.solve(Named(18), checkpoint=file, node_limit=100)
+    with pytest.raises(ValueError, match="another search"):
+        pleach.solve(Ways(18), checkpoint=file)
+
+
+def compiled(step: int, helps: Any = None) -> Any:
+    """A compiled tree of strings whose length grows by `step`, or as a helper says."""
+    numba = pytest.importorskip("numba")
+    helper = numba.njit(helps or (lambda length, by=step: length + by))
+
+    @pleach.native.expand(words=1, children=2)
+    def expand(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
+        if node[0] >= data[0]:
+            found[pleach.native.COUNT] = 1
+            return 0
+        for child in range(2):
+            children[child, 1] = helper(node[0])
+        return 2
+
+    return expand
+
+
+def test_compiled_trees_are_distinguished_by_their_code(tmp_path: Path) -> None:
     file = tmp_path / "native.pleach"
-    stopped = pleach.native.solve(compiled(more), [zero], [20], goal="count", checkpoint=file, node_limit=1000)
-    assert stopped.status == "stopped"
-    for other, data in [(compiled(2), [20]), (compiled(more), [21])]:
+
+    def search(tree: Any, n: int = 20, goal: Any = "count", **options: Any) -> Any:
+        return pleach.native.solve(tree, [0], [n], goal=goal, checkpoint=file, **options)
+
+    assert search(compiled(1), node_limit=1000).status == "stopped"
+    for other, n in [(compiled(2), 20), (compiled(1), 21), (compiled(1, lambda length: length + 3), 20)]:
         with pytest.raises(ValueError, match="another"):
-            pleach.native.solve(other, [zero], data, goal="count", checkpoint=file)
-    assert pleach.native.solve(compiled(more), [zero], [20], goal="count", checkpoint=file).count == 2**20
+            search(other, n)
+    for goal in ("minimise", "maximise", "find"):
+        with pytest.raises(ValueError, match="another"):
+            search(compiled(1), goal=goal)
+    # The same code, compiled again after other code.
+    assert search(compiled(1)).count == 2**20
 
 
 def test_a_run_is_held_and_continues() -> None:

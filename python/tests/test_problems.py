@@ -85,7 +85,7 @@ def test_a_node_limit_stops_a_search(limit: int) -> None:
 
 
 def test_searches_begin_with_a_start() -> None:
-    """A start that nothing beats comes back, whoever found it."""
+    """A start that nothing beats comes back."""
     times = [[3, 6], [5, 2], [1, 2]]
     for start in ([2, 0, 1], (2, 0, 1)):
         found = pleach.flowshop.solve(times, start=start, node_limit=1)

@@ -40,6 +40,8 @@ pub(crate) struct Unit<'a, E, T> {
     pace: Option<Pace>,
     /// Holds the unit.
     pause: &'a Pause,
+    /// How long it was held.
+    held_ns: u64,
 }
 
 /// The results of a unit.
@@ -95,6 +97,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             top,
             pace,
             pause: &settings.pause,
+            held_ns: 0,
         }
     }
 
@@ -138,14 +141,13 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         self.pass_to_peer(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
         while !self.interpreter.peer().finished() && run_state.continues(self.round) {
             let size = self.unit_io.executor.explorer().size();
+            let active_ns = now_ns - started_ns - self.held_ns;
             if self.pause.is_paused() {
+                let before_ns = now_ns;
                 now_ns = self.wait_for_mail(POLL_NS, now_ns);
+                self.held_ns += now_ns - before_ns;
                 self.answer_request();
-            } else if self
-                .heuristic
-                .as_ref()
-                .is_some_and(|heuristic| heuristic.due(now_ns - started_ns))
-            {
+            } else if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(active_ns)) {
                 now_ns = self.run_improver(now_ns);
             } else if size == 0.0 {
                 self.answer_all_requests();
@@ -183,7 +185,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     fn into_result(self, started_ns: u64) -> UnitResult {
         let UnitIo { run_state, mut executor, mut report, balance, .. } = self.unit_io;
         let ended_ns = run_state.now_ns();
-        let total_s = (ended_ns - started_ns) as f64 * 1e-9;
+        let total_s = (ended_ns - started_ns - self.held_ns) as f64 * 1e-9;
         report.power = self.interpreter.peer().power().0;
         report.improve_s = self.heuristic.as_ref().map_or(0.0, TimedImprover::seconds);
         report.idle_s = (total_s - report.busy_s - report.improve_s).max(0.0);

@@ -10,12 +10,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Holds a search from another thread, and lets it continue. Clones hold the same search.
 ///
 /// A search that is held keeps its work and its threads, which sleep. Its time limit runs on, it can be saved, and it can be
-/// stopped. Among several processes it holds only its own.
+/// stopped; while it is being prepared, it does not report progress. Among several processes it holds only its own.
 #[derive(Clone, Debug, Default)]
 pub struct Pause(Arc<AtomicBool>);
 
 impl Pause {
-    /// Holds the search within a tenth of a second, unless one node takes longer.
+    /// Holds the search, usually within a tenth of a second; a node or a heuristic that has begun ends first.
     pub fn pause(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -84,6 +84,9 @@ pub trait ProcessGroup: Debug + Send + Sync + RefUnwindSafe {
         settings: &Settings,
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError>;
+
+    /// Whether this process is the root, which leads.
+    fn leads(&self) -> bool;
 }
 
 impl Settings {

@@ -197,6 +197,25 @@ impl Cluster {
         Ok(())
     }
 
+    /// Waits, between searches, until this number of other sites are there or wait for a search to begin. Returns whether
+    /// they are: false if `waits` returned false before.
+    ///
+    /// # Errors
+    /// If the network fails.
+    pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
+        let mut session = self.session();
+        loop {
+            while session.next_incoming()?.is_some() {}
+            if session.others().len() + session.callers() >= others {
+                return Ok(true);
+            }
+            if !waits() {
+                return Ok(false);
+            }
+            self.wait_for_arrival(&session, POLL_EVERY);
+        }
+    }
+
     /// Waits for an arrival from the network.
     pub fn wait_for_arrival(&self, session: &Session, at_most: Duration) {
         match session.rest().map_or(at_most, |rest| rest.min(at_most)) {

@@ -45,6 +45,10 @@ const LONGEST_REST_NS: u64 = 5_000_000;
 const MOST_REPORT_BYTES: u64 = 1 << 20;
 
 impl ProcessGroup for Cluster {
+    fn leads(&self) -> bool {
+        self.is_root()
+    }
+
     fn run(
         &self,
         pool: &WorkerPool,

@@ -229,6 +229,11 @@ impl Session {
         }
     }
 
+    /// The number of processes that wait for a search to begin, at the root.
+    pub fn callers(&self) -> usize {
+        self.callers.len()
+    }
+
     /// Begins a search, at the root.
     pub fn begin_search(&mut self, order: Order) {
         self.search += 1;

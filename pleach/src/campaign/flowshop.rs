@@ -84,7 +84,7 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
     let Prepared { mut begun, flowshop, mut ready, second } =
         prepare(instance, &mut options, false)?;
     let mut report = begun.run(&flowshop, &mut ready)?;
-    if all {
+    if all && !begun.follows() {
         ready.state["first"] = finished_before(&report, &ready.state);
         count_optima(&mut begun, &flowshop, ready, second, &mut report)?;
     }

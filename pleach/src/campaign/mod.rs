@@ -91,6 +91,15 @@ impl Search<'_> {
     pub fn run(mut self, problem: &dyn Problem, best: Option<i64>) -> Result<Report, Error> {
         plain::run(problem, best, &mut self)
     }
+
+    /// Shares the search with other processes. In the first one, `about` is an object of JSON that tells the others what to
+    /// search; the others give what [`Processes::next_search`](crate::Processes::next_search) returned. There, the function
+    /// that searches takes part in the search of the first process, and its result is about that part.
+    #[cfg(feature = "cluster")]
+    pub fn share(&mut self, processes: &crate::Processes, about: impl Into<String>) {
+        self.settings.processes = processes.cluster().map(|cluster| Arc::clone(cluster) as _);
+        self.settings.about = about.into();
+    }
 }
 
 impl Default for Search<'_> {

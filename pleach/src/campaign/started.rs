@@ -19,6 +19,11 @@ pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 /// How long heuristics look for a solution of the published value.
 const REACH: Duration = Duration::from_secs(1);
 
+/// Whether another process leads the search.
+fn follows(settings: &Settings) -> bool {
+    settings.processes.as_ref().is_some_and(|processes| !processes.leads())
+}
+
 /// A running campaign.
 pub(super) struct StartedSearch<'s, 'a> {
     started: Instant,
@@ -41,7 +46,8 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     /// Starts the clock and opens the checkpoint file; `asked` distinguishes this search from others.
     pub fn new(search: &'s mut Search<'a>, asked: Value, looking: bool) -> Result<Self, Error> {
         let started = Instant::now();
-        let follows = looking && search.settings.processes.is_some();
+        let follows = follows(&search.settings);
+        let looking = looking || follows;
         let saved = if let (true, Certify::Audit(certificate, _)) = (looking, &search.certify) {
             Saved::certified(&certificate.search)
         } else if follows {
@@ -117,8 +123,17 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if continues && self.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Runs the first search; the time before it counts as set-up.
+    /// Whether another process leads the search.
+    pub fn follows(&self) -> bool {
+        follows(self.settings())
+    }
+
+    /// Runs the first search, or takes part in it if another process leads; the time before it counts as set-up.
     pub fn run(&mut self, problem: &dyn Problem, ready: &mut Ready) -> Result<Report, Error> {
+        if self.follows() {
+            let settings = self.settings().clone();
+            return self.search(problem, &settings);
+        }
         let prepared = self.started.elapsed();
         if !self.is_wanted() {
             return Ok(self.unsearched(problem, &ready.settings));
@@ -207,7 +222,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             let go_on = move || !cancel.is_cancelled();
             return Ok(Inspection::Audit(audit(problem, &certificate, sample, threads, &go_on)));
         }
-        if self.settings().processes.is_some() {
+        if self.follows() {
             let settings = self.settings().clone();
             return Ok(Inspection::Part(Box::new(self.search(problem, &settings)?)));
         }

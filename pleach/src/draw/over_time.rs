@@ -235,7 +235,7 @@ mod tests {
         let sums = summed(&[(0.002, bursts)], (0.0, 1.8));
         assert!(sums.len() <= STEPS as usize);
         for (until, rate) in sums {
-            assert!((900.0..1100.0).contains(&rate), "{rate} until {until}");
+            assert!((800.0..1200.0).contains(&rate), "{rate} until {until}");
         }
     }
 }

@@ -1,0 +1,34 @@
+"""A tree that processes share in the tests: a module that all of them can import."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pleach
+
+
+class Strings(pleach.Tree[int]):
+    """Strings of n zeros and ones; the first process is slow until another one has expanded a node."""
+
+    goal = "count"
+
+    def __init__(self, n: int, flag: str, first: int) -> None:
+        """Set the length, the file by which another process shows itself, and the first process."""
+        self.n, self.flag, self.first = n, flag, first
+
+    def root(self) -> int:
+        """Return the length of the empty string."""
+        return 0
+
+    def expand(self, node: int, best: int | None, out: pleach.Children) -> None:
+        """Add a zero or a one."""
+        if os.getpid() != self.first:
+            Path(self.flag).touch()
+        elif not Path(self.flag).exists():
+            time.sleep(0.001)
+        if node == self.n:
+            return out.count(1)
+        out.child(node + 1)
+        out.child(node + 1)

@@ -1,0 +1,133 @@
+"""Searches that several processes share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pleach
+
+FOLDER = Path(__file__).parent
+
+
+@contextmanager
+def joined(tmp_path: Path, processes: int) -> Iterator[tuple[pleach.cluster.Cluster, list[subprocess.Popen[str]]]]:
+    """Open a cluster that other processes have joined."""
+    key = tmp_path / "test.key"
+    with pleach.cluster.listen("127.0.0.1:0", key=key) as cluster:
+        program = f"import pleach; print(pleach.cluster.join({cluster.address!r}, key={str(key)!r}, threads=1))"
+        env = os.environ | {"PYTHONPATH": str(FOLDER)}
+        pipe = subprocess.PIPE
+        others = [
+            subprocess.Popen([sys.executable, "-c", program], stdout=pipe, stderr=pipe, text=True, env=env)
+            for _ in range(processes)
+        ]
+        cluster.wait_for(processes)
+        yield cluster, others
+
+
+def ended(other: subprocess.Popen[str]) -> str:
+    """Return what a process printed."""
+    out, err = other.communicate()
+    assert other.returncode == 0, err
+    return out.strip()
+
+
+SEARCHES: dict[str, Callable[..., Any]] = {
+    "queens": lambda **options: pleach.queens.count(12, **options),
+    "flowshop": lambda **options: pleach.flowshop.solve("VFR10_10_2", best=1097, **options),
+    "tardiness": lambda **options: pleach.flowshop.solve(
+        [[3, 6], [5, 2], [1, 2], [4, 4]], objective="tardiness", due=[4, 5, 6, 7], **options
+    ),
+    "atsp": lambda **options: pleach.atsp.solve("ftv33", **options),
+    "clique": lambda **options: pleach.clique.solve("brock200_4", **options),
+    "qap": lambda **options: pleach.qap.solve("nug12", **options),
+    "uts": lambda **options: pleach.uts.count("T1", **options),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_problems_are_shared(name: str, tmp_path: Path) -> None:
+    search = SEARCHES[name]
+    alone = search()
+    with joined(tmp_path, 2) as (cluster, others):
+        together = search(cluster=cluster)
+    assert together.status == alone.status
+    for what in ("value", "count"):
+        assert getattr(together, what, None) == getattr(alone, what, None)
+    if name in ("queens", "flowshop", "uts"):
+        assert together.nodes == alone.nodes
+    assert all(ended(other).startswith("Joined(searches=") for other in others)
+
+
+def test_several_searches_are_shared(tmp_path: Path) -> None:
+    with joined(tmp_path, 1) as (cluster, others):
+        counts = [pleach.queens.count(n, cluster=cluster).count for n in (8, 9, 10)]
+    assert counts == [92, 352, 724] and "Joined(" in ended(others[0])
+
+
+def test_an_own_tree_is_shared(tmp_path: Path) -> None:
+    from shared_tree import Strings
+
+    flag = tmp_path / "joined"
+    with joined(tmp_path, 1) as (cluster, others):
+        # It is slow until the other process has expanded a node.
+        result = pleach.solve(Strings(15, str(flag), os.getpid()), cluster=cluster)
+    assert (result.count, result.nodes) == (2**15, 2**16 - 2)
+    said = ended(others[0])
+    assert "searches=1" in said and "nodes=0" not in said
+
+
+@pytest.mark.parametrize("killed", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_is_stopped_and_no_node_is_lost(killed: signal.Signals, tmp_path: Path) -> None:
+    from shared_tree import Strings
+
+    flag = tmp_path / "joined"
+    with joined(tmp_path, 1) as (cluster, others):
+        run = pleach.solve(Strings(15, str(flag), os.getpid()), cluster=cluster, blocking=False)
+        while not flag.exists():
+            time.sleep(0.01)
+        others[0].send_signal(killed)
+        result = run.wait()
+    assert (result.count, result.nodes) == (2**15, 2**16 - 2)
+    if killed == signal.SIGINT:
+        assert ended(others[0]).startswith("Joined(searches=1")
+    others[0].communicate()
+
+
+def test_mistakes_are_explained(tmp_path: Path) -> None:
+    key = tmp_path / "test.key"
+    with pleach.cluster.listen("127.0.0.1:0", key=key) as cluster:
+
+        class Local(pleach.Tree[int]):
+            """A class that others cannot import."""
+
+            goal = "count"
+
+            def root(self) -> int:
+                """Return the root."""
+                return 0
+
+            def expand(self, node: int, best: int | None, out: pleach.Children) -> None:
+                """Count it."""
+                out.count(1)
+
+        with pytest.raises(TypeError, match="cannot be sent to other processes: .*Local"):
+            pleach.solve(Local(), cluster=cluster)
+        with pytest.raises(TimeoutError, match="1 other processes"):
+            cluster.wait_for(1, timeout=0)
+        with pytest.raises(TypeError, match="cluster: 7, expected a cluster"):
+            pleach.queens.count(8, cluster=7)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="cluster: closed"):
+        pleach.queens.count(8, cluster=cluster)
+    with pytest.raises((RuntimeError, ValueError), match="none.key"):
+        pleach.cluster.join("127.0.0.1:1", key=tmp_path / "none.key")
