@@ -76,11 +76,20 @@ fn few_words(some: &[Topic], all: &[Topic]) -> String {
     words.join(", ")
 }
 
-/// A text in which Markdown sees no marks.
+/// A text in which Markdown sees no marks, with flags as code.
 fn plain(text: &str) -> String {
-    ['\\', '|', '<', '>', '*', '_']
-        .iter()
-        .fold(text.into(), |text: String, mark| text.replace(*mark, &format!("\\{mark}")))
+    let escaped = |text: &str| {
+        ['\\', '|', '<', '>', '*', '_']
+            .iter()
+            .fold(text.to_string(), |text, mark| text.replace(*mark, &format!("\\{mark}")))
+    };
+    let word = |word: &str| {
+        let Some((before, flag)) = word.split_once("--") else { return escaped(word) };
+        let name = flag.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(flag.len());
+        let (name, after) = flag.split_at(name);
+        format!("{}`--{name}`{}", escaped(before), escaped(after))
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn table(out: &mut String, heads: [&str; 2], rows: &[(String, String)]) {
