@@ -10,10 +10,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The most processes at once, if they join.
 const PLACES: u32 = 64;
+
+/// How long a process that leaves waits for the first one to notice.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How long a joining process tries to reach the first one if that does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -77,8 +80,20 @@ impl Processes {
     /// # Errors
     /// If the key cannot be read, the address cannot be reached within a minute, or this process is refused.
     pub fn join(address: impl Into<String>, key: impl AsRef<Path>) -> Result<Self, RunError> {
+        Self::join_for(address, key, PATIENCE)
+    }
+
+    /// The same, with another time for reaching the address, and then for a search to begin there.
+    ///
+    /// # Errors
+    /// As for [`Self::join`].
+    pub fn join_for(
+        address: impl Into<String>,
+        key: impl AsRef<Path>,
+        patience: Duration,
+    ) -> Result<Self, RunError> {
         let key = Key::read(key.as_ref()).map_err(|why| RunError::Net(Box::new(why)))?;
-        let cluster = joining::join(address.into(), key, Some(PATIENCE), Cancel::default())?;
+        let cluster = joining::join(address.into(), key, Some(patience), Cancel::default())?;
         Ok(Self::of(Some(cluster), None, true))
     }
 
@@ -119,6 +134,17 @@ impl Processes {
             self.note_end();
         }
         Ok(order.map(|order| String::from_utf8_lossy(&order.about).into_owned()))
+    }
+
+    /// Says farewell to the first process after a search that continues without this one: messages on their way there must
+    /// not be lost.
+    ///
+    /// # Errors
+    /// If the network fails.
+    pub fn say_farewell(&self) -> Result<(), RunError> {
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let start = Instant::now();
+        cluster.next_order(|| start.elapsed() < FAREWELL).map(|_| ())
     }
 
     /// Whether the first process has announced that nothing follows.

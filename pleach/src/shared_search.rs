@@ -3,14 +3,9 @@
 use crate::processes::Processes;
 use crate::report::Report;
 use crate::solver::Solver;
-use pleach_cluster::Cluster;
 use pleach_core::search::problem::Problem;
 use pleach_runtime::{Outcome, RunError, Stop};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How long a process that leaves waits for the first one to notice.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The result of a shared search in one process.
 #[derive(Clone, Debug)]
@@ -75,14 +70,8 @@ impl<P: Problem> Solver<'_, P> {
             }
         };
         if outcome.stop == Some(Stop::Asked) {
-            say_farewell(cluster)?;
+            processes.say_farewell()?;
         }
         Ok(SharedReport::Part(outcome))
     }
-}
-
-/// Waits until the first process has noticed that this one leaves, so that messages on their way there are not lost.
-fn say_farewell(cluster: &Cluster) -> Result<(), RunError> {
-    let start = Instant::now();
-    cluster.next_order(|| start.elapsed() < FAREWELL).map(|_| ())
 }

@@ -8,6 +8,7 @@ __all__ = [
     "Cluster",
     "Graph",
     "Search",
+    "SearchLost",
     "__version__",
     "atsp",
     "atsp_instance",
@@ -29,6 +30,9 @@ __version__: str
 
 def cores() -> int:
     """The number of cores that this process may use."""
+
+class SearchLost(RuntimeError):
+    """The process that leads has given up the search, or begun another one."""
 
 @final
 class Search:
@@ -68,8 +72,9 @@ class Cluster:
         """Opens an address at which others join; the key file is created if missing."""
 
     @staticmethod
-    def join(address: str, key: str) -> Cluster:
-        """Joins the process that listens at an address."""
+    def join(address: str, key: str, patience: float) -> Cluster:
+        """Joins the process that listens at an address, and waits until a search begins there, each for at most `patience`
+        seconds."""
 
     @property
     def address(self) -> str | None:

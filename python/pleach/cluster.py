@@ -91,32 +91,48 @@ class Joined:
 
 
 def join(
-    address: str, *, key: str | os.PathLike[str] = "pleach.key", threads: int | None = None
+    address: str,
+    *,
+    key: str | os.PathLike[str] = "pleach.key",
+    threads: int | None = None,
+    patience: float = 60,
 ) -> Joined:
     """Join a process that listens, and take part in its searches until it ends, or until Ctrl-C.
 
     The instances come from the first process. Own trees come pickled, so their classes must be importable here by the same
-    name. Only join processes that you trust: whoever has the key can run code here.
+    name. Only join processes that you trust: anyone who has the key can run code here.
 
-    address: HOST:PORT of the first process. If it does not answer, this process tries again for a minute.
+    address: HOST:PORT of the first process.
     key: the key file, a copy of that of the first process.
     threads: how many threads search; all cores by default, one for trees written as Python classes.
+    patience: how many seconds to try to reach the first process, and then to wait for its first search.
     """
     own = {} if threads is None else {"threads": threads}
     _run.limits(own, None)
-    engine = _pleach.Cluster.join(_text("address", address), os.fspath(key))
+    limit = _run.seconds("patience", patience)
     searches = nodes = 0
     leaves = False
+    try:
+        engine = _pleach.Cluster.join(_text("address", address), os.fspath(key), limit)
+    except RuntimeError as why:
+        if "the search is over" in str(why):
+            return Joined(0, 0)
+        raise
     try:
         while (about := engine.next()) is not None:
             function, arguments = _read(about)
             limits = _run.limits(own, 1 if function == "own" else None)
             limits |= {"cluster": engine, "about": about}
-            raw = _run.waited(getattr(_pleach, function)(*arguments, limits))
+            try:
+                raw = _run.waited(getattr(_pleach, function)(*arguments, limits))
+            except _pleach.SearchLost:
+                continue
             searches, nodes = searches + 1, nodes + raw["nodes"]
             leaves = raw["stopped_by"] == "interrupt"
             if leaves:
                 break
+    except KeyboardInterrupt:
+        pass  # Between two searches: nothing is in its hands.
     finally:
         engine.close(leaves)
     return Joined(searches, nodes)

@@ -160,6 +160,7 @@ def _words(argument: str, values: object, words: int) -> list[int]:
 
 
 _LOCAL = re.compile(r'%("[^"]*"|[\w.$-]+)|^("[^"]*"|[\w.$-]+):', re.MULTILINE)
+_ADDRESS = re.compile(r"inttoptr \(i64 \d+ to")
 _COMMENT = re.compile(r" +; preds = .*")
 _MANGLED = re.compile(r"B\d+v\d+")
 
@@ -235,7 +236,7 @@ def solve(
     """
     if not isinstance(expand, Compiled):
         _numbers.wrong(TypeError, "expand", expand, "a function with the decorator pleach.native.expand")
-    given = {
+    given: dict[str, Any] = {
         "address": expand.code.address,
         "code": expand.code,
         "code_print": _code_print(expand.code),
@@ -246,4 +247,6 @@ def solve(
         "goal": goal_number(goal),
         "best": None if best is None else _numbers.whole("best", best),
     }
+    if options.get("checkpoint") is not None and _ADDRESS.search(str(expand.code.inspect_llvm())):
+        raise ValueError("expand: compiled with a large array, which checkpoints do not see; pass it as data")
     return _run.start("native", (given,), tree_result, tree_view(), options, blocking)

@@ -5,12 +5,13 @@ use pleach::{Processes, RunError};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a process that leaves waits for the first one to notice.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Longer times overflow some clocks.
+const YEAR: Duration = Duration::from_secs(1 << 25);
 
 /// The processes that search together: the first one, which listens, and those that join it.
 #[pyclass(frozen, module = "pleach._pleach")]
@@ -52,8 +53,19 @@ impl Cluster {
         Self { processes: Mutex::new(Some(Arc::new(processes))), address }
     }
 
+    /// The processes for a search, unless this one has left them or another search is under way.
+    pub fn for_search(&self) -> PyResult<Arc<Processes>> {
+        let processes = self.processes()?;
+        // This one, and that of the cluster.
+        if Arc::strong_count(&processes) > 2 {
+            let why = "cluster: a search is under way, expected one after the other";
+            return Err(PyValueError::new_err(why));
+        }
+        Ok(processes)
+    }
+
     /// The processes, unless this one has left them.
-    pub fn processes(&self) -> PyResult<Arc<Processes>> {
+    fn processes(&self) -> PyResult<Arc<Processes>> {
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         processes
             .clone()
@@ -70,11 +82,13 @@ impl Cluster {
         processes.map(Self::of).map_err(|why| failed(py, why))
     }
 
-    /// Joins the process that listens at an address.
+    /// Joins the process that listens at an address, and waits until a search begins there, each for at most `patience`
+    /// seconds.
     #[staticmethod]
-    fn join(py: Python<'_>, address: String, key: PathBuf) -> PyResult<Self> {
-        let processes = interruptible(py, move || Processes::join(address, key))?;
-        processes.map(Self::of).map_err(|why| failed(py, why))
+    fn join(py: Python<'_>, address: String, key: PathBuf, patience: f64) -> PyResult<Self> {
+        let patience = Duration::try_from_secs_f64(patience).unwrap_or(Duration::MAX).min(YEAR);
+        let joined = interruptible(py, move || Processes::join_for(address, key, patience))?;
+        joined.map(Self::of).map_err(|why| failed(py, why))
     }
 
     /// The address at which others join, if this process listens.
@@ -86,15 +100,14 @@ impl Cluster {
     /// Waits for the next search, and returns what the first process says about it; `None` once nothing follows.
     fn next(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let processes = self.processes()?;
-        loop {
-            let begun = Instant::now();
-            let next = py.detach(|| processes.next_search(|| begun.elapsed() < POLL));
-            let next = next.map_err(|why| failed(py, why))?;
-            if next.is_some() || processes.is_over() {
-                return Ok(next);
-            }
-            py.check_signals()?;
-        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        // One call, since it may have to reach the first process again.
+        let wait = move || processes.next_search(|| !stopped.load(Ordering::Relaxed));
+        let next = interruptible(py, wait);
+        // After Ctrl-C, nobody waits for that thread.
+        stop.store(true, Ordering::Relaxed);
+        next?.map_err(|why| failed(py, why))
     }
 
     /// Waits until this number of other processes have joined, for at most `timeout` seconds; returns whether they have.
@@ -116,15 +129,22 @@ impl Cluster {
 
     /// Leaves the others in the middle of a search, or ends their wait for further searches.
     #[pyo3(signature = (leaves=false))]
-    fn close(&self, py: Python<'_>, leaves: bool) {
+    fn close(&self, py: Python<'_>, leaves: bool) -> PyResult<()> {
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner).take();
-        py.detach(move || {
-            let begun = Instant::now();
-            if let Some(processes) = processes.as_ref().filter(|_| leaves) {
-                // Until the first process has noticed, messages on their way to it must not be lost.
-                let _ = processes.next_search(|| begun.elapsed() < FAREWELL);
+        let Some(processes) = processes else { return Ok(()) };
+        interruptible(py, move || {
+            if leaves {
+                // It leaves all the same.
+                let _ = processes.say_farewell();
             }
-            drop(processes);
-        });
+        })
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Others may have to answer first, and this thread has the interpreter.
+        Python::attach(|py| py.detach(|| drop(processes)));
     }
 }

@@ -24,7 +24,7 @@ mod _pleach {
         qap_instance, queens, uts,
     };
     #[pymodule_export]
-    use super::run::Search;
+    use super::run::{Search, SearchLost};
     use super::*;
 
     #[pymodule_init]

@@ -44,12 +44,21 @@ impl Limits {
     }
 }
 
+pyo3::create_exception!(
+    pleach._pleach,
+    SearchLost,
+    PyRuntimeError,
+    "The process that leads has given up the search, or begun another one."
+);
+
 /// Why a search has no result.
 pub enum Failure {
     /// An argument is wrong.
     Value(String),
     /// The machine or the program failed.
     Failed(String),
+    /// The process that leads has given up the search, or begun another one.
+    Lost(String),
     /// Python code raised an exception.
     Raised(PyErr),
 }
@@ -78,6 +87,7 @@ impl From<RunError> for Failure {
                 "the bound of the tree is wrong: below a node with the bound {} there is a solution of value {}",
                 wrong.bound, wrong.value
             )),
+            RunError::Replaced | RunError::Site { site: 0, .. } => Failure::Lost(why.to_string()),
             RunError::Threads(_) | RunError::Solution(_) => Failure::Value(why.to_string()),
             RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),
             RunError::Save { why: ref cause, .. } if cause.kind() == ErrorKind::AlreadyExists => {
@@ -104,6 +114,7 @@ impl Failure {
         match self {
             Failure::Value(why) => PyValueError::new_err(why.clone()),
             Failure::Failed(why) => PyRuntimeError::new_err(why.clone()),
+            Failure::Lost(why) => SearchLost::new_err(why.clone()),
             Failure::Raised(raised) => raised.clone_ref(py),
         }
     }
@@ -223,13 +234,14 @@ pub struct Search {
 impl Search {
     /// Starts a search.
     pub fn start(
-        limits: Limits,
+        mut limits: Limits,
         job: impl FnOnce(pleach::Search<'static>) -> Result<Finished, Failure> + Send + 'static,
     ) -> PyResult<Self> {
         let shared = Arc::new(Shared::default());
         let here = shared.clone();
-        let processes = limits.cluster.as_ref().map(|cluster| cluster.get().processes());
-        let processes = processes.transpose()?;
+        // Here, the thread still has the interpreter.
+        let cluster = limits.cluster.take();
+        let processes = cluster.map(|cluster| cluster.get().for_search()).transpose()?;
         let run = move || {
             let end = catch_unwind(AssertUnwindSafe(|| search(&here, &limits, processes, job)));
             here.finish(end.unwrap_or_else(|panic| Err(Failure::of_panic(panic))));

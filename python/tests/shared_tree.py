@@ -14,9 +14,9 @@ class Strings(pleach.Tree[int]):
 
     goal = "count"
 
-    def __init__(self, n: int, flag: str, first: int) -> None:
-        """Set the length, the file by which another process shows itself, and the first process."""
-        self.n, self.flag, self.first = n, flag, first
+    def __init__(self, n: int, flag: str, first: int, slow: str = "") -> None:
+        """Set the length, the file by which another process shows itself, the first process, and a file that lets it hurry."""
+        self.n, self.flag, self.first, self.slow = n, flag, first, slow or flag
 
     def root(self) -> int:
         """Return the length of the empty string."""
@@ -26,9 +26,26 @@ class Strings(pleach.Tree[int]):
         """Add a zero or a one."""
         if os.getpid() != self.first:
             Path(self.flag).touch()
-        elif not Path(self.flag).exists():
+        elif not Path(self.slow).exists():
             time.sleep(0.001)
         if node == self.n:
             return out.count(1)
         out.child(node + 1)
+        out.child(node + 1)
+
+
+class Wrong(pleach.Tree[int]):
+    """A tree with a wrong bound."""
+
+    goal = "minimise"
+
+    def root(self) -> int:
+        """Return the root."""
+        return 0
+
+    def expand(self, node: int, best: int | None, out: pleach.Children) -> None:
+        """Promise less than what is there."""
+        if node == 6:
+            return out.solution(0, [])
+        out.child_within(5, node + 1)
         out.child(node + 1)

@@ -91,17 +91,56 @@ def test_an_own_tree_is_shared(tmp_path: Path) -> None:
 def test_a_process_is_stopped_and_no_node_is_lost(killed: signal.Signals, tmp_path: Path) -> None:
     from shared_tree import Strings
 
-    flag = tmp_path / "joined"
+    flag, sent = tmp_path / "joined", tmp_path / "sent"
     with joined(tmp_path, 1) as (cluster, others):
-        run = pleach.solve(Strings(15, str(flag), os.getpid()), cluster=cluster, blocking=False)
+        run = pleach.solve(Strings(15, str(flag), os.getpid(), str(sent)), cluster=cluster, blocking=False)
         while not flag.exists():
             time.sleep(0.01)
         others[0].send_signal(killed)
+        if killed == signal.SIGKILL:
+            others[0].wait()
+        else:
+            assert ended(others[0]).startswith("Joined(searches=1")
+        sent.touch()
         result = run.wait()
     assert (result.count, result.nodes) == (2**15, 2**16 - 2)
-    if killed == signal.SIGINT:
-        assert ended(others[0]).startswith("Joined(searches=1")
-    others[0].communicate()
+    if killed == signal.SIGKILL:
+        others[0].communicate()
+
+
+def test_joiners_outlive_a_search_that_fails(tmp_path: Path) -> None:
+    from shared_tree import Wrong
+
+    with joined(tmp_path, 1) as (cluster, others):
+        for _ in range(2):
+            with pytest.raises(ValueError, match="the bound of the tree is wrong"):
+                pleach.solve(Wrong(), cluster=cluster)
+        assert pleach.queens.count(8, cluster=cluster).count == 92
+    assert ended(others[0]).startswith("Joined(")
+
+
+def test_a_joiner_hears_that_its_root_is_lost(tmp_path: Path) -> None:
+    """Between two searches, it tries to come back; Ctrl-C ends that."""
+    key = tmp_path / "test.key"
+    program = f"""
+import pleach, sys, time
+cluster = pleach.cluster.listen("127.0.0.1:0", key={str(key)!r})
+print(cluster.address, flush=True)
+cluster.wait_for(1)
+print(pleach.queens.count(8, cluster=cluster).count, flush=True)
+sys.stdin.read()
+"""
+    pipe = subprocess.PIPE
+    root = subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe, text=True)
+    assert root.stdout is not None
+    address = root.stdout.readline().strip()
+    join = f"import pleach; print(pleach.cluster.join({address!r}, key={str(key)!r}, threads=1))"
+    other = subprocess.Popen([sys.executable, "-c", join], stdout=pipe, stderr=pipe, text=True)
+    assert root.stdout.readline().strip() == "92"
+    root.kill()
+    root.communicate()
+    other.send_signal(signal.SIGINT)
+    assert ended(other).startswith("Joined(")
 
 
 def test_mistakes_are_explained(tmp_path: Path) -> None:

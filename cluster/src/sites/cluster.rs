@@ -11,7 +11,7 @@ use pleach_core::lease::Terms;
 use pleach_runtime::error::RunError;
 use pleach_runtime::sync::{Mutex, lock};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The processes that search together. Site 0, the *root*, decides what is searched; the others follow.
@@ -40,6 +40,9 @@ const FAREWELL: Duration = Duration::from_secs(10);
 
 /// How long a process that leaves waits for its last message to be sent.
 const LAST_WORD: Duration = Duration::from_millis(100);
+
+/// How long the root waits at its end for processes that it has let in.
+const ARRIVAL: Duration = Duration::from_secs(2);
 
 /// The longest wait between two checks of whether to keep waiting.
 const POLL_EVERY: Duration = Duration::from_millis(50);
@@ -203,16 +206,25 @@ impl Cluster {
     /// # Errors
     /// If the network fails.
     pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
-        let mut session = self.session();
         loop {
-            while session.next_incoming()?.is_some() {}
-            if session.others().len() + session.callers() >= others {
-                return Ok(true);
+            let session = match self.session.try_lock() {
+                Ok(session) => Some(session),
+                Err(TryLockError::Poisoned(session)) => Some(session.into_inner()),
+                // A search that is under way keeps it.
+                Err(TryLockError::WouldBlock) => None,
+            };
+            if let Some(mut session) = session {
+                while session.next_incoming()?.is_some() {}
+                if session.others().len() + session.callers() >= others {
+                    return Ok(true);
+                }
+                self.wait_for_arrival(&session, POLL_EVERY);
+            } else {
+                std::thread::sleep(POLL_EVERY);
             }
             if !waits() {
                 return Ok(false);
             }
-            self.wait_for_arrival(&session, POLL_EVERY);
         }
     }
 
@@ -228,6 +240,15 @@ impl Cluster {
     pub fn end(&self) {
         let mut session = self.session();
         if self.is_root() {
+            // A process that was let in at the last moment must hear of the end, too.
+            let start = Instant::now();
+            while session.awaits_arrivals() && start.elapsed() < ARRIVAL {
+                match session.next_incoming() {
+                    Ok(None) => self.wait_for_arrival(&session, POLL_EVERY),
+                    Ok(Some(_)) => {}
+                    Err(_) => break,
+                }
+            }
             session.send_all(&SessionMessage::Dismissed);
         }
         session.finish();

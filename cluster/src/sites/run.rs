@@ -30,6 +30,7 @@ use pleach_runtime::units::{Plan, PlannedUnit, plan_units};
 use pleach_runtime::watch::watch_over;
 use pleach_runtime::worker_pool::WorkerPool;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -108,8 +109,15 @@ impl ProcessGroup for Cluster {
             session.begin_search(order.clone());
         }
         cluster.waker().connect(Some(mailboxes.clone()));
-        let ended = site.run_units(pool, session, units, watch);
+        let ended = catch_unwind(AssertUnwindSafe(|| site.run_units(pool, session, units, watch)));
         cluster.waker().connect(None);
+        let ended = ended.unwrap_or_else(|panic| {
+            session.end_search();
+            if cluster.is_root() {
+                session.send_all(&SessionMessage::Failed("the search failed".into()));
+            }
+            resume_unwind(panic)
+        });
         let (kept, left) = match ended {
             Ok(ended) => ended,
             Err(why) => {

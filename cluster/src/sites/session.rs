@@ -234,6 +234,11 @@ impl Session {
         self.callers.len()
     }
 
+    /// Whether a process that was let in has not arrived yet.
+    pub fn awaits_arrivals(&self) -> bool {
+        self.all.iter().any(|place| place.given && !place.there)
+    }
+
     /// Begins a search, at the root.
     pub fn begin_search(&mut self, order: Order) {
         self.search += 1;

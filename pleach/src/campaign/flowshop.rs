@@ -83,8 +83,17 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
     let all = options.all;
     let Prepared { mut begun, flowshop, mut ready, second } =
         prepare(instance, &mut options, false)?;
-    let mut report = begun.run(&flowshop, &mut ready)?;
-    if all && !begun.follows() {
+    let follows = begun.follows();
+    let mut report = match &second {
+        // The leader counts all optimal schedules by now.
+        Some(_) if follows => {
+            begun.use_no_devices();
+            let optimum = ready.state["first"]["best"].as_i64();
+            begun.run(&counting(&flowshop, optimum), &mut ready)?
+        }
+        _ => begun.run(&flowshop, &mut ready)?,
+    };
+    if all && !follows {
         ready.state["first"] = finished_before(&report, &ready.state);
         count_optima(&mut begun, &flowshop, ready, second, &mut report)?;
     }

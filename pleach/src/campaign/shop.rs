@@ -89,7 +89,9 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
     let (mut begun, tree, mut ready) = prepare(variant, &mut options, false)?;
     let in_layers = counts_of(&ready.state);
     let mut report = begun.run(&tree, &mut ready)?;
-    report.outcome.counts.add(&in_layers);
+    if !begun.follows() {
+        report.outcome.counts.add(&in_layers);
+    }
     answer(variant, report)
 }
 

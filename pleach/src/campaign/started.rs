@@ -20,7 +20,7 @@ pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 const REACH: Duration = Duration::from_secs(1);
 
 /// Whether another process leads the search.
-fn follows(settings: &Settings) -> bool {
+pub(super) fn follows(settings: &Settings) -> bool {
     settings.processes.as_ref().is_some_and(|processes| !processes.leads())
 }
 

@@ -1,5 +1,6 @@
 //! The campaign for Unbalanced Tree Search: counts the nodes of a tree.
 
+use super::started::follows;
 use super::{Error, Search, plain};
 use crate::report::{Report, Status};
 use pleach_core::search::tree::Counts;
@@ -41,8 +42,11 @@ pub fn count(tree: &Parameters, mut search: Search<'_>) -> Result<Counted, Error
 /// Refuses a tree that may be infinite if there is no limit.
 pub(crate) fn may_end(tree: &Parameters, search: &Search<'_>) -> Result<(), String> {
     let settings = &search.settings;
-    let limited =
-        settings.time_limit.is_some() || settings.node_limit.is_some() || settings.memory.is_some();
+    // Where another process leads, the limits are its own.
+    let limited = follows(settings)
+        || settings.time_limit.is_some()
+        || settings.node_limit.is_some()
+        || settings.memory.is_some();
     match endless(tree) {
         Some(why) if !limited => {
             Err(format!("{why}; expected q·m below 1, or a limit of time, nodes or memory"))
