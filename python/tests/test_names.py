@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pleach
 
-MODULES = (pleach, pleach.atsp, pleach.clique, pleach.flowshop, pleach.knapsack, pleach.native, pleach.qap, pleach.queens, pleach.uts)
+MODULES = (pleach, pleach.atsp, pleach.clique, pleach.cluster, pleach.flowshop, pleach.knapsack, pleach.native, pleach.qap, pleach.queens, pleach.uts)
 
 
 def test_every_public_name_has_a_docstring() -> None:
