@@ -21,8 +21,6 @@ pub(crate) use inspection::Inspection;
 pub(crate) use saved::described;
 
 use crate::certificate::Sample;
-use crate::report::Report;
-use pleach_core::search::problem::Problem;
 use pleach_core::search::work::Nodes;
 use pleach_core::wire::certificate::Certificate;
 use pleach_problems::simd::Level;
@@ -84,14 +82,6 @@ pub enum Certify {
 pub type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
 
 impl Search<'_> {
-    /// Searches a problem of your own, or resumes its checkpoint. If `best` is given, solutions must beat it.
-    ///
-    /// # Errors
-    /// If the machine fails, a solution fails its check, or the checkpoint file holds another search.
-    pub fn run(mut self, problem: &dyn Problem, best: Option<i64>) -> Result<Report, Error> {
-        plain::run(problem, best, &mut self)
-    }
-
     /// Shares the search with other processes. In the first one, `about` is an object of JSON that tells the others what to
     /// search; the others give what [`Processes::next_search`](crate::Processes::next_search) returned. There, the function
     /// that searches takes part in the search of the first process, and its result is about that part.

@@ -7,6 +7,16 @@ use pleach_core::search::problem::Problem;
 use pleach_runtime::Settings;
 use serde_json::{Value, json};
 
+impl Search<'_> {
+    /// Searches a problem of your own, or resumes its checkpoint. If `best` is given, solutions must beat it.
+    ///
+    /// # Errors
+    /// If the machine fails, a solution fails its check, or the checkpoint file holds another search.
+    pub fn run(mut self, problem: &dyn Problem, best: Option<i64>) -> Result<Report, Error> {
+        run(problem, best, &mut self)
+    }
+}
+
 /// Searches for solutions that beat `best`, or counts.
 pub(crate) fn run(
     problem: &dyn Problem,
