@@ -83,7 +83,8 @@ impl Processes {
         Self::join_for(address, key, PATIENCE)
     }
 
-    /// The same, with another time for reaching the address, and then for a search to begin there.
+    /// Joins as [`Self::join`] does, but waits this long, instead of a minute, to reach the address and for a search to begin
+    /// there.
     ///
     /// # Errors
     /// As for [`Self::join`].
@@ -113,8 +114,8 @@ impl Processes {
         self.cluster.as_ref().is_none_or(|cluster| cluster.is_root())
     }
 
-    /// Waits until this number of other processes have joined the first one, and returns whether they have: false once
-    /// `waits` says so. Call it between searches.
+    /// Waits until this number of other processes have joined the first one. Returns false if `waits` returns false before
+    /// that. Call it between searches.
     ///
     /// # Errors
     /// If the network fails.
@@ -123,7 +124,7 @@ impl Processes {
     }
 
     /// Waits for the next search that the first process begins and shares by [`Search::share`](crate::Search::share),
-    /// and returns what it said about it. `None` once nothing follows, or as soon as `waits` says so.
+    /// and returns its description. Returns `None` if nothing follows, or if `waits` returns false.
     ///
     /// # Errors
     /// If the network fails, or the first process is lost.
@@ -145,12 +146,6 @@ impl Processes {
         let Some(cluster) = &self.cluster else { return Ok(()) };
         let start = Instant::now();
         cluster.next_order(|| start.elapsed() < FAREWELL).map(|_| ())
-    }
-
-    /// Whether the first process has announced that nothing follows.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
     }
 
     /// The cluster of processes, if there are several.
