@@ -16,6 +16,7 @@ use pleach_core::search::ranked::RankedExplorer;
 use pleach_core::search::tree::{Solution, read};
 use pleach_core::search::work::pool::divide;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
+use std::cell::Cell;
 
 /// Depth-first search with a frame for each job placed: a node and its open children.
 pub struct Frames<'f, K: Kernel> {
@@ -108,7 +109,6 @@ impl<'f, K: Kernel> Frames<'f, K> {
     #[inline(always)]
     fn branch(&mut self, stretch: &mut Stretch<K::Word>) {
         let (flowshop, branching) = (self.flowshop, self.flowshop.branching);
-        let keep_going = || !flowshop.stop_requested();
         let frame = &mut self.frames[self.used - 1];
         let base = &self.bases[frame.base];
         if self.flowshop.bounding() == Bound::OneTight {
@@ -129,8 +129,13 @@ impl<'f, K: Kernel> Frames<'f, K> {
         if let (Bound::Two, Some((lb2, _))) = (self.flowshop.bounding(), &mut self.lb2) {
             // With a fixed end, the bounds only decide which children to prune.
             let side = |back: bool| (stretch.limits.best, SIDES[usize::from(back)]);
+            let left = Cell::new(false);
+            let keep_going = || {
+                left.set(flowshop.leaves_nodes());
+                !left.get()
+            };
             lb2.raise(&self.kernel, &self.tables, base, frame, fixed.map(side), keep_going);
-            if flowshop.leaves_nodes() {
+            if left.get() {
                 return self.leave(stretch);
             }
             sum = frame.stats(&self.kernel, stretch.limits);
@@ -149,6 +154,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             && payoff.try_it(frame.jobs)
         {
             let limit = (stretch.limits.best, u32::MAX);
+            let keep_going = || !flowshop.stop_requested();
             let walked =
                 lb2.raise(&self.kernel, &self.tables, base, frame, Some(limit), keep_going);
             let closed = frame.close_above(&self.kernel, stretch.limits);

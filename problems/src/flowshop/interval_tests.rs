@@ -126,6 +126,34 @@ fn intervals_explore_the_trees_published() {
     assert_eq!(search(&flowshop, flowshop.reference).counts.branched, 80_063);
 }
 
+/// What a stop leaves open is the same tree, wherever it comes.
+#[test]
+fn stops_neither_lose_nor_repeat_work() {
+    for level in levels() {
+        for rule in [Branching::MinBranch, Branching::Forward] {
+            let flowshop = with_intervals("VFR10_10_2", Bound::Two, rule, level);
+            let best = flowshop.reference;
+            let wanted = search(&flowshop, best).counts;
+            for fuel in [1, 100, 1000] {
+                let mut all = Progress::default();
+                let mut work = Problem::root(&flowshop).bytes;
+                let mut explorer = flowshop.explorer();
+                while {
+                    explorer.add_work(&work).unwrap();
+                    explorer.size() > 0.0
+                } {
+                    all.add(explorer.run(fuel, best));
+                    Problem::set_stop_requested(&flowshop, true);
+                    all.add(explorer.run(fuel, best));
+                    work = explorer.drain().bytes;
+                    Problem::set_stop_requested(&flowshop, false);
+                }
+                assert_eq!(all.counts, wanted, "{level} {rule} {fuel}");
+            }
+        }
+    }
+}
+
 #[test]
 fn optima_are_found_from_nothing() {
     let mut rng = Rand64::new(22);

@@ -108,6 +108,7 @@ impl Flowshop {
     }
 
     /// Whether to leave nodes unbranched, because the run is waiting to stop and they take long.
+    /// Intervals cannot: bounds computed in part would change the ranks of children.
     pub(super) fn leaves_nodes(&self) -> bool {
         self.bound == Bound::Two && self.nodes == Nodes::Pool && self.stop_requested()
     }
