@@ -25,8 +25,8 @@ fn main() {
 }
 
 /// The crates whose sources make the program.
-const CRATES: [&str; 8] =
-    ["cluster", "core", "gpu", "lab", "loops", "pleach", "problems", "runtime"];
+const CRATES: [&str; 9] =
+    ["cluster", "core", "gpu", "lab", "loops", "pleach", "problems", "runtime", "serve"];
 
 /// A hash of all sources of the workspace. As a published package this crate sees only its own, and its version
 /// stands for those of the others.

@@ -16,7 +16,7 @@ const RUN: [&str; 4] = ["pleach ", "cargo ", "walks ", "for "];
 
 /// Parts of commands that need what this test does not have: another machine, a service, a cluster's scheduler, another
 /// program, or an hour; and what other tests try: MPI, processes that are killed, the scripts of `ci`, the Python package.
-const LEFT: [&str; 17] = [
+const LEFT: [&str; 18] = [
     "ci/",
     "docker ",
     "podman ",
@@ -33,6 +33,7 @@ const LEFT: [&str; 17] = [
     "PYJOBSHOP",
     "cargo install",
     "sha256sum ",
+    "--grow ",
     "tar ",
 ];
 
@@ -118,6 +119,8 @@ fn commands(lines: &[&str]) -> Vec<Shown> {
 /// A page as it is tried: a folder with the files that its commands name, and programs under their names.
 struct Trial {
     place: PathBuf,
+    /// The service that the page has started, and its address.
+    service: Option<(Group, String)>,
 }
 
 impl Trial {
@@ -151,7 +154,7 @@ impl Trial {
         );
         fs::write(place.join("bin/cargo"), cargo).unwrap();
         fs::set_permissions(place.join("bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
-        Self { place }
+        Self { place, service: None }
     }
 
     /// Starts a command in a group of processes of its own.
@@ -162,6 +165,7 @@ impl Trial {
             .args(["-c", line])
             .current_dir(&self.place)
             .env("HOME", &self.place)
+            .env("PLEACH_SERVICE", "service/operator")
             .env("PATH", format!("{}:{path}", self.place.join("bin").display()))
             .stdin(Stdio::null())
             .stdout(file("out"))
@@ -177,7 +181,7 @@ impl Trial {
     }
 
     /// Runs the commands of a block; returns what is wrong.
-    fn run(&self, block: &[Shown]) -> Vec<String> {
+    fn run(&mut self, block: &[Shown]) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut listening: Option<(Group, &str, String)> = None;
         for Shown { line, first } in block {
@@ -189,6 +193,16 @@ impl Trial {
                 changed =
                     format!("script --quiet --return --flush --command '{changed}' /dev/null");
             }
+            if changed.starts_with("pleach serve") {
+                let address = free_address();
+                let changed = changed.replace("127.0.0.1:7400", &address);
+                let mut group = self.start(&changed, "service");
+                until(&format!("'{line}' to listen"), || {
+                    self.text("service.err").contains("serving at") || group.is_over()
+                });
+                self.service = Some((group, address));
+                continue;
+            }
             if changed.contains("--listen") && listening.is_none() {
                 let address = free_address();
                 let mut group =
@@ -199,7 +213,8 @@ impl Trial {
                 listening = Some((group, line, address));
                 continue;
             }
-            let address = listening.as_ref().map_or("127.0.0.1:1", |(_, _, address)| address);
+            let on_page = self.service.as_ref().map_or("127.0.0.1:1", |(_, address)| address);
+            let address = listening.as_ref().map_or(on_page, |(_, _, address)| address);
             changed = changed.replace("127.0.0.1:7400", address);
             wrong.extend(self.finish(line, &changed, first.as_deref()));
         }
@@ -286,7 +301,7 @@ fn is_run(line: &str) -> bool {
 /// Tries all commands of a page.
 fn try_page(page: &str) {
     let text = fs::read_to_string(root().join(page)).unwrap();
-    let trial = Trial::new(page);
+    let mut trial = Trial::new(page);
     let mut wrong = Vec::new();
     let mut tried = 0;
     for block in blocks(&text) {
@@ -298,6 +313,11 @@ fn try_page(page: &str) {
                 wrong.extend(trial.run(&commands));
             }
         }
+    }
+    if let Some((mut group, _)) = trial.service.take() {
+        group.interrupt();
+        let code = group.0.wait().unwrap().code();
+        assert_eq!(code, Some(0), "{page}: {}", trial.text("service.err"));
     }
     assert!(tried > 0, "{page} has no commands");
     assert!(wrong.is_empty(), "{page}:\n{}", wrong.join("\n"));
@@ -320,6 +340,7 @@ pages! {
     atsp "docs/atsp.md"
     clique "docs/clique.md"
     qap "docs/qap.md"
+    service "docs/service.md"
     cluster "docs/cluster.md"
     gpu "docs/gpu.md"
     simulator "docs/simulator.md"

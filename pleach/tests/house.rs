@@ -130,7 +130,7 @@ fn unsafe_stands_inside_its_fences_and_is_explained() {
 }
 
 /// Crates from the lowest up: each may use only those before it.
-pub const ORDER: [(&str, &str); 10] = [
+pub const ORDER: [(&str, &str); 11] = [
     ("core/derive", "pleach-derive"),
     ("core", "pleach-core"),
     ("lab", "pleach-lab"),
@@ -140,11 +140,12 @@ pub const ORDER: [(&str, &str); 10] = [
     ("gpu", "pleach-gpu"),
     ("cluster", "pleach-cluster"),
     ("loops", "pleach-loops"),
+    ("serve", "pleach-serve"),
     ("pleach", "pleach"),
 ];
 
 /// Crates that know no problem: they use them in their tests alone.
-const ENGINE: [&str; 5] = ["lab", "runtime", "gpu", "cluster", "loops"];
+const ENGINE: [&str; 6] = ["lab", "runtime", "gpu", "cluster", "loops", "serve"];
 
 #[test]
 fn arrows_between_crates_point_down() {

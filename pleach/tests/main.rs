@@ -28,6 +28,7 @@ mod report;
 mod reproduce;
 mod resume;
 mod saving;
+mod service;
 mod shells;
 mod sim;
 mod stand_in;

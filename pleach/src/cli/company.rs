@@ -9,6 +9,7 @@ use pleach_cluster::Cluster;
 use pleach_cluster::Members;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::Key;
+use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,6 +92,9 @@ fn listen(
     let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(DEFAULT_PLACES);
     let (cluster, at) = joining::listen(address, key, places)
         .map_err(|why| Failure::Usage(format!("--listen: {why}")))?;
+    if given.on("updates") {
+        console.update(&json!({ "listening": at.to_string() }).to_string());
+    }
     if !given.on("quiet") {
         let at = reachable(at);
         console.note(&format!("to join: {} join {at} --key {path}", console.program));

@@ -166,6 +166,7 @@ impl Job<'_, '_> {
             let mut progress =
                 Progress::new(console, shown).answering((requests.clone(), answered), saved);
             progress.metrics = Metrics::open(given)?;
+            progress.updates = given.on("updates");
             labels = start.labels;
             progress.decimals = labels.decimals;
             let mut search = given.search().map_err(Failure::Usage)?;

@@ -86,6 +86,14 @@ impl<'a> Console<'a> {
         }
     }
 
+    /// Prints an update of `--updates`, apart from the result.
+    pub fn update(&self, line: &str) {
+        if !self.mute.get() {
+            // A reader that is gone misses updates only.
+            let _ = writeln!(self.err.borrow_mut(), "{line}");
+        }
+    }
+
     /// Prints a note apart from the result, with the program's name.
     pub fn note(&self, line: &str) {
         if self.mute.get() {

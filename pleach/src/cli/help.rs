@@ -12,7 +12,7 @@ Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or Ctrl-C (prints the result so far).";
 
 /// The commands, in the order in which help shows them.
-pub const COMMANDS: [(&str, &str); 15] = [
+pub const COMMANDS: [(&str, &str); 25] = [
     ("solve PROBLEM INSTANCE", "find the best solution, and prove that it is the best"),
     ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
     ("loop NAME WORDS", "run a loop of independent work"),
@@ -26,6 +26,16 @@ pub const COMMANDS: [(&str, &str); 15] = [
     ("batch FILE.toml", "run instances with several settings and seeds, a CSV row each"),
     ("reproduce FIGURE...", "run the papers' experiments, and check which results are reproduced"),
     ("report FILE...", "write one HTML page about runs from their --json output"),
+    ("serve", "run a service: a queue of several users, and the machines that they share"),
+    ("submit COMMAND", "put a command into the queue of a service"),
+    ("jobs [ID]", "list the jobs of a service, or show one"),
+    ("watch ID", "follow a job until it is over"),
+    ("result ID", "print the result of a job"),
+    ("pause ID...", "save jobs and take them off the machines"),
+    ("continue ID...", "continue paused jobs"),
+    ("priority ID N", "change the priority of a job"),
+    ("cancel ID...", "end jobs without a result"),
+    ("user [NAME]", "list the users of a service, or create or change one"),
     ("completions SHELL", "print the script with which bash, zsh or fish completes commands"),
     ("man", "print the manual page"),
 ];
@@ -71,6 +81,16 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         "instances" => Verb::Instances,
         "completions" => Verb::Completions,
         "man" => Verb::Man,
+        "serve" => Verb::Serve,
+        "submit" => Verb::Submit,
+        "jobs" => Verb::Jobs,
+        "watch" => Verb::Watch,
+        "result" => Verb::Result,
+        "pause" => Verb::Pause,
+        "continue" => Verb::Continue,
+        "priority" => Verb::Priority,
+        "cancel" => Verb::Cancel,
+        "user" => Verb::User,
         "" => return Ok(overview(registry)),
         other => return unknown(other, &COMMANDS.map(|(words, _)| first(words))),
     };
@@ -113,6 +133,62 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
             let about = "Print the manual page, which man reads.";
             let after = "Examples:\n  pleach man > ~/.local/share/man/man1/pleach.1";
             flags(about, "pleach man", &applying(verb, &[]), after)
+        }
+        (Verb::Serve, _) => {
+            let about = "Run a service: users submit commands, joiners work for them, and fair shares decide who works for \
+                         whom. The first start makes credentials of an operator and of joiners in FOLDER.";
+            let usage = "pleach serve --listen HOST:PORT --data FOLDER [FLAGS]";
+            let after = "Examples:\n  pleach serve --listen 0.0.0.0:7400 --data service\n  \
+                         pleach join build-host:7400 --key service/joiners\n  \
+                         pleach user ann --weight 2 --service service/operator -o ann.service\n  \
+                         pleach submit solve flowshop ta021 --service ann.service";
+            flags(about, usage, &applying(verb, &[]), after)
+        }
+        (Verb::Submit, _) => {
+            let about = "Put a command into the queue of a service: solve, count, loop or sim with all that belongs to it. \
+                         Files that it reads travel with it.";
+            let usage = "pleach submit COMMAND... [FLAGS]";
+            let after = "Examples:\n  pleach submit solve flowshop ta021 --priority 1\n  \
+                         pleach submit solve flowshop shop.csv --gantt gantt.svg --wait";
+            flags(about, usage, &applying(verb, &[]), after)
+        }
+        (Verb::Jobs, _) => {
+            let about =
+                "List the jobs of a service, newest first, or show one with what it has and why.";
+            flags(about, "pleach jobs [ID] [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Watch, _) => {
+            let about =
+                "Follow a job until it is over. With --json, print a line of JSON for each change.";
+            flags(about, "pleach watch ID [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Result, _) => {
+            let about = "Print the result of a job: the JSON that its command printed.";
+            flags(about, "pleach result ID [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Pause, _) => {
+            let about = "Save jobs and take them off the machines, until 'pleach continue'.";
+            flags(about, "pleach pause ID... [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Continue, _) => {
+            let about = "Put paused jobs back into the queue; nothing that they did is lost.";
+            flags(about, "pleach continue ID... [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Priority, _) => {
+            let about = "Change the priority of a job: among the jobs of one user, those with the highest priority come first.";
+            flags(about, "pleach priority ID N [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::Cancel, _) => {
+            let about = "End jobs without a result.";
+            flags(about, "pleach cancel ID... [FLAGS]", &applying(verb, &[]), "")
+        }
+        (Verb::User, _) => {
+            let about = "List the users of a service, or create or change one; for operators. A new user's credentials are \
+                         written to a file, NAME.service by default.";
+            let usage = "pleach user [NAME] [FLAGS]";
+            let after = "Examples:\n  pleach user\n  pleach user ann --weight 2 --most-threads 64\n  \
+                         pleach user night --role joiner --only-for ann -o night.service";
+            flags(about, usage, &applying(verb, &super::service::USER_FLAGS), after)
         }
         (Verb::Audit, _) => {
             let about = "Check a certificate that --certificate wrote: that its regions fit together and make up the whole \

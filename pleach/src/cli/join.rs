@@ -7,6 +7,7 @@ use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
 use super::log::Log;
 use super::order_text::OrderText;
+use super::service;
 use super::stopping::{NothingToLose, interrupts};
 use crate::failure::Failure;
 use crate::joining;
@@ -31,6 +32,9 @@ pub fn join(
     at: &str,
     given: &FlagValues,
 ) -> Result<u8, Failure> {
+    if let Some(served) = service::join(console, at, given, &key_path(given)) {
+        return served;
+    }
     let cluster = join_search(at, given)?;
     take_part(known, console, given, (&cluster, None))
 }

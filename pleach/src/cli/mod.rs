@@ -32,6 +32,7 @@ pub(crate) mod read;
 mod reporting;
 mod reproduce;
 mod resume;
+mod service;
 mod show;
 pub(crate) mod sim;
 mod stopping;
@@ -73,7 +74,8 @@ pub(crate) fn run(
     args: impl IntoIterator<Item = OsString>,
 ) -> u8 {
     console.finish(|| {
-        let mut line = line::parse(args)?;
+        let args: Vec<OsString> = args.into_iter().collect();
+        let mut line = line::parse(args.iter().cloned())?;
         let [helps, shows_version] = ["help", "version"]
             .map(|name| line.given.on(name) || line.words.first().is_some_and(|it| it == name));
         if line.words.first().is_some_and(|word| word == "help") {
@@ -97,6 +99,9 @@ pub(crate) fn run(
             let help = help::fitted(&help::help(registry, &line.words)?);
             return console.print(&help).map(|()| DONE);
         }
+        if line.given.on("until-eof") && line.words.first().is_some_and(|word| word != "submit") {
+            stopping::stop_at_eof();
+        }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {
             ["loop", ..] => {
@@ -115,6 +120,12 @@ pub(crate) fn run(
             ["man", ..] => man::run(registry, console, &line),
             ["reproduce", ..] => reproduce::run(registry, console, &line),
             ["report", ..] => reporting::run(registry, console, &line),
+            ["submit", ..] => service::submit(registry, console, &line, &args),
+            ["serve", ..] => service::serve(console, &line),
+            [
+                "jobs" | "watch" | "result" | "pause" | "continue" | "priority" | "cancel" | "user",
+                ..,
+            ] => service::run(console, &line),
             ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
             ["solve" | "count" | "resume", ..] => company::run_together(
@@ -163,7 +174,7 @@ fn run_command(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<
         other => {
             let said = other.map_or(String::new(), |word| format!("'{word}': "));
             return usage(format!(
-                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, instances, audit, batch, reproduce, report, completions or man (see --help)"
+                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, instances, audit, batch, reproduce, report, serve, submit, jobs, watch, result, pause, continue, priority, cancel, user, completions or man (see --help)"
             ));
         }
     };

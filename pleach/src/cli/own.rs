@@ -46,6 +46,9 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         }
         let kind = Kind { verb: Verb::Own, problem: &name, named };
         line.given.check(kind).map_err(Failure::Usage)?;
+        if line.given.on("until-eof") {
+            stopping::stop_at_eof();
+        }
         let problem = Plain(source.into_tree().map_err(Failure::Usage)?);
         let decimals = problem.0.decimals();
         let best = value_to_beat(&line.given, decimals).map_err(Failure::Usage)?;

@@ -10,6 +10,7 @@ use crate::report::{estimate, gap, grouped, short};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_runtime::{ProgressSnapshot, SaveNow, SitesSnapshot};
+use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 
@@ -59,6 +60,8 @@ pub struct Progress<'c, 'o, 'b> {
     saved: Option<&'c str>,
     /// Where the state is written as metrics.
     pub metrics: Option<Metrics>,
+    /// Whether to print it as JSON.
+    pub updates: bool,
     /// Values are multiples of 10 to the power of minus this.
     pub decimals: u32,
 }
@@ -69,7 +72,19 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
         let requests = SaveNow::default();
         let sites = Seen::default();
         let (before, saved, metrics) = ((0, 0.0), None, None);
-        Self { console, shown, before, sites, requests, answered: 0, saved, metrics, decimals: 0 }
+        let (answered, updates, decimals) = (0, false, 0);
+        Self {
+            console,
+            shown,
+            before,
+            sites,
+            requests,
+            answered,
+            saved,
+            metrics,
+            updates,
+            decimals,
+        }
     }
 
     /// Whenever the user requests another save, it also reports the progress of the search, and the file that it is
@@ -84,6 +99,9 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
             self.console.log(&line);
         }
         let failed = self.metrics.as_mut().and_then(|metrics| metrics.show(snapshot));
+        if self.updates {
+            self.console.update(&update(snapshot, self.decimals).to_string());
+        }
         let asked = self.requests.count();
         let answers =
             std::mem::replace(&mut self.answered, asked) < asked && snapshot.warning.is_none();
@@ -120,6 +138,21 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// A snapshot of the run as `--updates` prints it. Values are whole numbers, to be divided by 10 to the power of
+/// `decimals`.
+fn update(snapshot: &ProgressSnapshot, decimals: u32) -> Value {
+    let ProgressSnapshot { seconds, counts, done, best, bound, warning, sites, units, .. } =
+        snapshot;
+    let busy = units.iter().filter(|unit| unit.held > 0.0).count() as u32;
+    let alone = SitesSnapshot { sites: 1, units: units.len() as u32, busy };
+    let SitesSnapshot { sites, units, busy } = sites.unwrap_or(alone);
+    json!({
+        "seconds": seconds, "nodes": counts.bounded, "best": best, "bound": bound, "done": done,
+        "sites": sites, "units": units, "busy": busy, "warning": warning,
+        "decimals": decimals,
+    })
 }
 
 /// As many whole parts of a line as fit.

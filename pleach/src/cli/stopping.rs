@@ -59,6 +59,18 @@ pub fn interrupts() -> Cancel {
     shared().cancel.clone()
 }
 
+/// From now on, the end of standard input asks to stop.
+pub fn stop_at_eof() {
+    let shared = Arc::clone(shared());
+    let read = move || {
+        // What arrives before the end means nothing; an error is an end.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        shared.ask();
+    };
+    // Without this thread, signals still stop the process.
+    let _ = Builder::new().name("pleach-stdin".into()).spawn(read);
+}
+
 /// Requests to save the search now. Catches them from now on.
 pub fn requests_to_save() -> SaveNow {
     let shared = shared();

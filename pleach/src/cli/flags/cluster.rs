@@ -1,7 +1,8 @@
 //! Flags for searches and loops that several processes share.
 
 use super::flag::{
-    About, Accepts, Applies, Flag, Group, Lasts, SHARED, SHARED_AND_JOIN, Verb, text, unrecorded,
+    About, Accepts, Applies, Flag, Group, Lasts, OPEN, SHARED, SHARED_AND_JOIN, Verb, text,
+    unrecorded,
 };
 use super::numbers::{time, whole};
 use serde_json::json;
@@ -26,6 +27,7 @@ pub static LISTEN: Flag<String> = Flag {
         value: Some("HOST:PORT"),
         help: "let other processes join the run with 'pleach join'",
         default: "off",
+        applies: Applies::To(OPEN),
         ..ABOUT
     },
     parse: address,

@@ -53,6 +53,7 @@ pub enum Group {
     Units,
     Limits,
     Processes,
+    Service,
     Output,
 }
 
@@ -64,6 +65,7 @@ impl Group {
             Group::Units => "Units and balance",
             Group::Limits => "Limits and saving",
             Group::Processes => "Several processes",
+            Group::Service => "Service",
             Group::Output => "Output",
         }
     }
@@ -87,13 +89,23 @@ pub enum Verb {
     Instances,
     Completions,
     Man,
+    Serve,
+    Submit,
+    Jobs,
+    Watch,
+    Result,
+    Pause,
+    Continue,
+    Priority,
+    Cancel,
+    User,
     /// A user's own command.
     Own,
 }
 
 impl Verb {
     /// The commands of `pleach`.
-    pub const ALL: [Verb; 15] = [
+    pub const ALL: [Verb; 25] = [
         Verb::Solve,
         Verb::Count,
         Verb::Loop,
@@ -107,6 +119,16 @@ impl Verb {
         Verb::Batch,
         Verb::Reproduce,
         Verb::Report,
+        Verb::Serve,
+        Verb::Submit,
+        Verb::Jobs,
+        Verb::Watch,
+        Verb::Result,
+        Verb::Pause,
+        Verb::Continue,
+        Verb::Priority,
+        Verb::Cancel,
+        Verb::User,
         Verb::Completions,
         Verb::Man,
     ];
@@ -129,6 +151,16 @@ impl Verb {
             Verb::Instances => "instances",
             Verb::Completions => "completions",
             Verb::Man => "man",
+            Verb::Serve => "serve",
+            Verb::Submit => "submit",
+            Verb::Jobs => "jobs",
+            Verb::Watch => "watch",
+            Verb::Result => "result",
+            Verb::Pause => "pause",
+            Verb::Continue => "continue",
+            Verb::Priority => "priority",
+            Verb::Cancel => "cancel",
+            Verb::User => "user",
             Verb::Own => "",
         }
     }
@@ -143,6 +175,10 @@ pub const SHARED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own,
 /// Commands that several processes can share, and `join`; all of them show progress.
 pub const SHARED_AND_JOIN: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Join];
+
+/// Commands that other processes can join.
+pub const OPEN: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Serve];
 
 /// Commands that have units.
 pub const SEARCHES_AND_JOIN: &[Verb] =

@@ -1,6 +1,6 @@
 //! What the flags of a command line mean together: whether they fit the command, and the settings that they make.
 
-use super::flag::{About, Applies, Item, Lasts, Use, Verb, applies};
+use super::flag::{About, Applies, Group, Item, Lasts, Use, Verb, applies};
 use super::units::slow_factors;
 use super::values::{FlagValues, Saving};
 use super::{
@@ -51,7 +51,12 @@ impl FlagValues {
             flag.check(self)?;
         }
         // Contradictory flags are refused before any file is touched.
-        if !matches!(verb, Verb::Check | Verb::Devices | Verb::Report | Verb::Audit) {
+        let about_service = FLAGS.iter().any(|flag| {
+            flag.about().group == Group::Service && applies(flag.about(), verb, named).is_some()
+        });
+        if !matches!(verb, Verb::Check | Verb::Devices | Verb::Report | Verb::Audit)
+            && !about_service
+        {
             self.settings()?;
         }
         if self.has("every") && !self.has("checkpoint") {

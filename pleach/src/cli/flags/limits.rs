@@ -23,6 +23,10 @@ const ABOUT: About = About {
 const SEARCHES_AND_CHECKS: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Devices];
 
+/// Commands that run for long.
+const STOPPED_AT_EOF: &[Verb] =
+    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Join, Verb::Sim];
+
 /// `--time-limit`.
 pub static TIME_LIMIT: Flag<Option<Duration>> = Flag {
     about: About {
@@ -92,6 +96,20 @@ pub static EVERY: Flag<Duration> = Flag {
     },
     parse: time,
     record: |given| Some(json!(given.word("every").unwrap_or(EVERY.about.default))),
+};
+
+/// `--until-eof`.
+pub static UNTIL_EOF: Flag<()> = Flag {
+    about: About {
+        name: "until-eof",
+        help: "stop, as at Ctrl-C, when standard input ends: a program that starts this one stops it by closing a \
+               pipe, or by its own end",
+        default: "",
+        applies: Applies::To(STOPPED_AT_EOF),
+        ..ABOUT
+    },
+    parse: switch,
+    record: unrecorded,
 };
 
 /// `--show`.

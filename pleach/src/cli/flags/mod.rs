@@ -8,6 +8,7 @@ mod looping;
 mod numbers;
 mod output;
 mod search;
+mod service;
 mod sim;
 mod units;
 mod values;
@@ -15,17 +16,23 @@ mod values;
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, address};
 pub use flag::{About, Applies, Group, Item, Lasts, Use, Verb, argument, listed};
 pub use given::Kind;
-pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT};
+pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT, UNTIL_EOF};
 pub use looping::{
     CHUNKS, COLUMNS, COMPARE, FRAMES, METHOD, NEAR, OBSTACLE, OUT, PRECISION, Precision, REYNOLDS,
     SIZE, SPEED, SPLIT, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
 pub use output::{
     CERTIFICATE, DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SAMPLE, SCHEDULE, SOLUTION, TRACE,
+    UPDATES,
 };
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT, NODES,
     OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, value_to_beat,
+};
+pub use service::{
+    ADDRESS, DATA, FETCH, GROW, HALF_LIFE, MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS,
+    ONLY_FOR, PRIORITY, REMOVE, RENEW, ROLE, ROOTS, SERVICE, TLS_CERTIFICATE, TLS_KEY, WAIT,
+    WEIGHT, priority,
 };
 pub use sim::{PEERS, QUICK, SVG};
 pub use units::{BALANCE, CHECK, DEVICES, PACE, REPEAT, SIMD, SLOW, THREADS};
@@ -34,7 +41,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 68] = [
+pub static FLAGS: [&(dyn Item + Sync); 90] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -57,6 +64,7 @@ pub static FLAGS: [&(dyn Item + Sync); 68] = [
     &TIME_LIMIT,
     &NODE_LIMIT,
     &MEMORY,
+    &UNTIL_EOF,
     &NODES,
     &COLUMNS,
     &PRECISION,
@@ -96,12 +104,33 @@ pub static FLAGS: [&(dyn Item + Sync); 68] = [
     &METRICS,
     &OUT,
     &JSON,
+    &UPDATES,
     &QUIET,
     &DASHBOARD,
     &SHOW,
     &PEERS,
     &SVG,
     &QUICK,
+    &DATA,
+    &ADDRESS,
+    &ROOTS,
+    &HALF_LIFE,
+    &GROW,
+    &TLS_CERTIFICATE,
+    &TLS_KEY,
+    &SERVICE,
+    &PRIORITY,
+    &WAIT,
+    &FETCH,
+    &ROLE,
+    &WEIGHT,
+    &MOST_THREADS,
+    &MOST_JOBS,
+    &MOST_MEMORY,
+    &MOST_FILES,
+    &ONLY_FOR,
+    &RENEW,
+    &REMOVE,
     &output::HELP,
 ];
 

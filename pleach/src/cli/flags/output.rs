@@ -136,6 +136,18 @@ pub static JSON: Flag<()> = Flag {
     record: |given| Some(json!(given.on("json"))),
 };
 
+/// `--updates`.
+pub static UPDATES: Flag<()> = Flag {
+    about: About {
+        name: "updates",
+        help: "print the state of the search as a line of JSON on standard error several times a second",
+        applies: Applies::To(SEARCHES),
+        ..ABOUT
+    },
+    parse: switch,
+    record: unrecorded,
+};
+
 /// `--quiet`.
 pub static QUIET: Flag<()> = Flag {
     about: About { name: "quiet", help: "show no progress and no notes", ..ABOUT },

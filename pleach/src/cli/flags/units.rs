@@ -36,6 +36,7 @@ const THREADS_OF: &[Verb] = &[
     Verb::Sim,
     Verb::Loop,
     Verb::Audit,
+    Verb::Serve,
 ];
 const UNITS_OF: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join, Verb::Loop];

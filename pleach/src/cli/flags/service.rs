@@ -1,0 +1,360 @@
+//! Flags of the service and of its clients.
+
+use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
+use super::numbers::{size, time, whole};
+use pleach_serve::api::Role;
+use pleach_serve::slurm::Slurm;
+use std::time::Duration;
+
+const ABOUT: About = About {
+    name: "",
+    value: None,
+    help: "",
+    default: "",
+    group: Group::Service,
+    applies: Applies::To(&[Verb::Serve]),
+    lasts: Lasts::OneRun,
+    accepts: Accepts::One,
+    choices: Vec::new,
+};
+
+/// Commands that talk to a service.
+const CLIENTS: &[Verb] = &[
+    Verb::Submit,
+    Verb::Jobs,
+    Verb::Watch,
+    Verb::Cancel,
+    Verb::Pause,
+    Verb::Continue,
+    Verb::Priority,
+    Verb::Result,
+    Verb::User,
+];
+
+/// `--data`.
+pub static DATA: Flag<String> = Flag {
+    about: About {
+        name: "data",
+        value: Some("FOLDER"),
+        help: "folder of the service: its database, certificate, credentials, and the jobs' files",
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+/// `--address`.
+pub static ADDRESS: Flag<String> = Flag {
+    about: About {
+        name: "address",
+        value: Some("HOST:PORT"),
+        help: "address at which users and joiners reach the service, as credentials name it",
+        default: "that of --listen",
+        ..ABOUT
+    },
+    parse: super::cluster::address,
+    record: unrecorded,
+};
+
+/// `--roots`.
+pub static ROOTS: Flag<u64> = Flag {
+    about: About {
+        name: "roots",
+        value: Some("N"),
+        help: "most jobs that run at once; each has a process on this machine",
+        default: "twice the cores",
+        ..ABOUT
+    },
+    parse: |word| whole(word, 1, 10_000),
+    record: unrecorded,
+};
+
+/// `--half-life`.
+pub static HALF_LIFE: Flag<Duration> = Flag {
+    about: About {
+        name: "half-life",
+        value: Some("T"),
+        help: "time in which half of what a user has used is forgotten",
+        default: "1h",
+        ..ABOUT
+    },
+    parse: |word| match time(word)? {
+        Duration::ZERO => Err(format!("{word}: expected a time above 0")),
+        time => Ok(time),
+    },
+    record: unrecorded,
+};
+
+/// `--tls-certificate`.
+pub static TLS_CERTIFICATE: Flag<String> = Flag {
+    about: About {
+        name: "tls-certificate",
+        value: Some("FILE"),
+        help: "certificate of the service with its chain (PEM), instead of one that it makes",
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+/// `--tls-key`.
+pub static TLS_KEY: Flag<String> = Flag {
+    about: About {
+        name: "tls-key",
+        value: Some("FILE"),
+        help: "private key of --tls-certificate (PEM)",
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+/// `--grow`.
+pub static GROW: Flag<Slurm> = Flag {
+    about: About {
+        name: "grow",
+        value: Some("HOW"),
+        help: "get more joiners while searches could use them: slurm:PARTITION,max=N,time=T, also threads=N (of each, 1 \
+               by default) and idle=T (before one is let go, 60s by default)",
+        ..ABOUT
+    },
+    parse: slurm,
+    record: unrecorded,
+};
+
+/// `--service`.
+pub static SERVICE: Flag<String> = Flag {
+    about: About {
+        name: "service",
+        value: Some("FILE"),
+        help: "credentials: where the service is, and who you are",
+        default: "the file that PLEACH_SERVICE names",
+        applies: Applies::To(CLIENTS),
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+/// `--priority`.
+pub static PRIORITY: Flag<i32> = Flag {
+    about: About {
+        name: "priority",
+        value: Some("N"),
+        help: "among your jobs, those with the highest priority come first",
+        default: "0",
+        applies: Applies::To(&[Verb::Submit]),
+        ..ABOUT
+    },
+    parse: priority,
+    record: unrecorded,
+};
+
+/// `--wait`.
+pub static WAIT: Flag<()> = Flag {
+    about: About {
+        name: "wait",
+        help: "wait for the end of the job, and print its result",
+        applies: Applies::To(&[Verb::Submit]),
+        ..ABOUT
+    },
+    parse: switch,
+    record: unrecorded,
+};
+
+/// `--fetch`.
+pub static FETCH: Flag<String> = Flag {
+    about: About {
+        name: "fetch",
+        value: Some("FOLDER"),
+        help: "write the job's files, its log among them, to this folder",
+        applies: Applies::To(&[Verb::Result]),
+        ..ABOUT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+const ACCOUNT: About = About { applies: Applies::To(&[Verb::User]), ..ABOUT };
+
+/// `--role`.
+pub static ROLE: Flag<Role> = Flag {
+    about: About {
+        name: "role",
+        value: Some("ROLE"),
+        help: "user, operator (sees and controls everything), or joiner (credentials for 'pleach join')",
+        default: "user",
+        choices: || ["user", "operator", "joiner"].map(String::from).to_vec(),
+        ..ACCOUNT
+    },
+    parse: |word| match word {
+        "user" => Ok(Role::User),
+        "operator" => Ok(Role::Operator),
+        "joiner" => Ok(Role::Joiner),
+        _ => Err(format!("{word}: expected user, operator or joiner")),
+    },
+    record: unrecorded,
+};
+
+/// `--weight`.
+pub static WEIGHT: Flag<f64> = Flag {
+    about: About {
+        name: "weight",
+        value: Some("W"),
+        help: "the user's part of the machines, compared with the weights of others",
+        default: "1",
+        ..ACCOUNT
+    },
+    parse: |word| match word.parse() {
+        Ok(weight) if weight > 0.0 && weight <= 1e6 => Ok(weight),
+        _ => Err(format!("{word}: expected a number above 0, at most 1,000,000")),
+    },
+    record: unrecorded,
+};
+
+/// `--most-threads`.
+pub static MOST_THREADS: Flag<Option<u64>> = Flag {
+    about: About {
+        name: "most-threads",
+        value: Some("N"),
+        help: "most threads of the user at once; none: no limit",
+        ..ACCOUNT
+    },
+    parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
+    record: unrecorded,
+};
+
+/// `--most-jobs`.
+pub static MOST_JOBS: Flag<Option<u64>> = Flag {
+    about: About {
+        name: "most-jobs",
+        value: Some("N"),
+        help: "most jobs of the user that are not over; none: no limit",
+        ..ACCOUNT
+    },
+    parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
+    record: unrecorded,
+};
+
+/// `--most-memory`.
+pub static MOST_MEMORY: Flag<Option<u64>> = Flag {
+    about: About {
+        name: "most-memory",
+        value: Some("SIZE"),
+        help: "most memory of each job on the machine of the service: 500M, 8G; none: no limit",
+        ..ACCOUNT
+    },
+    parse: |word| limit(word, size),
+    record: unrecorded,
+};
+
+/// `--most-files`.
+pub static MOST_FILES: Flag<Option<u64>> = Flag {
+    about: About {
+        name: "most-files",
+        value: Some("SIZE"),
+        help: "most bytes in the files of all jobs of the user, checkpoints included; none: no limit",
+        ..ACCOUNT
+    },
+    parse: |word| limit(word, size),
+    record: unrecorded,
+};
+
+/// `--only-for`.
+pub static ONLY_FOR: Flag<String> = Flag {
+    about: About {
+        name: "only-for",
+        value: Some("USER"),
+        help: "joiners with these credentials work for this user only",
+        ..ACCOUNT
+    },
+    parse: text,
+    record: unrecorded,
+};
+
+/// `--renew`.
+pub static RENEW: Flag<()> = Flag {
+    about: About {
+        name: "renew",
+        help: "make a new token; the old one is no longer valid",
+        ..ACCOUNT
+    },
+    parse: switch,
+    record: unrecorded,
+};
+
+/// `--remove`.
+pub static REMOVE: Flag<()> = Flag {
+    about: About { name: "remove", help: "remove the account", ..ACCOUNT },
+    parse: switch,
+    record: unrecorded,
+};
+
+/// How to get joiners from Slurm.
+fn slurm(word: &str) -> Result<Slurm, String> {
+    let wrong = || format!("{word}: expected slurm:PARTITION,max=N,time=T");
+    let mut parts = word.strip_prefix("slurm:").ok_or_else(wrong)?.split(',');
+    let partition = parts.next().unwrap_or_default().to_string();
+    if partition.starts_with('-') || partition.contains('=') {
+        return Err(wrong());
+    }
+    let (mut most, mut limit) = (None, None);
+    let mut all = Slurm {
+        partition,
+        most: 0,
+        time: Duration::ZERO,
+        threads: 1,
+        idle: Duration::from_secs(60),
+    };
+    for part in parts {
+        let (key, value) = part.split_once('=').ok_or_else(wrong)?;
+        let about = |why: String| format!("{word}: {key}={why}");
+        match key {
+            "max" => most = Some(whole(value, 1, 10_000).map_err(about)? as u32),
+            "threads" => all.threads = whole(value, 1, 1024).map_err(about)? as u32,
+            "time" => limit = Some(time(value).map_err(about)?),
+            "idle" => all.idle = time(value).map_err(about)?,
+            _ => return Err(format!("{word}: '{key}': expected max, time, threads or idle")),
+        }
+    }
+    let (Some(most), Some(time)) = (most, limit) else { return Err(wrong()) };
+    Ok(Slurm { most, time, ..all })
+}
+
+/// A priority.
+pub fn priority(word: &str) -> Result<i32, String> {
+    let priority = word.parse().ok().filter(|priority: &i32| priority.abs() <= 1000);
+    priority.ok_or_else(|| format!("{word}: expected a whole number from -1000 to 1000"))
+}
+
+fn limit(
+    word: &str,
+    parse: impl FnOnce(&str) -> Result<u64, String>,
+) -> Result<Option<u64>, String> {
+    if word == "none" { Ok(None) } else { parse(word).map(Some) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_to_grow_are_read() {
+        let all = slurm("slurm:night,max=20,time=1h,threads=4,idle=5m").unwrap();
+        assert_eq!((all.partition.as_str(), all.most, all.threads), ("night", 20, 4));
+        assert_eq!((all.time.as_secs(), all.idle.as_secs()), (3600, 300));
+        assert_eq!(slurm("slurm:,max=1,time=60").unwrap().partition, "");
+        for wrong in [
+            "pbs:x",
+            "slurm:x",
+            "slurm:x,max=2",
+            "slurm:max=2,time=1h",
+            "slurm:x,max=0,time=1h",
+            "slurm:x,max=2,time=soon",
+            "slurm:x,max=2,time=1h,size=3",
+            "slurm:--x,max=2,time=1h",
+        ] {
+            assert!(slurm(wrong).is_err(), "{wrong}");
+        }
+    }
+}

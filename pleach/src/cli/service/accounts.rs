@@ -1,0 +1,108 @@
+//! `pleach user`: the users of a service, for its operators.
+
+use super::super::console::{Console, DONE};
+use super::super::flags::{
+    MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS, ROLE, Use, Verb, WEIGHT,
+};
+use super::super::line::{Line, no_more};
+use super::request::{check, client, escaped, failed};
+use crate::failure::{Failure, usage};
+use crate::report::columns::aligned;
+use pleach_serve::api::{UserChange, UserLimits, UserView};
+use pleach_serve::credentials::Credentials;
+use serde::Deserialize;
+use serde_json::Value;
+use std::path::Path;
+
+/// The flags that it shares with other commands.
+pub const USER_FLAGS: [Use; 1] =
+    [Use::with("out", "file for the credentials of a new user", "NAME.service")];
+
+#[derive(Deserialize)]
+struct Users {
+    users: Vec<UserView>,
+}
+
+#[derive(Deserialize)]
+struct Account {
+    token: Option<String>,
+}
+
+/// Lists users, creates or changes one, or removes it.
+pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    let given = &line.given;
+    check(line, Verb::User, &USER_FLAGS)?;
+    no_more(&line.words, 2)?;
+    let mut client = client(given)?;
+    let all: Value = client.get("/v1/users").map_err(failed)?;
+    let Some(name) = line.words.get(1) else {
+        if given.on("json") {
+            return console.print(&all.to_string()).map(|()| DONE);
+        }
+        return console.print(&table(&read(all)?)).map(|()| DONE);
+    };
+    let known = read(all)?.into_iter().find(|user| user.name == *name);
+    let path = format!("/v1/users/{}", escaped(name));
+    if given.on("remove") {
+        let _: Value = client.delete(&path).map_err(failed)?;
+        return console.print(&format!("removed {name}")).map(|()| DONE);
+    }
+    let file = given.word("out").map_or_else(|| format!("{name}.service"), String::from);
+    let renew = given.on("renew");
+    let is_new = known.is_none() || renew;
+    if is_new && Path::new(&file).exists() {
+        return usage(format!("{file} exists: move it, or choose another file with --out"));
+    }
+    let limits = known.map(|user| user.limits).unwrap_or_default();
+    let change = UserChange {
+        role: given.get(&ROLE).map_err(Failure::Usage)?,
+        weight: given.get(&WEIGHT).map_err(Failure::Usage)?,
+        limits: Some(limits_of(line, limits).map_err(Failure::Usage)?),
+        only_for: given.word("only-for").map(String::from),
+    };
+    let path = if renew { format!("{path}?renew=true") } else { path };
+    let Account { token } = client.post(&path, &change).map_err(failed)?;
+    let Some(token) = token else {
+        return console.print(&format!("changed {name}")).map(|()| DONE);
+    };
+    let credentials = Credentials { name: name.clone(), token, ..client.credentials().clone() };
+    credentials.write(Path::new(&file)).map_err(|why| Failure::Machine(why.to_string()))?;
+    console.print(&format!("credentials of {name}: {file}")).map(|()| DONE)
+}
+
+fn read(all: Value) -> Result<Vec<UserView>, Failure> {
+    let read = serde_json::from_value::<Users>(all);
+    read.map(|all| all.users).map_err(|why| Failure::Machine(why.to_string()))
+}
+
+/// The limits of a user after a change.
+fn limits_of(line: &Line, known: UserLimits) -> Result<UserLimits, String> {
+    let given = &line.given;
+    let or = |new: Option<Option<u64>>, old: Option<u64>| new.unwrap_or(old);
+    let small = |limit: Option<u64>| limit.map(|limit| limit.min(u32::MAX.into()) as u32);
+    Ok(UserLimits {
+        workers: small(or(given.get(&MOST_THREADS)?, known.workers.map(Into::into))),
+        jobs: small(or(given.get(&MOST_JOBS)?, known.jobs.map(Into::into))),
+        memory: or(given.get(&MOST_MEMORY)?, known.memory),
+        bytes: or(given.get(&MOST_FILES)?, known.bytes),
+    })
+}
+
+fn table(users: &[UserView]) -> String {
+    let head =
+        ["user", "role", "weight", "threads", "used", "most threads", "most jobs", "only for"];
+    let number = |limit: Option<u32>| limit.map_or(String::new(), |limit| limit.to_string());
+    let rows = users.iter().map(|user| {
+        vec![
+            user.name.clone(),
+            user.role.word().to_string(),
+            user.weight.to_string(),
+            user.workers.to_string(),
+            format!("{:.0}", user.usage),
+            number(user.limits.workers),
+            number(user.limits.jobs),
+            user.only_for.clone().unwrap_or_default(),
+        ]
+    });
+    aligned(&std::iter::once(head.map(String::from).to_vec()).chain(rows).collect::<Vec<_>>())
+}

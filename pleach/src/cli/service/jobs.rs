@@ -1,0 +1,309 @@
+//! `pleach jobs`, `watch`, `result`, `pause`, `continue`, `priority` and `cancel`: jobs of a service, seen and
+//! controlled by its users.
+
+use super::super::console::{Console, DONE, FAILED, STOPPED};
+use super::super::flags::{Verb, priority as parse_priority};
+use super::super::line::{Line, no_more};
+use super::super::stopping::interrupts;
+use super::request::{check, client, escaped, failed, number};
+use crate::decimal::written;
+use crate::failure::{Failure, usage};
+use crate::report::columns::aligned;
+use crate::report::{estimate, gap, grouped};
+use pleach_serve::api::{JobState, JobView};
+use pleach_serve::client::Client;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Lists jobs, or shows one.
+pub fn list(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    check(line, Verb::Jobs, &[])?;
+    no_more(&line.words, 2)?;
+    let mut client = client(&line.given)?;
+    if let Some(word) = line.words.get(1) {
+        let id = number(Verb::Jobs, word)?;
+        let path = format!("/v1/jobs/{id}");
+        if line.given.on("json") {
+            let job: Value = client.get(&path).map_err(failed)?;
+            return console.print(&job.to_string()).map(|()| DONE);
+        }
+        let job: JobView = client.get(&path).map_err(failed)?;
+        return console.print(&described(&job)).map(|()| DONE);
+    }
+    let jobs: Value = client.get("/v1/jobs").map_err(failed)?;
+    if line.given.on("json") {
+        return console.print(&jobs.to_string()).map(|()| DONE);
+    }
+    #[derive(Deserialize)]
+    struct Jobs {
+        jobs: Vec<JobView>,
+    }
+    let unreadable = |why: serde_json::Error| Failure::Machine(why.to_string());
+    let Jobs { jobs } = serde_json::from_value(jobs).map_err(unreadable)?;
+    if jobs.is_empty() {
+        return console.print("no jobs").map(|()| DONE);
+    }
+    let head = ["job", "user", "state", "threads", "best", "bound", "nodes", "command"];
+    let rows = jobs.iter().map(|job| {
+        let search = job.search.clone().unwrap_or_default();
+        let value = |value: Option<i64>| {
+            value.map_or(String::new(), |value| written(value, search.decimals))
+        };
+        vec![
+            job.id.to_string(),
+            job.user.clone(),
+            job.state.word().to_string(),
+            job.workers.to_string(),
+            value(search.best),
+            value(search.bound),
+            if search.nodes > 0 { grouped(search.nodes.into()) } else { String::new() },
+            job.args.join(" "),
+        ]
+    });
+    let rows: Vec<Vec<String>> =
+        std::iter::once(head.map(String::from).to_vec()).chain(rows).collect();
+    console.print(&aligned(&rows)).map(|()| DONE)
+}
+
+/// A job in some lines.
+fn described(job: &JobView) -> String {
+    let mut text = format!("job {} of {}: {}", job.id, job.user, job.state.word());
+    let mut add = |line: String| text += &format!("\n  {line}");
+    if !job.args.is_empty() {
+        add(job.args.join(" "));
+    }
+    if !job.state.is_over() {
+        let joiners = match job.joiners {
+            0 => String::new(),
+            1 => " (1 joiner)".into(),
+            n => format!(" ({n} joiners)"),
+        };
+        let threads = if job.workers == 1 { "thread" } else { "threads" };
+        add(format!("{} {threads}{joiners}: {}", job.workers, job.why));
+        if let Some(seconds) = job.more_in_s {
+            add(format!("more is expected in about {}", minutes(seconds)));
+        }
+    }
+    if job.search.is_some() {
+        add(progress(job));
+    }
+    if job.priority != 0 {
+        add(format!("priority {}", job.priority));
+    }
+    add(format!("{} thread-seconds", grouped(job.worker_s as u128)));
+    if job.crashes > 0 {
+        add(format!("crashed {} joiners", job.crashes));
+    }
+    if let Some(error) = &job.error {
+        add(error.clone());
+    }
+    text
+}
+
+fn minutes(seconds: f64) -> String {
+    match seconds {
+        s if s < 90.0 => format!("{s:.0} s"),
+        s if s < 5400.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+/// The state of a job's search on a line.
+fn progress(job: &JobView) -> String {
+    let Some(search) = &job.search else { return String::new() };
+    let mut text = format!("{:.1} s", search.seconds);
+    if let Some(best) = search.best {
+        text += &format!("  best {}", written(best, search.decimals));
+    }
+    if let Some(bound) = search.bound {
+        text += &format!("  bound {}", written(bound, search.decimals));
+        if let Some(best) = search.best {
+            text += &format!("  gap {:.2} %", 100.0 * gap(best, bound));
+        }
+    }
+    if search.units > 0 {
+        text += &format!("  {} of {} units busy", search.busy, search.units);
+    }
+    if let Some(done) = search.done {
+        text += &format!("  estimated {} done", estimate(done));
+    }
+    text + &format!("  {} nodes", grouped(search.nodes.into()))
+}
+
+/// Follows a job until it is over.
+pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    check(line, Verb::Watch, &[])?;
+    no_more(&line.words, 2)?;
+    let Some(word) = line.words.get(1) else { return usage("watch: expected the number of a job") };
+    let id = number(Verb::Watch, word)?;
+    let mut client = client(&line.given)?;
+    let as_json = line.given.on("json");
+    let mut before = String::new();
+    let last = follow(&mut client, id, |job, text| {
+        let shown = if as_json {
+            text.to_string()
+        } else {
+            format!("{}, {} threads  {}", job.state.word(), job.workers, progress(job))
+        };
+        if shown != before {
+            console.print(&shown)?;
+            before = shown;
+        }
+        Ok(())
+    })?;
+    Ok(last.as_ref().map_or(STOPPED, code_of))
+}
+
+/// Calls `each` with every state of a job until it is over; returns the last one, or none if the user interrupts. A
+/// service that restarts is waited for.
+fn follow(
+    client: &mut Client,
+    id: u64,
+    mut each: impl FnMut(&JobView, &str) -> Result<(), Failure>,
+) -> Result<Option<JobView>, Failure> {
+    let cancel = interrupts();
+    let mut last = None;
+    let mut tries = 0;
+    loop {
+        let mut failure = None;
+        let streamed = client.events(&format!("/v1/jobs/{id}/events"), |text| {
+            let Some(text) = text else { return !cancel.is_cancelled() };
+            tries = 0;
+            match serde_json::from_str::<JobView>(text) {
+                Ok(job) => {
+                    failure = each(&job, text).err();
+                    last = Some(job);
+                }
+                Err(why) => failure = Some(Failure::Machine(why.to_string())),
+            }
+            failure.is_none() && !cancel.is_cancelled()
+        });
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        if last.as_ref().is_some_and(|job| job.state.is_over()) {
+            return Ok(last);
+        }
+        tries += 1;
+        match streamed {
+            // One that never answered, or not for half a minute.
+            Err(why) if last.is_none() || tries > 60 => return Err(failed(why)),
+            _ => std::thread::sleep(std::time::Duration::from_millis(500)),
+        }
+    }
+}
+
+/// The exit code for the end of a job.
+fn code_of(job: &JobView) -> u8 {
+    match (job.state, job.exit) {
+        (JobState::Done, Some(code)) => code as u8,
+        (JobState::Cancelled, _) => STOPPED,
+        (JobState::Failed, Some(2)) => 2,
+        (JobState::Failed, _) => FAILED,
+        _ => DONE,
+    }
+}
+
+/// Waits for the end of a job, and prints its result.
+pub fn wait(console: &Console<'_>, client: &mut Client, id: u64) -> Result<u8, Failure> {
+    let Some(job) = follow(client, id, |_, _| Ok(()))? else { return Ok(STOPPED) };
+    match job.state {
+        JobState::Done => {
+            print_result(console, client, id)?;
+            Ok(code_of(&job))
+        }
+        state => {
+            let why = job.error.clone().map_or(String::new(), |why| format!(": {why}"));
+            console.note(&format!("job {id} is {}{why}", state.word()));
+            Ok(code_of(&job))
+        }
+    }
+}
+
+fn print_result(console: &Console<'_>, client: &mut Client, id: u64) -> Result<(), Failure> {
+    let result = client.get_text(&format!("/v1/jobs/{id}/result")).map_err(failed)?;
+    console.print(String::from_utf8_lossy(&result).trim_end())
+}
+
+/// Prints the result of a job.
+pub fn result(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    check(line, Verb::Result, &[])?;
+    no_more(&line.words, 2)?;
+    let Some(word) = line.words.get(1) else {
+        return usage("result: expected the number of a job");
+    };
+    let id = number(Verb::Result, word)?;
+    let mut client = client(&line.given)?;
+    if let Some(folder) = line.given.word("fetch") {
+        fetch(&mut client, id, Path::new(folder))?;
+    }
+    print_result(console, &mut client, id).map(|()| DONE)
+}
+
+/// Writes the files of a job to a folder.
+fn fetch(client: &mut Client, id: u64, folder: &Path) -> Result<(), Failure> {
+    #[derive(Deserialize)]
+    struct Files {
+        files: Vec<String>,
+    }
+    let Files { files } = client.get(&format!("/v1/jobs/{id}/files")).map_err(failed)?;
+    let fails =
+        |why: std::io::Error| Failure::Usage(format!("--fetch {}: {why}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(fails)?;
+    for name in files {
+        // The service is trusted with searches, not with this machine.
+        if Path::new(&name).file_name() != Some(name.as_ref()) {
+            return Err(Failure::Machine(format!("the service sent the name '{name}'")));
+        }
+        let path = format!("/v1/jobs/{id}/files/{}", escaped(&name));
+        let bytes = client.get_text(&path).map_err(failed)?;
+        std::fs::write(folder.join(&name), bytes).map_err(fails)?;
+    }
+    let log = client.get_text(&format!("/v1/jobs/{id}/log")).map_err(failed)?;
+    if log.is_empty() { Ok(()) } else { std::fs::write(folder.join("log.txt"), log).map_err(fails) }
+}
+
+/// Pauses, continues or cancels jobs.
+pub fn act(console: &Console<'_>, line: &Line, verb: Verb) -> Result<u8, Failure> {
+    check(line, verb, &[])?;
+    if line.words.len() < 2 {
+        return usage(format!("{}: expected numbers of jobs", verb.word()));
+    }
+    let ids = line.words[1..].iter().map(|word| number(verb, word));
+    let ids = ids.collect::<Result<Vec<u64>, Failure>>()?;
+    let mut client = client(&line.given)?;
+    for id in ids {
+        let path = format!("/v1/jobs/{id}/{}", verb.word());
+        show_change(console, line, client.post(&path, &json!({})).map_err(failed)?)?;
+    }
+    Ok(DONE)
+}
+
+/// Changes the priority of a job.
+pub fn priority(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
+    check(line, Verb::Priority, &[])?;
+    let [_, id, priority] = &line.words[..] else {
+        return usage("priority: expected the number of a job and a priority");
+    };
+    let id = number(Verb::Priority, id)?;
+    let priority =
+        parse_priority(priority).map_err(|why| Failure::Usage(format!("priority {id} {why}")))?;
+    let mut client = client(&line.given)?;
+    let path = format!("/v1/jobs/{id}/priority");
+    let job = client.post(&path, &json!({ "priority": priority })).map_err(failed)?;
+    show_change(console, line, job).map(|()| DONE)
+}
+
+fn show_change(console: &Console<'_>, line: &Line, job: Value) -> Result<(), Failure> {
+    if line.given.on("json") {
+        return console.print(&job.to_string());
+    }
+    let job: JobView =
+        serde_json::from_value(job).map_err(|why| Failure::Machine(why.to_string()))?;
+    let why = if job.why.is_empty() { String::new() } else { format!(": {}", job.why) };
+    console.print(&format!("job {} is {}{why}", job.id, job.state.word()))
+}

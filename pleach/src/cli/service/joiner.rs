@@ -1,0 +1,68 @@
+//! `pleach join HOST:PORT --key FILE` with the credentials of a service: works for one search after another.
+
+use super::super::console::{Console, DONE, STOPPED};
+use super::super::flags::{FlagValues, Kind, PATIENCE, THREADS, Verb, address};
+use super::super::stopping::interrupts;
+use crate::failure::Failure;
+use crate::joining::BUILD;
+use pleach_runtime::cores;
+use pleach_serve::client::Client;
+use pleach_serve::credentials::Credentials;
+use pleach_serve::joiner::{JoinerEnd, Settings, serve};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Flags of `join` that concern the searches, and so travel to them.
+const PASSED_ON: [&str; 5] = ["pace", "devices", "simd", "slow", "memory"];
+
+/// Serves a service if this is its file of credentials.
+pub fn join(
+    console: &Console<'_>,
+    at: &str,
+    given: &FlagValues,
+    key: &str,
+) -> Option<Result<u8, Failure>> {
+    Credentials::is_in(Path::new(key)).then(|| run(console, at, given, key))
+}
+
+fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result<u8, Failure> {
+    given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
+    let address = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
+    let credentials = Credentials::read(Path::new(key));
+    let credentials = credentials.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
+    let threads = given.get(&THREADS).map_err(Failure::Usage)?;
+    let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
+    let flags = PASSED_ON
+        .iter()
+        .filter(|name| given.has(name))
+        .filter_map(|name| Some([format!("--{name}"), given.word(name)?.to_string()]));
+    let settings = Settings {
+        program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pleach")),
+        build: BUILD.into(),
+        // The service knows by this name which of Slurm's jobs it is.
+        name: match (std::env::var("SLURM_JOB_ID"), std::env::var("SLURM_PROCID").as_deref()) {
+            (Ok(id), Err(_) | Ok("0")) => format!("slurm-{id}"),
+            _ => format!("{}-{}", pleach_runtime::host(), std::process::id()),
+        },
+        threads: threads.unwrap_or(cores() as u32),
+        flags: flags.flatten().collect(),
+        patience: patience.unwrap_or(Some(Duration::from_secs(60))),
+    };
+    let client = Client::new(Credentials { address, ..credentials });
+    let cancel = interrupts();
+    let quiet = given.on("quiet");
+    let note = |text: &str| {
+        if !quiet {
+            console.note(text);
+        }
+    };
+    match serve(client, &settings, &|| cancel.is_cancelled(), &note)
+        .map_err(super::request::failed)?
+    {
+        JoinerEnd::Dismissed => Ok(DONE),
+        JoinerEnd::Left => {
+            note("left the service");
+            Ok(STOPPED)
+        }
+    }
+}

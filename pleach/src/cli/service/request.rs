@@ -1,0 +1,53 @@
+//! What all commands that talk to a service share: a client with the user's credentials, and errors.
+
+use super::super::flags::{FlagValues, Kind, Use, Verb};
+use super::super::line::Line;
+use crate::failure::{Failure, usage};
+use pleach_serve::client::{Client, ClientError};
+use pleach_serve::credentials::Credentials;
+use std::path::PathBuf;
+
+/// The variable that names the file of credentials.
+const VARIABLE: &str = "PLEACH_SERVICE";
+
+/// A client with the credentials that the command line or the environment names.
+pub fn client(given: &FlagValues) -> Result<Client, Failure> {
+    let path = given.path("service").or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
+    let Some(path) = path else {
+        return usage(format!(
+            "expected --service FILE, or a file named by {VARIABLE}: the credentials of a service"
+        ));
+    };
+    let credentials = Credentials::read(&path);
+    credentials.map(Client::new).map_err(|why| Failure::Usage(format!("--service: {why}")))
+}
+
+/// Checks the flags of a command.
+pub fn check(line: &Line, verb: Verb, named: &[Use]) -> Result<(), Failure> {
+    line.given.check(Kind { verb, problem: "", named }).map_err(Failure::Usage)
+}
+
+/// The failure of a request.
+pub fn failed(why: ClientError) -> Failure {
+    match why {
+        ClientError::Refused { status, why } if status < 500 => Failure::Usage(why),
+        other => Failure::Machine(other.to_string()),
+    }
+}
+
+/// The number of a job.
+pub fn number(verb: Verb, word: &str) -> Result<u64, Failure> {
+    word.parse().or_else(|_| usage(format!("{} {word}: expected the number of a job", verb.word())))
+}
+
+/// A name as a part of a path of a request.
+pub fn escaped(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    name.bytes().fold(String::new(), |text, byte| {
+        if plain(byte) {
+            text + char::from(byte).to_string().as_str()
+        } else {
+            text + &format!("%{byte:02X}")
+        }
+    })
+}

@@ -1,0 +1,283 @@
+//! `pleach submit COMMAND`: sends a command and the files that it reads to a service; and what a service accepts.
+
+use super::super::console::{Console, DONE};
+use super::super::flags::{FLAGS, Kind, PRIORITY, Verb};
+use super::super::line::{self, Line};
+use super::request::{client, failed};
+use crate::failure::{Failure, usage};
+use crate::registry::{ENTRIES, Entry, entry};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pleach_serve::api::{CommandKind, Submission};
+use pleach_serve::credentials::new_token;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Flags that belong to `submit`, and not to the command.
+const OWN: [&str; 4] = ["service", "priority", "wait", "json"];
+/// Flags that the service sets itself, or that make no sense there.
+const REFUSED: [&str; 21] = [
+    "listen",
+    "key",
+    "places",
+    "patience",
+    "mpi",
+    "checkpoint",
+    "every",
+    "until-eof",
+    "updates",
+    "json",
+    "quiet",
+    "dashboard",
+    "log",
+    "metrics",
+    "threads",
+    "show",
+    "help",
+    "devices",
+    "slow",
+    "certificate",
+    "repeat",
+];
+/// Flags with a file to read.
+const INPUTS: [&str; 7] = ["start", "due", "weights", "releases", "setups", "transfer", "obstacle"];
+
+/// What a service may run: searches, loops and simulations, with flags that fit.
+pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
+    let said = |why: Failure| match why {
+        Failure::Usage(why) => why,
+        other => format!("{other:?}"),
+    };
+    let line = line::parse(args.iter().map(OsString::from)).map_err(said)?;
+    let word = |i: usize| line.words.get(i).map_or("", String::as_str);
+    let verb = match word(0) {
+        "solve" => Verb::Solve,
+        "count" => Verb::Count,
+        "loop" => Verb::Loop,
+        "sim" => Verb::Sim,
+        other => return Err(format!("'{other}': expected solve, count, loop or sim")),
+    };
+    if let Some(name) = REFUSED.iter().find(|name| line.given.has(name)) {
+        return Err(format!("--{name}: the service decides this"));
+    }
+    match verb {
+        Verb::Loop => super::super::looping::check(&line).map_err(said)?,
+        // A scenario can name files outside the job's folder.
+        Verb::Sim => {
+            let known = entry(&ENTRIES, word(1)).is_some_and(|entry| entry.simulation.is_some());
+            if !known && word(1) != "interval" {
+                return Err(
+                    "sim: expected a problem, since scenario files stay where they are".into()
+                );
+            }
+        }
+        _ => {
+            let problem = word(1);
+            let found = entry(&ENTRIES, problem).and_then(|it| Some((it, it.task(verb)?)));
+            let Some((found, task)) = found else {
+                return Err(format!("{} {problem}: expected a problem", verb.word()));
+            };
+            let kind = Kind { verb, problem: found.name, named: task.flags };
+            line.given.check(kind)?;
+            if line.words.len() < 3 {
+                return Err(format!("{} {problem}: an instance is required", verb.word()));
+            }
+            if word(2) == "-" {
+                return Err(format!("{} {problem} -: there is no standard input", verb.word()));
+            }
+            // Several instances are several searches, which joiners of one root could not tell apart.
+            if line.words.len() > 3 {
+                return Err("expected one instance: submit each by itself".into());
+            }
+        }
+    }
+    Ok(if matches!(verb, Verb::Solve | Verb::Count) {
+        CommandKind::Search
+    } else {
+        CommandKind::Alone
+    })
+}
+
+/// Submits a command.
+pub fn submit(
+    registry: &[Entry],
+    console: &Console<'_>,
+    line: &Line,
+    args: &[OsString],
+) -> Result<u8, Failure> {
+    let given = &line.given;
+    let inner = inner(args)?;
+    if inner.is_empty() {
+        return usage("submit: expected a command, such as solve flowshop ta021");
+    }
+    let (args, files) = with_files(registry, inner)?;
+    check_command(&args).map_err(|why| Failure::Usage(format!("submit: {why}")))?;
+    let priority = given.get(&PRIORITY).map_err(Failure::Usage)?.unwrap_or(0);
+    let mut client = client(given)?;
+    // A submission that is sent twice, because an answer was lost, is one job.
+    let key = new_token().map_err(Failure::Machine)?;
+    let submission = Submission { args, files, priority, key };
+    #[derive(Deserialize)]
+    struct Ids {
+        ids: Vec<u64>,
+    }
+    let Ids { ids } = client.post("/v1/jobs", &submission).map_err(failed)?;
+    let Some(&id) = ids.first() else {
+        return Err(Failure::Machine("the service accepted no job".into()));
+    };
+    if given.on("wait") {
+        return super::jobs::wait(console, &mut client, id);
+    }
+    let text = if given.on("json") { format!("{{\"id\":{id}}}") } else { format!("job {id}") };
+    console.print(&text).map(|()| DONE)
+}
+
+/// The arguments of the command: all but the first word and the flags of `submit`.
+fn inner(args: &[OsString]) -> Result<Vec<String>, Failure> {
+    let mut inner = Vec::new();
+    let mut args = args.iter().map(|arg| arg.to_str()).peekable();
+    let mut first = true;
+    while let Some(arg) = args.next() {
+        let Some(arg) = arg else { return usage("an argument is not valid UTF-8") };
+        let flag = arg.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
+        if let Some(name) = flag.filter(|name| OWN.contains(name)) {
+            let takes =
+                FLAGS.iter().any(|it| it.about().name == name && it.about().value.is_some());
+            if takes && !arg.contains('=') {
+                args.next();
+            }
+        } else if first && arg == "submit" {
+            first = false;
+        } else {
+            inner.push(arg.to_string());
+        }
+    }
+    Ok(inner)
+}
+
+/// Replaces the names of files by names in the job's folder, and reads these files.
+fn with_files(
+    registry: &[Entry],
+    args: Vec<String>,
+) -> Result<(Vec<String>, BTreeMap<String, String>), Failure> {
+    let line = line::parse(args.iter().map(OsString::from))?;
+    let is_file = |word: &str| match line.words.first().map(String::as_str) {
+        Some("solve" | "count") => {
+            let problem = line.words.get(1).and_then(|name| entry(registry, name));
+            problem.is_some_and(|entry| (entry.is_file)(word)) && Path::new(word).is_file()
+        }
+        _ => Path::new(word).is_file(),
+    };
+    let words: Vec<&String> = line.words.iter().skip(1).filter(|word| is_file(word)).collect();
+    let (mut out, mut files, mut names) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut send = |path: &str| -> Result<String, Failure> {
+        if let Some(name) = names.get(path) {
+            return Ok(String::clone(name));
+        }
+        let base = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or("file");
+        let mut name = base.to_string();
+        let mut n = 2;
+        while files.contains_key(&name) {
+            name = format!("{n}-{base}");
+            n += 1;
+        }
+        let bytes =
+            std::fs::read(path).or_else(|why| usage(format!("cannot read {path}: {why}")))?;
+        files.insert(name.clone(), STANDARD.encode(bytes));
+        names.insert(path.to_string(), name.clone());
+        Ok(name)
+    };
+    let mut value_of: Option<bool> = None;
+    for arg in args {
+        let is_value = value_of.take();
+        if let Some(is_input) = is_value {
+            out.push(if is_input { send(&arg)? } else { arg });
+        } else if let Some(flag) = arg.strip_prefix("--") {
+            let (name, value) = flag.split_once('=').map_or((flag, None), |(n, v)| (n, Some(v)));
+            let input = INPUTS.contains(&name);
+            let about = FLAGS.iter().map(|flag| flag.about()).find(|about| about.name == name);
+            match value {
+                Some(value) if input => out.push(format!("--{name}={}", send(value)?)),
+                _ => {
+                    if value.is_none() && about.is_some_and(|about| about.value.is_some()) {
+                        value_of = Some(input);
+                    }
+                    out.push(arg);
+                }
+            }
+        } else if words.contains(&&arg) {
+            out.push(send(&arg)?);
+        } else {
+            out.push(arg);
+        }
+    }
+    Ok((out, files))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(String::from).collect()
+    }
+
+    #[test]
+    fn services_accept_searches_loops_and_simulations() {
+        assert_eq!(
+            check_command(&words("solve flowshop ta021 --bound two")),
+            Ok(CommandKind::Search)
+        );
+        assert_eq!(check_command(&words("count queens 8")), Ok(CommandKind::Search));
+        assert_eq!(check_command(&words("sim uts T1 --peers 10")), Ok(CommandKind::Alone));
+        for wrong in [
+            "join host:7400",
+            "serve --data x",
+            "submit solve flowshop ta001",
+            "solve flowshop",
+            "solve flowshop ta001 ta002",
+            "solve nothing 7",
+            "count flowshop ta001",
+            "solve flowshop ta001 --listen 0.0.0.0:1",
+            "solve flowshop ta001 --checkpoint x",
+            "solve flowshop ta001 --threads 4",
+            "solve flowshop ta001 --json",
+            "solve flowshop ta001 --bond two",
+            "",
+            "sim scenario.toml",
+            "solve flowshop ta001 --devices cpu,emulated",
+            "solve flowshop -",
+        ] {
+            assert!(check_command(&words(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn flags_of_submit_stay_behind() {
+        let args = words("--service f submit solve flowshop ta001 --priority 3 --bound=one --wait");
+        let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
+        assert_eq!(inner(&args).unwrap(), words("solve flowshop ta001 --bound=one"));
+    }
+
+    #[test]
+    fn files_travel_under_their_own_names() {
+        let folder = std::env::temp_dir().join(format!("pleach-submit-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("more")).unwrap();
+        let path = |name: &str| folder.join(name).display().to_string();
+        for name in ["shop.txt", "more/shop.txt", "due"] {
+            std::fs::write(folder.join(name), name).unwrap();
+        }
+        let args =
+            ["solve", "flowshop", &path("shop.txt"), "--due", &path("due"), "--gantt", "due"];
+        let more = format!("--start={}", path("more/shop.txt"));
+        let args = args.into_iter().map(String::from).chain([more]).collect();
+        let (args, files) = with_files(&ENTRIES, args).unwrap();
+        let wanted = "solve flowshop shop.txt --due due --gantt due --start=2-shop.txt";
+        assert_eq!(args.join(" "), wanted);
+        assert_eq!(files["2-shop.txt"], STANDARD.encode("more/shop.txt"));
+        assert_eq!(files.len(), 3);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,489 @@
+//! The service from outside: users, joiners that move between searches, kills, and requests of all kinds.
+
+use crate::outside::folder;
+use oorandom::Rand64;
+use pleach_serve::api::{JobState, JobView, JoinerReport, Orders};
+use pleach_serve::client::{Client, ClientError};
+use pleach_serve::credentials::Credentials;
+use serde_json::{Value, json};
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// A process that ends with its owner.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended before.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A service with a folder of its own.
+struct Service {
+    folder: PathBuf,
+    flags: &'static str,
+    address: String,
+    process: Option<Process>,
+}
+
+impl Service {
+    fn start(name: &str, flags: &'static str) -> Self {
+        let folder = folder(name);
+        // From an earlier run of the tests.
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let mut service = Self { folder, flags, address: "127.0.0.1:0".into(), process: None };
+        service.begin();
+        service
+    }
+
+    /// Puts a program into the service's path.
+    fn program(folder: &Path, name: &str, script: &str) {
+        let place = folder.join("bin");
+        fs::create_dir_all(&place).unwrap();
+        let text = format!("#!/bin/sh\ncd '{}'\n{script}\n", place.display());
+        fs::write(place.join(name), text).unwrap();
+        fs::set_permissions(place.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Starts the service, at the same address as before.
+    fn begin(&mut self) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pleach"))
+            .args(["serve", "--listen", &self.address, "--data"])
+            .arg(self.folder.join("data"))
+            .args(self.flags.split_whitespace())
+            .env(
+                "PATH",
+                format!("{}:{}", self.folder.join("bin").display(), env::var("PATH").unwrap()),
+            )
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let said = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serving at"));
+        let said = said.expect("the service starts");
+        let at = said.split("serving at ").nth(1).unwrap().split(';').next().unwrap();
+        self.address = at.to_string();
+        // Its notes must not fill the pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        self.process = Some(Process(child));
+    }
+
+    fn kill(&mut self) {
+        self.process = None;
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        match name {
+            "operator" | "joiners" => self.folder.join("data").join(name),
+            name => self.folder.join(format!("{name}.service")),
+        }
+    }
+
+    fn client(&self, name: &str) -> Client {
+        let credentials = Credentials::read(&self.file(name)).unwrap();
+        Client::new(Credentials { address: self.address.clone(), ..credentials })
+    }
+
+    /// Runs a command of a user.
+    fn run(&self, user: &str, words: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_pleach"))
+            .args(words.split_whitespace())
+            .env("PLEACH_SERVICE", self.file(user))
+            .current_dir(&self.folder)
+            .output()
+            .unwrap()
+    }
+
+    /// The same, for what it prints.
+    fn text(&self, user: &str, words: &str) -> String {
+        let output = self.run(user, words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words}: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same for a command that is refused, for the reason.
+    fn refused(&self, user: &str, words: &str) -> String {
+        let output = self.run(user, words);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.lines().count(), 1, "{words}: {said}");
+        said
+    }
+
+    fn submit(&self, user: &str, words: &str) -> u64 {
+        let text = self.text(user, &format!("submit {words}"));
+        text.trim().strip_prefix("job ").unwrap().parse().unwrap()
+    }
+
+    fn joiner(&self, flags: &str) -> Process {
+        let child = Command::new(env!("CARGO_BIN_EXE_pleach"))
+            .args([
+                "join",
+                &self.address,
+                "--quiet",
+                "--threads",
+                "1",
+                "--patience",
+                "none",
+                "--key",
+            ])
+            .arg(self.file("joiners"))
+            .args(flags.split_whitespace())
+            .spawn();
+        Process(child.unwrap())
+    }
+
+    fn job(&self, id: u64) -> JobView {
+        self.client("operator").get(&format!("/v1/jobs/{id}")).unwrap()
+    }
+
+    /// Waits until a job is as wanted.
+    fn until(&self, id: u64, wanted: impl Fn(&JobView) -> bool) -> JobView {
+        loop {
+            let job = self.job(id);
+            if wanted(&job) {
+                return job;
+            }
+            assert!(!job.state.is_over(), "{job:?}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The result of a job, once it is over.
+    fn result(&self, id: u64) -> Value {
+        self.until(id, |job| job.state == JobState::Done);
+        self.client("operator").get(&format!("/v1/jobs/{id}/result")).unwrap()
+    }
+}
+
+fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> (u16, String) {
+    match result {
+        Err(ClientError::Refused { status, why }) => (status, why),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Joiners move between the searches of two users, some die, and every count is what it is alone.
+#[test]
+fn joiners_move_between_searches_and_counts_stay_exact() {
+    let service = Service::start("service-moves", "--half-life 2 --roots 3");
+    service.text("operator", "user ann --weight 1");
+    service.text("operator", "user bob --weight 2");
+    let mut joiners: Vec<Process> = (0..4).map(|_| service.joiner("--pace 60000")).collect();
+    let jobs = [
+        ("ann", "count uts T1 --pace 60000", 4_130_071),
+        ("bob", "count queens 12 --pace 60000", 0),
+        ("bob", "count uts T5 --pace 60000", 4_147_582),
+        ("ann", "count queens 11 --pace 60000", 0),
+    ];
+    let ids: Vec<u64> = jobs.iter().map(|(user, words, _)| service.submit(user, words)).collect();
+    // Joiners work for both users.
+    service.until(ids[0], |job| job.joiners > 0);
+    service.until(ids[2], |job| job.joiners > 0);
+    drop(joiners.pop());
+    joiners.push(service.joiner("--pace 60000"));
+    for (&id, (_, words, nodes)) in ids.iter().zip(&jobs) {
+        let result = service.result(id);
+        let solutions = if words.contains("queens 12") { 14_200 } else { 2_680 };
+        if words.contains("queens") {
+            assert_eq!(result["count"], solutions, "{words}");
+        } else {
+            assert_eq!(result["count"], *nodes, "{words}");
+        }
+    }
+    let users: Value = service.client("ann").get("/v1/users").unwrap();
+    let usage = |name: &str| {
+        let all = users["users"].as_array().unwrap().iter();
+        all.filter(|user| user["name"] == name)
+            .map(|user| user["usage"].as_f64().unwrap())
+            .sum::<f64>()
+    };
+    assert!(usage("ann") > 0.0 && usage("bob") > 0.0, "{users}");
+}
+
+/// A service that is killed again and again loses no job, and runs none twice.
+#[test]
+fn a_killed_service_continues_with_every_job() {
+    let mut service = Service::start("service-killed", "--roots 2");
+    service.text("operator", "user ann");
+    let joiner = service.joiner("--pace 100000");
+    let words = ["count uts T1 --pace 100000", "count queens 11 --pace 100000", "count queens 8"];
+    let mut ids: Vec<u64> = words.iter().map(|words| service.submit("ann", words)).collect();
+    for round in 1..=4 {
+        // Progress since the last time, if anything is left.
+        let nodes = |job: &JobView| job.search.as_ref().map_or(0, |search| search.nodes);
+        service.until(ids[0], |job| nodes(job) > round * 200_000);
+        service.kill();
+        service.begin();
+        ids.push(service.submit("ann", "count queens 6"));
+    }
+    let counts: Vec<Value> = ids.iter().map(|&id| service.result(id)["count"].clone()).collect();
+    assert_eq!(counts[..3], [json!(4_130_071), json!(2_680), json!(92)]);
+    assert!(counts[3..].iter().all(|count| *count == 4));
+    assert_eq!(ids, (1..=7).collect::<Vec<u64>>());
+    drop(joiner);
+    let metrics = service.client("operator").get_text("/metrics").unwrap();
+    let metrics = String::from_utf8(metrics).unwrap();
+    assert!(metrics.contains("pleach_jobs{state=\"done\"} 7"), "{metrics}");
+}
+
+#[test]
+fn users_see_and_control_what_is_theirs() {
+    let service = Service::start("service-users", "--roots 2");
+    service.text("operator", "user ann");
+    service.text("operator", "user bob --most-jobs 1 --most-files 1k --most-memory 1G");
+    service.text("operator", "user night --role joiner --only-for bob");
+    assert!(service.refused("operator", "user ann --renew").contains("ann.service exists"));
+    let slow = service.submit("ann", "count uts T3 --pace 1000");
+    service.until(slow, |job| job.search.is_some());
+    // What others see of it concerns the machines only.
+    let seen: JobView = service.client("bob").get(&format!("/v1/jobs/{slow}")).unwrap();
+    assert!(seen.args.is_empty() && seen.search.is_none() && seen.workers == 1, "{seen:?}");
+    for words in ["cancel 1", "pause 1", "priority 1 5", "result 1"] {
+        assert!(service.refused("bob", words).contains("belongs to ann"), "{words}");
+    }
+    assert!(service.refused("bob", "user cleo").contains("for operators only"));
+    assert!(service.refused("night", "jobs").contains("joiners have no jobs"));
+    assert!(service.refused("ann", "cancel 9").contains("there is no job 9"));
+    assert!(service.refused("ann", "watch x").contains("expected the number of a job"));
+    // Limits.
+    assert!(service.refused("bob", "submit count queens 8 --memory 2G").contains("--memory"));
+    let bob = service.submit("bob", "count uts T3 --pace 1000");
+    assert!(service.refused("bob", "submit count queens 8").contains("you have 1 jobs"));
+    assert!(service.text("bob", &format!("cancel {bob}")).contains("job 2 is"));
+    service.until(bob, |job| job.state == JobState::Cancelled);
+    assert!(service.refused("bob", &format!("cancel {bob}")).contains("is over: cancelled"));
+    // Pause, continue, priority, as owner and as operator.
+    service.text("ann", "priority 1 5");
+    service.text("operator", "pause 1");
+    let paused = service.until(slow, |job| job.state == JobState::Paused && job.workers == 0);
+    assert_eq!(paused.priority, 5);
+    service.text("ann", "continue 1");
+    service.until(slow, |job| job.workers == 1 && job.search.is_some());
+    service.text("ann", "cancel 1");
+    // Results, files and reports.
+    let output = service.run("ann", "submit solve flowshop ta001 --gantt plan.svg --wait");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["objective"], 1278);
+    service.text("ann", "result 3 --fetch got");
+    let plan = fs::read_to_string(service.folder.join("got/plan.svg")).unwrap();
+    assert!(plan.starts_with("<svg"));
+    let page = service.client("ann").get_text("/v1/jobs/3/report").unwrap();
+    assert!(String::from_utf8(page).unwrap().contains("<html"));
+    let course: Value = service.client("ann").get("/v1/jobs/3/history").unwrap();
+    assert_eq!(course["history"].as_array().unwrap().last().unwrap()["best"], 1278);
+    fs::write(service.folder.join("due"), "1\n".repeat(2000)).unwrap();
+    let said =
+        service.refused("bob", "submit solve flowshop ta001 --objective tardiness --due due");
+    assert!(said.contains("more than you may have"), "{said}");
+    // What fails says why.
+    let output = service.run("ann", "submit solve flowshop nothing.txt --wait");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("nothing.txt"), "{said}");
+    // An account that is removed is locked out at once.
+    let mut ann = service.client("ann");
+    service.text("operator", "user ann --remove");
+    assert_eq!(refusal(ann.get::<Value>("/v1/jobs")).0, 401);
+    let audit: Value = service.client("operator").get("/v1/audit").unwrap();
+    let events = audit["audit"].as_array().unwrap();
+    for (who, what) in [("ann", "continued job 1"), ("operator", "removed ann")] {
+        assert!(events.iter().any(|it| it["who"] == who && it["what"] == what), "{audit}");
+    }
+}
+
+/// A job that crashes joiners three times is set aside, and says why.
+#[test]
+fn jobs_that_crash_joiners_are_set_aside() {
+    let service = Service::start("service-crash", "--roots 2");
+    service.text("operator", "user ann");
+    let id = service.submit("ann", "count uts T3 --pace 1000");
+    let build = {
+        // A joiner of another build is refused, and learns that of the service.
+        let report = JoinerReport { name: "x".into(), threads: 1, ..JoinerReport::default() };
+        let (status, why) =
+            refusal(service.client("joiners").post::<Orders>("/v1/joiners/orders", &report));
+        assert_eq!(status, 409);
+        why.split("pleach ").nth(1).unwrap().split(',').next().unwrap().to_string()
+    };
+    let mut joiner = service.client("joiners");
+    let report = JoinerReport { name: "x".into(), threads: 1, build, ..JoinerReport::default() };
+    let order = loop {
+        let orders: Orders = joiner.post("/v1/joiners/orders", &report).unwrap();
+        if let Some(order) = orders.order {
+            break order;
+        }
+    };
+    assert_eq!(order.job, id);
+    for n in 0..3 {
+        assert_eq!(service.job(id).crashes, n);
+        let crashed = Some((order.clone(), "signal: 11".to_string()));
+        let report = JoinerReport { crashed, ..report.clone() };
+        let _: Orders = joiner.post("/v1/joiners/report", &report).unwrap();
+    }
+    let job = service.until(id, |job| job.state == JobState::Failed);
+    assert_eq!(job.error.unwrap(), "set aside after 3 crashes of joiners: signal: 11");
+}
+
+/// A stand-in for Slurm: joiners come while a search can use them, and go when they are idle.
+#[test]
+fn joiners_come_from_slurm_and_go_when_idle() {
+    let service =
+        Service::start("service-slurm", "--grow slurm:night,max=2,time=10m,idle=1s --roots 1");
+    let submit = "n=$(( $(cat n 2>/dev/null || echo 0) + 1 )); echo $n > n; echo \"$@\" > asked-$n\n\
+                  while [ $# -gt 0 ]; do [ \"$1\" = --wrap ] && wrap=$2; shift; done\n\
+                  SLURM_JOB_ID=$n sh -c \"$wrap\" > /dev/null 2>&1 &\n\
+                  echo $! > job-$n; echo $n";
+    Service::program(&service.folder, "sbatch", submit);
+    let list = "for job in job-*; do [ -e $job ] && kill -0 $(cat $job) 2>/dev/null && echo ${job#job-}; done; true";
+    Service::program(&service.folder, "squeue", list);
+    Service::program(&service.folder, "scancel", "true");
+    service.text("operator", "user ann");
+    let id = service.submit("ann", "solve flowshop ta056");
+    service.until(id, |job| job.joiners == 2);
+    service.text("ann", &format!("cancel {id}"));
+    let joiners = || service.client("operator").get::<Value>("/v1/joiners").unwrap();
+    while joiners()["joiners"] != json!([]) {
+        sleep(Duration::from_millis(50));
+    }
+    let asked = fs::read_to_string(service.folder.join("bin/asked-2")).unwrap();
+    assert!(asked.contains("--partition night") && asked.contains("--time 10 "), "{asked}");
+    assert!(!service.folder.join("bin/asked-3").exists());
+}
+
+/// Requests of all kinds: none gets in without a token, and none harms the service.
+#[test]
+fn hostile_requests_do_no_harm() {
+    let service = Service::start("service-hostile", "--roots 1");
+    service.text("operator", "user ann");
+    // Bytes that are no TLS.
+    let mut rng = Rand64::new(3);
+    let mut below = |n: u64| rng.rand_range(0..n);
+    for _ in 0..20 {
+        let mut socket = TcpStream::connect(&service.address).unwrap();
+        let bytes: Vec<u8> = (0..below(300)).map(|_| below(256) as u8).collect();
+        // The service may have hung up.
+        let _ = socket.write_all(&bytes);
+    }
+    let mut nobody = service.client("ann").credentials().clone();
+    nobody.token = nobody.token.chars().rev().collect();
+    let mut nobody = Client::new(nobody);
+    let mut ann = service.client("ann");
+    let described: Value = nobody.get("/openapi.json").unwrap();
+    let paths = described["paths"].as_object().unwrap();
+    let bodies = [
+        json!({}),
+        json!([]),
+        json!(null),
+        json!({ "args": ["solve", "flowshop", "/etc/passwd"] }),
+        json!({ "args": ["solve", "flowshop", "ta001", "--start=../operator"] }),
+        json!({ "args": ["serve", "--listen", "0.0.0.0:1", "--data", "x"] }),
+        json!({ "args": ["solve", "flowshop", "x"], "files": { "../x": "" } }),
+        json!({ "args": ["solve", "flowshop", "x"], "files": { "x": "not base 64!" } }),
+        json!({ "args": "x", "priority": 1e300 }),
+        json!({ "weight": -1 }),
+        json!({ "name": "x", "threads": 0, "build": "" }),
+        json!({ "token": "x\r\nset-cookie: a=b" }),
+    ];
+    let mut asked = 0;
+    for (path, methods) in paths {
+        let open = ["/", "/openapi.json"].contains(&path.as_str());
+        for id in ["1", "-1", "18446744073709551616", "x", "%2e%2e", "%00"] {
+            let path = path.replace("{id}", id).replace("{name}", "%2e%2e%2foperator");
+            if path.ends_with("events") {
+                continue;
+            }
+            if methods.get("get").is_some() && !open {
+                assert!(nobody.get_text(&path).is_err(), "{path}");
+                // Whatever it answers, it answers.
+                let _ = ann.get_text(&path);
+            }
+            if methods.get("post").is_some() {
+                for body in &bodies {
+                    let (status, _) = refusal(nobody.post::<Value>(&path, body));
+                    assert!((400..500).contains(&status), "{path} {status}");
+                    if let Err(ClientError::Refused { status, .. }) = ann.post::<Value>(&path, body)
+                    {
+                        assert!((400..500).contains(&status), "{path} {status}");
+                    }
+                    asked += 2;
+                }
+            }
+        }
+    }
+    assert!(asked > 1000, "{asked}");
+    let jobs: Value = ann.get("/v1/jobs").unwrap();
+    assert_eq!(jobs["jobs"], json!([]));
+    let users: Value = service.client("operator").get("/v1/users").unwrap();
+    assert_eq!(users["users"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        service.text("ann", "submit count queens 6 --wait").matches("\"count\":4").count(),
+        1
+    );
+}
+
+/// The page and its files are there, and keep scripts of others out.
+#[test]
+fn the_page_loads_only_its_own_files() {
+    let service = Service::start("service-page", "");
+    let mut nobody = service.client("operator");
+    let page = String::from_utf8(nobody.get_text("/").unwrap()).unwrap();
+    for id in ["sign-in", "jobs", "submit", "command", "machines", "connection"] {
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    for file in ["/app.js", "/style.css"] {
+        assert!(page.contains(file.trim_start_matches('/')), "{file}");
+        assert!(!nobody.get_text(file).unwrap().is_empty());
+    }
+    assert!(!page.contains("<script>") && !page.contains("http:"), "nothing from elsewhere");
+    let mut signed = service.client("operator");
+    let token = signed.credentials().token.clone();
+    let session: Value = signed.post("/v1/session", &json!({ "token": token })).unwrap();
+    assert_eq!(session, json!({ "name": "operator", "role": "operator" }));
+    assert_eq!(refusal(signed.post::<Value>("/v1/session", &json!({ "token": "x" }))).0, 401);
+}
+
+/// Misuse of the commands gets one line.
+#[test]
+fn bad_words_are_refused() {
+    let service = Service::start("service-words", "");
+    for (words, said) in [
+        ("serve", "expected --listen"),
+        ("serve --listen 127.0.0.1:0", "expected --data"),
+        ("serve --listen nowhere --data x", "--listen"),
+        ("serve --listen 127.0.0.1:0 --data y --grow pbs:x", "expected slurm:PARTITION"),
+        ("serve --listen 127.0.0.1:0 --data data", "another service uses it"),
+        ("serve --listen 127.0.0.1:0 --data y --tls-key k", "belong together"),
+        ("serve --listen 127.0.0.1:0 --data y --tls-key k --tls-certificate c", "c: "),
+        ("submit", "expected a command"),
+        ("submit solve flowshop", "an instance is required"),
+        ("submit solve flowshop ta001 --listen 0.0.0.0:1", "the service decides this"),
+        ("submit solve flowshop ta001 --priority high", "--priority high: expected"),
+        ("priority 1", "expected the number of a job and a priority"),
+        ("cancel", "expected numbers of jobs"),
+        ("jobs --service nothing", "cannot read 'nothing'"),
+        ("jobs --weight 2", "does not apply"),
+        ("user ../x", "expected a name of up to 64 letters"),
+        ("user x --weight 0", "expected a number above 0"),
+        ("user x --role king", "expected user, operator or joiner"),
+        ("user x --only-for nobody", "there is no user 'nobody'"),
+    ] {
+        let got = service.refused("operator", words);
+        assert!(got.contains(said), "{words}: {got}");
+    }
+    // Another certificate is not that of the service.
+    let mut wrong = Credentials::read(&service.file("operator")).unwrap();
+    wrong.certificate[0] ^= 1;
+    let why = Client::new(wrong).get_text("/v1/jobs").unwrap_err().to_string();
+    assert!(why.contains("cannot reach the service"), "{why}");
+}

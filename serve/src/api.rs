@@ -1,0 +1,294 @@
+//! What a service and its clients say to each other, as JSON.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A command to run.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Submission {
+    /// Its words and flags: `solve`, `flowshop`, `ta021`.
+    pub args: Vec<String>,
+    /// The files that it reads, by the names that `args` uses, in base 64.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// Among the jobs of one user, those with the highest priority come first.
+    #[serde(default)]
+    pub priority: i32,
+    /// What makes a repeated submission the same job; a submission without one is a new job.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
+}
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandKind {
+    /// It searches, and other processes can take part.
+    Search,
+    /// It runs in one process.
+    Alone,
+}
+
+/// The state of a job.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobState {
+    /// It has no process yet, or none at the moment.
+    Waiting,
+    /// Its root is running.
+    Running,
+    /// A user paused it.
+    Paused,
+    /// It ended with a result.
+    Done,
+    /// It ended with an error.
+    Failed,
+    /// A user cancelled it.
+    Cancelled,
+}
+
+impl JobState {
+    /// Whether it will never run again.
+    #[must_use]
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::Cancelled)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// The state of a running search, as its root last reported it.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Update {
+    /// Seconds of search, including those before a resume.
+    pub seconds: f64,
+    /// Nodes bounded, including those before a resume.
+    pub nodes: u64,
+    /// The value of the best solution.
+    pub best: Option<i64>,
+    /// The proven bound.
+    pub bound: Option<i64>,
+    /// The estimated fraction of the tree that is done.
+    pub done: Option<f64>,
+    /// Processes that take part, the root included.
+    pub sites: u32,
+    /// Their units.
+    pub units: u32,
+    /// Units that have work.
+    pub busy: u32,
+    /// Values are multiples of 10 to the power of minus this.
+    pub decimals: u32,
+    /// A problem that does not stop the search.
+    pub warning: Option<String>,
+}
+
+/// A job.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct JobView {
+    /// Its number.
+    pub id: u64,
+    /// Its owner.
+    pub user: String,
+    /// The command; empty for users who may not see it.
+    pub args: Vec<String>,
+    /// What it is doing.
+    pub state: JobState,
+    /// Its priority among its owner's jobs.
+    pub priority: i32,
+    /// When it was submitted, in seconds since 1970.
+    pub submitted: f64,
+    /// When it first ran.
+    pub started: Option<f64>,
+    /// When it ended.
+    pub ended: Option<f64>,
+    /// The threads that work for it now.
+    pub workers: u32,
+    /// The joiners among them.
+    pub joiners: u32,
+    /// Why it has what it has.
+    pub why: String,
+    /// In how many seconds it is expected to have more.
+    pub more_in_s: Option<f64>,
+    /// The time that threads have worked for it, in seconds.
+    pub worker_s: f64,
+    /// Joiners that crashed while they worked for it.
+    pub crashes: u32,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The exit code of its command.
+    pub exit: Option<i32>,
+    /// The state of its search.
+    pub search: Option<Update>,
+}
+
+/// The course of a job's search.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Course {
+    /// Values are multiples of 10 to the power of minus this.
+    pub decimals: u32,
+    /// What was known when; more often lately than long ago.
+    pub history: Vec<Moment>,
+}
+
+/// A point of a job's course.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Moment {
+    /// When, in seconds since 1970.
+    pub at: f64,
+    /// The value of the best solution.
+    pub best: Option<i64>,
+    /// The proven bound.
+    pub bound: Option<i64>,
+    /// Units that had work.
+    pub busy: u32,
+    /// Units in all.
+    pub units: u32,
+    /// Nodes bounded.
+    pub nodes: u64,
+}
+
+/// What a user may do.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Submits jobs, and sees and controls their own.
+    #[default]
+    User,
+    /// Sees and controls all jobs, users and joiners.
+    Operator,
+    /// Works for the searches that the service names.
+    Joiner,
+}
+
+impl Role {
+    /// Its name.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Operator => "operator",
+            Self::Joiner => "joiner",
+        }
+    }
+}
+
+/// The most that a user may have at once.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UserLimits {
+    /// Threads.
+    pub workers: Option<u32>,
+    /// Jobs that are not over.
+    pub jobs: Option<u32>,
+    /// Memory of each root, in bytes.
+    pub memory: Option<u64>,
+    /// Files of all jobs, in bytes.
+    pub bytes: Option<u64>,
+}
+
+/// An account: a user, or a key of joiners.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct UserView {
+    /// The name.
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// Its part of the machines, compared with those of others.
+    pub weight: f64,
+    /// The limits.
+    pub limits: UserLimits,
+    /// Thread-seconds used, of which half is forgotten in every half-life.
+    pub usage: f64,
+    /// Its threads now.
+    pub workers: u32,
+    /// For a key of joiners: the only user for whom they work.
+    pub only_for: Option<String>,
+}
+
+/// A new account, or changes of one.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct UserChange {
+    /// What it may do.
+    pub role: Option<Role>,
+    /// Its part of the machines.
+    pub weight: Option<f64>,
+    /// The limits, all of them.
+    pub limits: Option<UserLimits>,
+    /// For a key of joiners: the only user for whom they work.
+    pub only_for: Option<String>,
+}
+
+/// A process that joined the service.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct JoinerView {
+    /// Its name: host and process.
+    pub name: String,
+    /// Its threads.
+    pub threads: u32,
+    /// The only user for whom it works.
+    pub only_for: Option<String>,
+    /// The job that it serves.
+    pub job: Option<u64>,
+    /// When it joined, in seconds since 1970.
+    pub since: f64,
+}
+
+/// What a joiner reports.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct JoinerReport {
+    /// Its name: host and process.
+    pub name: String,
+    /// Its threads.
+    pub threads: u32,
+    /// The build of its program.
+    pub build: String,
+    /// The order that it carries out.
+    pub serving: Option<Order>,
+    /// The order during which its search crashed, and the error.
+    pub crashed: Option<(Order, String)>,
+    /// Whether it is leaving.
+    pub leaving: bool,
+}
+
+/// Where a joiner should work.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Order {
+    /// The job.
+    pub job: u64,
+    /// The number of the root's start.
+    pub run: u64,
+    /// The port at which the root listens, on the host of the service.
+    pub port: u16,
+    /// The text of its key file.
+    pub key: String,
+}
+
+/// The answer to a joiner.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Orders {
+    /// Where it should work; nowhere for now if there is none.
+    pub order: Option<Order>,
+    /// Whether it should end.
+    pub dismissed: bool,
+}
+
+/// An error.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Refusal {
+    /// One line.
+    pub error: String,
+}

@@ -1,0 +1,340 @@
+//! [`Client`]: requests to a service, over TLS, with a certificate known in advance.
+
+use crate::api::Refusal;
+use crate::credentials::{Credentials, sha256};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring::default_provider, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
+    SignatureScheme, StreamOwned,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long connecting may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a stream of events may be silent.
+const SILENCE: Duration = Duration::from_secs(30);
+/// The longest answer.
+const MOST: u64 = 1 << 30;
+
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The service cannot be reached.
+    #[error("cannot reach the service at {at}: {why}")]
+    Unreachable {
+        /// Its address.
+        at: String,
+        /// The error.
+        why: std::io::Error,
+    },
+    /// The service refused the request.
+    #[error("{why}")]
+    Refused {
+        /// The status of the answer.
+        status: u16,
+        /// What the service said.
+        why: String,
+    },
+    /// The answer has another form.
+    #[error("the answer of the service at {at} cannot be read: {why}")]
+    Malformed {
+        /// Its address.
+        at: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+type Stream = BufReader<StreamOwned<ClientConnection, TcpStream>>;
+
+/// A client of a service. Its connection stays open between requests.
+pub struct Client {
+    credentials: Credentials,
+    config: Arc<ClientConfig>,
+    stream: Option<Stream>,
+    /// How long an answer may take.
+    pub timeout: Duration,
+}
+
+impl Client {
+    /// A client that has not connected yet.
+    ///
+    /// # Panics
+    /// Never: the protocol version is one that is built in.
+    #[must_use]
+    pub fn new(credentials: Credentials) -> Self {
+        let provider = Arc::new(default_provider());
+        let verifier =
+            Pinned { certificate: credentials.certificate, provider: Arc::clone(&provider) };
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .expect("TLS 1.3 is built in")
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        let timeout = Duration::from_secs(60);
+        Self { credentials, config: Arc::new(config), stream: None, timeout }
+    }
+
+    /// Another client of the same service.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        let (credentials, config) = (self.credentials.clone(), Arc::clone(&self.config));
+        Self { credentials, config, stream: None, timeout: self.timeout }
+    }
+
+    /// Where the service is, and who calls.
+    #[must_use]
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// Gets an object.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, refuses, or answers with something else.
+    pub fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, ClientError> {
+        let body = self.request("GET", path, None)?;
+        self.parsed(&body)
+    }
+
+    /// Gets a text.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, or refuses.
+    pub fn get_text(&mut self, path: &str) -> Result<Vec<u8>, ClientError> {
+        self.request("GET", path, None)
+    }
+
+    /// Sends an object, and returns the answer. Only for requests that may be repeated: if a connection that was open
+    /// fails, it is opened again.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, refuses, or answers with something else.
+    pub fn post<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|why| self.malformed(why))?;
+        let body = self.request("POST", path, Some(&body))?;
+        self.parsed(&body)
+    }
+
+    /// Deletes something.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, refuses, or answers with something else.
+    pub fn delete<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, ClientError> {
+        let body = self.request("DELETE", path, None)?;
+        self.parsed(&body)
+    }
+
+    /// Gets a stream of events, and passes the data of each on until it returns false or the stream ends. Passes nothing
+    /// on, but asks, for each sign that the stream is open.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, or refuses.
+    pub fn events(
+        &mut self,
+        path: &str,
+        mut each: impl FnMut(Option<&str>) -> bool,
+    ) -> Result<(), ClientError> {
+        let mut stream = self.connect(Some(SILENCE)).map_err(|why| self.unreachable(why))?;
+        let send = self.head("GET", path, "1.0", None);
+        stream.get_mut().write_all(send.as_bytes()).map_err(|why| self.unreachable(why))?;
+        let (status, length) = read_head(&mut stream).map_err(|why| self.unreachable(why))?;
+        if status != 200 {
+            let body = read_body(&mut stream, length).map_err(|why| self.unreachable(why))?;
+            return Err(refused(status, &body));
+        }
+        for line in stream.lines() {
+            let Ok(line) = line else { return Ok(()) };
+            // Other lines only show that the stream is open.
+            if !each(line.strip_prefix("data:").map(str::trim_start)) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn request(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: Option<&[u8]>,
+    ) -> Result<Vec<u8>, ClientError> {
+        let head = self.head(method, path, "1.1", body);
+        // The service may have closed a connection that was idle.
+        if let Some(stream) = self.stream.take()
+            && let Ok(answer) = self.exchange(stream, &head, body)
+        {
+            return answer;
+        }
+        let stream = self.connect(Some(self.timeout)).map_err(|why| self.unreachable(why))?;
+        let answer = self.exchange(stream, &head, body);
+        answer.unwrap_or_else(|why| Err(self.unreachable(why)))
+    }
+
+    /// Sends a request on an open connection and reads the answer.
+    fn exchange(
+        &mut self,
+        mut stream: Stream,
+        head: &str,
+        body: Option<&[u8]>,
+    ) -> std::io::Result<Result<Vec<u8>, ClientError>> {
+        stream.get_mut().write_all(head.as_bytes())?;
+        stream.get_mut().write_all(body.unwrap_or_default())?;
+        let (status, length) = read_head(&mut stream)?;
+        let body = read_body(&mut stream, length)?;
+        if length.is_some() {
+            self.stream = Some(stream);
+        }
+        Ok(if (200..300).contains(&status) { Ok(body) } else { Err(refused(status, &body)) })
+    }
+
+    fn head(&self, method: &str, path: &str, version: &str, body: Option<&[u8]>) -> String {
+        let Credentials { address, token, .. } = &self.credentials;
+        let kind = body.map_or(String::new(), |body| {
+            format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len())
+        });
+        format!(
+            "{method} {path} HTTP/{version}\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n{kind}\r\n"
+        )
+    }
+
+    /// Opens a connection. Without a timeout, reading may take any time.
+    fn connect(&self, timeout: Option<Duration>) -> std::io::Result<Stream> {
+        let mut last = std::io::Error::new(ErrorKind::NotFound, "the host has no address");
+        for at in self.credentials.address.to_socket_addrs()? {
+            match TcpStream::connect_timeout(&at, CONNECT) {
+                Ok(socket) => {
+                    socket.set_nodelay(true)?;
+                    socket.set_read_timeout(timeout)?;
+                    socket.set_write_timeout(Some(self.timeout))?;
+                    // The certificate is known; its names do not matter.
+                    let name = ServerName::IpAddress(at.ip().into());
+                    let session = ClientConnection::new(Arc::clone(&self.config), name);
+                    let session = session.map_err(std::io::Error::other)?;
+                    return Ok(BufReader::new(StreamOwned::new(session, socket)));
+                }
+                Err(why) => last = why,
+            }
+        }
+        Err(last)
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, ClientError> {
+        serde_json::from_slice(body).map_err(|why| self.malformed(why))
+    }
+
+    fn malformed(&self, why: impl ToString) -> ClientError {
+        ClientError::Malformed { at: self.credentials.address.clone(), why: why.to_string() }
+    }
+
+    fn unreachable(&self, why: std::io::Error) -> ClientError {
+        ClientError::Unreachable { at: self.credentials.address.clone(), why }
+    }
+}
+
+fn refused(status: u16, body: &[u8]) -> ClientError {
+    let why = serde_json::from_slice::<Refusal>(body).map_or_else(
+        |_| format!("the service answered with status {status}"),
+        |refusal| refusal.error,
+    );
+    ClientError::Refused { status, why }
+}
+
+/// Reads the status of an answer, and the length of its body if it is stated.
+fn read_head(stream: &mut Stream) -> std::io::Result<(u16, Option<u64>)> {
+    let invalid = || std::io::Error::new(ErrorKind::InvalidData, "the answer is not HTTP");
+    let mut line = String::new();
+    let mut read = |line: &mut String| {
+        line.clear();
+        stream.by_ref().take(1 << 16).read_line(line)
+    };
+    if read(&mut line)? == 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+    let status = status.ok_or_else(invalid)?;
+    let mut length = None;
+    loop {
+        if read(&mut line)? == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            return Ok((status, length));
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = Some(value.trim().parse().map_err(|_| invalid())?);
+        }
+    }
+}
+
+fn read_body(stream: &mut Stream, length: Option<u64>) -> std::io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    stream.take(length.unwrap_or(MOST).min(MOST)).read_to_end(&mut body)?;
+    match length {
+        Some(length) if length != body.len() as u64 => Err(ErrorKind::UnexpectedEof.into()),
+        _ => Ok(body),
+    }
+}
+
+/// Accepts one certificate only.
+#[derive(Debug)]
+struct Pinned {
+    certificate: [u8; 32],
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if sha256(end_entity) == self.certificate {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Err(Error::General("TLS 1.2 is not spoken".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

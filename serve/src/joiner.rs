@@ -1,0 +1,290 @@
+//! A joiner: works for one search after another, as a service says, each in a process of its own.
+
+use crate::api::{JoinerReport, Order, Orders};
+use crate::client::{Client, ClientError};
+use crate::credentials::new_token;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+/// How often the process of a search is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long the process of a search may take to leave it.
+const LEAVE: Duration = Duration::from_secs(20);
+/// What the program says of its own faults.
+const BUG: &str = "this is a bug";
+/// Time between two attempts, to reach the service or to join a search.
+const AGAIN: Duration = Duration::from_millis(500);
+
+/// How a joiner works.
+pub struct Settings {
+    /// The program to start: `pleach`.
+    pub program: PathBuf,
+    /// Its build.
+    pub build: String,
+    /// The name of this process.
+    pub name: String,
+    /// The threads of each search.
+    pub threads: u32,
+    /// Further flags of `pleach join`.
+    pub flags: Vec<String>,
+    /// How long the service may be out of reach; any time if `None`.
+    pub patience: Option<Duration>,
+}
+
+/// How a joiner ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinerEnd {
+    /// The service sent it away.
+    Dismissed,
+    /// It was asked to leave.
+    Left,
+}
+
+/// What the threads of a joiner share.
+struct Shared {
+    report: Mutex<JoinerReport>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, JoinerReport> {
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves until the service sends this process away, or `leave` returns true.
+///
+/// # Errors
+/// If the service refuses this joiner, or cannot be reached for longer than the patience.
+pub fn serve(
+    mut client: Client,
+    settings: &Settings,
+    leave: &dyn Fn() -> bool,
+    note: &dyn Fn(&str),
+) -> Result<JoinerEnd, ClientError> {
+    let report = JoinerReport {
+        name: settings.name.clone(),
+        threads: settings.threads,
+        build: settings.build.clone(),
+        ..JoinerReport::default()
+    };
+    let shared = Arc::new(Shared { report: Mutex::new(report) });
+    let (orders, received) = channel();
+    let (asking, asked) = (client.another(), Arc::clone(&shared));
+    let patience = settings.patience;
+    client.timeout = Duration::from_secs(5);
+    // It ends with the process, or when nobody receives any more.
+    thread::spawn(move || {
+        let mut asking = asking;
+        let mut lost: Option<Instant> = None;
+        loop {
+            let report = asked.lock().clone();
+            let answer = match asking.post::<Orders>("/v1/joiners/orders", &report) {
+                Err(why) if may_return(&why) => {
+                    let since = *lost.get_or_insert_with(Instant::now);
+                    if patience.is_none_or(|patience| since.elapsed() < patience) {
+                        sleep(AGAIN);
+                        continue;
+                    }
+                    Err(why)
+                }
+                Ok(answer) => {
+                    lost = None;
+                    // From now on this order is the one that is carried out.
+                    asked.lock().serving.clone_from(&answer.order);
+                    Ok(answer)
+                }
+                Err(why) => Err(why),
+            };
+            let last = !matches!(answer, Ok(Orders { dismissed: false, .. }));
+            if orders.send(answer).is_err() || last {
+                return;
+            }
+        }
+    });
+    let mut current: Option<Serving<'_>> = None;
+    loop {
+        if leave() {
+            shared.lock().leaving = true;
+            drop(current);
+            let report = shared.lock().clone();
+            // If it cannot be reached, the service notices by itself.
+            let _ = client.post::<Orders>("/v1/joiners/report", &report);
+            return Ok(JoinerEnd::Left);
+        }
+        match received.recv_timeout(LOOK) {
+            Ok(answer) => {
+                let Orders { order, dismissed } = answer?;
+                if dismissed {
+                    return Ok(JoinerEnd::Dismissed);
+                }
+                if current.as_ref().map(|serving| &serving.order) != order.as_ref() {
+                    // The search gets its work back before the next one starts.
+                    drop(current.take());
+                    if let Some(order) = order {
+                        note(&format!("serving job {}", order.job));
+                        current = Some(Serving::begin(order, settings, client.credentials()));
+                    } else {
+                        note("waiting for a job");
+                    }
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(JoinerEnd::Dismissed),
+        }
+        if let Some(serving) = &mut current
+            && let Some(error) = serving.look()
+        {
+            note(&format!("job {}: {error}", serving.order.job));
+            let crashed = Some((serving.order.clone(), error));
+            let report = JoinerReport { crashed, ..shared.lock().clone() };
+            // A crash that is not reported is not counted.
+            let _ = client.post::<Orders>("/v1/joiners/report", &report);
+        }
+    }
+}
+
+/// Whether the service may be there again soon.
+fn may_return(why: &ClientError) -> bool {
+    match why {
+        ClientError::Unreachable { .. } => true,
+        ClientError::Refused { status, .. } => *status >= 500,
+        ClientError::Malformed { .. } => false,
+    }
+}
+
+/// A search that this joiner serves.
+struct Serving<'s> {
+    order: Order,
+    settings: &'s Settings,
+    /// The host of the service.
+    host: String,
+    folder: PathBuf,
+    child: Option<Child>,
+    /// When to start the process again.
+    again: Option<Instant>,
+}
+
+impl<'s> Serving<'s> {
+    fn begin(
+        order: Order,
+        settings: &'s Settings,
+        credentials: &crate::credentials::Credentials,
+    ) -> Self {
+        let host = credentials.address.rsplit_once(':').map_or("", |(host, _)| host).to_string();
+        let folder = PathBuf::new();
+        let mut serving = Self { order, settings, host, folder, child: None, again: None };
+        if serving.start().is_err() {
+            serving.again = Some(Instant::now() + AGAIN);
+        }
+        serving
+    }
+
+    /// Starts the process that joins the search.
+    fn start(&mut self) -> std::io::Result<()> {
+        self.remove_folder();
+        self.folder = make_private()?;
+        let key = self.folder.join("key");
+        write_private(&key, &self.order.key)?;
+        let errors = File::create(self.folder.join("errors"))?;
+        let mut command = Command::new(&self.settings.program);
+        // Ctrl-C in a terminal reaches this process, which leaves the search.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let child = command
+            .arg("join")
+            .arg(format!("{}:{}", self.host, self.order.port))
+            .arg("--key")
+            .arg(&key)
+            .args(["--quiet", "--until-eof", "--patience", "5s", "--threads"])
+            .arg(self.settings.threads.to_string())
+            .args(&self.settings.flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(errors)
+            .spawn()?;
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// Notices that the process has ended, and starts it again after a while: the order still stands. Returns the
+    /// error if it crashed.
+    fn look(&mut self) -> Option<String> {
+        if self.again.is_some_and(|at| at <= Instant::now()) {
+            self.again = self.start().err().map(|_| Instant::now() + AGAIN);
+        }
+        let status = self.child.as_mut()?.try_wait().ok()??;
+        self.child = None;
+        let last = last_line(&self.folder.join("errors"));
+        // 0: the search is over. 3: this process was asked to leave it. Others: it could not join, or crashed.
+        let after = if matches!(status.code(), Some(0 | 3)) { AGAIN } else { 10 * AGAIN };
+        self.again = Some(Instant::now() + after);
+        let crashed = status.code().is_none() || last.contains(BUG);
+        crashed
+            .then(|| if last.is_empty() { status.to_string() } else { format!("{status}: {last}") })
+    }
+
+    fn remove_folder(&self) {
+        if self.folder != Path::new("") {
+            // What stays is in the folder for temporary files.
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // The end of its input asks it to leave.
+            drop(child.stdin.take());
+            let until = Instant::now() + LEAVE;
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < until {
+                sleep(Duration::from_millis(2));
+            }
+            // Has no effect on a process that has ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        self.remove_folder();
+    }
+}
+
+/// The last line of a file, or as much of its end as fits.
+#[must_use]
+pub fn last_line(path: &Path) -> String {
+    let read = || -> std::io::Result<String> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(4000)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let text = read().unwrap_or_default();
+    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("");
+    last.chars().filter(|c| !c.is_control()).take(400).collect()
+}
+
+/// A new folder that only this user can read.
+fn make_private() -> std::io::Result<PathBuf> {
+    let name = new_token().map_err(std::io::Error::other)?;
+    let folder = std::env::temp_dir().join(format!("pleach-joiner-{name}"));
+    let builder = &mut std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
+    builder.create(&folder)?;
+    Ok(folder)
+}
+
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    std::io::Write::write_all(&mut options.open(path)?, text.as_bytes())
+}

@@ -1,0 +1,235 @@
+//! [`Door`]: the address of the service, and TLS on each of its connections.
+
+use super::Settings;
+use crate::credentials::sha256;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::io::{ErrorKind, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::{Instant, Sleep, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// The most open connections.
+const CONNECTIONS: usize = 16_000;
+/// How long a connection may be idle: longer than a joiner waits for an answer.
+const IDLE: Duration = Duration::from_secs(90);
+/// How long a caller may take to open TLS.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The most callers that open TLS at once.
+const HANDSHAKES: usize = 256;
+
+/// Why a service cannot listen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DoorError {
+    /// The address cannot be used.
+    #[error("--listen {at}: {why}")]
+    Listen {
+        /// The address.
+        at: SocketAddr,
+        /// The error of the system.
+        why: std::io::Error,
+    },
+    /// A certificate or its key cannot be read, made or used.
+    #[error("{}: {why}", path.display())]
+    Certificate {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// Connections on which TLS is open.
+pub(super) struct Door {
+    pub address: SocketAddr,
+    /// The SHA-256 of the certificate.
+    pub certificate: [u8; 32],
+    open: mpsc::Receiver<(Connection, SocketAddr)>,
+}
+
+impl Door {
+    /// Listens at the address of the settings.
+    pub async fn open(settings: &Settings) -> Result<Self, DoorError> {
+        let (chain, key, certificate) = certificate(settings)?;
+        let fails = |why: rustls::Error| DoorError::Certificate {
+            path: settings.data.join("certificate.pem"),
+            why: why.to_string(),
+        };
+        let config =
+            ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .map_err(fails)?
+                .with_no_client_auth()
+                .with_single_cert(chain, key)
+                .map_err(fails)?;
+        let fails = |why| DoorError::Listen { at: settings.listen, why };
+        let listener = TcpListener::bind(settings.listen).await.map_err(fails)?;
+        let address = listener.local_addr().map_err(fails)?;
+        let (ready, open) = mpsc::channel(64);
+        tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), ready));
+        Ok(Self { address, certificate, open })
+    }
+}
+
+/// Accepts connections and opens TLS on each, so that slow callers delay no others.
+async fn accept(
+    listener: TcpListener,
+    tls: TlsAcceptor,
+    ready: mpsc::Sender<(Connection, SocketAddr)>,
+) {
+    let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
+    let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(permit) = Arc::clone(&handshakes).acquire_owned().await else { return };
+        let Ok(place) = Arc::clone(&connections).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((socket, from)) => {
+                let (tls, ready) = (tls.clone(), ready.clone());
+                tokio::spawn(async move {
+                    // A connection that cannot be set up is dropped.
+                    let _ = socket.set_nodelay(true);
+                    if let Ok(Ok(stream)) = timeout(HANDSHAKE, tls.accept(socket)).await {
+                        let _ = ready.send((Connection::new(stream, place), from)).await;
+                    }
+                    drop(permit);
+                });
+            }
+            // Too many files are open, for example.
+            Err(_) => sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// A connection that ends when nothing moves on it for long.
+pub(super) struct Connection {
+    stream: TlsStream<TcpStream>,
+    idle: Pin<Box<Sleep>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    fn new(stream: TlsStream<TcpStream>, place: OwnedSemaphorePermit) -> Self {
+        Self { stream, idle: Box::pin(sleep(IDLE)), _place: place }
+    }
+
+    /// Something moved: it may be idle for the whole time again.
+    fn touch<T>(&mut self, moved: Poll<std::io::Result<T>>) -> Poll<std::io::Result<T>> {
+        if matches!(moved, Poll::Ready(Ok(_))) {
+            self.idle.as_mut().reset(Instant::now() + IDLE);
+        }
+        moved
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_pending() && self.idle.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+        }
+        self.touch(read)
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if written.is_pending() && self.idle.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+        }
+        self.touch(written)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+impl axum::serve::Listener for Door {
+    type Io = Connection;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.open.recv().await {
+            Some(connection) => connection,
+            // The acceptor lives as long as the runtime.
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        Ok(self.address)
+    }
+}
+
+type Certificate = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>, [u8; 32]);
+
+/// The certificate that the settings name, or the service's own, which is made once.
+fn certificate(settings: &Settings) -> Result<Certificate, DoorError> {
+    let (chain, key) = match &settings.certificate {
+        Some((chain, key)) => (chain.clone(), key.clone()),
+        None => {
+            let names = ["certificate.pem", "private-key.pem"];
+            let [chain, key] = names.map(|name| settings.data.join(name));
+            if !chain.exists() || !key.exists() {
+                make(&chain, &key)?;
+            }
+            (chain, key)
+        }
+    };
+    let wrong = |path: &Path, why: String| DoorError::Certificate { path: path.into(), why };
+    let certificates = CertificateDer::pem_file_iter(&chain)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|why| wrong(&chain, why.to_string()))?;
+    let first = certificates.first();
+    let first = first.ok_or_else(|| wrong(&chain, "it has no certificate".into()))?;
+    let hash = sha256(first);
+    let private = PrivateKeyDer::from_pem_file(&key).map_err(|why| wrong(&key, why.to_string()))?;
+    Ok((certificates, private, hash))
+}
+
+/// Makes a certificate and its key. The key comes first, so that a certificate always has one.
+fn make(chain: &Path, key: &Path) -> Result<(), DoorError> {
+    let wrong = |path: &Path, why: String| DoorError::Certificate { path: path.into(), why };
+    let made = rcgen::generate_simple_self_signed(vec!["pleach".to_string()]);
+    let made = made.map_err(|why| wrong(chain, why.to_string()))?;
+    let mut options = std::fs::File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options
+        .open(key)
+        .and_then(|mut file| file.write_all(made.signing_key.serialize_pem().as_bytes()));
+    written.map_err(|why| wrong(key, why.to_string()))?;
+    let written = std::fs::write(chain, made.cert.pem());
+    written.map_err(|why| wrong(chain, why.to_string()))
+}

@@ -1,0 +1,142 @@
+//! `--grow`: asks Slurm for joiners while searches could use more threads, and lets them go when they are idle.
+
+use super::state::{Service, now};
+use crate::slurm::Slurm;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::process::Command;
+use tokio::time::sleep;
+
+/// The name of the jobs in Slurm.
+const NAME: &str = "pleach-joiner";
+/// How often Slurm is asked.
+const EVERY: Duration = Duration::from_secs(2);
+/// How long a command of Slurm may take.
+const MOST: Duration = Duration::from_secs(30);
+
+/// What the service knows that matters for growing.
+struct Need {
+    /// Searches that could use more threads.
+    wanting: usize,
+    /// Joiners that serve nothing.
+    idle: usize,
+    /// Jobs that are not over.
+    open: usize,
+    /// The numbers, in Slurm, of the joiners that are there.
+    joined: BTreeSet<u64>,
+}
+
+/// Grows and shrinks until the task is dropped.
+pub(super) async fn run(service: Arc<Service>, slurm: Slurm) {
+    let mut last_error = String::new();
+    loop {
+        if let Err(why) = adjust(&service, &slurm).await {
+            // Once, however often it is tried.
+            if why != last_error {
+                service.audit("slurm", &why);
+            }
+            last_error = why;
+        } else {
+            last_error.clear();
+        }
+        sleep(EVERY).await;
+    }
+}
+
+async fn adjust(service: &Arc<Service>, slurm: &Slurm) -> Result<(), String> {
+    let states = "PENDING,CONFIGURING,RUNNING";
+    let list = ["--noheader", "--me", "--name", NAME, "--states", states, "--format", "%i"];
+    let said = slurm_says("squeue", &list).await?;
+    let alive: BTreeSet<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let need = service.need(slurm.idle);
+    let pending: Vec<u64> = alive.difference(&need.joined).copied().collect();
+    if need.open == 0 {
+        for id in &pending {
+            slurm_says("scancel", &["--state", "PENDING", &id.to_string()]).await?;
+        }
+        return Ok(());
+    }
+    let room = (slurm.most as usize).saturating_sub(alive.len());
+    // Twice as many each time, once the last ones have come.
+    let more = if need.wanting > 0 && need.idle == 0 && pending.is_empty() {
+        room.min(alive.len().max(1))
+    } else {
+        0
+    };
+    for _ in 0..more {
+        let id = submit(service, slurm).await?;
+        service.audit("slurm", &format!("asked for a joiner: job {}", id.trim()));
+    }
+    Ok(())
+}
+
+async fn submit(service: &Service, slurm: &Slurm) -> Result<String, String> {
+    let address = service.address();
+    let key = service.settings.data.join("joiners");
+    let key = std::path::absolute(key).map_err(|why| why.to_string())?;
+    let threads = slurm.threads.to_string();
+    let minutes = slurm.time.as_secs().div_ceil(60).to_string();
+    let program = service.settings.program.display().to_string();
+    let key = key.display().to_string();
+    let words = [&program, "join", &address, "--key", &key, "--threads", &threads, "--quiet"];
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let wrap = format!("exec {}", words.join(" "));
+    let mut args =
+        vec!["--parsable", "--job-name", NAME, "--time", &minutes, "--cpus-per-task", &threads];
+    // It leaves its search in order before its time is over.
+    args.extend(["--signal", "B:TERM@30", "--output", "/dev/null", "--wrap", &wrap]);
+    if !slurm.partition.is_empty() {
+        args.extend(["--partition", &slurm.partition]);
+    }
+    slurm_says("sbatch", &args).await
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Runs a command of Slurm, and returns what it prints.
+async fn slurm_says(program: &str, args: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command.args(args).kill_on_drop(true);
+    let output = tokio::time::timeout(MOST, command.output()).await;
+    let output = output.map_err(|_| format!("{program} takes more than {} s", MOST.as_secs()))?;
+    let output = output.map_err(|why| format!("cannot run {program}: {why}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{program}: {}", said.lines().next().unwrap_or("failed")));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+impl Service {
+    /// What matters for growing. Joiners from Slurm that have been idle for long are dismissed.
+    fn need(&self, idle: Duration) -> Need {
+        let mut state = self.lock();
+        let wanting = state.wanting();
+        let open = state.jobs.values().filter(|job| job.wants()).count();
+        let (mut idle_now, mut joined, mut dismissed) = (0, BTreeSet::new(), Vec::new());
+        for (name, joiner) in &mut state.joiners {
+            idle_now += usize::from(joiner.job.is_none() && !joiner.dismissed);
+            let Some(id) = name.rsplit_once("/slurm-").and_then(|(_, id)| id.parse().ok()) else {
+                continue;
+            };
+            joined.insert(id);
+            let long = joiner.idle_since.is_some_and(|since| now() - since > idle.as_secs_f64());
+            if long && !joiner.dismissed {
+                (joiner.dismissed, joiner.job) = (true, None);
+                dismissed.push(name.clone());
+            }
+        }
+        drop(state);
+        for name in &dismissed {
+            self.audit(name, "was idle and is dismissed");
+        }
+        if !dismissed.is_empty() {
+            self.announce();
+        }
+        Need { wanting, idle: idle_now, open, joined }
+    }
+}

@@ -1,0 +1,243 @@
+//! [`Job`]: a job that is not over, as the service knows it.
+
+use super::share::JobShare;
+use super::store::{JobRow, view_of};
+use crate::api::{Course, JobState, JobView, Moment, Update};
+use std::time::{Duration, Instant};
+use tokio::process::ChildStdin;
+
+/// The most moments of a history.
+const MOMENTS: usize = 1000;
+/// How long a root runs before it may be stopped for the jobs of others.
+const STAYS: Duration = Duration::from_secs(10);
+/// How long most units must be idle before a search gives threads back.
+const IDLE: Duration = Duration::from_millis(700);
+/// How long a search may take to find work for threads that it got.
+const SETTLE: Duration = Duration::from_millis(1500);
+
+/// Why a root is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// A user paused the job.
+    Pause,
+    /// A user cancelled it.
+    Cancel,
+    /// Others come first.
+    Yield,
+    /// It crashed joiners.
+    SetAside,
+    /// The service ends.
+    End,
+}
+
+/// The process of a job.
+pub struct Root {
+    /// Which start of the job it is.
+    pub run: u64,
+    /// Its standard input; the end asks it to stop.
+    pub input: Option<ChildStdin>,
+    /// The port at which joiners reach it.
+    pub port: Option<u16>,
+    /// The text of its key file.
+    pub key: String,
+    /// When it started.
+    pub since: Instant,
+    /// Why it was asked to stop.
+    pub stop: Option<StopReason>,
+}
+
+/// A job that is not over.
+pub struct Job {
+    /// What is stored about it.
+    pub row: JobRow,
+    /// Whether joiners can take part.
+    pub is_search: bool,
+    /// Its process.
+    pub root: Option<Root>,
+    /// How often it was started since the service began.
+    pub runs: u64,
+    /// When it may be started again.
+    pub not_before: Option<Instant>,
+    /// The state of its search.
+    pub search: Option<Update>,
+    /// Its course.
+    pub history: Vec<Moment>,
+    /// The threads that work for it.
+    pub workers: u32,
+    /// The joiners that serve it.
+    pub joiners: u32,
+    /// Why it has what it has.
+    pub why: String,
+    /// In how many seconds it is expected to have more.
+    pub more_in_s: Option<f64>,
+    room: Room,
+}
+
+/// How many threads a search can use, as far as its own reports show.
+struct Room {
+    most: u32,
+    /// Since when most units have been idle, or all have been busy.
+    idle_since: Option<Instant>,
+    busy_since: Option<Instant>,
+    /// When it last changed, or threads were added.
+    changed: Instant,
+    /// How long to wait before more threads are tried.
+    wait: Duration,
+}
+
+impl Job {
+    /// A job that has no process.
+    pub fn new(row: JobRow, is_search: bool) -> Self {
+        let room = Room {
+            most: u32::MAX,
+            idle_since: None,
+            busy_since: None,
+            changed: Instant::now(),
+            wait: Duration::from_secs(1),
+        };
+        Self {
+            row,
+            is_search,
+            root: None,
+            runs: 0,
+            not_before: None,
+            search: None,
+            history: Vec::new(),
+            workers: 0,
+            joiners: 0,
+            why: String::new(),
+            more_in_s: None,
+            room,
+        }
+    }
+
+    /// Whether it should be considered when machines are shared out.
+    pub fn wants(&self) -> bool {
+        match (&self.root, self.row.state) {
+            (Some(root), _) => root.stop.is_none(),
+            (None, JobState::Waiting | JobState::Running) => {
+                self.not_before.is_none_or(|at| at <= Instant::now())
+            }
+            (None, _) => false,
+        }
+    }
+
+    /// What matters for fair shares.
+    pub fn share(&self) -> JobShare {
+        JobShare {
+            id: self.row.id,
+            user: self.row.user.clone(),
+            priority: self.row.priority,
+            open: self.root.as_ref().is_some_and(|root| root.port.is_some()),
+            running: self.root.is_some(),
+            // What is no search would lose its work.
+            may_stop: self.is_search
+                && self.root.as_ref().is_none_or(|root| root.since.elapsed() > STAYS),
+            room: self.room.most,
+        }
+    }
+
+    /// Whether it has all the threads that it can use.
+    pub fn is_full(&self) -> bool {
+        self.workers >= self.room.most
+    }
+
+    /// Asks its root to stop.
+    pub fn stop(&mut self, why: StopReason) {
+        if let Some(root) = &mut self.root {
+            // A job that is cancelled or set aside is never run again.
+            if !matches!(root.stop, Some(StopReason::Cancel | StopReason::SetAside)) {
+                root.stop = Some(why);
+            }
+            root.input = None;
+        }
+    }
+
+    /// Takes a report of its root.
+    pub fn update(&mut self, update: Update, at: f64) {
+        self.room.learn(update.units, update.busy);
+        let moment = Moment {
+            at,
+            best: update.best,
+            bound: update.bound,
+            busy: update.busy,
+            units: update.units,
+            nodes: update.nodes,
+        };
+        // The last moment is always there; those before thin out with age.
+        let step = |a: &Moment, b: &Moment| b.at - a.at;
+        if let [.., before, last] = &self.history[..]
+            && step(before, last) < 0.5
+        {
+            self.history.pop();
+        }
+        self.history.push(moment);
+        if self.history.len() > MOMENTS {
+            let mut at = 0;
+            self.history.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+        }
+        let warning = update.warning.clone();
+        let before = self.search.take().and_then(|search| search.warning);
+        self.search = Some(Update { warning: warning.or(before), ..update });
+    }
+
+    /// Notes that its number of threads changed.
+    pub fn has_now(&mut self, workers: u32, joiners: u32) {
+        if self.workers != workers {
+            self.room.settle();
+        }
+        (self.workers, self.joiners) = (workers, joiners);
+    }
+
+    /// The course of its search.
+    pub fn course(&self) -> Course {
+        let decimals = self.search.as_ref().map_or(0, |search| search.decimals);
+        Course { decimals, history: self.history.clone() }
+    }
+
+    /// The job as users see it.
+    pub fn view(&self) -> JobView {
+        JobView {
+            workers: self.workers,
+            joiners: self.joiners,
+            why: self.why.clone(),
+            more_in_s: self.more_in_s,
+            search: self.search.clone(),
+            ..view_of(&self.row)
+        }
+    }
+}
+
+impl Room {
+    fn settle(&mut self) {
+        self.changed = Instant::now();
+        (self.idle_since, self.busy_since) = (None, None);
+    }
+
+    /// Learns from a report how many units have work. A search with nothing to share for its units gives them back;
+    /// one whose units are all busy gets more, later each time that more were of no use.
+    fn learn(&mut self, units: u32, busy: u32) {
+        let now = Instant::now();
+        let idle = units > 1 && 2 * busy < units;
+        self.idle_since = idle.then(|| self.idle_since.unwrap_or(now));
+        let all = busy >= units;
+        self.busy_since = all.then(|| self.busy_since.unwrap_or(now));
+        if now - self.changed < SETTLE {
+            return;
+        }
+        if self.idle_since.is_some_and(|since| now - since > IDLE) {
+            self.most = busy.max(1);
+            self.wait = (2 * self.wait).min(Duration::from_secs(60));
+            self.settle();
+        } else if self.most < u32::MAX && self.busy_since.is_some_and(|at| now - at > self.wait) {
+            self.most = self.most.saturating_mul(2).max(units.saturating_mul(2));
+            if self.most > 1 << 16 {
+                (self.most, self.wait) = (u32::MAX, Duration::from_secs(1));
+            }
+            self.settle();
+        }
+    }
+}

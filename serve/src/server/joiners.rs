@@ -1,0 +1,183 @@
+//! The joiners: who is there, and which job each serves.
+
+use super::caller::Caller;
+use super::job::{Root, StopReason};
+use super::refusal::Refused;
+use super::state::{CRASHES, Joiner, Service, State, now};
+use crate::api::{JobState, JoinerReport, JoinerView, Order, Orders, Role};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// How long the service waits for a change before it answers a joiner.
+const WAIT: Duration = Duration::from_secs(20);
+/// How long a joiner may be silent between two requests.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
+/// The most threads of a joiner.
+const THREADS: u32 = 4096;
+/// The most joiners.
+const JOINERS: usize = 10_000;
+
+/// A request of a joiner that waits.
+struct Waiting {
+    service: Arc<Service>,
+    name: String,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(joiner) = self.service.lock().joiners.get_mut(&self.name) {
+            joiner.waiting = joiner.waiting.saturating_sub(1);
+            joiner.heard = Instant::now();
+        }
+    }
+}
+
+impl State {
+    /// The order that the plan has for a joiner, and whether it is dismissed.
+    fn order_for(&self, name: &str) -> (Option<Order>, bool) {
+        let joiner = self.joiners.get(name);
+        let order = || {
+            let id = joiner?.job?;
+            let root = self.jobs.get(&id)?.root.as_ref()?;
+            let (run, port, key) = (root.run, root.port?, root.key.clone());
+            root.stop.is_none().then_some(Order { job: id, run, port, key })
+        };
+        (order(), joiner.is_some_and(|joiner| joiner.dismissed))
+    }
+}
+
+/// The name of a joiner, which begins with that of its account.
+fn full_name(caller: &Caller, report: &JoinerReport) -> String {
+    let own: String = report.name.chars().filter(|c| !c.is_control()).take(200).collect();
+    format!("{}/{own}", caller.name)
+}
+
+impl Service {
+    /// Answers a joiner once it should work elsewhere, or after a while.
+    pub(super) async fn orders(
+        self: &Arc<Self>,
+        caller: &Caller,
+        report: JoinerReport,
+    ) -> Result<Orders, Refused> {
+        let name = self.admit(caller, &report)?;
+        let waiting = Waiting { service: Arc::clone(self), name };
+        let mut changes = self.changes();
+        let changed = async {
+            loop {
+                changes.mark_unchanged();
+                let (order, dismissed) = self.lock().order_for(&waiting.name);
+                if dismissed || order != report.serving || changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        // After a while it is answered whatever there is.
+        let _ = timeout(WAIT, changed).await;
+        let (order, dismissed) = self.lock().order_for(&waiting.name);
+        if dismissed && self.lock().joiners.remove(&waiting.name).is_some() {
+            self.audit(&waiting.name, "left");
+        }
+        Ok(Orders { order, dismissed })
+    }
+
+    /// Notes a joiner, and returns its name, which begins with that of its account.
+    fn admit(&self, caller: &Caller, report: &JoinerReport) -> Result<String, Refused> {
+        if caller.role != Role::Joiner {
+            return Err((403, "expected the credentials of a joiner".into()));
+        }
+        if report.build != self.settings.build {
+            let own = &self.settings.build;
+            return Err((
+                409,
+                format!("the service runs pleach {own}, this joiner {}", report.build),
+            ));
+        }
+        if !(1..=THREADS).contains(&report.threads) || report.name.len() > 200 {
+            return Err((400, format!("a joiner has 1 to {THREADS} threads and a name")));
+        }
+        let name = full_name(caller, report);
+        let mut state = self.lock();
+        if !state.joiners.contains_key(&name) {
+            if state.joiners.len() >= JOINERS {
+                return Err((503, format!("{JOINERS} joiners are there")));
+            }
+            let joiner = Joiner {
+                threads: report.threads,
+                only_for: caller.only_for.clone(),
+                job: None,
+                since: now(),
+                waiting: 0,
+                heard: Instant::now(),
+                idle_since: Some(now()),
+                dismissed: false,
+            };
+            state.joiners.insert(name.clone(), joiner);
+            drop(state);
+            self.audit(&name, &format!("joined with {} threads", report.threads));
+            self.wake.notify_one();
+            state = self.lock();
+        }
+        if let Some(joiner) = state.joiners.get_mut(&name) {
+            joiner.waiting += 1;
+            joiner.threads = report.threads;
+            joiner.only_for.clone_from(&caller.only_for);
+        }
+        Ok(name)
+    }
+
+    /// Takes a report of a joiner that is answered at once: it leaves, or its search crashed.
+    pub(super) fn report(&self, caller: &Caller, report: JoinerReport) -> Result<Orders, Refused> {
+        if caller.role != Role::Joiner {
+            return Err((403, "expected the credentials of a joiner".into()));
+        }
+        let name = full_name(caller, &report);
+        if report.leaving && self.lock().joiners.remove(&name).is_some() {
+            self.audit(&name, "left");
+            self.wake.notify_one();
+        }
+        if let Some((order, error)) = report.crashed {
+            self.count_crash(&name, &order, &error);
+        }
+        Ok(Orders::default())
+    }
+
+    /// A joiner's search crashed. A job that crashes joiners repeatedly is set aside.
+    fn count_crash(&self, name: &str, order: &Order, error: &str) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let Some(job) = state.jobs.get_mut(&order.job) else { return };
+        // A joiner that lost its root because it ended did not crash.
+        // Only those that were sent to it know its key.
+        let same =
+            |root: &Root| root.run == order.run && root.key == order.key && root.stop.is_none();
+        if !job.root.as_ref().is_some_and(same) {
+            return;
+        }
+        job.row.crashes += 1;
+        let error: String = error.chars().filter(|c| !c.is_control()).take(400).collect();
+        let text = format!("job {} crashed: {error}", order.job);
+        if job.row.crashes >= CRASHES {
+            job.row.error = Some(format!("set aside after {CRASHES} crashes of joiners: {error}"));
+            job.row.state = JobState::Failed;
+            job.stop(StopReason::SetAside);
+        }
+        state.unsaved.insert(order.job);
+        drop(guard);
+        self.audit(name, &text);
+        self.announce();
+    }
+
+    /// The joiners.
+    pub(super) fn joiner_views(&self) -> Vec<JoinerView> {
+        let state = self.lock();
+        let view = |(name, joiner): (&String, &Joiner)| JoinerView {
+            name: name.clone(),
+            threads: joiner.threads,
+            only_for: joiner.only_for.clone(),
+            job: joiner.job,
+            since: joiner.since,
+        };
+        state.joiners.iter().map(view).collect()
+    }
+}

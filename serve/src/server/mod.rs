@@ -1,0 +1,122 @@
+//! The service: a queue of commands of several users, and the machines that they share.
+
+mod access;
+mod caller;
+mod door;
+mod folder;
+mod grow;
+mod job;
+mod joiners;
+mod metrics;
+mod page;
+mod planner;
+mod queue;
+mod refusal;
+mod root;
+mod routes;
+mod settings;
+pub mod share;
+mod state;
+mod store;
+
+pub use door::DoorError;
+pub use settings::Settings;
+pub use state::Service;
+pub use store::StoreError;
+
+use crate::api::{Role, UserChange};
+use crate::credentials::{Credentials, CredentialsError};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why a service cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Its folder cannot be used.
+    #[error("--data {}: {why}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The error of the system.
+        why: std::io::Error,
+    },
+    /// Another service uses its folder.
+    #[error("--data {}: another service uses it", .0.display())]
+    InUse(PathBuf),
+    /// Its database cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It cannot listen.
+    #[error(transparent)]
+    Door(#[from] DoorError),
+    /// Credentials cannot be written.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
+    /// The system gives it no threads.
+    #[error("cannot start threads: {0}")]
+    Runtime(std::io::Error),
+    /// The system has no random bytes.
+    #[error("{0}")]
+    Random(String),
+}
+
+/// The credentials that a new service writes: of an operator, and of joiners.
+const FIRST: [(&str, Role); 2] = [("operator", Role::Operator), ("joiners", Role::Joiner)];
+
+/// How often a service looks whether it should stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs a service until `stop` returns true, then stops all roots; they save their searches.
+///
+/// # Errors
+/// If its folder or its address cannot be used.
+pub fn run(
+    settings: Settings,
+    stop: impl Fn() -> bool,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let folder = settings.data.clone();
+    let fails = |why| ServeError::Folder { path: folder.clone(), why };
+    let builder = &mut std::fs::DirBuilder::new();
+    // Results and files of users are nobody else's business.
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
+    builder.recursive(true).create(&folder).map_err(fails)?;
+    let lock = std::fs::File::create(folder.join("lock")).map_err(fails)?;
+    lock.try_lock().map_err(|_| ServeError::InUse(folder.clone()))?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.map_err(ServeError::Runtime)?.block_on(async {
+        let door = door::Door::open(&settings).await?;
+        let service = Arc::new(Service::open(settings, door.address)?);
+        let address = service.address();
+        for (name, role) in FIRST {
+            let path = folder.join(name);
+            if !path.exists() {
+                // A file that was removed gets a new token; the old one is no longer valid.
+                let change = UserChange { role: Some(role), ..UserChange::default() };
+                let token = service.set_account("service", name, &change, true);
+                let token = token.map_err(ServeError::Random)?.unwrap_or_default();
+                let (address, name) = (address.clone(), name.to_string());
+                Credentials { address, certificate: door.certificate, name, token }.write(&path)?;
+            }
+        }
+        ready(door.address);
+        let planner = tokio::spawn(planner::run(Arc::clone(&service)));
+        let slurm = service.settings.grow.clone();
+        let growing = slurm.map(|slurm| tokio::spawn(grow::run(Arc::clone(&service), slurm)));
+        let doors =
+            tokio::spawn(axum::serve(door, routes::routes(Arc::clone(&service))).into_future());
+        while !stop() {
+            tokio::time::sleep(LOOK).await;
+        }
+        service.close().await;
+        planner.abort();
+        growing.iter().for_each(tokio::task::JoinHandle::abort);
+        doors.abort();
+        Ok(())
+    })
+}

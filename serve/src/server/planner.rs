@@ -1,0 +1,321 @@
+//! The planner: ten times a second, and whenever something changed, it starts and stops roots and sends joiners to
+//! jobs, by fair shares.
+
+use super::folder::{CHECKPOINT, KEY};
+use super::job::{Root, StopReason};
+use super::joiners::SILENCE;
+use super::root;
+use super::share::{JobShare, JoinerShare, Plan, Situation, UserShare};
+use super::state::{Service, State, now};
+use crate::api::{JobState, Role};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::{sleep, timeout};
+
+/// The longest time between two plans.
+const TICK: Duration = Duration::from_millis(100);
+/// The shortest.
+const REST: Duration = Duration::from_millis(2);
+/// How often sentences, estimates and sizes are computed.
+const EXPLAIN: Duration = Duration::from_secs(1);
+/// How often usage is stored.
+const STORE: Duration = Duration::from_secs(10);
+
+/// Makes plans until the task is dropped.
+pub(super) async fn run(service: Arc<Service>) {
+    let (mut before, mut explained, mut stored) = (Instant::now(), None, Instant::now());
+    loop {
+        // A tick without news is a reason, too.
+        let _ = timeout(TICK, service.wake.notified()).await;
+        sleep(REST).await;
+        let now = Instant::now();
+        let seconds = (now - before).as_secs_f64();
+        before = now;
+        let explain = explained.is_none_or(|at: Instant| now - at > EXPLAIN);
+        let store = now - stored > STORE;
+        if plan(&service, seconds, explain, store) {
+            service.announce();
+        }
+        if explain {
+            explained = Some(now);
+            measure_files(&service);
+        }
+        if store {
+            stored = now;
+        }
+    }
+}
+
+/// Makes a plan and carries it out. Returns whether anything changed that someone may be waiting for.
+fn plan(service: &Arc<Service>, seconds: f64, explain: bool, store: bool) -> bool {
+    let mut guard = service.lock();
+    let state = &mut *guard;
+    if state.closing {
+        return false;
+    }
+    let half_life = service.settings.half_life.as_secs_f64();
+    state.use_up(seconds, half_life);
+    for job in state.jobs.values_mut() {
+        job.row.worker_s += f64::from(job.workers) * seconds;
+    }
+    let gone: Vec<String> = state
+        .joiners
+        .iter()
+        .filter(|(_, joiner)| joiner.waiting == 0 && joiner.heard.elapsed() > SILENCE)
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in &gone {
+        state.joiners.remove(name);
+    }
+    let situation = situation(service, state);
+    let plan = situation.plan();
+    let mut changed = carry_out(service, state, &plan) || !gone.is_empty();
+    if explain {
+        say_why(service, state, &situation, &plan);
+        changed = true;
+    }
+    if store {
+        let saved = state.store.together(|store| {
+            state.accounts.values().try_for_each(|account| store.save_account(&account.row))
+        });
+        state.failing = saved.is_err();
+    }
+    service.flush(state);
+    drop(guard);
+    for name in gone {
+        service.audit(&name, "was lost");
+    }
+    changed
+}
+
+/// What the plan depends on.
+fn situation(service: &Service, state: &State) -> Situation {
+    let users = state.accounts.values().filter(|account| account.row.role != Role::Joiner);
+    let share = |account: &super::state::Account| UserShare {
+        weight: account.row.weight,
+        usage: account.row.usage,
+        most: account.row.limits.workers.unwrap_or(u32::MAX),
+    };
+    Situation {
+        users: users.map(|account| (account.row.name.clone(), share(account))).collect(),
+        jobs: contenders(state, service.settings.roots),
+        joiners: state
+            .joiners
+            .values()
+            .filter(|joiner| !joiner.dismissed)
+            .map(|joiner| JoinerShare {
+                threads: joiner.threads,
+                only_for: joiner.only_for.clone(),
+                job: joiner.job,
+            })
+            .collect(),
+        roots: service.settings.roots,
+        root_threads: service.settings.root_threads,
+        half_life: service.settings.half_life.as_secs_f64(),
+    }
+}
+
+/// The jobs that have a root, and of each user the first ones that could: no more can start.
+fn contenders(state: &State, roots: usize) -> Vec<JobShare> {
+    let mut waiting: BTreeMap<&str, Vec<(Reverse<i32>, u64)>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for (&id, job) in state.jobs.iter().filter(|(_, job)| job.wants()) {
+        if job.root.is_some() {
+            all.push(job.share());
+        } else {
+            waiting.entry(&job.row.user).or_default().push((Reverse(job.row.priority), id));
+        }
+    }
+    for mut own in waiting.into_values() {
+        if own.len() > roots {
+            own.select_nth_unstable(roots);
+            own.truncate(roots);
+        }
+        all.extend(own.iter().filter_map(|(_, id)| Some(state.jobs.get(id)?.share())));
+    }
+    all
+}
+
+/// Starts and stops roots, and gives joiners their jobs.
+fn carry_out(service: &Arc<Service>, state: &mut State, plan: &Plan) -> bool {
+    let mut changed = false;
+    for job in state.jobs.values_mut() {
+        let stops = job.root.as_ref().is_some_and(|root| root.stop.is_none())
+            && plan.roots.binary_search(&job.row.id).is_err();
+        // What is no search would lose its work.
+        if stops && job.is_search {
+            job.stop(StopReason::Yield);
+            changed = true;
+        }
+    }
+    let running = state.jobs.values().filter(|job| job.root.is_some()).count();
+    let mut free = service.settings.roots.saturating_sub(running);
+    for &id in &plan.roots {
+        if free > 0 && state.jobs.get(&id).is_some_and(|job| job.root.is_none()) {
+            start_root(service, state, id);
+            free -= 1;
+            changed = true;
+        }
+    }
+    let mut served: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
+    let there = state.joiners.values_mut().filter(|joiner| !joiner.dismissed);
+    for (joiner, job) in there.zip(&plan.joiners) {
+        changed |= joiner.job != *job;
+        joiner.job = *job;
+        joiner.idle_since = match joiner.job {
+            None => joiner.idle_since.or_else(|| Some(now())),
+            Some(_) => None,
+        };
+        if let Some(job) = job {
+            let served = served.entry(*job).or_default();
+            *served = (served.0 + joiner.threads, served.1 + 1);
+        }
+    }
+    state.accounts.values_mut().for_each(|account| account.workers = 0);
+    for job in state.jobs.values_mut() {
+        let own = if job.root.is_some() { service.settings.root_threads } else { 0 };
+        let (threads, joiners) = served.get(&job.row.id).copied().unwrap_or_default();
+        job.has_now(own + threads, joiners);
+        if let Some(account) = state.accounts.get_mut(&job.row.user) {
+            account.workers += own + threads;
+        }
+    }
+    changed
+}
+
+/// Starts the root of a job.
+fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
+    let memory = |name: &str| state.accounts.get(name)?.row.limits.memory;
+    let Some(job) = state.jobs.get_mut(&id) else { return };
+    let mut args = job.row.args.clone();
+    let threads = service.settings.root_threads.to_string();
+    args.extend(["--json", "--threads", &threads].map(String::from));
+    if !job.is_search {
+        args.push("--until-eof".into());
+    }
+    if job.is_search {
+        let listen = format!("{}:0", service.settings.listen.ip());
+        for (flag, value) in [
+            ("--checkpoint", CHECKPOINT),
+            ("--listen", &listen),
+            ("--key", KEY),
+            ("--places", "4096"),
+            ("--devices", "cpu"),
+        ] {
+            args.extend([flag.to_string(), value.to_string()]);
+        }
+        args.extend(["--updates", "--until-eof", "--quiet"].map(String::from));
+        if let Some(memory) = memory(&job.row.user)
+            && !args.iter().any(|arg| arg.starts_with("--memory"))
+        {
+            args.extend(["--memory".to_string(), memory.to_string()]);
+        }
+    }
+    job.runs += 1;
+    job.not_before = None;
+    let run = job.runs;
+    job.root = Some(Root {
+        run,
+        input: None,
+        port: None,
+        key: String::new(),
+        since: Instant::now(),
+        stop: None,
+    });
+    job.row.state = JobState::Running;
+    job.row.started.get_or_insert_with(now);
+    state.unsaved.insert(id);
+    tokio::spawn(root::run(Arc::clone(service), id, run, args));
+}
+
+/// Says of each job why it has what it has, and when it can expect more.
+fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &Plan) {
+    let all: u32 = state.accounts.values().map(|account| account.workers).sum();
+    let active = |name: &str| state.jobs.values().any(|job| job.row.user == name && job.wants());
+    let users = state.accounts.values().filter(|account| active(&account.row.name));
+    let weights: f64 = users.map(|account| account.row.weight).sum();
+    let of_user: BTreeMap<String, (u32, f64, Option<u32>)> = state
+        .accounts
+        .values()
+        .map(|account| {
+            let row = &account.row;
+            (row.name.clone(), (account.workers, row.weight, row.limits.workers))
+        })
+        .collect();
+    // An estimate takes a hundred plans.
+    let size = situation.jobs.len() * situation.joiners.len();
+    let mut estimates = if size <= 1000 { 4 } else { 0 };
+    for job in state.jobs.values_mut() {
+        let (id, user) = (job.row.id, &job.row.user);
+        let (workers, weight, most) = of_user.get(user).copied().unwrap_or((0, 1.0, None));
+        let share = |part: f64| format!("{:.0} %", 100.0 * part);
+        let due = weight / weights.max(1e-9);
+        let at_limit = most.is_some_and(|most| workers >= most);
+        let failed = job.row.failures > 0 || job.row.crashes > 0;
+        job.why = match (&job.root, job.row.state) {
+            (Some(root), _) if root.stop == Some(StopReason::Pause) => {
+                "saving, to be paused".into()
+            }
+            (Some(root), _) if root.stop == Some(StopReason::Yield) => {
+                "saving: the jobs of other users come first".into()
+            }
+            (Some(root), _) if root.stop.is_some() => "stopping".into(),
+            (None, JobState::Paused) if !job.why.is_empty() => continue,
+            (None, JobState::Paused) => format!("paused by {user} or an operator"),
+            (None, _) if failed && job.not_before.is_some() => "waiting to be tried again".into(),
+            (None, _) if plan.roots.binary_search(&id).is_ok() => "starting".into(),
+            (None, _) if at_limit => {
+                format!("waiting: {user} has {workers} threads, the most allowed")
+            }
+            (None, _) => format!(
+                "waiting for one of {} places: {user} has {} of the threads, due are {}",
+                service.settings.roots,
+                share(f64::from(workers) / f64::from(all.max(1))),
+                share(due)
+            ),
+            (Some(_), _) if !job.is_search => {
+                "it runs in one process on the service's machine".into()
+            }
+            (Some(_), _) if job.is_full() => {
+                format!("{} threads are all that it can keep busy now", job.workers)
+            }
+            (Some(_), _) if at_limit => format!("{user} has {workers} threads, the most allowed"),
+            (Some(_), _) => format!(
+                "{user} has {} of the threads, due are {} by weight and past use",
+                share(f64::from(workers) / f64::from(all.max(1))),
+                share(due)
+            ),
+        };
+        let wants = job.wants() && job.is_search && !job.is_full() && !at_limit;
+        job.more_in_s = if wants && estimates > 0 && situation.users.len() > 1 {
+            estimates -= 1;
+            situation.more_in(id)
+        } else {
+            None
+        };
+    }
+}
+
+/// Measures the files of the jobs of users with a limit.
+fn measure_files(service: &Service) {
+    let limited: Vec<(String, Vec<u64>)> = {
+        let state = service.lock();
+        let accounts = state.accounts.values();
+        let limited = accounts.filter(|account| account.row.limits.bytes.is_some());
+        let jobs = |name: &str| {
+            let own = state.jobs.values().filter(|job| job.row.user == name);
+            own.map(|job| job.row.id).collect()
+        };
+        limited.map(|account| (account.row.name.clone(), jobs(&account.row.name))).collect()
+    };
+    for (name, jobs) in limited {
+        let files = jobs.iter().flat_map(|&id| std::fs::read_dir(service.folder(id)));
+        let bytes =
+            files.flatten().filter_map(|file| Some(file.ok()?.metadata().ok()?.len())).sum();
+        if let Some(account) = service.lock().accounts.get_mut(&name) {
+            account.bytes = bytes;
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! What users do with jobs: submit, pause, continue, cancel, look at them.
+
+use super::caller::Caller;
+use super::folder::{CHECKPOINT, KEY, LOG, RESULT};
+use super::job::{Job, StopReason};
+use super::refusal::Refused;
+use super::state::{SHOWN, Service, State, now};
+use super::store::{JobRow, StoreError};
+use crate::api::{CommandKind, Course, JobState, JobView, Role, Submission};
+use crate::credentials::new_token;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+pub(super) const BAD: u16 = 400;
+const FORBIDDEN: u16 = 403;
+const UNKNOWN: u16 = 404;
+const CONFLICT: u16 = 409;
+const FULL: u16 = 507;
+
+/// The most words of a command.
+const WORDS: usize = 1000;
+/// The most jobs of a request.
+const SUBMISSIONS: usize = 1000;
+/// The longest word.
+const LENGTH: usize = 10_000;
+
+impl Service {
+    /// Puts jobs into the queue, all or none. One that was submitted before with the same key is not submitted again.
+    pub(super) fn submit(&self, caller: &Caller, all: &[Submission]) -> Result<Vec<u64>, Refused> {
+        if all.len() > SUBMISSIONS {
+            return Err((BAD, format!("expected at most {SUBMISSIONS} jobs at once")));
+        }
+        let mut kinds = Vec::new();
+        for Submission { args, files, .. } in all {
+            if args.len() > WORDS || args.iter().any(|arg| arg.len() > LENGTH) {
+                return Err((BAD, "the command is too long".into()));
+            }
+            if let Some(word) =
+                args.iter().find(|arg| arg.contains(char::is_control) || *arg == "--")
+            {
+                return Err((BAD, format!("{word:?} has no place in a command here")));
+            }
+            // A command sees its own folder only.
+            if let Some(word) = args.iter().find(|arg| names_elsewhere(arg)) {
+                let why =
+                    format!("'{word}': expected a name without '/', of a file that is sent along");
+                return Err((BAD, why));
+            }
+            if let Some(name) = files.keys().find(|name| !is_file_name(name)) {
+                return Err((BAD, format!("'{name}' is not a name for a file here")));
+            }
+            kinds.push((self.settings.check)(args).map_err(|why| (BAD, why))?);
+        }
+        let mut files = Vec::new();
+        for job in all {
+            let decoded = job.files.iter().map(|(name, text)| {
+                let bytes = STANDARD.decode(text);
+                Ok((name.clone(), bytes.map_err(|_| (BAD, format!("{name}: invalid base 64")))?))
+            });
+            files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
+        }
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        if state.closing {
+            return Err((503, "the service is ending".into()));
+        }
+        let account = state.accounts.get(&caller.name);
+        let limits = account.map(|account| account.row.limits.clone()).unwrap_or_default();
+        let bytes = account.map_or(0, |account| account.bytes);
+        let new: u64 = files.iter().flatten().map(|(_, bytes)| bytes.len() as u64).sum();
+        if limits.bytes.is_some_and(|most| bytes + new > most) {
+            let why = format!(
+                "the files of your jobs have {bytes} bytes, these {new}: more than you may have"
+            );
+            return Err((CONFLICT, why));
+        }
+        if limits.memory.is_some()
+            && all.iter().any(|job| job.args.iter().any(|arg| arg.starts_with("--memory")))
+        {
+            return Err((FORBIDDEN, "--memory: an operator limits your memory".into()));
+        }
+        let own = state.jobs.values().filter(|job| job.row.user == caller.name).count();
+        if limits.jobs.is_some_and(|most| own + all.len() > most as usize) {
+            let why = format!("you have {own} jobs, and may not have {}", own + all.len());
+            return Err((CONFLICT, why));
+        }
+        let at = now();
+        let mut added = Vec::new();
+        let mut rows = Vec::new();
+        for job in all {
+            let key = if job.key.is_empty() {
+                new_token().map_err(|why| (500, why))?
+            } else {
+                job.key.clone()
+            };
+            rows.push(JobRow {
+                id: 0,
+                user: caller.name.clone(),
+                key,
+                args: job.args.clone(),
+                priority: job.priority,
+                state: JobState::Waiting,
+                submitted: at,
+                started: None,
+                ended: None,
+                worker_s: 0.0,
+                crashes: 0,
+                failures: 0,
+                exit: None,
+                error: None,
+            });
+        }
+        let stored = state.store.together(|store| {
+            let mut ids = Vec::new();
+            for ((row, kind), files) in rows.into_iter().zip(&kinds).zip(&files) {
+                if let Some(id) = store.job_with_key(&row.user, &row.key)? {
+                    ids.push(id);
+                    continue;
+                }
+                let id = store.add_job(&row)?;
+                // A job is there with its files, or not at all.
+                self.write_files(id, files).map_err(StoreError::Files)?;
+                ids.push(id);
+                added.push(Job::new(JobRow { id, ..row }, *kind == CommandKind::Search));
+            }
+            Ok(ids)
+        });
+        let ids = stored.map_err(|why| (FULL, format!("cannot be stored: {why}")))?;
+        for job in added {
+            state.jobs.insert(job.row.id, job);
+        }
+        drop(guard);
+        self.wake.notify_one();
+        self.announce();
+        Ok(ids)
+    }
+
+    fn write_files(&self, id: u64, files: &[(String, Vec<u8>)]) -> std::io::Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let folder = self.folder(id);
+        std::fs::create_dir_all(&folder)?;
+        for (name, bytes) in files {
+            std::fs::write(folder.join(name), bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Acts on a job of the caller that is not over.
+    fn act(
+        &self,
+        caller: &Caller,
+        id: u64,
+        what: &str,
+        act: impl FnOnce(&mut State, &Self) -> Result<(), Refused>,
+    ) -> Result<JobView, Refused> {
+        let view = self.job(caller, id)?;
+        if caller.name != view.user && caller.role != Role::Operator {
+            return Err((FORBIDDEN, format!("job {id} belongs to {}", view.user)));
+        }
+        if view.state.is_over() {
+            return Err((CONFLICT, format!("job {id} is over: {}", view.state.word())));
+        }
+        act(&mut self.lock(), self)?;
+        self.audit(&caller.name, &format!("{what} job {id}"));
+        self.wake.notify_one();
+        self.announce();
+        self.job(caller, id)
+    }
+
+    /// Cancels a job.
+    pub(super) fn cancel(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
+        self.act(caller, id, "cancelled", |state, service| {
+            let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
+            // Stored at once, so that it holds even if the service is killed before the root has ended.
+            job.row.state = JobState::Cancelled;
+            job.why = "stopping".into();
+            if job.root.is_some() {
+                job.stop(StopReason::Cancel);
+                state.unsaved.insert(id);
+            } else {
+                service.retire(state, id, None);
+            }
+            service.flush(state);
+            Ok(())
+        })
+    }
+
+    /// Pauses a job.
+    pub(super) fn pause(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
+        self.act(caller, id, "paused", |state, service| {
+            let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
+            if job.root.is_some() && !job.is_search {
+                return Err((CONFLICT, format!("job {id} is no search, so it cannot be paused")));
+            }
+            job.row.state = JobState::Paused;
+            job.stop(StopReason::Pause);
+            job.why = format!("{} paused it", caller.name);
+            state.unsaved.insert(id);
+            service.flush(state);
+            Ok(())
+        })
+    }
+
+    /// Continues a paused job.
+    pub(super) fn resume(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
+        self.act(caller, id, "continued", |state, _| {
+            let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
+            match (&mut job.root, job.row.state) {
+                // It starts again once it has stopped.
+                (Some(root), _) if root.stop == Some(StopReason::Pause) => {
+                    root.stop = Some(StopReason::Yield);
+                    job.row.state = JobState::Waiting;
+                }
+                (None, JobState::Paused) => job.row.state = JobState::Waiting,
+                _ => {}
+            }
+            job.why = "starting".into();
+            state.unsaved.insert(id);
+            Ok(())
+        })
+    }
+
+    /// Changes the priority of a job.
+    pub(super) fn set_priority(
+        &self,
+        caller: &Caller,
+        id: u64,
+        priority: i32,
+    ) -> Result<JobView, Refused> {
+        self.act(caller, id, &format!("set the priority {priority} of"), |state, _| {
+            if let Some(job) = state.jobs.get_mut(&id) {
+                job.row.priority = priority;
+                state.unsaved.insert(id);
+            }
+            Ok(())
+        })
+    }
+
+    /// A job.
+    pub(super) fn job(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
+        let state = self.lock();
+        let view = match state.jobs.get(&id) {
+            Some(job) => Some(job.view()),
+            None => match state.ended.iter().rev().find(|job| job.id == id) {
+                Some(view) => Some(view.clone()),
+                None => state.store.job(id).map_err(|why| (500, why.to_string()))?,
+            },
+        };
+        view.map(|view| caller.may_see(view)).ok_or((UNKNOWN, format!("there is no job {id}")))
+    }
+
+    /// The jobs that are not over and the last ones that are, newest first. Of very many waiting jobs it has the first
+    /// ones.
+    pub(super) fn list(&self, caller: &Caller) -> Vec<JobView> {
+        let state = self.lock();
+        let waits = |job: &&Job| job.root.is_none();
+        let last = state.jobs.values().filter(waits).nth(SHOWN).map_or(u64::MAX, |job| job.row.id);
+        let open = state.jobs.values().rev().filter(|job| job.row.id < last || job.root.is_some());
+        let open = open.map(Job::view);
+        let ended = state.ended.iter().rev().take(SHOWN).cloned();
+        open.chain(ended).map(|job| caller.may_see(job)).collect()
+    }
+
+    /// Refuses callers who may not see the content of a job.
+    fn content_of(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
+        let job = self.job(caller, id)?;
+        if caller.sees(&job.user) {
+            Ok(job)
+        } else {
+            Err((FORBIDDEN, format!("job {id} belongs to {}", job.user)))
+        }
+    }
+
+    /// The result of a job.
+    pub(super) fn result(&self, caller: &Caller, id: u64) -> Result<Vec<u8>, Refused> {
+        let job = self.content_of(caller, id)?;
+        let state = self.lock();
+        let result = match state.unstored.get(&id) {
+            Some(ended) => ended.result.clone(),
+            None => state.store.result(id).map_err(|why| (500, why.to_string()))?,
+        };
+        drop(state);
+        result.ok_or_else(|| {
+            let why = job.error.map_or(String::new(), |why| format!(": {why}"));
+            (CONFLICT, format!("job {id} has no result; it is {}{why}", job.state.word()))
+        })
+    }
+
+    /// The course of a job's search.
+    pub(super) fn history(&self, caller: &Caller, id: u64) -> Result<Course, Refused> {
+        self.content_of(caller, id)?;
+        let state = self.lock();
+        let unstored = state.unstored.get(&id).map(|ended| &ended.job);
+        if let Some(job) = state.jobs.get(&id).or(unstored) {
+            return Ok(job.course());
+        }
+        let course = state.store.course(id).map_err(|why| (500, why.to_string()))?;
+        Ok(course.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    }
+
+    /// What the command of a job said.
+    pub(super) fn log(&self, caller: &Caller, id: u64) -> Result<String, Refused> {
+        self.content_of(caller, id)?;
+        Ok(self.log_of(id))
+    }
+
+    /// The names of a job's files.
+    pub(super) fn files(&self, caller: &Caller, id: u64) -> Result<Vec<String>, Refused> {
+        self.content_of(caller, id)?;
+        let names = std::fs::read_dir(self.folder(id)).into_iter().flatten();
+        let names = names.filter_map(|file| file.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| is_file_name(name)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// A file of a job.
+    pub(super) fn file(&self, caller: &Caller, id: u64, name: &str) -> Result<Vec<u8>, Refused> {
+        self.content_of(caller, id)?;
+        if !is_file_name(name) {
+            return Err((BAD, format!("'{name}' is not a name for a file here")));
+        }
+        std::fs::read(self.folder(id).join(name))
+            .map_err(|_| (UNKNOWN, format!("job {id} has no file '{name}'")))
+    }
+}
+
+/// Whether a word of a command could name a file outside the job's folder.
+fn names_elsewhere(word: &str) -> bool {
+    word.contains(['/', '\\', '\0']) || word.contains("..")
+}
+
+/// Whether a user's file may have this name in a job's folder.
+fn is_file_name(name: &str) -> bool {
+    let ours = [RESULT, CHECKPOINT, KEY, LOG];
+    (1..=200).contains(&name.len())
+        && !name.starts_with(['.', '-'])
+        && !name.contains(|c: char| c.is_control() || c == '/' || c == '\\')
+        && !ours.iter().any(|own| name.starts_with(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_files_of_their_own_folder_only() {
+        for word in ["/etc/passwd", "--start=/etc/passwd", "../x", "..", "a\\b", "a\0b"] {
+            assert!(names_elsewhere(word), "{word}");
+        }
+        for word in ["ta021", "--best", "shop.csv", "--pace=2.5", "a b"] {
+            assert!(!names_elsewhere(word), "{word}");
+        }
+        for name in ["", ".hidden", "-x", "a/b", "result.json", "search.pleach.old", "a\nb"] {
+            assert!(!is_file_name(name), "{name}");
+        }
+        assert!(is_file_name("shop 1.csv") && is_file_name("Übung.txt"));
+    }
+}

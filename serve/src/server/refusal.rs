@@ -1,0 +1,25 @@
+//! Requests that the service refuses: a status and one line.
+
+use crate::api::Refusal;
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+
+/// Why a request is refused: the status of the answer, and one line.
+pub(super) type Refused = (u16, String);
+
+/// A refusal as an answer.
+pub(super) struct Failed(pub u16, pub String);
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(Refusal { error: self.1 })).into_response()
+    }
+}
+
+impl From<Refused> for Failed {
+    fn from((status, why): Refused) -> Self {
+        Self(status, why)
+    }
+}

@@ -1,0 +1,177 @@
+//! The process of a job: starts it in the job's folder, reads its reports, and settles how it ended.
+//!
+//! The process outlives a service that is killed by as long as it needs to save: its input ends with the service. It
+//! holds a lock on its result until then, so that the next service waits for it.
+
+use super::folder::{KEY, LOG, RESULT, RootEnd, end_of};
+use super::job::StopReason;
+use super::state::{NOT_STARTED, Service};
+use crate::api::Update;
+use serde::Deserialize;
+use std::fs::File;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::sleep;
+
+/// How long a root that was asked to stop may take.
+const GRACE: Duration = Duration::from_secs(120);
+/// How long a root may take that was cancelled.
+const CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// Runs the root of a job, and settles the job at its end.
+pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
+    let folder = service.folder(id);
+    let end = match begin(&service, id, run, &folder, &args).await {
+        Ok(Begun::Child(mut child)) => {
+            let errors = child.stderr.take();
+            let reports = async {
+                if let Some(errors) = errors {
+                    read_reports(&service, id, run, &folder, errors).await;
+                }
+            };
+            let (code, ()) = tokio::join!(wait(&service, id, run, &mut child), reports);
+            end_of(&folder, code)
+        }
+        Ok(Begun::Over(end)) => end,
+        Err(why) => RootEnd {
+            code: Some(NOT_STARTED),
+            result: Vec::new(),
+            stopped: false,
+            last: None,
+            said: format!("cannot start: {why}"),
+        },
+    };
+    service.root_ended(id, run, end);
+}
+
+impl Service {
+    /// A page about a result, made by `pleach report`.
+    pub async fn report_page(&self, result: Vec<u8>) -> Result<Vec<u8>, String> {
+        let fails = |why: std::io::Error| format!("cannot make a report: {why}");
+        let mut child = Command::new(&self.settings.program)
+            .args(["report", "-", "--out", "-", "--quiet"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(fails)?;
+        let input = child.stdin.take();
+        let write = async {
+            if let Some(mut input) = input {
+                // A process that ended early says why.
+                let _ = input.write_all(&result).await;
+            }
+        };
+        let (output, ()) = tokio::join!(child.wait_with_output(), write);
+        let output = output.map_err(fails)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(said.lines().last().unwrap_or("no report").to_string())
+    }
+}
+
+/// A root that runs, or one that ended under an earlier service.
+enum Begun {
+    Child(Child),
+    Over(RootEnd),
+}
+
+async fn begin(
+    service: &Service,
+    id: u64,
+    run: u64,
+    folder: &Path,
+    args: &[String],
+) -> std::io::Result<Begun> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(RESULT);
+    let output = File::options().create(true).append(true).open(&path)?;
+    // The root of an earlier service may still be saving.
+    while output.try_lock().is_err() {
+        if service.stop_now(id, run).is_some() {
+            return Err(std::io::Error::other("stopped before it started"));
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    if output.metadata()?.len() > 0 {
+        let end = end_of(folder, Some(0));
+        if is_complete(&end.result) && !end.stopped {
+            return Ok(Begun::Over(end));
+        }
+        output.set_len(0)?;
+    }
+    let mut command = Command::new(&service.settings.program);
+    command.args(args).current_dir(folder);
+    command.stdin(Stdio::piped()).stdout(output).stderr(Stdio::piped());
+    // Ctrl-C in a terminal reaches the service, which stops its roots.
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command.spawn()?;
+    service.root_began(id, run, child.stdin.take());
+    Ok(Begun::Child(child))
+}
+
+/// Whether a result was printed to its end.
+fn is_complete(result: &[u8]) -> bool {
+    result.ends_with(b"\n") && serde_json::from_slice::<serde::de::IgnoredAny>(result).is_ok()
+}
+
+/// Waits for the end of a root. One that was asked to stop has a while for it.
+async fn wait(service: &Service, id: u64, run: u64, child: &mut Child) -> Option<i32> {
+    let late = async {
+        service.stop_of(id, run).await;
+        let since = Instant::now();
+        // A job that is being saved may be cancelled meanwhile.
+        while since.elapsed() < GRACE {
+            let cancelled = service.stop_now(id, run) == Some(StopReason::Cancel);
+            if cancelled && since.elapsed() > CANCEL_GRACE {
+                return;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::select! {
+        status = child.wait() => return status.ok().and_then(|status| status.code()),
+        () = late => {}
+    }
+    // Has no effect on a process that has ended.
+    let _ = child.kill().await;
+    None
+}
+
+/// What a root says: its reports, as lines of JSON, and other lines for the log.
+async fn read_reports(
+    service: &Service,
+    id: u64,
+    run: u64,
+    folder: &Path,
+    errors: impl AsyncRead + Unpin,
+) {
+    #[derive(Deserialize)]
+    struct Listening {
+        listening: std::net::SocketAddr,
+    }
+    let mut lines = BufReader::new(errors).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Ok(Listening { listening }) = serde_json::from_str(&line) {
+            let key = std::fs::read_to_string(folder.join(KEY)).unwrap_or_default();
+            service.root_listens(id, run, listening.port(), key);
+        } else if line.starts_with('{')
+            && let Ok(update) = serde_json::from_str::<Update>(&line)
+        {
+            service.root_reported(id, run, update);
+        } else {
+            let log = File::options().create(true).append(true).open(folder.join(LOG));
+            if let Ok(mut log) = log {
+                // A full disk must not stop the search.
+                let _ = std::io::Write::write_all(&mut log, format!("{line}\n").as_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! The requests that the service answers.
+
+use super::access::COOKIE;
+use super::caller::Caller;
+use super::page;
+use super::queue::BAD;
+use super::refusal::Failed;
+use super::state::{Service, State};
+use crate::api::{JoinerReport, Orders, Role, Submission, UserChange};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State as Known};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures_core::Stream;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+/// The longest body of a request, in bytes.
+const BODY: usize = 64 << 20;
+/// The longest body of a request of an unknown caller, in bytes.
+const SIGN_IN: usize = 4096;
+/// How often a stream shows that it is open.
+const OPEN: Duration = Duration::from_secs(2);
+/// The shortest time between two events of a stream.
+const EVENTS: Duration = Duration::from_millis(500);
+/// What a report page may do: show itself. It has styles and scripts of its own, but no access to the service.
+const REPORT: &str = include_str!("../page/report.policy");
+
+type App = Arc<Service>;
+type Answer<T> = Result<T, Failed>;
+
+/// The body of a request, with errors of our own form.
+struct Body<T>(T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+    type Rejection = Failed;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Failed> {
+        let failed =
+            |why: JsonRejection| Failed(why.status().as_u16(), why.body_text().replace('\n', " "));
+        Json::from_request(request, app).await.map(|Json(body)| Self(body)).map_err(failed)
+    }
+}
+
+/// All requests.
+pub(super) fn routes(service: App) -> Router {
+    Router::new()
+        .route("/", get(page::index))
+        .route("/style.css", get(page::style))
+        .route("/app.js", get(page::script))
+        .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
+        .route("/openapi.json", get(|| async { Json(openapi()) }))
+        .route("/metrics", get(metrics))
+        .route("/v1/session", get(session).delete(sign_out))
+        .route("/v1/session", post(sign_in).layer(DefaultBodyLimit::max(SIGN_IN)))
+        .route("/v1/jobs", get(jobs).post(submit))
+        .route("/v1/jobs/{id}", get(job))
+        .route("/v1/jobs/{id}/result", get(result))
+        .route("/v1/jobs/{id}/report", get(report))
+        .route("/v1/jobs/{id}/history", get(history))
+        .route("/v1/jobs/{id}/log", get(log))
+        .route("/v1/jobs/{id}/files", get(files))
+        .route("/v1/jobs/{id}/files/{name}", get(file))
+        .route("/v1/jobs/{id}/cancel", post(cancel))
+        .route("/v1/jobs/{id}/pause", post(pause))
+        .route("/v1/jobs/{id}/continue", post(resume))
+        .route("/v1/jobs/{id}/priority", post(priority))
+        .route("/v1/jobs/{id}/events", get(job_events))
+        .route("/v1/events", get(events))
+        .route("/v1/users", get(users))
+        .route("/v1/users/{name}", post(set_user).delete(remove_user))
+        .route("/v1/joiners", get(joiners))
+        .route("/v1/joiners/orders", post(orders))
+        .route("/v1/joiners/report", post(report_of_joiner))
+        .route("/v1/audit", get(audit))
+        .fallback(|| async { Failed(404, "there is no such page".into()) })
+        .layer(DefaultBodyLimit::max(BODY))
+        .with_state(service)
+}
+
+fn openapi() -> Value {
+    // The file is part of the program, and a test reads it.
+    serde_json::from_str(include_str!("openapi.json")).unwrap_or_default()
+}
+
+fn operators_only(caller: &Caller) -> Answer<()> {
+    if caller.role == Role::Operator {
+        return Ok(());
+    }
+    Err(Failed(403, "this is for operators only".into()))
+}
+
+fn no_joiners(caller: &Caller) -> Answer<()> {
+    if caller.role == Role::Joiner {
+        return Err(Failed(403, "joiners have no jobs of their own".into()));
+    }
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct SignIn {
+    token: String,
+}
+
+fn signed_in(caller: &Caller) -> Value {
+    json!({ "name": caller.name, "role": caller.role })
+}
+
+async fn session(caller: Caller) -> Json<Value> {
+    Json(signed_in(&caller))
+}
+
+async fn sign_in(Known(app): Known<App>, Body(sent): Body<SignIn>) -> Answer<Response> {
+    let token = sent.token.trim();
+    let caller = app.caller_with(token).filter(|caller| caller.role != Role::Joiner);
+    let caller = caller.ok_or_else(|| Failed(401, "the token is unknown".into()))?;
+    let cookie =
+        format!("{COOKIE}={token}; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=2592000");
+    let cookie = HeaderValue::from_str(&cookie).map_err(|_| Failed(BAD, "not a token".into()))?;
+    Ok(([(header::SET_COOKIE, cookie)], Json(signed_in(&caller))).into_response())
+}
+
+async fn sign_out() -> Response {
+    let cookie = format!("{}=; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=0", COOKIE);
+    ([(header::SET_COOKIE, cookie)], Json(json!({}))).into_response()
+}
+
+async fn jobs(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
+    no_joiners(&caller)?;
+    Ok(Json(json!({ "jobs": app.list(&caller) })))
+}
+
+/// One job, or several together.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Submissions {
+    Several { jobs: Vec<Submission> },
+    One(Submission),
+}
+
+async fn submit(
+    Known(app): Known<App>,
+    caller: Caller,
+    Body(sent): Body<Submissions>,
+) -> Answer<Json<Value>> {
+    no_joiners(&caller)?;
+    let all = match sent {
+        Submissions::Several { jobs } => jobs,
+        Submissions::One(job) => vec![job],
+    };
+    let (service, user) = (Arc::clone(&app), caller.clone());
+    // Reading a thousand commands would keep others waiting.
+    let submitted = tokio::task::spawn_blocking(move || service.submit(&user, &all)).await;
+    let ids = submitted.map_err(|why| Failed(500, why.to_string()))??;
+    app.audit(&caller.name, &format!("submitted {}", listed(&ids)));
+    Ok(Json(json!({ "ids": ids })))
+}
+
+fn listed(ids: &[u64]) -> String {
+    match ids {
+        [] => "nothing".into(),
+        [id] => format!("job {id}"),
+        [first, .., last] => format!("{} jobs, {first} to {last}", ids.len()),
+    }
+}
+
+async fn job(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Response> {
+    no_joiners(&caller)?;
+    Ok(Json(app.job(&caller, id)?).into_response())
+}
+
+async fn result(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Response> {
+    let result = app.result(&caller, id)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], result).into_response())
+}
+
+async fn report(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Response> {
+    let result = app.result(&caller, id)?;
+    let page = app.report_page(result).await.map_err(|why| Failed(409, why))?;
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, REPORT),
+    ];
+    Ok((headers, page).into_response())
+}
+
+async fn history(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Response> {
+    Ok(Json(app.history(&caller, id)?).into_response())
+}
+
+async fn log(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<String> {
+    Ok(app.log(&caller, id)?)
+}
+
+async fn files(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Json<Value>> {
+    Ok(Json(json!({ "files": app.files(&caller, id)? })))
+}
+
+async fn file(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path((id, name)): Path<(u64, String)>,
+) -> Answer<Response> {
+    let bytes = app.file(&caller, id, &name)?;
+    // A file of a user must not run as a part of the page.
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_DISPOSITION, "attachment"),
+    ];
+    Ok((headers, bytes).into_response())
+}
+
+async fn cancel(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+    Body(_): Body<Value>,
+) -> Answer<Response> {
+    Ok(Json(app.cancel(&caller, id)?).into_response())
+}
+
+async fn pause(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+    Body(_): Body<Value>,
+) -> Answer<Response> {
+    Ok(Json(app.pause(&caller, id)?).into_response())
+}
+
+async fn resume(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+    Body(_): Body<Value>,
+) -> Answer<Response> {
+    Ok(Json(app.resume(&caller, id)?).into_response())
+}
+
+#[derive(Deserialize)]
+struct Priority {
+    priority: i32,
+}
+
+async fn priority(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+    Body(sent): Body<Priority>,
+) -> Answer<Response> {
+    Ok(Json(app.set_priority(&caller, id, sent.priority)?).into_response())
+}
+
+async fn users(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
+    no_joiners(&caller)?;
+    let state = app.lock();
+    let all = state.accounts.values();
+    let seen =
+        all.filter(|account| caller.role == Role::Operator || account.row.role != Role::Joiner);
+    let users: Vec<_> = seen.map(State::user_view).collect();
+    Ok(Json(json!({ "users": users })))
+}
+
+async fn set_user(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Query(options): Query<Renew>,
+    Body(change): Body<UserChange>,
+) -> Answer<Json<Value>> {
+    operators_only(&caller)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if !(1..=64).contains(&name.len()) || !name.chars().all(plain) || name.starts_with(['.', '-']) {
+        let why =
+            format!("'{name}': expected a name of up to 64 letters, digits, '-', '_' and '.'");
+        return Err(Failed(BAD, why));
+    }
+    if change.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1e6)) {
+        return Err(Failed(BAD, "weight: expected a number above 0, at most 1,000,000".into()));
+    }
+    if let Some(user) = &change.only_for
+        && !app.lock().accounts.contains_key(user)
+    {
+        return Err(Failed(BAD, format!("there is no user '{user}'")));
+    }
+    let token = app.set_account(&caller.name, &name, &change, options.renew);
+    Ok(Json(json!({ "name": name, "token": token.map_err(|why| Failed(500, why))? })))
+}
+
+#[derive(Deserialize)]
+struct Renew {
+    #[serde(default)]
+    renew: bool,
+}
+
+async fn remove_user(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Answer<Json<Value>> {
+    operators_only(&caller)?;
+    app.remove_account(&caller.name, &name)?;
+    Ok(Json(json!({ "name": name })))
+}
+
+async fn joiners(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
+    no_joiners(&caller)?;
+    Ok(Json(json!({ "joiners": app.joiner_views() })))
+}
+
+async fn orders(
+    Known(app): Known<App>,
+    caller: Caller,
+    Body(report): Body<JoinerReport>,
+) -> Answer<Json<Orders>> {
+    Ok(Json(app.orders(&caller, report).await?))
+}
+
+async fn report_of_joiner(
+    Known(app): Known<App>,
+    caller: Caller,
+    Body(report): Body<JoinerReport>,
+) -> Answer<Json<Orders>> {
+    Ok(Json(app.report(&caller, report)?))
+}
+
+#[derive(Serialize)]
+struct Entry {
+    at: f64,
+    who: String,
+    what: String,
+}
+
+async fn audit(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
+    operators_only(&caller)?;
+    let log = app.lock().store.audit_log(1000).map_err(|why| Failed(500, why.to_string()))?;
+    let log = log.into_iter().map(|(at, who, what)| Entry { at, who, what });
+    Ok(Json(json!({ "audit": log.collect::<Vec<_>>() })))
+}
+
+async fn metrics(Known(app): Known<App>, caller: Caller) -> Answer<String> {
+    if caller.role == Role::User {
+        return Err(Failed(403, "metrics are for operators and joiners".into()));
+    }
+    app.metrics().map_err(|why| Failed(500, why.to_string()))
+}
+
+/// A stream of events.
+struct Events(mpsc::Receiver<Event>);
+
+impl Stream for Events {
+    type Item = Result<Event, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|event| event.map(Ok))
+    }
+}
+
+/// Sends what `next` returns, now and after changes, until it returns none or the reader is gone.
+fn stream(
+    app: &App,
+    name: &'static str,
+    mut next: impl FnMut() -> Option<(String, bool)> + Send + 'static,
+) -> Response {
+    let (send, events) = mpsc::channel(1);
+    let mut changes = app.changes();
+    tokio::spawn(async move {
+        let mut before = String::new();
+        loop {
+            changes.mark_unchanged();
+            let Some((text, last)) = next() else { return };
+            if text != before {
+                let event = Event::default().event(name).data(&text);
+                if send.send(event).await.is_err() {
+                    return;
+                }
+                before = text;
+            }
+            if last {
+                return;
+            }
+            sleep(EVENTS).await;
+            tokio::select! {
+                changed = changes.changed() => if changed.is_err() { return },
+                () = send.closed() => return,
+            }
+        }
+    });
+    Sse::new(Events(events)).keep_alive(KeepAlive::new().interval(OPEN)).into_response()
+}
+
+async fn events(Known(app): Known<App>, caller: Caller) -> Answer<Response> {
+    no_joiners(&caller)?;
+    let service = Arc::clone(&app);
+    Ok(stream(&app, "jobs", move || {
+        let jobs = json!({ "jobs": service.list(&caller) });
+        Some((jobs.to_string(), service.lock().closing))
+    }))
+}
+
+async fn job_events(
+    Known(app): Known<App>,
+    caller: Caller,
+    Path(id): Path<u64>,
+) -> Answer<Response> {
+    app.job(&caller, id)?;
+    let service = Arc::clone(&app);
+    Ok(stream(&app, "job", move || {
+        let job = service.job(&caller, id).ok()?;
+        let over = job.state.is_over() || service.lock().closing;
+        Some((serde_json::to_string(&job).ok()?, over))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::openapi;
+
+    #[test]
+    fn the_description_names_every_request() {
+        let described = openapi();
+        let paths = described["paths"].as_object().unwrap();
+        let source = include_str!("routes.rs").split("#[cfg(test)]").next().unwrap();
+        let routes = source.split(".route(\"").skip(1).map(|rest| {
+            let (path, rest) = rest.split_once('"').unwrap();
+            (path, rest.split("\n        .").next().unwrap())
+        });
+        let mut n = 0;
+        for (path, methods) in
+            routes.filter(|(path, _)| !path.contains('.') || *path == "/openapi.json")
+        {
+            for method in ["get", "post", "delete"] {
+                if methods.contains(&format!("{method}(")) {
+                    assert!(!paths[path][method].is_null(), "{method} {path}");
+                    n += 1;
+                }
+            }
+        }
+        let all = paths.values().map(|methods| methods.as_object().unwrap().len());
+        assert_eq!(n, all.sum::<usize>(), "the description names requests that do not exist");
+    }
+}

@@ -1,0 +1,36 @@
+//! [`Settings`]: how a service works.
+
+use crate::api::CommandKind;
+use crate::slurm::Slurm;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a service works.
+#[derive(Clone)]
+pub struct Settings {
+    /// The address at which it listens.
+    pub listen: SocketAddr,
+    /// The address that credentials name.
+    pub address: Option<String>,
+    /// Its folder.
+    pub data: PathBuf,
+    /// The program that roots run: `pleach`.
+    pub program: PathBuf,
+    /// Its build; joiners must have the same.
+    pub build: String,
+    /// The most roots at once.
+    pub roots: usize,
+    /// The threads of each root.
+    pub root_threads: u32,
+    /// The time in which half of all past usage is forgotten.
+    pub half_life: Duration,
+    /// A certificate and its private key, as PEM files, instead of those that the service makes.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// How to get more joiners.
+    pub grow: Option<Slurm>,
+    /// Checks a command of a user, and says whether joiners can take part.
+    pub check: fn(&[String]) -> Result<CommandKind, String>,
+    /// Where events are shown.
+    pub note: fn(&str),
+}

@@ -1,0 +1,470 @@
+//! [`Service`]: what a service knows, behind one lock, and how it changes.
+
+use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd};
+use super::job::{Job, StopReason};
+use super::refusal::Refused;
+use super::settings::Settings;
+use super::share::decayed;
+use super::store::{AccountRow, Store, StoreError, view_of};
+use crate::api::{CommandKind, JobState, JobView, Update, UserChange, UserLimits, UserView};
+use crate::credentials::{new_token, sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::process::ChildStdin;
+use tokio::sync::{Notify, watch};
+
+/// How often a job may crash, its root or its joiners, before it is set aside.
+pub(super) const CRASHES: u32 = 3;
+
+/// A service.
+pub struct Service {
+    /// How it works.
+    pub settings: Settings,
+    /// Where it listens.
+    listens: SocketAddr,
+    state: Mutex<State>,
+    /// Counts changes that users or joiners may be waiting for.
+    changed: watch::Sender<u64>,
+    /// Asks for a new plan.
+    pub(super) wake: Notify,
+}
+
+/// What changes.
+pub(super) struct State {
+    pub store: Store,
+    /// The jobs that are not over.
+    pub jobs: BTreeMap<u64, Job>,
+    pub accounts: BTreeMap<String, Account>,
+    pub joiners: BTreeMap<String, Joiner>,
+    /// Jobs of which the stored row is old.
+    pub unsaved: BTreeSet<u64>,
+    /// Jobs that are over and not yet stored.
+    pub unstored: BTreeMap<u64, Ended>,
+    /// The last jobs that are over, newest last.
+    pub ended: Vec<JobView>,
+    /// Whether the service is ending.
+    pub closing: bool,
+    /// Whether the database could not be written the last time.
+    pub failing: bool,
+}
+
+/// A job that is over, and its result if it has one.
+pub(super) struct Ended {
+    pub job: Job,
+    pub result: Option<Vec<u8>>,
+}
+
+/// An account.
+pub(super) struct Account {
+    pub row: AccountRow,
+    /// Its threads now.
+    pub workers: u32,
+    /// The bytes of its jobs' files.
+    pub bytes: u64,
+}
+
+/// A joiner.
+pub(super) struct Joiner {
+    pub threads: u32,
+    pub only_for: Option<String>,
+    /// The job that the plan gives it.
+    pub job: Option<u64>,
+    pub since: f64,
+    /// The number of its requests that wait for an answer.
+    pub waiting: u32,
+    /// When the last one was answered or cut off.
+    pub heard: Instant,
+    /// Since when it has had no job, in seconds since 1970.
+    pub idle_since: Option<f64>,
+    /// Whether it should end.
+    pub dismissed: bool,
+}
+
+/// How long a root must run for earlier crashes to be forgotten.
+const STEADY: Duration = Duration::from_secs(600);
+/// How long a job waits that could not start or save.
+const RETRY: Duration = Duration::from_secs(30);
+/// The exit code that stands for a root that could not be started.
+pub(super) const NOT_STARTED: i32 = -1;
+/// Errors of a full disk or quota, as the system numbers them.
+const FULL: [&str; 2] = ["(os error 28)", "(os error 122)"];
+
+/// The number of ended jobs that lists show.
+pub(super) const SHOWN: usize = 200;
+
+/// Seconds since 1970.
+pub(super) fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}
+
+impl Service {
+    /// Opens the folder of a service; jobs that an earlier one was running are waiting again.
+    pub(super) fn open(settings: Settings, listens: SocketAddr) -> Result<Self, StoreError> {
+        let store = Store::open(&settings.data.join("service.sqlite"))?;
+        let half_life = settings.half_life.as_secs_f64();
+        let accounts = store.accounts()?.into_iter().map(|mut row| {
+            let away = (now() - row.usage_at).max(0.0);
+            (row.usage, row.usage_at) = (decayed(row.usage, 0.0, away, half_life), now());
+            (row.name.clone(), Account { row, workers: 0, bytes: 0 })
+        });
+        let accounts = accounts.collect();
+        let jobs = store.open_jobs()?.into_iter().map(|mut row| {
+            if row.state == JobState::Running {
+                row.state = JobState::Waiting;
+            }
+            // One that this program refuses says so when it runs.
+            let is_search = (settings.check)(&row.args) != Ok(CommandKind::Alone);
+            (row.id, Job::new(row, is_search))
+        });
+        let jobs = jobs.collect();
+        let mut ended: Vec<JobView> = store.ended_jobs(SHOWN)?;
+        ended.reverse();
+        let state = State {
+            store,
+            jobs,
+            accounts,
+            joiners: BTreeMap::new(),
+            unsaved: BTreeSet::new(),
+            unstored: BTreeMap::new(),
+            ended,
+            closing: false,
+            failing: false,
+        };
+        let (changed, _) = watch::channel(0);
+        let (state, wake) = (Mutex::new(state), Notify::new());
+        Ok(Self { settings, listens, state, changed, wake })
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The address that users and joiners type.
+    pub(super) fn address(&self) -> String {
+        let own = || self.listens.to_string();
+        self.settings.address.clone().unwrap_or_else(own)
+    }
+
+    /// Wakes all that wait for changes.
+    pub(super) fn announce(&self) {
+        self.changed.send_modify(|changes| *changes += 1);
+    }
+
+    /// Follows changes.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// The folder of a job.
+    pub(super) fn folder(&self, id: u64) -> PathBuf {
+        self.settings.data.join("jobs").join(id.to_string())
+    }
+
+    /// Writes an event to the audit log.
+    pub(super) fn audit(&self, who: &str, what: &str) {
+        (self.settings.note)(&format!("{who}: {what}"));
+        // A full disk must not stop the service.
+        let _ = self.lock().store.audit(now(), who, what);
+    }
+
+    /// Creates or changes an account. Returns the token if it is a new one.
+    pub(super) fn set_account(
+        &self,
+        who: &str,
+        name: &str,
+        change: &UserChange,
+        renew: bool,
+    ) -> Result<Option<String>, String> {
+        let mut state = self.lock();
+        let known = state.accounts.get(name).map(|account| account.row.clone());
+        if known.is_none() && state.store.has_jobs(name).map_err(|why| why.to_string())? {
+            return Err(format!("jobs of an earlier '{name}' are stored: choose another name"));
+        }
+        let token = if known.is_none() || renew { Some(new_token()?) } else { None };
+        let mut row = known.unwrap_or_else(|| AccountRow {
+            name: name.into(),
+            role: crate::api::Role::User,
+            token: [0; 32],
+            weight: 1.0,
+            limits: UserLimits::default(),
+            only_for: None,
+            usage: 0.0,
+            usage_at: now(),
+        });
+        if let Some(token) = &token {
+            row.token = sha256(token.as_bytes());
+        }
+        row.role = change.role.unwrap_or(row.role);
+        row.weight = change.weight.unwrap_or(row.weight);
+        if let Some(limits) = &change.limits {
+            row.limits.clone_from(limits);
+        }
+        if change.only_for.is_some() {
+            row.only_for.clone_from(&change.only_for);
+        }
+        state.store.save_account(&row).map_err(|why| why.to_string())?;
+        let (workers, bytes) =
+            state.accounts.get(name).map_or((0, 0), |account| (account.workers, account.bytes));
+        let what = format!("set {} {name}, weight {}", row.role.word(), row.weight);
+        state.accounts.insert(name.into(), Account { row, workers, bytes });
+        drop(state);
+        self.audit(who, &what);
+        self.wake.notify_one();
+        Ok(token)
+    }
+
+    /// Removes an account that has no jobs.
+    pub(super) fn remove_account(&self, who: &str, name: &str) -> Result<(), Refused> {
+        let mut state = self.lock();
+        if name == who {
+            return Err((409, "you cannot remove yourself".into()));
+        }
+        let open = state.jobs.values().filter(|job| job.row.user == name).count();
+        if open > 0 {
+            return Err((409, format!("{name} has {open} jobs that are not over")));
+        }
+        if !state.accounts.contains_key(name) {
+            return Err((404, format!("there is no user '{name}'")));
+        }
+        state.store.remove_account(name).map_err(|why| (500, why.to_string()))?;
+        state.accounts.remove(name);
+        drop(state);
+        self.audit(who, &format!("removed {name}"));
+        Ok(())
+    }
+
+    /// Asks all roots to stop, and waits until they have.
+    pub(super) async fn close(&self) {
+        let mut changes = self.changes();
+        {
+            let mut state = self.lock();
+            state.closing = true;
+            for job in state.jobs.values_mut() {
+                // What users asked for stands.
+                if job.root.as_ref().is_some_and(|root| root.stop.is_none()) {
+                    job.stop(StopReason::End);
+                }
+            }
+        }
+        self.announce();
+        loop {
+            if self.lock().jobs.values().all(|job| job.root.is_none()) {
+                break;
+            }
+            if changes.changed().await.is_err() {
+                break;
+            }
+        }
+        self.flush(&mut self.lock());
+    }
+
+    /// Calls `act` with the root of a job if it is still this one.
+    fn with_root(&self, id: u64, run: u64, act: impl FnOnce(&mut Job)) {
+        let mut state = self.lock();
+        let job = state.jobs.get_mut(&id);
+        if let Some(job) = job.filter(|job| job.root.as_ref().is_some_and(|root| root.run == run)) {
+            act(job);
+        }
+    }
+
+    /// The process of a root has started.
+    pub(super) fn root_began(&self, id: u64, run: u64, input: Option<ChildStdin>) {
+        self.with_root(id, run, |job| {
+            if let Some(root) = &mut job.root {
+                // It may have been asked to stop before it started.
+                root.input = input.filter(|_| root.stop.is_none());
+            }
+        });
+    }
+
+    /// Joiners can reach a root.
+    pub(super) fn root_listens(&self, id: u64, run: u64, port: u16, key: String) {
+        self.with_root(id, run, |job| {
+            if let Some(root) = &mut job.root {
+                (root.port, root.key) = (Some(port), key);
+            }
+        });
+        self.wake.notify_one();
+    }
+
+    /// A root reported its state.
+    pub(super) fn root_reported(&self, id: u64, run: u64, update: Update) {
+        self.with_root(id, run, |job| job.update(update, now()));
+    }
+
+    /// Why a root was asked to stop, if it was.
+    pub(super) fn stop_now(&self, id: u64, run: u64) -> Option<StopReason> {
+        let mut stop = None;
+        self.with_root(id, run, |job| stop = job.root.as_ref().and_then(|root| root.stop));
+        stop
+    }
+
+    /// Waits until a root is asked to stop.
+    pub(super) async fn stop_of(&self, id: u64, run: u64) -> StopReason {
+        let mut changes = self.changes();
+        loop {
+            if let Some(stop) = self.stop_now(id, run) {
+                return stop;
+            }
+            if changes.changed().await.is_err() {
+                return StopReason::End;
+            }
+        }
+    }
+
+    /// A root has ended.
+    pub(super) fn root_ended(&self, id: u64, run: u64, end: RootEnd) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let Some(job) = state.jobs.get_mut(&id) else { return };
+        let Some(root) = job.root.take_if(|root| root.run == run) else { return };
+        let RootEnd { code, result, stopped, last, said } = end;
+        if let Some(last) = last {
+            job.update(last, now());
+        }
+        let row = &mut job.row;
+        if root.since.elapsed() > STEADY {
+            // What happened long ago was another fault.
+            row.failures = 0;
+        }
+        // A search without limits was stopped by a signal from outside.
+        let limits = ["--time-limit", "--node-limit", "--memory"];
+        let limited = limits.iter().any(|limit| row.args.iter().any(|arg| arg.starts_with(limit)))
+            || state.accounts.get(&row.user).is_some_and(|it| it.row.limits.memory.is_some());
+        let unfinished = stopped && (root.stop.is_some() || !limited);
+        let finished = matches!(code, Some(0 | 3)) && !unfinished;
+        // Nothing is wrong with the job itself.
+        let no_room = code == Some(NOT_STARTED) || FULL.iter().any(|why| said.contains(why));
+        let mut keep = None;
+        row.state = match (root.stop, code) {
+            (Some(StopReason::Cancel), _) => JobState::Cancelled,
+            _ if finished => {
+                (row.exit, row.error) = (code, None);
+                keep = Some(result);
+                JobState::Done
+            }
+            (Some(StopReason::SetAside), _) => JobState::Failed,
+            (Some(StopReason::Pause), _) => JobState::Paused,
+            (Some(StopReason::Yield | StopReason::End), _) => JobState::Waiting,
+            (None, _) if no_room => {
+                row.error = Some(said);
+                job.not_before = Some(Instant::now() + RETRY);
+                JobState::Waiting
+            }
+            (None, Some(2)) => {
+                (row.exit, row.error) = (code, Some(said));
+                JobState::Failed
+            }
+            (None, _) => {
+                row.failures += 1;
+                let how = match code {
+                    None => "a signal ended it".into(),
+                    Some(3) => "its memory was full, or a signal stopped it".into(),
+                    Some(code) => format!("exit code {code}"),
+                };
+                let error = if said.is_empty() { how } else { format!("{how}: {said}") };
+                (row.exit, row.error) = (code, Some(error));
+                job.not_before = Some(Instant::now() + Duration::from_secs(1));
+                if row.failures < CRASHES { JobState::Waiting } else { JobState::Failed }
+            }
+        };
+        job.has_now(0, 0);
+        if job.row.state.is_over() {
+            self.retire(state, id, keep);
+        } else {
+            state.unsaved.insert(id);
+        }
+        drop(guard);
+        self.wake.notify_one();
+        self.announce();
+    }
+
+    /// Removes a job that is over from those that are not. It is stored with the next changes, together with others.
+    pub(super) fn retire(&self, state: &mut State, id: u64, result: Option<Vec<u8>>) {
+        let Some(mut job) = state.jobs.remove(&id) else { return };
+        job.row.ended = Some(now());
+        state.unsaved.remove(&id);
+        state.ended.push(JobView { search: job.search.clone(), ..view_of(&job.row) });
+        if state.ended.len() > 2 * SHOWN {
+            state.ended.drain(..SHOWN);
+        }
+        state.unstored.insert(id, Ended { job, result });
+    }
+
+    /// Stores what changed, and removes the internal files of jobs that are over.
+    pub(super) fn flush(&self, state: &mut State) {
+        let done = state.flush();
+        for id in done {
+            let folder = self.folder(id);
+            for name in [RESULT, CHECKPOINT, KEY, &format!("{CHECKPOINT}.old")] {
+                // What cannot be removed does no harm.
+                let _ = std::fs::remove_file(folder.join(name));
+            }
+            let _ = std::fs::remove_dir(&folder);
+        }
+    }
+
+    /// What a root said, as far as it is kept.
+    pub(super) fn log_of(&self, id: u64) -> String {
+        std::fs::read(self.folder(id).join(LOG))
+            .map_or_else(|_| String::new(), |text| String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+impl State {
+    /// The number of searches that could use more threads.
+    pub fn wanting(&self) -> usize {
+        self.jobs.values().filter(|job| job.wants() && job.is_search && !job.is_full()).count()
+    }
+
+    /// Stores what changed, all or nothing. Returns the jobs that are over and stored.
+    fn flush(&mut self) -> Vec<u64> {
+        if self.unsaved.is_empty() && self.unstored.is_empty() {
+            return Vec::new();
+        }
+        let saved = self.store.together(|store| {
+            let mut rows = self.unsaved.iter().filter_map(|id| Some(&self.jobs.get(id)?.row));
+            rows.try_for_each(|row| store.save_job(row))?;
+            self.unstored.values().try_for_each(|Ended { job, result }| {
+                store.save_job(&job.row)?;
+                let search = serde_json::to_string(&job.search)?;
+                let course = serde_json::to_string(&job.course())?;
+                store.save_course(job.row.id, &search, &course)?;
+                result.as_ref().map_or(Ok(()), |result| store.save_result(job.row.id, result))
+            })
+        });
+        self.failing = saved.is_err();
+        if saved.is_err() {
+            // They are tried again.
+            return Vec::new();
+        }
+        self.unsaved.clear();
+        std::mem::take(&mut self.unstored).into_keys().collect()
+    }
+
+    /// Brings the usage of all users up to date.
+    pub fn use_up(&mut self, seconds: f64, half_life: f64) {
+        for account in self.accounts.values_mut() {
+            let row = &mut account.row;
+            row.usage = decayed(row.usage, account.workers.into(), seconds, half_life);
+            row.usage_at += seconds;
+        }
+    }
+
+    /// An account as users see it.
+    pub fn user_view(account: &Account) -> UserView {
+        let Account { row, workers, .. } = account;
+        UserView {
+            name: row.name.clone(),
+            role: row.role,
+            weight: row.weight,
+            limits: row.limits.clone(),
+            usage: row.usage,
+            workers: *workers,
+            only_for: row.only_for.clone(),
+        }
+    }
+}

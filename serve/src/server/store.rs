@@ -1,0 +1,390 @@
+//! [`Store`]: accounts, jobs and the audit log, in an SQLite database that survives a kill at any moment.
+
+use crate::api::{JobState, JobView, Role, UserLimits};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::path::Path;
+
+/// The version of the tables.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE account (
+    name TEXT PRIMARY KEY,
+    role TEXT NOT NULL,
+    token BLOB NOT NULL UNIQUE,
+    weight REAL NOT NULL,
+    limits TEXT NOT NULL,
+    only_for TEXT,
+    usage REAL NOT NULL,
+    usage_at REAL NOT NULL
+) STRICT;
+CREATE TABLE job (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user TEXT NOT NULL,
+    key TEXT NOT NULL,
+    args TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    submitted REAL NOT NULL,
+    started REAL,
+    ended REAL,
+    worker_s REAL NOT NULL,
+    crashes INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    exit INTEGER,
+    error TEXT,
+    search TEXT,
+    course TEXT,
+    result BLOB,
+    UNIQUE (user, key)
+) STRICT;
+CREATE INDEX job_state ON job (state);
+CREATE TABLE audit (at REAL NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL) STRICT;
+";
+
+/// An account as it is stored.
+#[derive(Clone, Debug)]
+pub struct AccountRow {
+    /// The name.
+    pub name: String,
+    /// What it may do.
+    pub role: Role,
+    /// The SHA-256 of its token.
+    pub token: [u8; 32],
+    /// Its part of the machines.
+    pub weight: f64,
+    /// The limits.
+    pub limits: UserLimits,
+    /// For a key of joiners: the only user for whom they work.
+    pub only_for: Option<String>,
+    /// Thread-seconds used, decayed.
+    pub usage: f64,
+    /// When it was computed.
+    pub usage_at: f64,
+}
+
+/// A job as it is stored.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// Its number; 0 before it is stored.
+    pub id: u64,
+    /// Its owner.
+    pub user: String,
+    /// What makes a repeated submission the same job.
+    pub key: String,
+    /// The command.
+    pub args: Vec<String>,
+    /// Among the owner's jobs, the highest comes first.
+    pub priority: i32,
+    /// What it is doing.
+    pub state: JobState,
+    /// When it was submitted.
+    pub submitted: f64,
+    /// When it first ran.
+    pub started: Option<f64>,
+    /// When it ended.
+    pub ended: Option<f64>,
+    /// Thread-seconds used.
+    pub worker_s: f64,
+    /// Joiners that crashed while they served it.
+    pub crashes: u32,
+    /// Roots that crashed.
+    pub failures: u32,
+    /// The exit code of its command.
+    pub exit: Option<i32>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// The database.
+pub struct Store(Connection);
+
+/// Why the database cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// An error of SQLite.
+    #[error("the database: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A text of it that cannot be read.
+    #[error("the database: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Files that belong to a row cannot be written.
+    #[error("files: {0}")]
+    Files(std::io::Error),
+    /// A later program wrote it.
+    #[error("the database has version {0}: expected {VERSION}")]
+    Version(i64),
+}
+
+type Result<T> = std::result::Result<T, StoreError>;
+
+const JOB: &str = "id, user, key, args, priority, state, submitted, started, ended, worker_s, crashes, failures, exit, error";
+
+impl Store {
+    /// Opens a database, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is none of ours.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut db = Connection::open(path)?;
+        db.busy_timeout(std::time::Duration::from_secs(10))?;
+        db.pragma_update(None, "journal_mode", "wal")?;
+        db.pragma_update(None, "synchronous", "full")?;
+        let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        match version {
+            0 => {
+                let all = db.transaction()?;
+                all.execute_batch(TABLES)?;
+                all.pragma_update(None, "user_version", VERSION)?;
+                all.commit()?;
+            }
+            VERSION => {}
+            other => return Err(StoreError::Version(other)),
+        }
+        Ok(Self(db))
+    }
+
+    /// All accounts.
+    pub fn accounts(&self) -> Result<Vec<AccountRow>> {
+        let mut query = self.0.prepare(
+            "SELECT name, role, token, weight, limits, only_for, usage, usage_at FROM account",
+        )?;
+        let rows = query.query_map([], |row| {
+            let (role, limits): (String, String) = (row.get(1)?, row.get(4)?);
+            Ok(AccountRow {
+                name: row.get(0)?,
+                role: match role.as_str() {
+                    "operator" => Role::Operator,
+                    "joiner" => Role::Joiner,
+                    _ => Role::User,
+                },
+                token: row.get(2)?,
+                weight: row.get(3)?,
+                limits: serde_json::from_str(&limits).unwrap_or_default(),
+                only_for: row.get(5)?,
+                usage: row.get(6)?,
+                usage_at: row.get(7)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Stores an account, new or changed.
+    pub fn save_account(&self, account: &AccountRow) -> Result<()> {
+        let AccountRow { name, role, token, weight, limits, only_for, usage, usage_at } = account;
+        let limits = serde_json::to_string(limits)?;
+        self.0
+            .prepare_cached("INSERT OR REPLACE INTO account VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?
+            .execute(params![
+                name,
+                role.word(),
+                token,
+                weight,
+                limits,
+                only_for,
+                usage,
+                usage_at
+            ])?;
+        Ok(())
+    }
+
+    /// Removes an account.
+    pub fn remove_account(&self, name: &str) -> Result<()> {
+        self.0.execute("DELETE FROM account WHERE name = ?", [name])?;
+        Ok(())
+    }
+
+    /// The job that a user submitted with this key.
+    pub fn job_with_key(&self, user: &str, key: &str) -> Result<Option<u64>> {
+        let mut query = self.0.prepare_cached("SELECT id FROM job WHERE user = ? AND key = ?")?;
+        Ok(query.query_row([user, key], |row| row.get(0)).optional()?)
+    }
+
+    /// Whether there is a job of a user.
+    pub fn has_jobs(&self, user: &str) -> Result<bool> {
+        let mut query =
+            self.0.prepare_cached("SELECT EXISTS (SELECT 1 FROM job WHERE user = ?)")?;
+        Ok(query.query_row([user], |row| row.get(0))?)
+    }
+
+    /// Stores a new job, and returns its number.
+    pub fn add_job(&self, job: &JobRow) -> Result<u64> {
+        let args = serde_json::to_string(&job.args)?;
+        self.0
+            .prepare_cached(
+                "INSERT INTO job (user, key, args, priority, state, submitted, worker_s, crashes, failures)
+                 VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0)",
+            )?
+            .execute(params![
+                job.user,
+                job.key,
+                args,
+                job.priority,
+                job.state.word(),
+                job.submitted
+            ])?;
+        Ok(self.0.last_insert_rowid() as u64)
+    }
+
+    /// Stores what changed about a job.
+    pub fn save_job(&self, job: &JobRow) -> Result<()> {
+        self.0
+            .prepare_cached(
+                "UPDATE job SET priority = ?, state = ?, started = ?, ended = ?, worker_s = ?, crashes = ?,
+                 failures = ?, exit = ?, error = ? WHERE id = ?",
+            )?
+            .execute(params![
+                job.priority,
+                job.state.word(),
+                job.started,
+                job.ended,
+                job.worker_s,
+                job.crashes,
+                job.failures,
+                job.exit,
+                job.error,
+                job.id
+            ])?;
+        Ok(())
+    }
+
+    /// Stores a job's result.
+    pub fn save_result(&self, id: u64, result: &[u8]) -> Result<()> {
+        self.0
+            .prepare_cached("UPDATE job SET result = ? WHERE id = ?")?
+            .execute(params![result, id])?;
+        Ok(())
+    }
+
+    /// Stores the last state of a job's search and its course, as JSON.
+    pub fn save_course(&self, id: u64, search: &str, course: &str) -> Result<()> {
+        let query = "UPDATE job SET search = ?, course = ? WHERE id = ?";
+        self.0.prepare_cached(query)?.execute(params![search, course, id])?;
+        Ok(())
+    }
+
+    /// The course of a job's search.
+    pub fn course(&self, id: u64) -> Result<Option<String>> {
+        let mut query = self.0.prepare_cached("SELECT course FROM job WHERE id = ?")?;
+        Ok(query.query_row([id], |row| row.get(0)).optional()?.flatten())
+    }
+
+    /// A job's result.
+    pub fn result(&self, id: u64) -> Result<Option<Vec<u8>>> {
+        let mut query = self.0.prepare_cached("SELECT result FROM job WHERE id = ?")?;
+        Ok(query.query_row([id], |row| row.get(0)).optional()?.flatten())
+    }
+
+    /// A job.
+    pub fn job(&self, id: u64) -> Result<Option<JobView>> {
+        let query = format!("SELECT {JOB}, search FROM job WHERE id = ?");
+        Ok(self.0.prepare_cached(&query)?.query_row([id], view).optional()?)
+    }
+
+    /// The jobs that are not over, oldest first.
+    pub fn open_jobs(&self) -> Result<Vec<JobRow>> {
+        let mut query = self.0.prepare(&format!(
+            "SELECT {JOB} FROM job WHERE state IN ('waiting', 'running', 'paused') ORDER BY id"
+        ))?;
+        Ok(query.query_map([], job_of)?.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The last jobs that are over, newest first.
+    pub fn ended_jobs(&self, most: usize) -> Result<Vec<JobView>> {
+        let mut query = self.0.prepare_cached(&format!(
+            "SELECT {JOB}, search FROM job WHERE state IN ('done', 'failed', 'cancelled') ORDER BY id DESC LIMIT ?"
+        ))?;
+        Ok(query.query_map([most as i64], view)?.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The number of jobs in each state.
+    pub fn numbers(&self) -> Result<Vec<(String, u64)>> {
+        let mut query = self.0.prepare_cached("SELECT state, count(*) FROM job GROUP BY state")?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Appends to the audit log.
+    pub fn audit(&self, at: f64, who: &str, what: &str) -> Result<()> {
+        self.0
+            .prepare_cached("INSERT INTO audit VALUES (?, ?, ?)")?
+            .execute(params![at, who, what])?;
+        Ok(())
+    }
+
+    /// The end of the audit log, newest first.
+    pub fn audit_log(&self, most: usize) -> Result<Vec<(f64, String, String)>> {
+        let mut query =
+            self.0.prepare_cached("SELECT at, who, what FROM audit ORDER BY rowid DESC LIMIT ?")?;
+        let rows =
+            query.query_map([most as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Makes some changes together or not at all.
+    pub fn together<T>(&self, change: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        let all = self.0.unchecked_transaction()?;
+        let done = change(self)?;
+        all.commit()?;
+        Ok(done)
+    }
+}
+
+/// A job without its search, as users see it.
+pub fn view_of(row: &JobRow) -> JobView {
+    JobView {
+        id: row.id,
+        user: row.user.clone(),
+        args: row.args.clone(),
+        state: row.state,
+        priority: row.priority,
+        submitted: row.submitted,
+        started: row.started,
+        ended: row.ended,
+        workers: 0,
+        joiners: 0,
+        why: String::new(),
+        more_in_s: None,
+        worker_s: row.worker_s,
+        crashes: row.crashes,
+        error: row.error.clone(),
+        exit: row.exit,
+        search: None,
+    }
+}
+
+/// A stored job as users see it.
+fn view(row: &Row<'_>) -> rusqlite::Result<JobView> {
+    let search: Option<String> = row.get("search")?;
+    let search = search.and_then(|text| serde_json::from_str(&text).ok()).flatten();
+    Ok(JobView { search, ..view_of(&job_of(row)?) })
+}
+
+fn job_of(row: &Row<'_>) -> rusqlite::Result<JobRow> {
+    let (args, state): (String, String) = (row.get(3)?, row.get(5)?);
+    let state = match state.as_str() {
+        "running" => JobState::Running,
+        "paused" => JobState::Paused,
+        "done" => JobState::Done,
+        "failed" => JobState::Failed,
+        "cancelled" => JobState::Cancelled,
+        _ => JobState::Waiting,
+    };
+    Ok(JobRow {
+        id: row.get(0)?,
+        user: row.get(1)?,
+        key: row.get(2)?,
+        args: serde_json::from_str(&args).unwrap_or_default(),
+        priority: row.get(4)?,
+        state,
+        submitted: row.get(6)?,
+        started: row.get(7)?,
+        ended: row.get(8)?,
+        worker_s: row.get(9)?,
+        crashes: row.get(10)?,
+        failures: row.get(11)?,
+        exit: row.get(12)?,
+        error: row.get(13)?,
+    })
+}
