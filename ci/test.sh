@@ -8,7 +8,7 @@ step() { printf '\n== %s\n' "$*"; "$@"; }
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets -- -D warnings
 # The library without the features of the command, and with each of them.
-for features in "" cluster gpu loops lab xlsx; do
+for features in "" cluster gpu loops lab service xlsx; do
     step cargo clippy -p pleach --no-default-features --features "$features" -- -D warnings
 done
 step cargo package --workspace --no-verify --quiet

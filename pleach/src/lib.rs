@@ -101,6 +101,9 @@ pub use pleach_runtime::{
     Balance, Cancel, Outcome, Pause, ProgressSnapshot, RunError, Save, Settings, Stop, UnitReport,
     WorkerPool, cores,
 };
+/// The client of a service that shares machines between users: `pleach serve`.
+#[cfg(feature = "service")]
+pub use pleach_serve as service;
 #[cfg(feature = "cluster")]
 pub use processes::Processes;
 pub use report::{Report, Status};

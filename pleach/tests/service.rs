@@ -145,7 +145,7 @@ impl Service {
     }
 
     fn job(&self, id: u64) -> JobView {
-        self.client("operator").get(&format!("/v1/jobs/{id}")).unwrap()
+        self.client("operator").job(id).unwrap()
     }
 
     /// Waits until a job is as wanted.

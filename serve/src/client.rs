@@ -1,6 +1,6 @@
 //! [`Client`]: requests to a service, over TLS, with a certificate known in advance.
 
-use crate::api::Refusal;
+use crate::api::{JobView, Refusal, Submission};
 use crate::credentials::{Credentials, sha256};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring::default_provider, verify_tls13_signature};
@@ -9,8 +9,8 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error,
     SignatureScheme, StreamOwned,
 };
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -20,8 +20,17 @@ use std::time::Duration;
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long a stream of events may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
+/// Time between two attempts to watch a job, and their number.
+const AGAIN: Duration = Duration::from_millis(500);
+const TRIES: u32 = 60;
 /// The longest answer.
 const MOST: u64 = 1 << 30;
+
+/// The jobs that were submitted.
+#[derive(Deserialize)]
+struct Ids {
+    ids: Vec<u64>,
+}
 
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +104,75 @@ impl Client {
     #[must_use]
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
+    }
+
+    /// Puts a command into the queue; returns the number of the job. One that was submitted before with the same key is
+    /// not submitted again.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, or refuses the command.
+    pub fn submit(&mut self, submission: &Submission) -> Result<u64, ClientError> {
+        let Ids { ids } = self.post("/v1/jobs", submission)?;
+        ids.first().copied().ok_or_else(|| self.malformed("it names no job"))
+    }
+
+    /// A job.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, or there is no such job.
+    pub fn job(&mut self, id: u64) -> Result<JobView, ClientError> {
+        self.get(&format!("/v1/jobs/{id}"))
+    }
+
+    /// What the command of a job printed.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, or there is no result.
+    pub fn result(&mut self, id: u64) -> Result<Vec<u8>, ClientError> {
+        self.get_text(&format!("/v1/jobs/{id}/result"))
+    }
+
+    /// Follows a job until it is over, and returns it; calls `each` with every state, and now and then with none. If
+    /// `each` returns false, it returns none. A service that restarts is waited for, half a minute.
+    ///
+    /// # Errors
+    /// If the service cannot be reached, or there is no such job.
+    pub fn watch(
+        &mut self,
+        id: u64,
+        mut each: impl FnMut(Option<&JobView>) -> bool,
+    ) -> Result<Option<JobView>, ClientError> {
+        let (mut last, mut tries, mut goes_on): (Option<JobView>, _, _) = (None, 0, true);
+        loop {
+            let mut unreadable = None;
+            let streamed = self.events(&format!("/v1/jobs/{id}/events"), |text| {
+                tries = 0;
+                goes_on = match text.map(serde_json::from_str::<JobView>) {
+                    None => each(None),
+                    Some(Ok(job)) => each(Some(last.insert(job))),
+                    Some(Err(why)) => {
+                        unreadable = Some(why);
+                        false
+                    }
+                };
+                goes_on
+            });
+            if let Some(why) = unreadable {
+                return Err(self.malformed(why));
+            }
+            if !goes_on {
+                return Ok(None);
+            }
+            if last.as_ref().is_some_and(|job| job.state.is_over()) {
+                return Ok(last);
+            }
+            tries += 1;
+            match streamed {
+                // One that never answered, or not for half a minute.
+                Err(why) if last.is_none() || tries > TRIES => return Err(why),
+                _ => std::thread::sleep(AGAIN),
+            }
+        }
     }
 
     /// Gets an object.

@@ -139,62 +139,26 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let id = number(Verb::Watch, word)?;
     let mut client = client(&line.given)?;
     let as_json = line.given.on("json");
-    let mut before = String::new();
-    let last = follow(&mut client, id, |job, text| {
-        let shown = if as_json {
-            text.to_string()
-        } else {
-            format!("{}, {} threads  {}", job.state.word(), job.workers, progress(job))
+    let (mut before, mut failure, cancel) = (String::new(), None, interrupts());
+    let last = client.watch(id, |job| {
+        let shown = match job {
+            None => return !cancel.is_cancelled(),
+            Some(job) if as_json => json!(job).to_string(),
+            Some(job) => {
+                format!("{}, {} threads  {}", job.state.word(), job.workers, progress(job))
+            }
         };
         if shown != before {
-            console.print(&shown)?;
+            failure = console.print(&shown).err();
             before = shown;
         }
-        Ok(())
-    })?;
-    Ok(last.as_ref().map_or(STOPPED, code_of))
-}
-
-/// Calls `each` with every state of a job until it is over; returns the last one, or none if the user interrupts. A
-/// service that restarts is waited for.
-fn follow(
-    client: &mut Client,
-    id: u64,
-    mut each: impl FnMut(&JobView, &str) -> Result<(), Failure>,
-) -> Result<Option<JobView>, Failure> {
-    let cancel = interrupts();
-    let mut last = None;
-    let mut tries = 0;
-    loop {
-        let mut failure = None;
-        let streamed = client.events(&format!("/v1/jobs/{id}/events"), |text| {
-            let Some(text) = text else { return !cancel.is_cancelled() };
-            tries = 0;
-            match serde_json::from_str::<JobView>(text) {
-                Ok(job) => {
-                    failure = each(&job, text).err();
-                    last = Some(job);
-                }
-                Err(why) => failure = Some(Failure::Machine(why.to_string())),
-            }
-            failure.is_none() && !cancel.is_cancelled()
-        });
-        if let Some(failure) = failure {
-            return Err(failure);
-        }
-        if cancel.is_cancelled() {
-            return Ok(None);
-        }
-        if last.as_ref().is_some_and(|job| job.state.is_over()) {
-            return Ok(last);
-        }
-        tries += 1;
-        match streamed {
-            // One that never answered, or not for half a minute.
-            Err(why) if last.is_none() || tries > 60 => return Err(failed(why)),
-            _ => std::thread::sleep(std::time::Duration::from_millis(500)),
-        }
+        failure.is_none() && !cancel.is_cancelled()
+    });
+    let last = last.map_err(failed)?;
+    if let Some(failure) = failure {
+        return Err(failure);
     }
+    Ok(last.as_ref().map_or(STOPPED, code_of))
 }
 
 /// The exit code for the end of a job.
@@ -210,7 +174,9 @@ fn code_of(job: &JobView) -> u8 {
 
 /// Waits for the end of a job, and prints its result.
 pub fn wait(console: &Console<'_>, client: &mut Client, id: u64) -> Result<u8, Failure> {
-    let Some(job) = follow(client, id, |_, _| Ok(()))? else { return Ok(STOPPED) };
+    let cancel = interrupts();
+    let watched = client.watch(id, |_| !cancel.is_cancelled()).map_err(failed)?;
+    let Some(job) = watched else { return Ok(STOPPED) };
     match job.state {
         JobState::Done => {
             print_result(console, client, id)?;
@@ -225,7 +191,7 @@ pub fn wait(console: &Console<'_>, client: &mut Client, id: u64) -> Result<u8, F
 }
 
 fn print_result(console: &Console<'_>, client: &mut Client, id: u64) -> Result<(), Failure> {
-    let result = client.get_text(&format!("/v1/jobs/{id}/result")).map_err(failed)?;
+    let result = client.result(id).map_err(failed)?;
     console.print(String::from_utf8_lossy(&result).trim_end())
 }
 

@@ -10,7 +10,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pleach_serve::api::{CommandKind, Submission};
 use pleach_serve::credentials::new_token;
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -119,14 +118,7 @@ pub fn submit(
     // A submission that is sent twice, because an answer was lost, is one job.
     let key = new_token().map_err(Failure::Machine)?;
     let submission = Submission { args, files, priority, key };
-    #[derive(Deserialize)]
-    struct Ids {
-        ids: Vec<u64>,
-    }
-    let Ids { ids } = client.post("/v1/jobs", &submission).map_err(failed)?;
-    let Some(&id) = ids.first() else {
-        return Err(Failure::Machine("the service accepted no job".into()));
-    };
+    let id = client.submit(&submission).map_err(failed)?;
     if given.on("wait") {
         return super::jobs::wait(console, &mut client, id);
     }
