@@ -40,7 +40,7 @@ fn page(registry: &[Entry]) -> String {
         let _ = write!(out, ".TP\n\\fB{}\\fR\n{}\n", entry.name, text(&about));
     }
     out += ".SH FLAGS\n";
-    for group in [Group::Search, Group::Units, Group::Limits, Group::Processes, Group::Output] {
+    for group in Group::ALL {
         let _ = writeln!(out, ".SS {}", text(group.heading()));
         for about in FLAGS.iter().map(|flag| flag.about()).filter(|about| about.group == group) {
             out += &flag(registry, about);

@@ -58,6 +58,10 @@ pub enum Group {
 }
 
 impl Group {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Search, Self::Units, Self::Limits, Self::Processes, Self::Service, Self::Output];
+
     /// The heading.
     pub fn heading(self) -> &'static str {
         match self {
