@@ -167,7 +167,11 @@ impl Client {
                 return Ok(last);
             }
             tries += 1;
+            if !each(None) {
+                return Ok(None);
+            }
             match streamed {
+                Err(why @ ClientError::Refused { status: ..500, .. }) => return Err(why),
                 // One that never answered, or not for half a minute.
                 Err(why) if last.is_none() || tries > TRIES => return Err(why),
                 _ => std::thread::sleep(AGAIN),
@@ -252,10 +256,14 @@ impl Client {
     ) -> Result<Vec<u8>, ClientError> {
         let head = self.head(method, path, "1.1", body);
         // The service may have closed a connection that was idle.
-        if let Some(stream) = self.stream.take()
-            && let Ok(answer) = self.exchange(stream, &head, body)
-        {
-            return answer;
+        if let Some(stream) = self.stream.take() {
+            match self.exchange(stream, &head, body) {
+                Ok(answer) => return answer,
+                Err(why) if matches!(why.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
+                    return Err(self.unreachable(why));
+                }
+                Err(_) => {}
+            }
         }
         let stream = self.connect(Some(self.timeout)).map_err(|why| self.unreachable(why))?;
         let answer = self.exchange(stream, &head, body);

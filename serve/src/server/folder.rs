@@ -1,7 +1,6 @@
 //! A job's folder, and what the job's root leaves in it.
 
 use crate::api::Update;
-use crate::joiner::last_line;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -73,14 +72,14 @@ impl Printed {
 }
 
 /// How a root ended, by what it left in its folder.
-pub fn end_of(folder: &Path, code: Option<i32>) -> RootEnd {
+pub fn end_of(folder: &Path, code: Option<i32>, said: &str) -> RootEnd {
     let path = folder.join(RESULT);
     let small = std::fs::metadata(&path).is_ok_and(|file| file.len() <= MOST);
     let result = if small { std::fs::read(&path).unwrap_or_default() } else { Vec::new() };
     let printed = serde_json::from_slice::<Printed>(&result).ok();
     let stopped = printed.as_ref().is_some_and(|printed| printed.status == "stopped");
     let last = printed.filter(|printed| !printed.status.is_empty()).map(|printed| printed.update());
-    let said = last_line(&folder.join(LOG));
-    let said = said.strip_prefix("pleach: ").map_or_else(|| said.clone(), String::from);
+    let said = said.strip_prefix("pleach: ").unwrap_or(said);
+    let said = said.chars().filter(|c| !c.is_control()).take(400).collect();
     RootEnd { code, stopped, result, last, said }
 }

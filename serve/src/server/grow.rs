@@ -119,7 +119,9 @@ impl Service {
         let open = state.jobs.values().filter(|job| job.wants()).count();
         let (mut idle_now, mut joined, mut dismissed) = (0, BTreeSet::new(), Vec::new());
         for (name, joiner) in &mut state.joiners {
-            idle_now += usize::from(joiner.job.is_none() && !joiner.dismissed);
+            // One that is bound to a user may be idle while others could use more.
+            let free = joiner.job.is_none() && joiner.only_for.is_none() && !joiner.dismissed;
+            idle_now += usize::from(free);
             let Some(id) = name.rsplit_once("/slurm-").and_then(|(_, id)| id.parse().ok()) else {
                 continue;
             };

@@ -10,6 +10,7 @@ use crate::api::{CommandKind, Course, JobState, JobView, Role, Submission};
 use crate::credentials::new_token;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use std::io::ErrorKind;
 
 pub(super) const BAD: u16 = 400;
 const FORBIDDEN: u16 = 403;
@@ -64,11 +65,17 @@ impl Service {
         if state.closing {
             return Err((503, "the service is ending".into()));
         }
+        let known = |job: &&Submission| {
+            let known = state.store.job_with_key(&caller.name, &job.key);
+            !job.key.is_empty() && known.is_ok_and(|id| id.is_some())
+        };
+        // One that is there already costs nothing.
+        let fresh = all.len() - all.iter().filter(known).count();
         let account = state.accounts.get(&caller.name);
         let limits = account.map(|account| account.row.limits.clone()).unwrap_or_default();
         let bytes = account.map_or(0, |account| account.bytes);
         let new: u64 = files.iter().flatten().map(|(_, bytes)| bytes.len() as u64).sum();
-        if limits.bytes.is_some_and(|most| bytes + new > most) {
+        if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
             let why = format!(
                 "the files of your jobs have {bytes} bytes, these {new}: more than you may have"
             );
@@ -80,8 +87,8 @@ impl Service {
             return Err((FORBIDDEN, "--memory: an operator limits your memory".into()));
         }
         let own = state.jobs.values().filter(|job| job.row.user == caller.name).count();
-        if limits.jobs.is_some_and(|most| own + all.len() > most as usize) {
-            let why = format!("you have {own} jobs, and may not have {}", own + all.len());
+        if fresh > 0 && limits.jobs.is_some_and(|most| own + fresh > most as usize) {
+            let why = format!("you have {own} jobs, and may not have {}", own + fresh);
             return Err((CONFLICT, why));
         }
         let at = now();
@@ -118,6 +125,13 @@ impl Service {
                     continue;
                 }
                 let id = store.add_job(&row)?;
+                // A submission that failed may have left files under this number, of another user.
+                match std::fs::remove_dir_all(self.folder(id)) {
+                    Err(why) if why.kind() != ErrorKind::NotFound => {
+                        return Err(StoreError::Files(why));
+                    }
+                    _ => {}
+                }
                 // A job is there with its files, or not at all.
                 self.write_files(id, files).map_err(StoreError::Files)?;
                 ids.push(id);
@@ -162,7 +176,12 @@ impl Service {
         if view.state.is_over() {
             return Err((CONFLICT, format!("job {id} is over: {}", view.state.word())));
         }
-        act(&mut self.lock(), self)?;
+        let mut state = self.lock();
+        if state.jobs.get(&id).is_none_or(|job| job.row.state.is_over()) {
+            return Err((CONFLICT, format!("job {id} is over")));
+        }
+        act(&mut state, self)?;
+        drop(state);
         self.audit(&caller.name, &format!("{what} job {id}"));
         self.wake.notify_one();
         self.announce();

@@ -8,7 +8,7 @@ use super::job::StopReason;
 use super::state::{NOT_STARTED, Service};
 use crate::api::Update;
 use serde::Deserialize;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -28,12 +28,13 @@ pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
         Ok(Begun::Child(mut child)) => {
             let errors = child.stderr.take();
             let reports = async {
-                if let Some(errors) = errors {
-                    read_reports(&service, id, run, &folder, errors).await;
+                match errors {
+                    Some(errors) => read_reports(&service, id, run, &folder, errors).await,
+                    None => String::new(),
                 }
             };
-            let (code, ()) = tokio::join!(wait(&service, id, run, &mut child), reports);
-            end_of(&folder, code)
+            let (code, said) = tokio::join!(wait(&service, id, run, &mut child), reports);
+            end_of(&folder, code, &said)
         }
         Ok(Begun::Over(end)) => end,
         Err(why) => RootEnd {
@@ -93,14 +94,17 @@ async fn begin(
     let path = folder.join(RESULT);
     let output = File::options().create(true).append(true).open(&path)?;
     // The root of an earlier service may still be saving.
-    while output.try_lock().is_err() {
+    while let Err(why) = output.try_lock() {
+        if let TryLockError::Error(why) = why {
+            return Err(why);
+        }
         if service.stop_now(id, run).is_some() {
             return Err(std::io::Error::other("stopped before it started"));
         }
         sleep(Duration::from_millis(20)).await;
     }
     if output.metadata()?.len() > 0 {
-        let end = end_of(folder, Some(0));
+        let end = end_of(folder, Some(0), "");
         if is_complete(&end.result) && !end.stopped {
             return Ok(Begun::Over(end));
         }
@@ -145,18 +149,19 @@ async fn wait(service: &Service, id: u64, run: u64, child: &mut Child) -> Option
     None
 }
 
-/// What a root says: its reports, as lines of JSON, and other lines for the log.
+/// What a root says: its reports, as lines of JSON, and other lines for the log. Returns the last one of these.
 async fn read_reports(
     service: &Service,
     id: u64,
     run: u64,
     folder: &Path,
     errors: impl AsyncRead + Unpin,
-) {
+) -> String {
     #[derive(Deserialize)]
     struct Listening {
         listening: std::net::SocketAddr,
     }
+    let mut said = String::new();
     let mut lines = BufReader::new(errors).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if let Ok(Listening { listening }) = serde_json::from_str(&line) {
@@ -172,6 +177,8 @@ async fn read_reports(
                 // A full disk must not stop the search.
                 let _ = std::io::Write::write_all(&mut log, format!("{line}\n").as_bytes());
             }
+            said = line;
         }
     }
+    said
 }

@@ -348,17 +348,18 @@ impl Service {
             }
             (Some(StopReason::SetAside), _) => JobState::Failed,
             (Some(StopReason::Pause), _) => JobState::Paused,
-            (Some(StopReason::Yield | StopReason::End), _) => JobState::Waiting,
-            (None, _) if no_room => {
+            (Some(StopReason::End), _) => JobState::Waiting,
+            (Some(StopReason::Yield), Some(0 | 3 | NOT_STARTED)) => JobState::Waiting,
+            _ if no_room => {
                 row.error = Some(said);
                 job.not_before = Some(Instant::now() + RETRY);
                 JobState::Waiting
             }
-            (None, Some(2)) => {
+            (_, Some(2)) => {
                 (row.exit, row.error) = (code, Some(said));
                 JobState::Failed
             }
-            (None, _) => {
+            _ => {
                 row.failures += 1;
                 let how = match code {
                     None => "a signal ended it".into(),
@@ -376,6 +377,8 @@ impl Service {
             self.retire(state, id, keep);
         } else {
             state.unsaved.insert(id);
+            // The next root must not take it for its own.
+            let _ = std::fs::remove_file(self.folder(id).join(RESULT));
         }
         drop(guard);
         self.wake.notify_one();
@@ -415,9 +418,18 @@ impl Service {
 }
 
 impl State {
-    /// The number of searches that could use more threads.
+    /// The number of running searches that could use more threads, and may.
     pub fn wanting(&self) -> usize {
-        self.jobs.values().filter(|job| job.wants() && job.is_search && !job.is_full()).count()
+        let may = |job: &Job| {
+            self.accounts.get(&job.row.user).is_some_and(|account| {
+                account.row.limits.workers.is_none_or(|most| account.workers < most)
+            })
+        };
+        let runs = |job: &Job| job.root.as_ref().is_some_and(|root| root.port.is_some());
+        self.jobs
+            .values()
+            .filter(|job| job.wants() && runs(job) && !job.is_full() && may(job))
+            .count()
     }
 
     /// Stores what changed, all or nothing. Returns the jobs that are over and stored.
