@@ -99,7 +99,7 @@ def moves():
     service = Service("--half-life", "3600", "--roots", "2")
     service.user("ann", 1)
     joiner = service.joiner("--pace", "100000")
-    jobs = [service.submit("count uts T3 --pace 100000", "ann") for _ in range(2)]
+    jobs = [service.submit("solve flowshop ta056 --pace 100000", "ann") for _ in range(2)]
     times = []
     for n in range(N or 40):
         to = jobs[n % 2]
@@ -139,8 +139,10 @@ def idle():
     def poll():
         i = 0
         while not stop:
-            answer = sockets[i % n].getresponse()
-            answer.read()
+            try:
+                sockets[i % n].getresponse().read()
+            except http.client.HTTPException:
+                return  # The service has ended.
             sockets[i % n].request("POST", "/v1/joiners/orders", body(i % n), headers)
             i += 1
 
