@@ -1,7 +1,8 @@
 //! A service that shares machines between the searches of several users.
 //!
-//! [`server`] keeps a queue of commands. Each runs as a process of its own, a *root*, with a checkpoint; processes that
-//! joined the service, *joiners*, are sent to the roots by fair shares, and moved between them as jobs come and go.
+//! The module `server` (a feature) keeps a queue of commands. Each runs as a process of its own, a *root*, with a
+//! checkpoint; processes that joined the service, *joiners*, are sent to the roots by fair shares, and moved between them
+//! as jobs come and go.
 //! [`client`] talks to a service, and [`joiner`] serves one.
 //!
 //! ```no_run
