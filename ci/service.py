@@ -105,7 +105,7 @@ def moves():
         to = jobs[n % 2]
         time.sleep(1.0)
         begin = time.time()
-        for job, priority in zip(jobs, (0, 0)):
+        for job in jobs:
             service.ask("POST", f"/v1/jobs/{job}/priority", {"priority": 5 if job == to else 0}, "ann")
         while True:
             job = service.jobs()[to]

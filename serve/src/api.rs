@@ -48,6 +48,10 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Waiting, Self::Running, Self::Paused, Self::Done, Self::Failed, Self::Cancelled];
+
     /// Whether it will never run again.
     #[must_use]
     pub fn is_over(self) -> bool {
@@ -173,6 +177,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::User, Self::Operator, Self::Joiner];
+
     /// Its name.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -280,7 +287,7 @@ pub struct Order {
 /// The answer to a joiner.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Orders {
-    /// Where it should work; nowhere for now if there is none.
+    /// Where it should work; nowhere if it has to wait.
     pub order: Option<Order>,
     /// Whether it should end.
     pub dismissed: bool,

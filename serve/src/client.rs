@@ -142,12 +142,12 @@ impl Client {
         id: u64,
         mut each: impl FnMut(Option<&JobView>) -> bool,
     ) -> Result<Option<JobView>, ClientError> {
-        let (mut last, mut tries, mut goes_on): (Option<JobView>, _, _) = (None, 0, true);
+        let (mut last, mut tries, mut wanted): (Option<JobView>, _, _) = (None, 0, true);
         loop {
             let mut unreadable = None;
             let streamed = self.events(&format!("/v1/jobs/{id}/events"), |text| {
                 tries = 0;
-                goes_on = match text.map(serde_json::from_str::<JobView>) {
+                wanted = match text.map(serde_json::from_str::<JobView>) {
                     None => each(None),
                     Some(Ok(job)) => each(Some(last.insert(job))),
                     Some(Err(why)) => {
@@ -155,12 +155,12 @@ impl Client {
                         false
                     }
                 };
-                goes_on
+                wanted
             });
             if let Some(why) = unreadable {
                 return Err(self.malformed(why));
             }
-            if !goes_on {
+            if !wanted {
                 return Ok(None);
             }
             if last.as_ref().is_some_and(|job| job.state.is_over()) {

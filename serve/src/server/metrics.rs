@@ -1,7 +1,7 @@
 //! `/metrics`: the state of the service in the text format of Prometheus, for alerts and for scaling machines.
 
 use super::state::Service;
-use crate::api::Role;
+use crate::api::{JobState, Role};
 use std::fmt::Write;
 
 impl Service {
@@ -18,9 +18,9 @@ impl Service {
         };
         let plain = |value: usize| vec![(String::new(), value as f64)];
         let numbers = state.store.numbers()?;
-        let states = ["waiting", "running", "paused", "done", "failed", "cancelled"];
         let of = |word: &str| numbers.iter().find(|(state, _)| state == word).map_or(0, |it| it.1);
-        let jobs = states.map(|word| (format!("{{state=\"{word}\"}}"), of(word) as f64));
+        let jobs = JobState::ALL.map(JobState::word);
+        let jobs = jobs.map(|word| (format!("{{state=\"{word}\"}}"), of(word) as f64));
         family("jobs", "Jobs by state.", &jobs);
         family("joiners", "Processes that joined.", &plain(state.joiners.len()));
         let idle = state.joiners.values().filter(|joiner| joiner.job.is_none()).count();
@@ -28,7 +28,7 @@ impl Service {
         let threads: u32 = state.joiners.values().map(|joiner| joiner.threads).sum();
         family("joiner_threads", "Threads of all joiners.", &plain(threads as usize));
         let wanting = state.wanting();
-        family("jobs_wanting", "Searches that could use more threads.", &plain(wanting));
+        family("jobs_wanting", "Running searches that could use more threads.", &plain(wanting));
         let users = state.accounts.values().filter(|account| account.row.role != Role::Joiner);
         let label = |name: &str| format!("{{user=\"{}\"}}", name.replace(['"', '\\', '\n'], "_"));
         let (mut workers, mut usage) = (Vec::new(), Vec::new());

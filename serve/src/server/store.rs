@@ -125,7 +125,7 @@ impl Store {
     /// Opens a database, and creates it if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be opened, or is none of ours.
+    /// If it cannot be opened, or another program wrote it.
     pub fn open(path: &Path) -> Result<Self> {
         let mut db = Connection::open(path)?;
         db.busy_timeout(std::time::Duration::from_secs(10))?;
@@ -154,11 +154,7 @@ impl Store {
             let (role, limits): (String, String) = (row.get(1)?, row.get(4)?);
             Ok(AccountRow {
                 name: row.get(0)?,
-                role: match role.as_str() {
-                    "operator" => Role::Operator,
-                    "joiner" => Role::Joiner,
-                    _ => Role::User,
-                },
+                role: Role::ALL.into_iter().find(|it| it.word() == role).unwrap_or_default(),
                 token: row.get(2)?,
                 weight: row.get(3)?,
                 limits: serde_json::from_str(&limits).unwrap_or_default(),
@@ -363,14 +359,8 @@ fn view(row: &Row<'_>) -> rusqlite::Result<JobView> {
 
 fn job_of(row: &Row<'_>) -> rusqlite::Result<JobRow> {
     let (args, state): (String, String) = (row.get(3)?, row.get(5)?);
-    let state = match state.as_str() {
-        "running" => JobState::Running,
-        "paused" => JobState::Paused,
-        "done" => JobState::Done,
-        "failed" => JobState::Failed,
-        "cancelled" => JobState::Cancelled,
-        _ => JobState::Waiting,
-    };
+    let state = JobState::ALL.into_iter().find(|it| it.word() == state);
+    let state = state.unwrap_or(JobState::Waiting);
     Ok(JobRow {
         id: row.get(0)?,
         user: row.get(1)?,

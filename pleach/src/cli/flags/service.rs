@@ -184,14 +184,12 @@ pub static ROLE: Flag<Role> = Flag {
         value: Some("ROLE"),
         help: "user, operator (sees and controls everything), or joiner (credentials for 'pleach join')",
         default: "user",
-        choices: || ["user", "operator", "joiner"].map(String::from).to_vec(),
+        choices: || Role::ALL.map(|role| role.word().to_string()).to_vec(),
         ..ACCOUNT
     },
-    parse: |word| match word {
-        "user" => Ok(Role::User),
-        "operator" => Ok(Role::Operator),
-        "joiner" => Ok(Role::Joiner),
-        _ => Err(format!("{word}: expected user, operator or joiner")),
+    parse: |word| {
+        let role = Role::ALL.into_iter().find(|role| role.word() == word);
+        role.ok_or_else(|| format!("{word}: expected user, operator or joiner"))
     },
     record: unrecorded,
 };

@@ -20,8 +20,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
     super::request::check(line, Verb::Serve, &[])?;
     no_more(&line.words, 1)?;
-    let get = |why: String| Failure::Usage(why);
-    let Some(listen) = given.get(&LISTEN).map_err(get)? else {
+    let Some(listen) = given.get(&LISTEN).map_err(Failure::Usage)? else {
         return usage("serve: expected --listen HOST:PORT");
     };
     let Some(data) = given.path("data") else {
@@ -36,12 +35,12 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         (None, None) => None,
         _ => return usage("--tls-certificate and --tls-key belong together"),
     };
-    let threads = given.get(&THREADS).map_err(get)?.unwrap_or(1);
-    let roots = given.get(&ROOTS).map_err(get)?.unwrap_or(2 * cores() as u64);
-    let half_life = given.get(&HALF_LIFE).map_err(get)?;
+    let threads = given.get(&THREADS).map_err(Failure::Usage)?.unwrap_or(1);
+    let roots = given.get(&ROOTS).map_err(Failure::Usage)?.unwrap_or(2 * cores() as u64);
+    let half_life = given.get(&HALF_LIFE).map_err(Failure::Usage)?;
     let settings = Settings {
         listen: at,
-        address: given.get(&ADDRESS).map_err(get)?.or_else(|| named(&listen)),
+        address: given.get(&ADDRESS).map_err(Failure::Usage)?.or_else(|| named(&listen)),
         data: data.clone(),
         program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pleach")),
         build: BUILD.into(),
@@ -49,7 +48,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         root_threads: threads,
         half_life: half_life.unwrap_or(Duration::from_secs(3600)),
         certificate,
-        grow: given.get(&GROW).map_err(get)?,
+        grow: given.get(&GROW).map_err(Failure::Usage)?,
         check: check_command,
         note: if given.on("quiet") { |_| {} } else { note },
     };
