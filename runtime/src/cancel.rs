@@ -1,26 +1,45 @@
 //! [`Cancel`]: stops a search from another thread.
 
-use std::sync::Arc;
+use crate::worker_pool::Latch;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Stops a search from another thread. Clones stop the same search.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<CancelState>);
+
+#[derive(Debug, Default)]
+struct CancelState {
+    cancelled: AtomicBool,
+    /// What the threads that watch over runs wait for.
+    latches: Mutex<Vec<Weak<Latch>>>,
+}
 
 impl Cancel {
     /// One that has stopped its search already.
     pub(crate) fn cancelled() -> Self {
-        Self(Arc::new(true.into()))
+        let cancel = Self::default();
+        cancel.cancel();
+        cancel
     }
 
     /// Stops the search with the result so far.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.cancelled.store(true, Ordering::Relaxed);
+        let mut latches = self.0.latches.lock().unwrap_or_else(PoisonError::into_inner);
+        latches.drain(..).filter_map(|latch| latch.upgrade()).for_each(|latch| latch.wake());
+    }
+
+    /// Makes cancelling wake the thread that waits for a latch.
+    pub(crate) fn wakes(&self, latch: &Arc<Latch>) {
+        let mut latches = self.0.latches.lock().unwrap_or_else(PoisonError::into_inner);
+        latches.retain(|latch| latch.strong_count() > 0);
+        latches.push(Arc::downgrade(latch));
     }
 
     /// Whether it was stopped.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.cancelled.load(Ordering::Relaxed)
     }
 }

@@ -138,13 +138,13 @@ fn watch_layers(
     watch: &mut Watcher<'_>,
 ) -> bool {
     let memory = settings.memory.or_else(memory::free).map(|bytes| bytes / SHARE);
-    let memory = MemoryLimit::new(memory, false);
+    let mut memory = MemoryLimit::new(memory, false);
     let mut progress_at = settings.progress_every;
     // Nothing is ever sent: the channel closes when the layers have ended.
     while ended.recv_timeout(CHECK_EVERY) == Err(RecvTimeoutError::Timeout) {
         let now = begin.elapsed();
         let full =
-            memory.as_ref().map_or_else(|| known().layer >= MOST_NODES, MemoryLimit::is_full);
+            memory.as_mut().map_or_else(|| known().layer >= MOST_NODES, MemoryLimit::is_full);
         let over = settings.time_limit.is_some_and(|limit| now >= limit);
         if full || over || settings.cancel.is_cancelled() {
             return false;

@@ -2,6 +2,7 @@
 
 use std::fs::read_to_string;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The memory that the process uses, in bytes, if the system reports it.
 pub(crate) fn taken() -> Option<u64> {
@@ -67,7 +68,14 @@ pub(crate) struct MemoryLimit {
     before: u64,
     /// How much more it may use.
     most: u64,
+    /// When the limit can be exceeded at the earliest.
+    check_at: Instant,
 }
+
+/// No process takes memory faster than this many bytes in a second.
+const FASTEST: u64 = 64 << 30;
+/// The longest time between two checks.
+const CHECK_AT_LEAST_EVERY: Duration = Duration::from_millis(500);
 
 /// By default, a run leaves 1/LEFT_TO_OTHERS of the free memory to others.
 const LEFT_TO_OTHERS: u64 = 5;
@@ -79,12 +87,26 @@ impl MemoryLimit {
     pub fn new(limit: Option<u64>, saves: bool) -> Option<Self> {
         let share = || free().map(|free| free - free / LEFT_TO_OTHERS);
         let all = limit.or_else(share)?;
-        Some(Self { before: taken()?, most: if saves { all / COPIES } else { all } })
+        let most = if saves { all / COPIES } else { all };
+        Some(Self { before: taken()?, most, check_at: Instant::now() })
     }
 
-    /// Whether the limit is exceeded.
-    pub fn is_full(&self) -> bool {
-        taken().is_some_and(|now| now.saturating_sub(self.before) > self.most)
+    /// How long the limit cannot be exceeded.
+    pub fn safe_for(&self) -> Duration {
+        self.check_at.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether the limit is exceeded. Asks the system, which takes time, only if it can be.
+    pub fn is_full(&mut self) -> bool {
+        let now = Instant::now();
+        if now < self.check_at {
+            return false;
+        }
+        let used = taken().map_or(0, |taken| taken.saturating_sub(self.before));
+        let left = self.most.saturating_sub(used);
+        let soonest = Duration::from_secs_f64(left as f64 / FASTEST as f64);
+        self.check_at = now + soonest.min(CHECK_AT_LEAST_EVERY);
+        used > self.most
     }
 }
 
@@ -120,9 +142,11 @@ mod tests {
     #[test]
     fn this_process_uses_memory_and_may_use_more() {
         assert!(taken().unwrap() > 0 && free().unwrap() > 0);
-        let memory_limit = MemoryLimit::new(Some(1 << 50), false).unwrap();
-        assert!(!memory_limit.is_full());
-        let full = MemoryLimit { before: 0, most: 1 };
-        assert!(full.is_full());
+        let start = Instant::now();
+        let mut wide = MemoryLimit::new(Some(1 << 50), false).unwrap();
+        assert!(!wide.is_full());
+        assert!(wide.check_at >= start + CHECK_AT_LEAST_EVERY);
+        let mut full = MemoryLimit { before: 0, most: 1, check_at: Instant::now() };
+        assert!(full.is_full() && full.is_full());
     }
 }

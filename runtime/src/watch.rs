@@ -28,7 +28,8 @@ const ASK_EVERY: Duration = Duration::from_millis(1);
 /// comes near it.
 const MOST_OPEN: u64 = 50_000_000;
 
-/// How often to check the memory in use.
+/// How often to check whether the run has stopped, and the memory in use if that may be near its limit.
+const CHECK_EVERY: Duration = Duration::from_millis(100);
 const WEIGH_EVERY: Duration = Duration::from_millis(20);
 
 /// How often to check for a progress report to save.
@@ -39,7 +40,7 @@ pub fn watch_over(
     problem: &dyn Problem,
     settings: &Settings,
     run_state: &RunState<'_>,
-    latch: &Latch,
+    latch: &Arc<Latch>,
     mailboxes: &Mailboxes,
     watcher: &mut Watcher<'_>,
 ) {
@@ -50,17 +51,21 @@ pub fn watch_over(
         mailboxes.ring_all();
     };
     let mut known = WatchState { proven: run_state.least_score, ..WatchState::default() };
-    let memory_limit = MemoryLimit::new(settings.memory, settings.save.is_some());
+    let mut memory_limit = MemoryLimit::new(settings.memory, settings.save.is_some());
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut progress_at = settings.progress_every;
     let mut halted = false;
+    settings.cancel.wakes(latch);
     loop {
         let now = run_state.elapsed();
         let limit = settings.time_limit.filter(|_| !halted && control.stopped().is_none());
         let mut until = limit.map_or(progress_at, |limit| progress_at.min(limit));
         until = saving.next(now).map_or(until, |at| until.min(at));
-        until = until.min(now.saturating_add(WEIGH_EVERY));
-        if latch.wait(until.saturating_sub(now)) == 0 {
+        let weigh = memory_limit.as_ref().map_or(WEIGH_EVERY, MemoryLimit::safe_for);
+        until = until.min(now.saturating_add(weigh.clamp(WEIGH_EVERY, CHECK_EVERY)));
+        let stopping = halted || control.stopped().is_some();
+        let waits = || stopping || !settings.cancel.is_cancelled();
+        if latch.wait(until.saturating_sub(now), waits) == 0 {
             return;
         }
         let now = run_state.elapsed();
@@ -74,7 +79,7 @@ pub fn watch_over(
         } else if !halted && settings.cancel.is_cancelled() {
             halted = true;
             halt(Stop::Asked);
-        } else if !halted && is_full(memory_limit.as_ref(), run_state) {
+        } else if !halted && is_full(memory_limit.as_mut(), run_state) {
             halted = true;
             halt(Stop::Memory);
         } else {
@@ -97,7 +102,7 @@ pub fn watch_over(
 
 /// Whether open work takes more memory than it may; if the system does not report memory use, whether there is so much
 /// open work that the tree may be endless.
-fn is_full(memory_limit: Option<&MemoryLimit>, run_state: &RunState<'_>) -> bool {
+fn is_full(memory_limit: Option<&mut MemoryLimit>, run_state: &RunState<'_>) -> bool {
     memory_limit.map_or_else(
         || {
             run_state

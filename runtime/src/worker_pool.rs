@@ -67,7 +67,7 @@ impl WorkerPool {
     pub fn side_by_side<'env, R: Send + 'env>(
         &self,
         jobs: Vec<Box<dyn FnOnce() -> R + Send + 'env>>,
-        meanwhile: impl FnOnce(&Latch),
+        meanwhile: impl FnOnce(&Arc<Latch>),
     ) -> Result<Vec<thread::Result<R>>, RunError> {
         let workers = self.take_workers(jobs.len())?;
         let latch = Arc::new(Latch::new(jobs.len() as u32));
@@ -147,6 +147,7 @@ impl<R> Job<'_, R> {
 }
 
 /// The number of jobs that have not ended.
+#[derive(Debug)]
 pub struct Latch {
     left: Mutex<u32>,
     changed: Condvar,
@@ -157,14 +158,21 @@ impl Latch {
         Self { left: Mutex::new(left), changed: Condvar::new() }
     }
 
-    /// Waits until a job ends or the time is up. Returns how many have not ended.
-    pub fn wait(&self, at_most: Duration) -> u32 {
+    /// Waits until a job ends, the time is up or somebody wakes this thread, unless there is no reason to. Returns how many
+    /// jobs have not ended.
+    pub fn wait(&self, at_most: Duration, waits: impl FnOnce() -> bool) -> u32 {
         let left = lock(&self.left);
-        if *left == 0 {
-            return 0;
+        if *left == 0 || !waits() {
+            return *left;
         }
         let waited = self.changed.wait_timeout(left, at_most);
         *waited.unwrap_or_else(std::sync::PoisonError::into_inner).0
+    }
+
+    /// Wakes the thread that waits. What it waits for must be known before.
+    pub fn wake(&self) {
+        let _left = lock(&self.left);
+        self.changed.notify_all();
     }
 }
 

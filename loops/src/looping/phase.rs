@@ -107,7 +107,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
         let ended = pool.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, no new sweep starts.
             let guard = StopOnDrop(stop);
-            while latch.wait(settings.progress_every) > 0 {
+            while latch.wait(settings.progress_every, || true) > 0 {
                 let done = swept.load(Ordering::Relaxed);
                 let seconds = start.elapsed().as_secs_f64();
                 let snapshots = seen.iter().zip(members);

@@ -77,7 +77,7 @@ pub(super) fn run_loop<L: Loop>(
     let ended = pool.side_by_side(jobs, |latch| {
         // If the watcher panics, nothing more is started.
         let guard = StopQueueOnDrop(share);
-        while latch.wait(settings.progress_every) > 0 {
+        while latch.wait(settings.progress_every, || true) > 0 {
             let seconds = start.elapsed().as_secs_f64();
             let done = share.done().saturating_mul(grain as u64).min(units as u64);
             let takers = snapshots(share.progress(), &names, grain as u64);
