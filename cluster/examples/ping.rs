@@ -4,7 +4,7 @@
 //! One way is half a round trip. Both sides rest as the network prescribes.
 
 use pleach_cluster::mpi::{self, Choice};
-use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
+use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions, Reach};
 use pleach_cluster::{Arrival, Network};
 use pleach_cluster::{Caller, Entrance};
 use std::process::Command;
@@ -179,6 +179,7 @@ fn join(address: &str, file: &str) {
             bytes: Vec::new(),
             limits: Limits::default(),
             patience: Duration::from_secs(10),
+            reach: Reach::Automatic,
         };
         let (star, _) = tls::join(joining, wake()).unwrap_or_else(|error| panic!("{error}"));
         let mut network: Link = Box::new(star);

@@ -26,7 +26,7 @@ use std::time::Duration;
 ///
 /// Messages between two sites arrive in the order sent; no other order is guaranteed. A site may write to itself.
 /// Sending never blocks: what cannot be sent yet waits in memory, over MPI without a limit; over TLS, a site for which
-/// too much waits is lost. A message to a site that has not joined yet, or that was lost, is dropped.
+/// too much waits is lost, or that which writes to it. A message to a site that has not joined yet, or that was lost, is dropped.
 ///
 /// The next [`Network::poll`] reports errors of sending. After an error, every further poll returns the same error.
 ///

@@ -1,6 +1,6 @@
 //! Processes that join over TLS: how the first one listens, and how others reach it.
 
-use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
+use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions, Reach};
 use pleach_cluster::{Admission, Cluster, Entrance, JoinTicket, NetError, Waker};
 use pleach_core::lease::Terms;
 use pleach_runtime::Cancel;
@@ -57,11 +57,12 @@ pub(crate) fn join(
     at: String,
     key: Key,
     patience: Option<Duration>,
+    reach: Reach,
     cancel: Cancel,
 ) -> Result<Cluster, RunError> {
     let waker = Arc::new(Waker::default());
     let token = RandomState::new().hash_one(std::process::id());
-    let joiner = Joiner { at, key, token, patience, waker: Arc::clone(&waker), cancel };
+    let joiner = Joiner { at, key, token, patience, reach, waker: Arc::clone(&waker), cancel };
     let entered = joiner.enter(None).map_err(RunError::Lost)?;
     let again = Arc::new(move |place| joiner.enter(Some(place)));
     let mut terms = CHANGING;
@@ -76,6 +77,7 @@ struct Joiner {
     /// A number by which the root recognises this process.
     token: u64,
     patience: Option<Duration>,
+    reach: Reach,
     waker: Arc<Waker>,
     cancel: Cancel,
 }
@@ -94,6 +96,7 @@ impl Joiner {
                 bytes: JoinTicket { token: self.token, place }.to_bytes(),
                 limits: limits(),
                 patience: left.unwrap_or(Duration::MAX).max(AGAIN),
+                reach: self.reach.clone(),
             };
             match tls::join(joining, Arc::new(move || rings.wake())) {
                 Ok((star, welcome)) => return Ok((Box::new(star), welcome)),

@@ -3,7 +3,7 @@
 use crate::joining::{self, LASTING, MESSAGE};
 use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
-use pleach_cluster::tls::Key;
+use pleach_cluster::tls::{Key, Reach};
 use pleach_runtime::Cancel;
 use pleach_runtime::RunError;
 use std::net::SocketAddr;
@@ -94,7 +94,8 @@ impl Processes {
         patience: Duration,
     ) -> Result<Self, RunError> {
         let key = Key::read(key.as_ref()).map_err(|why| RunError::Net(Box::new(why)))?;
-        let cluster = joining::join(address.into(), key, Some(patience), Cancel::default())?;
+        let (reach, never) = (Reach::Automatic, Cancel::default());
+        let cluster = joining::join(address.into(), key, Some(patience), reach, never)?;
         Ok(Self::of(Some(cluster), None, true))
     }
 

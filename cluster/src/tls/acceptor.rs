@@ -1,4 +1,4 @@
-//! [`Acceptor`]: the root's thread for unauthenticated peers. It listens, and hands over only peers that have proven
+//! [`Acceptor`]: the thread of the root or of a joiner for unauthenticated peers. It listens, and hands over only peers that have proven
 //! the key and sent a hello.
 //!
 //! Everything that an unauthenticated peer can reach runs here, away from the loop of the run, and within limits: on
@@ -56,7 +56,7 @@ struct UnauthenticatedPeer {
 enum HelloOutcome {
     Pending,
     /// It has proven the key and sent its hello.
-    Complete(Hello),
+    Complete(Box<Hello>),
     /// It has the key but cannot join.
     Refused(Refusal),
     Failed(String),
@@ -192,9 +192,10 @@ impl Acceptor {
             HelloOutcome::Pending => drop(self.unauthenticated.insert(number, newcomer)),
             HelloOutcome::Complete(hello) => {
                 let Some(mut wire) = newcomer.wire else { return };
+                let Some(key) = wire.peer_key() else { return };
                 if self.poll.registry().deregister(&mut wire.socket).is_ok() {
                     self.known += 1;
-                    let order = HubCommand::JoinRequest { number: self.known, hello };
+                    let order = HubCommand::JoinRequest { number: self.known, hello: *hello, key };
                     self.orders.push(MailItem::Wire(self.known, wire, order));
                 }
             }
@@ -336,7 +337,7 @@ impl UnauthenticatedPeer {
         written.map_err(goes)?;
         self.taken += length;
         match hello {
-            Some(Ok(hello)) => Err(HelloOutcome::Complete(hello)),
+            Some(Ok(hello)) => Err(HelloOutcome::Complete(Box::new(hello))),
             Some(Err(refusal)) => Err(HelloOutcome::Refused(refusal)),
             None => Ok(Some(turn)),
         }

@@ -95,8 +95,8 @@ pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance
     let listener = bind(&address).map_err(listen_error)?;
     let local = listener.local_addr().map_err(listen_error)?;
     let mailbox = Arc::new(CallerMailbox::new(wake));
-    let turns =
-        Turns::new(Hub::new(places, limits), limits, mailbox.clone()).map_err(listen_error)?;
+    let turns = Turns::new(Hub::new(places, limits), limits, mailbox.clone(), None)
+        .map_err(listen_error)?;
     let orders = turns.orders();
     let acceptor = Acceptor::new(listener, secure, version, orders.clone(), mailbox.clone());
     let acceptor = acceptor.map_err(listen_error)?;

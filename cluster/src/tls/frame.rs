@@ -2,7 +2,7 @@
 //!
 //! The head: kind, three zeros, length of the body, site, number. In frames to the root, the site is the receiver; in
 //! frames from the root, it is the site that the frame is about. The number is that of a connection: a place may pass
-//! to another process, and a message for one process must not reach the next.
+//! to another process, and a message for one process must not reach the next. On direct links both are zero.
 
 /// Bytes of a head.
 pub const HEAD: usize = 16;
@@ -12,8 +12,10 @@ pub const CHUNK: usize = 32 << 10;
 pub const BYTES_LIMIT: usize = 4096;
 /// The longest name of a host or version.
 pub const NAME_LIMIT: usize = 100;
+/// The longest contact: a key of 44 bytes and an address of IPv6 with its scope.
+pub const CONTACT_LIMIT: usize = 44 + 58;
 /// The longest hello.
-pub const HELLO_LIMIT: usize = 32 + 2 * NAME_LIMIT + BYTES_LIMIT;
+pub const HELLO_LIMIT: usize = 32 + 2 * NAME_LIMIT + CONTACT_LIMIT + BYTES_LIMIT;
 /// The longest reason.
 pub const REASON_LIMIT: usize = 1000;
 
@@ -47,9 +49,21 @@ pub enum FrameKind {
     End,
     /// The joiner's last frame.
     Bye,
+    /// A joiner wants to write to another one directly.
+    Introduce,
+    /// The contact of the site that this frame is about.
+    Introduced,
+    /// The first frame on a direct link from the site that was called: the link is open.
+    Linked,
+    /// The number of a stream: what follows comes directly, and is part of it. Sent both ways.
+    Switched,
+    /// The number of a stream whose link broke: how many of its messages arrived?
+    Broken,
+    /// The number of a stream, and how many of its messages have arrived.
+    Received,
 }
 
-const KINDS: [FrameKind; 12] = [
+const KINDS: [FrameKind; 18] = [
     FrameKind::Beat,
     FrameKind::Hello,
     FrameKind::Refuse,
@@ -62,6 +76,12 @@ const KINDS: [FrameKind; 12] = [
     FrameKind::Finish,
     FrameKind::End,
     FrameKind::Bye,
+    FrameKind::Introduce,
+    FrameKind::Introduced,
+    FrameKind::Linked,
+    FrameKind::Switched,
+    FrameKind::Broken,
+    FrameKind::Received,
 ];
 
 impl FrameKind {
@@ -69,6 +89,10 @@ impl FrameKind {
     fn lengths(self) -> (usize, usize) {
         match self {
             Self::Beat | Self::Lost | Self::Finish | Self::End | Self::Bye => (0, 0),
+            Self::Introduce | Self::Linked => (0, 0),
+            Self::Introduced => (1, CONTACT_LIMIT),
+            Self::Switched | Self::Broken => (8, 8),
+            Self::Received => (16, 16),
             Self::Hello | Self::Joined => (0, HELLO_LIMIT),
             Self::Refuse => (1, REASON_LIMIT + 1),
             Self::Welcome => (4, 4),

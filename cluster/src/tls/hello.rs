@@ -1,9 +1,13 @@
-//! [`Hello`], the joiner's first frame, and [`Refusal`], which ends a connection.
+//! [`Hello`], the first frame of who connects, with its [`Contact`], and [`Refusal`], which ends a connection.
 
-use super::frame::{BYTES_LIMIT, Frame, FrameFault, FrameKind, NAME_LIMIT, REASON_LIMIT};
+use super::frame::{
+    BYTES_LIMIT, CONTACT_LIMIT, Frame, FrameFault, FrameKind, NAME_LIMIT, REASON_LIMIT,
+};
+use super::secure::PublicKey;
+use std::net::SocketAddr;
 
 /// The version of the wire format after the hello. Change it when the meaning of any frame changes.
-pub const WIRE: u32 = 2;
+pub const WIRE: u32 = 3;
 /// The first bytes of a hello.
 const MAGIC: [u8; 8] = *b"pleach\x00\x00";
 /// The byte order of this machine.
@@ -16,8 +20,31 @@ pub struct Hello {
     pub version: String,
     /// The name of its machine.
     pub host: String,
+    /// How other joiners reach it, if they may.
+    pub contact: Option<Contact>,
     /// The bytes of its caller.
     pub bytes: Vec<u8>,
+}
+
+/// How a joiner reaches another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contact {
+    /// The other one's key.
+    pub key: PublicKey,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Contact {
+    pub fn write(&self) -> Vec<u8> {
+        [&self.key[..], self.address.to_string().as_bytes()].concat()
+    }
+
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let (key, address) = bytes.split_first_chunk().filter(|_| bytes.len() <= CONTACT_LIMIT)?;
+        let address = std::str::from_utf8(address).ok()?.parse().ok()?;
+        Some(Self { key: *key, address })
+    }
 }
 
 /// Why a connection ends.
@@ -51,6 +78,9 @@ impl Hello {
             bytes.push(name.len() as u8);
             bytes.extend(name.as_bytes());
         }
+        let contact = self.contact.map_or_else(Vec::new, |contact| contact.write());
+        bytes.push(contact.len() as u8);
+        bytes.extend(contact);
         bytes.extend(&self.bytes);
         bytes
     }
@@ -76,10 +106,11 @@ impl Hello {
             return Err(Refusal::new(RefusalCode::Version, &reason));
         }
         let order = next(1).ok_or_else(garbled)?[0];
-        let mut name = || {
+        let mut field = || {
             let length = usize::from(next(1)?[0]);
-            Some(printable(next(length)?, NAME_LIMIT))
+            next(length)
         };
+        let mut name = || Some(printable(field()?, NAME_LIMIT));
         let (theirs, host) = (name().ok_or_else(garbled)?, name().ok_or_else(garbled)?);
         if theirs != version {
             let reason = format!("the root is version {version}, and this is {theirs}");
@@ -89,10 +120,14 @@ impl Hello {
             let reason = "the root's processor writes numbers in another order of bytes";
             return Err(Refusal::new(RefusalCode::Version, reason));
         }
+        let contact = match field().ok_or_else(garbled)? {
+            [] => None,
+            bytes => Some(Contact::read(bytes).ok_or_else(garbled)?),
+        };
         if rest.len() > BYTES_LIMIT {
             return Err(garbled());
         }
-        Ok(Self { version: theirs, host, bytes: rest.to_vec() })
+        Ok(Self { version: theirs, host, contact, bytes: rest.to_vec() })
     }
 }
 
@@ -131,10 +166,13 @@ fn printable(bytes: &[u8], limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::frame::HELLO_LIMIT;
+    use super::super::secure::PUBLIC;
     use super::*;
 
     fn hello(version: &str) -> Hello {
-        Hello { version: version.into(), host: "sea\n\x1b[2J".into(), bytes: vec![1, 2] }
+        let address = "[2001:db8::1]:7400".parse().unwrap();
+        let contact = Some(Contact { key: [7; 44], address });
+        Hello { version: version.into(), host: "sea\n\x1b[2J".into(), contact, bytes: vec![1, 2] }
     }
 
     #[test]
@@ -144,6 +182,12 @@ mod tests {
         let long = Hello { host: "ä".repeat(300), bytes: vec![7; BYTES_LIMIT], ..hello("1") };
         assert!(long.write().len() <= HELLO_LIMIT);
         assert_eq!(Hello::read(&long.write(), "1").unwrap().host, "ä".repeat(50));
+        let address = "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff%4294967295]:65535".parse().unwrap();
+        let contact = Contact { key: [7; PUBLIC], address };
+        assert_eq!(contact.write().len(), CONTACT_LIMIT);
+        assert_eq!(Contact::read(&contact.write()), Some(contact));
+        let without = Hello { contact: None, host: "sea".into(), ..hello("1") };
+        assert_eq!(Hello::read(&without.write(), "1"), Ok(without));
     }
 
     #[test]
@@ -153,7 +197,7 @@ mod tests {
         let mut bytes = hello("0.9").write();
         bytes[8] = 77;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();
-        assert!(refusal.reason.ends_with("wire format 2, and this has 77"), "{refusal:?}");
+        assert!(refusal.reason.ends_with("wire format 3, and this has 77"), "{refusal:?}");
         let mut bytes = hello("1.0").write();
         bytes[12] = 2;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();

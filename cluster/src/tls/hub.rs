@@ -68,6 +68,10 @@ impl Hub {
 
     fn on_join_request(&mut self, number: u32, hello: Hello) {
         let full = self.members.values().filter(|m| m.site.is_none()).count() >= MOST_JOIN_REQUESTS;
+        // Nobody may show the key of another one as its own, whose links it would get.
+        let key = |hello: &Hello| hello.contact.map(|contact| contact.key);
+        let copied = self.members.values().any(|member| key(&member.hello) == key(&hello));
+        let hello = Hello { contact: hello.contact.filter(|_| !copied), ..hello };
         let (outbox, messages, relayed) = Default::default();
         let member = HubMember {
             site: None,
@@ -201,6 +205,50 @@ impl Hub {
         Ok(())
     }
 
+    /// Passes a frame about direct links on to the site that it is for, if it is still there.
+    fn relay_control(&mut self, from: u32, site: Rank, frame: Frame) -> Result<(), FrameFault> {
+        let Some(member) = self.members.get(&from) else { return Ok(()) };
+        let open = |relayed: &RelayedMessage| relayed.sequence.is_open();
+        if member.relayed.get(&frame.site).is_some_and(open) {
+            return Err("pieces of messages out of order");
+        }
+        let (to, number) = (frame.site, frame.number);
+        let there = self.places.get(to as usize) == Some(&number) && number > 0;
+        if to == site || to == 0 || !there || self.ending {
+            return Ok(());
+        }
+        if let Some(receiver) = self.members.get_mut(&number) {
+            receiver.outbox.push_frame(site, Frame { site, number: 0, ..frame });
+            self.out.touched.push(number);
+            self.check_backlog(number);
+        }
+        Ok(())
+    }
+
+    /// Gives two joiners each other's contacts, if both write directly.
+    fn introduce(&mut self, from: u32, to: u32) {
+        let contact = |number| {
+            let member = self.members.get(&number)?;
+            Some((member.site?, member.hello.contact?))
+        };
+        let (Some(one), Some(other)) = (contact(from), contact(to)) else { return };
+        if from == to || self.ending {
+            return;
+        }
+        // The one that will be called is informed first: it must know the caller's key.
+        for (number, (site, its_number, contact)) in
+            [(to, (one.0, from, one.1)), (from, (other.0, to, other.1))]
+        {
+            if let Some(member) = self.members.get_mut(&number) {
+                let body = contact.write();
+                let frame = Frame::new(FrameKind::Introduced, site, its_number, body);
+                member.outbox.push_frame(site, frame);
+                self.out.touched.push(number);
+                self.check_backlog(number);
+            }
+        }
+    }
+
     fn finish_of(&mut self, number: u32) -> Result<(), FrameFault> {
         let Some(member) = self.members.get_mut(&number) else { return Ok(()) };
         if member.finished || member.messages.is_open() || !member.relayed.is_empty() {
@@ -237,6 +285,13 @@ impl Logic for Hub {
             (Some(site), FrameKind::Whole | FrameKind::Start | FrameKind::Part) => {
                 self.handle_part(number, site, frame)
             }
+            (Some(site), FrameKind::Switched | FrameKind::Broken | FrameKind::Received) => {
+                self.relay_control(number, site, frame)
+            }
+            (Some(_), FrameKind::Introduce) => {
+                self.introduce(number, frame.number);
+                Ok(())
+            }
             (Some(_), FrameKind::Finish) => self.finish_of(number),
             (Some(_), FrameKind::Bye) if self.ending => {
                 self.out.cut.push((number, None));
@@ -257,7 +312,7 @@ impl Logic for Hub {
     fn handle_command(&mut self, order: HubCommand) {
         match order {
             HubCommand::Send { to, number, bytes } => self.send(to, number, bytes),
-            HubCommand::JoinRequest { number, hello } => self.on_join_request(number, hello),
+            HubCommand::JoinRequest { number, hello, .. } => self.on_join_request(number, hello),
             HubCommand::Admit { number, site, welcome } => self.admit(number, site, welcome),
             HubCommand::Refuse { number, refusal } => self.refuse(number, refusal),
             HubCommand::Expel { site, reason } => self.expel(site, &reason),
@@ -300,6 +355,8 @@ impl Logic for Hub {
         self.announce_end();
     }
 
+    fn on_tick(&mut self) {}
+
     fn on_flushed(&mut self, _: u32) {}
 
     fn outbox(&mut self, number: u32) -> Option<&mut FrameOutbox> {
@@ -313,6 +370,7 @@ impl Logic for Hub {
 
 #[cfg(test)]
 mod tests {
+    use super::super::secure::PUBLIC;
     use super::*;
 
     /// A process whose connection broke on its side only used to be kept out by its own old connection.
@@ -320,8 +378,13 @@ mod tests {
     fn a_process_that_comes_back_replaces_its_old_connection() {
         let mut hub = Hub::new(4, Limits::default());
         for number in [7, 8] {
-            let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-            hub.handle_command(HubCommand::JoinRequest { number, hello });
+            let hello = Hello {
+                version: "1".into(),
+                host: "here".into(),
+                contact: None,
+                bytes: Vec::new(),
+            };
+            hub.handle_command(HubCommand::JoinRequest { number, hello, key: [0; PUBLIC] });
             hub.handle_command(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
         }
         let out = hub.output_mut();
@@ -341,8 +404,9 @@ mod tests {
     #[test]
     fn the_reason_of_a_site_that_leaves_is_noted() {
         let mut hub = Hub::new(4, Limits::default());
-        let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-        hub.handle_command(HubCommand::JoinRequest { number: 7, hello });
+        let hello =
+            Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
+        hub.handle_command(HubCommand::JoinRequest { number: 7, hello, key: [0; PUBLIC] });
         hub.handle_command(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
         let refusal = Refusal::new(RefusalCode::Cut, "more arrived than was read");
         assert_eq!(hub.handle_frame(7, refusal.frame()), Ok(()));

@@ -1,19 +1,22 @@
 //! [`join`]: joins a star.
 
+use super::acceptor::Acceptor;
 use super::frame::BYTES_LIMIT;
-use super::hello::{Hello, RefusalCode};
+use super::hello::{Contact, Hello, RefusalCode};
 use super::join_error::{JoinError, Stage};
 use super::leaf::Leaf;
 use super::logic::{HubEvent, Limits};
 use super::mail::{CallerMailbox, Orders, Wake};
-use super::secure::Secure;
+use super::secure::{KnownKeys, Secure};
 use super::star::Star;
 use super::turns::Turns;
 use super::wire::{ConnectionError, Handshake, Wire};
 use super::{Key, outbox::FrameOutbox};
+use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token};
 use pleach_runtime::host;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -37,16 +40,38 @@ pub struct JoinOptions {
     pub limits: Limits,
     /// The longest time for joining.
     pub patience: Duration,
+    /// Where other joiners reach this one.
+    pub reach: Reach,
+}
+
+/// Where other joiners reach a joiner, so that they write to each other directly.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// At the address by which this one reaches the root, and a port that the system chooses.
+    #[default]
+    Automatic,
+    /// At this `HOST:PORT`: this process listens at the same port of all its addresses.
+    At(String),
+    /// Nowhere: all messages go by the root.
+    Nowhere,
 }
 
 /// A report of the network's thread.
 enum Report {
     Stage(Stage),
     /// It has sent its hello.
-    Begun(Arc<Orders>, Arc<CallerMailbox>),
+    Begun(Box<Begun>),
     /// An answer may have arrived.
     Answer,
     Failed(JoinError),
+}
+
+/// A joiner that waits for its welcome.
+struct Begun {
+    orders: Arc<Orders>,
+    mailbox: Arc<CallerMailbox>,
+    /// What other joiners will reach.
+    acceptor: Option<Acceptor>,
 }
 
 /// Joins the run that listens at an address. Returns the network, and the welcome of the root's caller. Another thread
@@ -67,18 +92,30 @@ pub fn join(joining: JoinOptions, wake: Wake) -> Result<(Star, Vec<u8>), JoinErr
     let thread = std::thread::Builder::new().name("tls".into()).spawn(begin);
     let thread = thread.map_err(|error| JoinError::Here { why: error.to_string() })?;
     let mut waiting = Waiting { receiver, deadline, stage: Stage::Name, begun: None };
-    match waiting.answer(&address, patience) {
-        Ok((orders, mailbox, (site, places, bytes))) => {
-            let threads = vec![thread];
-            Ok((Star::new((site, places), limits, orders, mailbox, None, threads), bytes))
-        }
-        Err(error) => {
-            if let Some((orders, _)) = waiting.begun {
-                orders.stop();
-            }
-            Err(error)
-        }
+    let joined = waiting.answer(&address, patience).and_then(|(begun, welcome)| {
+        let mut threads = vec![thread];
+        let Begun { orders, mailbox, acceptor } = begun;
+        let stop = orders.clone();
+        let start = |acceptor: Acceptor| {
+            let waker = acceptor.waker()?;
+            let thread = std::thread::Builder::new().name("tls-acceptor".into());
+            Ok((waker, thread.spawn(|| acceptor.run())?))
+        };
+        let accepts = acceptor.map(start).transpose().map_err(|error: io::Error| {
+            stop.stop();
+            JoinError::Here { why: error.to_string() }
+        })?;
+        let (waker, thread) = accepts.unzip();
+        threads.extend(thread);
+        let (site, places, bytes) = welcome;
+        Ok((Star::new((site, places), limits, orders, mailbox, waker, threads), bytes))
+    });
+    if joined.is_err()
+        && let Some(begun) = waiting.begun
+    {
+        begun.orders.stop();
     }
+    joined
 }
 
 /// The caller's thread, which waits while the other one joins.
@@ -86,25 +123,21 @@ struct Waiting {
     receiver: Receiver<Report>,
     deadline: Instant,
     stage: Stage,
-    begun: Option<(Arc<Orders>, Arc<CallerMailbox>)>,
+    begun: Option<Box<Begun>>,
 }
 
 /// The content of a welcome: the place, the number of places, and bytes.
 type Welcome = (u32, u32, Vec<u8>);
 
 impl Waiting {
-    fn answer(
-        &mut self,
-        address: &str,
-        patience: Duration,
-    ) -> Result<(Arc<Orders>, Arc<CallerMailbox>, Welcome), JoinError> {
+    fn answer(&mut self, address: &str, patience: Duration) -> Result<(Begun, Welcome), JoinError> {
         loop {
             let left = self.deadline.saturating_duration_since(Instant::now());
             match self.receiver.recv_timeout(left) {
                 Ok(Report::Stage(stage)) => self.stage = stage,
-                Ok(Report::Begun(orders, mailbox)) => {
+                Ok(Report::Begun(begun)) => {
                     self.stage = Stage::Answer;
-                    self.begun = Some((orders, mailbox));
+                    self.begun = Some(begun);
                 }
                 // Both threads watch the same deadline: an error after it means that joining took too long.
                 Ok(Report::Failed(error)) if Instant::now() < self.deadline => return Err(error),
@@ -121,12 +154,13 @@ impl Waiting {
                     return Err(JoinError::Here { why: "the network thread ended".into() });
                 }
             }
-            let Some((orders, mailbox)) = &self.begun else { continue };
-            match mailbox.take_event() {
+            let Some(begun) = self.begun.take() else { continue };
+            match begun.mailbox.take_event() {
                 Some(HubEvent::Welcome { site, places, bytes }) => {
-                    return Ok((orders.clone(), mailbox.clone(), (site, places, bytes)));
+                    return Ok((*begun, (site, places, bytes)));
                 }
                 Some(HubEvent::Refused(refusal)) => {
+                    begun.orders.stop();
                     let (address, reason) = (address.to_string(), refusal.reason);
                     return Err(match refusal.code {
                         RefusalCode::Version => JoinError::WrongVersion { address, reason },
@@ -135,7 +169,7 @@ impl Waiting {
                         RefusalCode::Cut => JoinError::Lost { address, why: reason },
                     });
                 }
-                _ => {}
+                _ => self.begun = Some(begun),
             }
         }
     }
@@ -143,11 +177,34 @@ impl Waiting {
 
 /// The other thread: connects, proves the key, sends the hello, and then runs the network's loop.
 fn run(joining: JoinOptions, deadline: Instant, wake: Wake, sender: &Sender<Report>) {
+    // A name may take long to look up, and the root does not wait long for a hello.
+    let named = match &joining.reach {
+        Reach::At(address) => match listen_at(address) {
+            Ok(named) => Some(named),
+            Err(error) => {
+                let (address, why) = (address.clone(), error.to_string());
+                return drop(sender.send(Report::Failed(JoinError::Reach { address, why })));
+            }
+        },
+        Reach::Automatic | Reach::Nowhere => None,
+    };
     let wire = match connect(&joining, deadline, sender) {
         Ok(wire) => wire,
         Err(error) => return drop(sender.send(Report::Failed(error))),
     };
-    let hello = Hello { version: joining.version, host: host(), bytes: joining.bytes };
+    // Without a port of its own, a joiner writes by the root.
+    let listener = match joining.reach {
+        Reach::Automatic => listen_beside(&wire).ok(),
+        Reach::At(_) | Reach::Nowhere => named,
+    };
+    let listening = listener.map(|listener| Listening::new(&joining.key, listener)).transpose();
+    let listening = match listening {
+        Ok(listening) => listening,
+        Err(why) => return drop(sender.send(Report::Failed(JoinError::Here { why }))),
+    };
+    let version = joining.version;
+    let contact = listening.as_ref().map(|listening| listening.contact);
+    let hello = Hello { version: version.clone(), host: host(), contact, bytes: joining.bytes };
     let answers = sender.clone();
     // Once nobody waits for an answer any more, the report goes nowhere.
     let both = move || {
@@ -156,9 +213,22 @@ fn run(joining: JoinOptions, deadline: Instant, wake: Wake, sender: &Sender<Repo
     };
     let mailbox = Arc::new(CallerMailbox::new(Arc::new(both)));
     let limits = joining.limits;
-    match Turns::new(Leaf::new(&hello, limits), limits, mailbox.clone()) {
-        Ok(mut turns) => {
-            if sender.send(Report::Begun(turns.orders(), mailbox)).is_ok() {
+    let begin = || {
+        let (keys, secure) = match &listening {
+            Some(listening) => (listening.keys.clone(), Some(listening.secure.clone())),
+            None => Default::default(),
+        };
+        let leaf = Leaf::new(&hello, keys, limits);
+        let turns = Turns::new(leaf, limits, mailbox.clone(), secure)?;
+        let orders = turns.orders();
+        let acceptor = listening.map(|Listening { listener, secure, .. }| {
+            Acceptor::new(listener, secure, version, orders.clone(), mailbox.clone())
+        });
+        Ok::<_, io::Error>((turns, Begun { orders, acceptor: acceptor.transpose()?, mailbox }))
+    };
+    match begin() {
+        Ok((mut turns, begun)) => {
+            if sender.send(Report::Begun(Box::new(begun))).is_ok() {
                 turns.add(0, wire);
                 turns.run();
             }
@@ -168,6 +238,41 @@ fn run(joining: JoinOptions, deadline: Instant, wake: Wake, sender: &Sender<Repo
             let _ = sender.send(failed);
         }
     }
+}
+
+/// What other joiners need to reach this one.
+struct Listening {
+    listener: TcpListener,
+    secure: Secure,
+    keys: KnownKeys,
+    contact: Contact,
+}
+
+impl Listening {
+    fn new(run: &Key, (address, listener): (SocketAddr, TcpListener)) -> Result<Self, String> {
+        let keys = KnownKeys::default();
+        let secure = Secure::with_known_keys(run, &Key::random()?, keys.clone());
+        let secure = secure.map_err(|error| error.to_string())?;
+        let contact = Contact { key: secure.public_key(), address };
+        Ok(Self { listener, secure, keys, contact })
+    }
+}
+
+/// Listens at the address by which this process reaches the root.
+fn listen_beside(wire: &Wire) -> io::Result<(SocketAddr, TcpListener)> {
+    let listener = TcpListener::bind(SocketAddr::new(wire.socket.local_addr()?.ip(), 0))?;
+    Ok((listener.local_addr()?, listener))
+}
+
+/// Listens at the port of this address, on all addresses of this machine.
+fn listen_at(address: &str) -> io::Result<(SocketAddr, TcpListener)> {
+    let found = address.to_socket_addrs()?.next();
+    let found = found.ok_or_else(|| io::Error::other("the name has no address"))?;
+    let all: IpAddr = match found {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    Ok((found, TcpListener::bind(SocketAddr::new(all, found.port()))?))
 }
 
 fn connect(
@@ -213,7 +318,7 @@ fn connect(
 
 /// Completes the handshake: the root proves the key.
 fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), ConnectionError> {
-    let socket_error = |error: std::io::Error| ConnectionError::Socket(error.to_string());
+    let socket_error = |error: io::Error| ConnectionError::Socket(error.to_string());
     let mut poll = Poll::new().map_err(socket_error)?;
     let both = Interest::READABLE | Interest::WRITABLE;
     poll.registry().register(&mut wire.socket, Token(0), both).map_err(socket_error)?;

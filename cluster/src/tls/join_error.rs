@@ -77,6 +77,14 @@ pub enum JoinError {
         /// The stage that was not completed.
         stage: Stage,
     },
+    /// Other joiners cannot reach this one where it was said.
+    #[error("joiners cannot reach '{address}': {why}")]
+    Reach {
+        /// The address that was to be used.
+        address: String,
+        /// The error of the system.
+        why: String,
+    },
     /// The joiner's own bytes are too many.
     #[error("a joiner may send {limit} bytes about itself, not {bytes}")]
     Bytes {

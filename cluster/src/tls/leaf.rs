@@ -1,10 +1,12 @@
-//! [`Leaf`]: a joiner's side. Its only connection, number 0, leads to the root.
+//! [`Leaf`]: a joiner's side. Connection 0 leads to the root, the others directly to other joiners.
 
 use super::frame::{Frame, FrameFault, FrameKind};
 use super::hello::{Hello, Refusal, RefusalCode};
+use super::links::{LeafOutput, Links};
 use super::logic::{Delivery, HubCommand, HubEvent, HubOutput, Limits, Logic};
 use super::messages::MessageAssembler;
 use super::outbox::FrameOutbox;
+use super::secure::KnownKeys;
 use crate::Rank;
 use std::collections::BTreeMap;
 
@@ -33,17 +35,36 @@ pub struct Leaf {
     /// Messages on their way here.
     messages: BTreeMap<Rank, MessageAssembler>,
     outbox: FrameOutbox,
+    links: Links,
+    /// Whether the caller sends no more, which the root does not know yet.
+    finishing: bool,
     out: HubOutput,
 }
 
 impl Leaf {
-    /// A joiner that sends this hello.
-    pub fn new(hello: &Hello, limits: Limits) -> Self {
+    /// A joiner that sends this hello. Keys of others are added as the root introduces them.
+    pub fn new(hello: &Hello, keys: KnownKeys, limits: Limits) -> Self {
         let mut outbox = FrameOutbox::default();
         outbox.push_first(Frame::new(FrameKind::Hello, 0, 0, hello.write()));
         let out = HubOutput { touched: vec![0], ..HubOutput::default() };
         let (places, messages) = (Vec::new(), BTreeMap::new());
-        Self { limits, stage: LeafStage::Asking, me: 0, places, messages, outbox, out }
+        let (stage, me, finishing) = (LeafStage::Asking, 0, false);
+        let links = Links::new(hello, keys, limits);
+        Self { limits, stage, me, places, messages, outbox, links, finishing, out }
+    }
+
+    /// The links, and where their output goes.
+    fn links(&mut self) -> (&mut Links, LeafOutput<'_>) {
+        (&mut self.links, LeafOutput { root: &mut self.outbox, out: &mut self.out })
+    }
+
+    /// Informs the root, once everything that was sent directly has arrived, that this site sends no more.
+    fn finish(&mut self) {
+        if self.finishing && self.links.is_flushed() {
+            self.finishing = false;
+            self.outbox.push_last(FrameKind::Finish);
+            self.out.touched.push(0);
+        }
     }
 
     fn welcome(&mut self, frame: &Frame) -> Result<(), FrameFault> {
@@ -53,6 +74,7 @@ impl Leaf {
             return Err("an impossible place");
         }
         self.me = frame.site;
+        self.links.set_place(self.me);
         self.places = vec![0; places as usize];
         self.stage = LeafStage::Placed;
         Ok(())
@@ -64,6 +86,7 @@ impl Leaf {
         let foreign = site != 0 && site != me && number != 0;
         let place = self.places.get_mut(site as usize).filter(|place| foreign && **place == 0);
         *place.ok_or("a join at an impossible place")? = number;
+        self.links.on_joined(site, number);
         self.out.deliveries.push(Delivery::Joined { site, number, bytes });
         Ok(())
     }
@@ -73,6 +96,7 @@ impl Leaf {
         let known = |place: &&mut u32| **place == number && number != 0;
         *self.places.get_mut(site as usize).filter(known).ok_or("the loss of an empty place")? = 0;
         self.messages.remove(&site);
+        self.links.on_lost(site, &mut self.out);
         self.out.deliveries.push(Delivery::Lost { site });
         Ok(())
     }
@@ -87,6 +111,10 @@ impl Leaf {
         let limit = if first { self.limits.welcome } else { self.limits.message };
         let messages = self.messages.entry(from).or_default();
         let Some(bytes) = messages.add_part(piece, limit)? else { return Ok(()) };
+        if from != 0 {
+            let (links, mut ways) = self.links();
+            links.on_relayed(from, &mut ways);
+        }
         if first {
             self.stage = LeafStage::Inside;
             let (site, places) = (self.me, self.places.len() as u32);
@@ -95,6 +123,12 @@ impl Leaf {
             self.out.deliveries.push(Delivery::Message { from, number, bytes });
         }
         Ok(())
+    }
+
+    /// Ends the connection with the root, and so all others.
+    fn give_up(&mut self, why: &str) {
+        self.out.cut.push((0, Some(Refusal::new(RefusalCode::Cut, why))));
+        self.on_disconnected(0, why);
     }
 
     fn refused(&mut self, body: &[u8]) -> Result<(), FrameFault> {
@@ -110,8 +144,8 @@ impl Leaf {
     }
 }
 
-impl Logic for Leaf {
-    fn handle_frame(&mut self, _: u32, frame: Frame) -> Result<(), FrameFault> {
+impl Leaf {
+    fn handle_root_frame(&mut self, frame: Frame) -> Result<(), FrameFault> {
         match (self.stage, frame.kind) {
             (LeafStage::Over, _) | (_, FrameKind::Beat) => Ok(()),
             (_, FrameKind::Refuse) => self.refused(&frame.body),
@@ -122,10 +156,22 @@ impl Logic for Leaf {
                 LeafStage::Placed | LeafStage::Inside,
                 FrameKind::Whole | FrameKind::Start | FrameKind::Part,
             ) => self.handle_part(frame),
+            (LeafStage::Placed | LeafStage::Inside, FrameKind::Introduced) => {
+                let (links, mut ways) = self.links();
+                links.on_introduced(&frame, &mut ways)
+            }
+            (
+                LeafStage::Placed | LeafStage::Inside,
+                FrameKind::Switched | FrameKind::Broken | FrameKind::Received,
+            ) => {
+                let (links, mut ways) = self.links();
+                links.on_root_frame(&frame, &mut ways)
+            }
             (LeafStage::Inside, FrameKind::End)
                 if !self.messages.values().any(MessageAssembler::is_open) =>
             {
                 self.stage = LeafStage::Ending;
+                self.links.end(&mut self.out);
                 self.outbox.push_last(FrameKind::Bye);
                 self.out.touched.push(0);
                 Ok(())
@@ -133,31 +179,57 @@ impl Logic for Leaf {
             _ => Err("a frame out of place"),
         }
     }
+}
+
+impl Logic for Leaf {
+    fn handle_frame(&mut self, number: u32, frame: Frame) -> Result<(), FrameFault> {
+        let handled = if number == 0 {
+            self.handle_root_frame(frame)
+        } else {
+            let (links, mut ways) = self.links();
+            links.on_link_frame(number, frame, &mut ways)
+        };
+        self.finish();
+        handled
+    }
 
     fn handle_command(&mut self, order: HubCommand) {
         // Without the root nothing would ever be sent.
         if matches!(self.stage, LeafStage::Over) {
+            if let HubCommand::JoinRequest { number, .. } = order {
+                self.out.cut.push((number, None));
+            }
             return;
         }
         match order {
             HubCommand::Send { to, number, bytes } => {
-                self.outbox.push_message(to, to, number, bytes)
+                let (links, mut ways) = self.links();
+                if links.send((to, number), bytes, &mut ways) {
+                    return self.give_up("a site does not read what is sent to it");
+                }
             }
-            HubCommand::Finish => self.outbox.push_last(FrameKind::Finish),
-            HubCommand::Flooded { .. } => {
-                let why = "more arrived than was read";
-                self.out.cut.push((0, Some(Refusal::new(RefusalCode::Cut, why))));
-                return self.on_disconnected(0, why);
+            HubCommand::Finish => {
+                self.finishing = true;
+                self.links.flush(&mut self.out);
+                self.finish();
             }
-            HubCommand::JoinRequest { .. }
-            | HubCommand::Admit { .. }
-            | HubCommand::Refuse { .. }
-            | HubCommand::Expel { .. } => {}
+            HubCommand::Flooded { .. } => return self.give_up("more arrived than was read"),
+            HubCommand::JoinRequest { number, key, .. } => {
+                let (links, mut ways) = self.links();
+                links.on_called(number, key, &mut ways);
+            }
+            HubCommand::Admit { .. } | HubCommand::Refuse { .. } | HubCommand::Expel { .. } => {}
         }
         self.out.touched.push(0);
     }
 
-    fn on_disconnected(&mut self, _: u32, why: &str) {
+    fn on_disconnected(&mut self, number: u32, why: &str) {
+        if number != 0 {
+            let (links, mut ways) = self.links();
+            links.on_link_lost(number, &mut ways);
+            return self.finish();
+        }
+        self.links.end(&mut self.out);
         let stage = std::mem::replace(&mut self.stage, LeafStage::Over);
         self.outbox = FrameOutbox::default();
         match stage {
@@ -173,15 +245,24 @@ impl Logic for Leaf {
         }
     }
 
-    fn on_flushed(&mut self, _: u32) {
-        if self.stage == LeafStage::Ending {
+    fn on_tick(&mut self) {
+        let (links, mut ways) = self.links();
+        links.on_tick(&mut ways);
+        self.finish();
+    }
+
+    fn on_flushed(&mut self, number: u32) {
+        if number == 0 && self.stage == LeafStage::Ending {
             self.stage = LeafStage::Over;
             self.out.deliveries.push(Delivery::End);
         }
     }
 
-    fn outbox(&mut self, _: u32) -> Option<&mut FrameOutbox> {
-        (self.stage != LeafStage::Over).then_some(&mut self.outbox)
+    fn outbox(&mut self, number: u32) -> Option<&mut FrameOutbox> {
+        match number {
+            0 => (self.stage != LeafStage::Over).then_some(&mut self.outbox),
+            _ => self.links.outbox(number),
+        }
     }
 
     fn output_mut(&mut self) -> &mut HubOutput {
@@ -196,8 +277,9 @@ mod tests {
     /// A joiner without its root used to keep everything that it sent.
     #[test]
     fn without_the_root_nothing_is_kept() {
-        let hello = Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() };
-        let mut leaf = Leaf::new(&hello, Limits::default());
+        let (version, host) = ("1".into(), "here".into());
+        let hello = Hello { version, host, contact: None, bytes: Vec::new() };
+        let mut leaf = Leaf::new(&hello, KnownKeys::default(), Limits::default());
         leaf.handle_frame(0, Frame::new(FrameKind::Welcome, 1, 1, 4_u32.to_le_bytes().into()))
             .unwrap();
         leaf.handle_command(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });

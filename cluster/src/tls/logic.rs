@@ -2,8 +2,9 @@
 //! in, frames and arrivals out; no socket, no clock.
 
 use super::frame::{Frame, FrameFault};
-use super::hello::{Hello, Refusal};
+use super::hello::{Contact, Hello, Refusal};
 use super::outbox::FrameOutbox;
+use super::secure::PublicKey;
 use crate::Rank;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +20,21 @@ pub struct Limits {
     pub waiting: usize,
     /// A connection that is silent for this long is lost. About five seconds, and at least three.
     pub silence: Duration,
+    /// A joiner links to another one directly once it has exchanged so many messages with it in about ten seconds: then
+    /// a link saves more than its handshake and its signs of life cost.
+    pub link_after: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let (message, welcome) = (64 << 20, 64 << 20);
-        Self { message, welcome, waiting: 512 << 20, silence: Duration::from_secs(6) }
+        Self {
+            message,
+            welcome,
+            waiting: 512 << 20,
+            silence: Duration::from_secs(6),
+            link_after: 100,
+        }
     }
 }
 
@@ -37,8 +47,9 @@ pub enum HubCommand {
     Send { to: Rank, number: u32, bytes: Vec<u8> },
     /// Announce that no more messages follow.
     Finish,
-    /// An authenticated peer asks to join on this connection.
-    JoinRequest { number: u32, hello: Hello },
+    /// An authenticated peer with this key calls on this connection: a joiner asks the root for a place, or another
+    /// joiner for a direct link.
+    JoinRequest { number: u32, hello: Hello, key: PublicKey },
     /// Give it this place.
     Admit { number: u32, site: Rank, welcome: Arc<[u8]> },
     /// Refuse it, for now or for good.
@@ -82,6 +93,8 @@ pub struct HubOutput {
     pub touched: Vec<u32>,
     /// Connections to end, with a last frame if there is one.
     pub cut: Vec<(u32, Option<Refusal>)>,
+    /// Connections to open, under these numbers.
+    pub connect: Vec<(u32, Contact)>,
 }
 
 /// One side of the star.
@@ -94,6 +107,9 @@ pub trait Logic: Send {
 
     /// Handles a broken connection.
     fn on_disconnected(&mut self, number: u32, why: &str);
+
+    /// Notes that half a second has passed.
+    fn on_tick(&mut self);
 
     /// Notes that everything for a connection has been sent.
     fn on_flushed(&mut self, number: u32);

@@ -4,7 +4,7 @@ use super::logic::{Delivery, HubCommand, HubEvent};
 use super::wire::Wire;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,11 +22,14 @@ pub struct Orders {
     queue: Mutex<Vec<MailItem>>,
     waker: mio::Waker,
     stop: AtomicBool,
+    /// The number of connections that the loop serves.
+    pub connections: AtomicUsize,
 }
 
 impl Orders {
     pub fn new(waker: mio::Waker) -> Self {
-        Self { queue: Mutex::default(), waker, stop: AtomicBool::new(false) }
+        let (stop, connections) = Default::default();
+        Self { queue: Mutex::default(), waker, stop, connections }
     }
 
     pub fn push(&self, item: MailItem) {

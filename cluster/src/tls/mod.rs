@@ -1,6 +1,7 @@
 //! A network over TLS: a star of processes that join, leave and die.
 //!
 //! The root listens, all others connect to it, and it relays messages between them; so only the root must be reachable.
+//! Joiners that write to each other often, and can reach each other, open a direct link.
 //! A joiner gets a *place*: a site number, which a later process may get when its holder is lost. All sites share a
 //! [`Key`].
 //!
@@ -35,19 +36,21 @@ mod join;
 mod join_error;
 mod key;
 mod leaf;
+mod links;
 mod logic;
 mod mail;
 mod messages;
 mod outbox;
 mod secure;
 mod star;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod turns;
 mod wire;
 
 pub use entrance::{ListenOptions, TlsEntrance, listen};
-pub use join::{JoinOptions, join};
+pub use join::{JoinOptions, Reach, join};
 pub use join_error::{JoinError, Stage};
 pub use key::{Key, KeyError};
 pub use logic::Limits;

@@ -11,7 +11,10 @@
 //! name of a protocol (ALPN). It proves nothing, because it can be overheard, but it turns unauthenticated peers away
 //! cheaply.
 //!
-//! A joiner could pose as the root: a holder of the key is trusted that far. Joiners never listen.
+//! A joiner could pose as the root: a holder of the key is trusted that far.
+//!
+//! Joiners that write to each other directly have a key each, whose public half the root passes on: so none can pose as
+//! another one.
 
 use super::Key;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -28,56 +31,76 @@ use rustls::{
     CertificateError, CipherSuite, ClientConfig, ClientConnection, DigitallySignedStruct,
     DistinguishedName, Error, ServerConfig, ServerConnection, SignatureScheme,
 };
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The PKCS #8 prefix of the 32 bytes of an Ed25519 private key.
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+
+/// Bytes of a public key, in its usual encoding.
+pub const PUBLIC: usize = 44;
+
+/// A public key.
+pub type PublicKey = [u8; PUBLIC];
+
+/// The public keys that a process accepts.
+pub type KnownKeys = Arc<Mutex<BTreeSet<PublicKey>>>;
 
 /// The TLS settings of both ends, made from a key.
 #[derive(Clone)]
 pub struct Secure {
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
-    #[cfg(test)]
-    pinned: Arc<PinnedKey>,
+    public: PublicKey,
+    known: Arc<Known>,
 }
 
 impl Secure {
+    /// Settings for a process with the key of the run, which accepts only others that have it.
     pub fn new(key: &Key) -> Result<Self, Error> {
+        let secure = Self::with_known_keys(key, key, KnownKeys::default())?;
+        lock(&secure.known.keys).insert(secure.public);
+        Ok(secure)
+    }
+
+    /// Settings for a process with a key of its own, which accepts others with these keys in the same run.
+    pub fn with_known_keys(run: &Key, own: &Key, keys: KnownKeys) -> Result<Self, Error> {
         let provider = Arc::new(provider());
-        let private = PrivatePkcs8KeyDer::from(pkcs8(key));
+        let private = PrivatePkcs8KeyDer::from(pkcs8(own));
         let private = ring::sign::any_eddsa_type(&private)?;
-        let public = private.public_key().ok_or(Error::General("no public key".into()))?;
-        let public = CertificateDer::from(public.to_vec());
-        let pinned = Arc::new(PinnedKey { public: public.clone(), provider: provider.clone() });
-        let own = Arc::new(CertifiedKey::new(vec![public], private));
+        let encoded = private.public_key().ok_or(Error::General("no public key".into()))?;
+        let public = PublicKey::try_from(&encoded[..]);
+        let public = public.map_err(|_| Error::General("a public key of another length".into()))?;
+        let known = Arc::new(Known { keys, provider: provider.clone() });
+        let shown = vec![CertificateDer::from(public.to_vec())];
+        let own = Arc::new(CertifiedKey::new(shown, private));
 
         let mut server = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&TLS13])?
-            .with_client_cert_verifier(pinned.clone() as Arc<dyn ClientCertVerifier>)
+            .with_client_cert_verifier(known.clone() as Arc<dyn ClientCertVerifier>)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(own.clone())));
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
-        server.alpn_protocols = vec![alpn_name(key)?];
+        server.alpn_protocols = vec![alpn_name(run)?];
 
         let mut client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])?
             .dangerous()
-            .with_custom_certificate_verifier(pinned.clone())
+            .with_custom_certificate_verifier(known.clone())
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(own)));
         client.resumption = Resumption::disabled();
         client.enable_sni = false;
-        client.alpn_protocols = vec![alpn_name(key)?];
-        Ok(Self {
-            server: Arc::new(server),
-            client: Arc::new(client),
-            #[cfg(test)]
-            pinned,
-        })
+        client.alpn_protocols = vec![alpn_name(run)?];
+        Ok(Self { server: Arc::new(server), client: Arc::new(client), public, known })
     }
 
-    /// The root's end of a connection, if the joiner sent the ALPN name.
+    /// The public half of the process's key.
+    pub fn public_key(&self) -> PublicKey {
+        self.public
+    }
+
+    /// The end of the process that is called, if the other one sent the ALPN name.
     pub fn server(&self, accepted: Accepted) -> Result<ServerConnection, Error> {
         let words = accepted.client_hello().alpn();
         let known = |word: &[u8]| self.server.alpn_protocols.iter().any(|own| own == word);
@@ -87,12 +110,29 @@ impl Secure {
         accepted.into_connection(self.server.clone()).map_err(|(error, _)| error)
     }
 
-    /// A joiner's end.
+    /// The end of the process that connects.
     pub fn client(&self) -> Result<ClientConnection, Error> {
-        // The key identifies the root; no name is sent.
-        let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
-        ClientConnection::new(self.client.clone(), name)
+        Self::connect(self.client.clone())
     }
+
+    /// The same, to the process with this key only.
+    pub fn client_of(&self, key: PublicKey) -> Result<ClientConnection, Error> {
+        let keys = Arc::new(Mutex::new(BTreeSet::from([key])));
+        let mut client = (*self.client).clone();
+        let known = Known { keys, provider: self.known.provider.clone() };
+        client.dangerous().set_certificate_verifier(Arc::new(known));
+        Self::connect(Arc::new(client))
+    }
+
+    fn connect(client: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
+        // The key identifies the other end; no name is sent.
+        let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
+        ClientConnection::new(client, name)
+    }
+}
+
+fn lock(keys: &Mutex<BTreeSet<PublicKey>>) -> std::sync::MutexGuard<'_, BTreeSet<PublicKey>> {
+    keys.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A key in the common PKCS #8 encoding.
@@ -122,16 +162,17 @@ fn provider() -> CryptoProvider {
     provider
 }
 
-/// Accepts a single public key.
+/// Accepts known public keys.
 #[derive(Debug)]
-struct PinnedKey {
-    public: CertificateDer<'static>,
+struct Known {
+    keys: KnownKeys,
     provider: Arc<CryptoProvider>,
 }
 
-impl PinnedKey {
+impl Known {
     fn knows(&self, shown: &CertificateDer<'_>, more: &[CertificateDer<'_>]) -> Result<(), Error> {
-        if more.is_empty() && *shown == self.public {
+        let key = PublicKey::try_from(shown.as_ref());
+        if more.is_empty() && key.is_ok_and(|key| lock(&self.keys).contains(&key)) {
             return Ok(());
         }
         Err(unknown())
@@ -180,7 +221,7 @@ macro_rules! signatures {
     };
 }
 
-impl ServerCertVerifier for PinnedKey {
+impl ServerCertVerifier for Known {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -195,7 +236,7 @@ impl ServerCertVerifier for PinnedKey {
     signatures!();
 }
 
-impl ClientCertVerifier for PinnedKey {
+impl ClientCertVerifier for Known {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -215,15 +256,15 @@ impl ClientCertVerifier for PinnedKey {
 #[cfg(test)]
 impl Secure {
     pub fn public(&self) -> CertificateDer<'static> {
-        self.pinned.public.clone()
+        CertificateDer::from(self.public.to_vec())
     }
 
     pub fn provider(&self) -> Arc<CryptoProvider> {
-        self.pinned.provider.clone()
+        self.known.provider.clone()
     }
 
     pub fn pinned(&self) -> Arc<dyn ServerCertVerifier> {
-        self.pinned.clone()
+        self.known.clone()
     }
 
     /// The root's end without the check of the ALPN name.

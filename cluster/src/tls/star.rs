@@ -5,6 +5,7 @@ use super::mail::{CallerMailbox, MailItem, Orders};
 use crate::{Arrival, Members, NetError, Network, Rank};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -53,6 +54,13 @@ impl Star {
     /// Adds a thread, which ends with the network.
     pub(super) fn add_thread(&mut self, thread: JoinHandle<()>) {
         self.threads.push(thread);
+    }
+
+    /// The number of this site's connections: at the root one for each joiner, at a joiner one to the root and those to
+    /// joiners that it writes to directly.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.orders.connections.load(Ordering::Relaxed)
     }
 
     /// Why a joiner has lost the root, once it has.

@@ -1,15 +1,18 @@
 //! [`Turns`]: the loop of one side. One thread serves all authenticated connections in turns.
 
 use super::frame::{Frame, FrameKind};
-use super::hello::{Refusal, RefusalCode};
+use super::hello::{Contact, Refusal, RefusalCode};
 use super::logic::{CLOSED, HubCommand, Limits, Logic};
 use super::mail::{CallerMailbox, MailItem, Orders};
 use super::outbox::FrameOutbox;
+use super::secure::Secure;
 use super::wire::{ConnectionError, Handshake, TURN, Wire};
+use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Wakes the loop.
@@ -38,12 +41,21 @@ pub struct Turns<L> {
     /// Connections from which more can be read, and to which more can be written.
     reads: BTreeSet<u32>,
     writes: BTreeSet<u32>,
+    /// Connections whose other end may have closed: only a read that finds nothing more reveals it.
+    closing: BTreeSet<u32>,
     scratch: Vec<u8>,
     ticked: Instant,
+    /// How to connect to others, if this side does.
+    secure: Option<Secure>,
 }
 
 impl<L: Logic> Turns<L> {
-    pub fn new(logic: L, limits: Limits, mailbox: Arc<CallerMailbox>) -> io::Result<Self> {
+    pub fn new(
+        logic: L,
+        limits: Limits,
+        mailbox: Arc<CallerMailbox>,
+        secure: Option<Secure>,
+    ) -> io::Result<Self> {
         let poll = Poll::new()?;
         let orders = Arc::new(Orders::new(Waker::new(poll.registry(), WAKE)?));
         Ok(Self {
@@ -55,8 +67,10 @@ impl<L: Logic> Turns<L> {
             links: BTreeMap::new(),
             reads: BTreeSet::new(),
             writes: BTreeSet::new(),
+            closing: BTreeSet::new(),
             scratch: vec![0; TURN],
             ticked: Instant::now(),
+            secure,
         })
     }
 
@@ -73,6 +87,7 @@ impl<L: Logic> Turns<L> {
         match self.poll.registry().register(&mut wire.socket, token, both) {
             Ok(()) => {
                 self.links.insert(number, Connection { wire, parting: None });
+                self.orders.connections.store(self.links.len(), Ordering::Relaxed);
                 self.reads.insert(number);
                 self.writes.insert(number);
             }
@@ -99,6 +114,9 @@ impl<L: Logic> Turns<L> {
                 if event.is_readable() || event.is_read_closed() || event.is_error() {
                     self.reads.insert(number);
                 }
+                if event.is_read_closed() || event.is_error() {
+                    self.closing.insert(number);
+                }
                 if event.is_writable() {
                     self.writes.insert(number);
                 }
@@ -121,12 +139,21 @@ impl<L: Logic> Turns<L> {
             self.apply_output(now);
             if now.duration_since(self.ticked) >= TICK {
                 self.check_silence(now);
+                self.logic.on_tick();
                 self.apply_output(now);
             }
         }
         for link in self.links.values_mut() {
             link.wire.close();
         }
+    }
+
+    /// Begins to connect to another joiner.
+    fn connect(&self, contact: Contact, now: Instant) -> Result<Wire, String> {
+        let secure = self.secure.as_ref().ok_or("this process opens no links")?;
+        let socket = TcpStream::connect(contact.address).map_err(|error| error.to_string())?;
+        let tls = secure.client_of(contact.key).map_err(|error| error.to_string())?;
+        Ok(Wire::new(socket, tls.into(), now))
     }
 
     /// Gives each connection a turn to be read.
@@ -141,9 +168,13 @@ impl<L: Logic> Turns<L> {
                     if length > 0 {
                         link.wire.received_at = now;
                     }
+                    // Whatever arrives after a short read makes an event of its own.
+                    let empty = length > 0
+                        && length < self.scratch.len()
+                        && !self.closing.contains(&number);
                     match turn {
-                        Handshake::More => drop(self.reads.insert(number)),
-                        Handshake::Done => {}
+                        Handshake::More if !empty => drop(self.reads.insert(number)),
+                        Handshake::More | Handshake::Done => {}
                         Handshake::Ended => self.on_closed(number, CLOSED),
                     }
                     // TLS itself may have something to send.
@@ -245,9 +276,11 @@ impl<L: Logic> Turns<L> {
     fn drop_link(&mut self, number: u32) {
         if let Some(mut link) = self.links.remove(&number) {
             let _ = self.poll.registry().deregister(&mut link.wire.socket);
+            self.orders.connections.store(self.links.len(), Ordering::Relaxed);
         }
         self.reads.remove(&number);
         self.writes.remove(&number);
+        self.closing.remove(&number);
     }
 
     /// Carries out the output of the logic.
@@ -256,10 +289,17 @@ impl<L: Logic> Turns<L> {
             let out = self.logic.output_mut();
             self.writes.extend(out.touched.drain(..));
             let cut = std::mem::take(&mut out.cut);
+            let connect = std::mem::take(&mut out.connect);
             let most = self.limits.waiting;
             let flooded = self.mailbox.push_all(&mut out.deliveries, &mut out.events, most);
-            if cut.is_empty() && flooded.is_empty() {
+            if cut.is_empty() && flooded.is_empty() && connect.is_empty() {
                 return;
+            }
+            for (number, contact) in connect {
+                match self.connect(contact, now) {
+                    Ok(wire) => self.add(number, wire),
+                    Err(why) => self.logic.on_disconnected(number, &why),
+                }
             }
             for (number, word) in cut {
                 self.end_connection(number, word, now);

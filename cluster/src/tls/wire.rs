@@ -3,6 +3,7 @@
 
 use super::frame::{Frame, FrameFault, FrameReader};
 use super::outbox::FrameOutbox;
+use super::secure::PublicKey;
 use mio::net::TcpStream;
 use rustls::{CertificateError, Connection, Error};
 use std::io::{ErrorKind, Read, Write};
@@ -80,6 +81,11 @@ fn is_about_keys(alert: rustls::AlertDescription) -> bool {
     known.contains(&alert)
 }
 
+/// Whether an operation must wait for the socket, which may not even be connected yet.
+fn is_early(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected)
+}
+
 /// A connection.
 pub struct Wire {
     pub socket: TcpStream,
@@ -109,6 +115,12 @@ impl Wire {
         self.tls.is_handshaking()
     }
 
+    /// The key that the other end has proven to have.
+    pub fn peer_key(&self) -> Option<PublicKey> {
+        let shown = self.tls.peer_certificates()?.first()?;
+        PublicKey::try_from(shown.as_ref()).ok()
+    }
+
     /// Reads what has arrived, at most as much as `scratch` holds. Also returns the number of bytes.
     pub fn read(
         &mut self,
@@ -118,7 +130,7 @@ impl Wire {
         let length = match self.socket.read(scratch) {
             Ok(0) => return Ok((Handshake::Ended, 0)),
             Ok(length) => length,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok((Handshake::Done, 0)),
+            Err(error) if is_early(&error) => return Ok((Handshake::Done, 0)),
             Err(error) if error.kind() == ErrorKind::Interrupted => {
                 return Ok((Handshake::More, 0));
             }
@@ -133,7 +145,6 @@ impl Wire {
                 return Ok((Handshake::Ended, length));
             }
         }
-        // Only another read reveals an end that came with these bytes: no event will announce it.
         Ok((Handshake::More, length))
     }
 
@@ -172,9 +183,7 @@ impl Wire {
                 match self.tls.write_tls(&mut self.socket) {
                     Ok(0) => return Ok(Handshake::Ended),
                     Ok(length) => written += length,
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        return Ok(Handshake::Done);
-                    }
+                    Err(error) if is_early(&error) => return Ok(Handshake::Done),
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(error) => return Err(ConnectionError::Socket(error.to_string())),
                 }

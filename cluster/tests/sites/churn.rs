@@ -2,7 +2,9 @@
 
 use crate::signal::Signal;
 use crate::star::{Folder, VERSION, limits};
-use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions, Star, TlsEntrance};
+use pleach_cluster::tls::{
+    self, JoinOptions, Key, Limits, ListenOptions, Reach, Star, TlsEntrance,
+};
 use pleach_cluster::{Arrival, Network};
 use pleach_cluster::{Caller, Entrance};
 use std::io::{BufRead, BufReader, Read};
@@ -222,6 +224,7 @@ fn echo(address: &str, key: &str) -> bool {
             bytes: Vec::new(),
             limits: steady(),
             patience: Duration::from_secs(5),
+            reach: Reach::Automatic,
         };
         match tls::join(joining, signal.wake()) {
             Ok((star, _)) => break star,

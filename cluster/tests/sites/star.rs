@@ -3,7 +3,7 @@
 use crate::launch::{End, judge, wait};
 use crate::signal::Signal;
 use crate::site::{LONGEST, Site};
-use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions};
+use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions, Reach};
 use pleach_cluster::{Caller, Entrance};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -101,7 +101,15 @@ fn join(folder: &Path, sites: u32) -> Site {
     let signal = Signal::default();
     let key = Key::read(&folder.join("key")).unwrap();
     let (version, bytes, patience) = (VERSION.into(), vec![1, 2], Duration::from_secs(10));
-    let joining = JoinOptions { address, key, version, bytes, limits: limits(), patience };
+    let joining = JoinOptions {
+        address,
+        key,
+        version,
+        bytes,
+        limits: limits(),
+        patience,
+        reach: Reach::Automatic,
+    };
     let (star, welcome) = tls::join(joining, signal.wake()).unwrap();
     assert_eq!(welcome, b"welcome");
     Site::of(Box::new(star), signal).gather(sites - 2)

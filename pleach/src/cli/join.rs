@@ -2,7 +2,7 @@
 
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{FlagValues, Kind, PATIENCE, Verb, address};
+use super::flags::{FlagValues, Kind, PATIENCE, REACH, Verb, address};
 use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
 use super::log::Log;
@@ -126,7 +126,8 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Arc<Cluster>, Failure> {
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
     let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
-    let joined = joining::join(at, key, patience, interrupts());
+    let reach = given.get(&REACH).map_err(Failure::Usage)?.unwrap_or_default();
+    let joined = joining::join(at, key, patience, reach, interrupts());
     let failure = |why| match why {
         RunError::Lost(why) => Failure::Machine(why),
         why => why.into(),

@@ -4,7 +4,7 @@
 use super::party::{Party, Process, until};
 use crate::outside::example_path;
 use oorandom::Rand64;
-use pleach_cluster::tls::{self, JoinError, JoinOptions, Key, Limits};
+use pleach_cluster::tls::{self, JoinError, JoinOptions, Key, Limits, Reach};
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};
@@ -329,6 +329,7 @@ fn other_builds_do_not_join() {
         bytes: Vec::new(),
         limits: Limits::default(),
         patience: Duration::from_secs(60),
+        reach: Reach::Automatic,
     };
     let (version, sources) = pleach::BUILD.split_once('+').unwrap();
     assert_eq!((version, sources.len()), (env!("CARGO_PKG_VERSION"), 8));

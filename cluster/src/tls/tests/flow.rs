@@ -74,6 +74,51 @@ fn short_messages_do_not_wait_behind_long_ones() {
     assert!(times.len() > 4 * MESSAGES, "{}", times.len());
 }
 
+/// Sites that write to each other often open a direct link, on which they continue; others do not.
+#[test]
+fn sites_that_write_often_link_directly() {
+    let mut table = Table::new(4, Limits::default());
+    let asks = |mut star: Star| {
+        gather(&mut star, 2);
+        let (start, mut after) = (Instant::now(), 0);
+        for i in 0_u32.. {
+            star.send(2, i.to_le_bytes().to_vec());
+            assert_eq!(
+                next(&mut star),
+                Arrival::Message { from: 2, bytes: i.to_le_bytes().into() }
+            );
+            after += u32::from(star.connections() > 1);
+            if after == 1000 {
+                break;
+            }
+            assert!(start.elapsed() < LONG, "no link after {i} messages");
+        }
+        star.send(2, Vec::new());
+        end(&mut star);
+    };
+    let answers = |mut star: Star| {
+        gather(&mut star, 2);
+        while let Arrival::Message { from: 1, bytes } = next(&mut star) {
+            if bytes.is_empty() {
+                break;
+            }
+            star.send(1, bytes);
+        }
+        end(&mut star);
+    };
+    let looks_on = |mut star: Star| {
+        gather(&mut star, 2);
+        assert_eq!(star.connections(), 1);
+        end(&mut star);
+    };
+    let parts: Vec<Box<dyn FnOnce(Star) + Send>> =
+        vec![Box::new(asks), Box::new(answers), Box::new(looks_on)];
+    let threads = table.start_sites(parts);
+    assert_eq!(table.star.connections(), 3);
+    end(&mut table.star);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
 /// A site that does not read is lost once too much waits for it, and the others continue.
 #[test]
 fn a_site_that_does_not_read_is_lost() {

@@ -1,5 +1,6 @@
 //! Tests of stars inside one process, with peers that break every rule.
 
+mod direct;
 mod floods;
 mod flow;
 mod forged;

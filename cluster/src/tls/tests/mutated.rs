@@ -2,11 +2,11 @@
 //! allocation. `PLEACH_SEEDS` sets the number of frames; the default is 200,000.
 
 use super::super::frame::{CHUNK, Frame, FrameFault, FrameKind, FrameReader};
-use super::super::hello::Hello;
+use super::super::hello::{Contact, Hello};
 use super::super::hub::Hub;
 use super::super::leaf::Leaf;
 use super::super::logic::{HubCommand, Logic};
-use super::super::secure::Secure;
+use super::super::secure::{KnownKeys, PUBLIC, Secure};
 use super::table::{frames, hello};
 use crate::tls::{Key, Limits};
 use oorandom::Rand32;
@@ -22,6 +22,7 @@ const LIMITS: Limits = Limits {
     welcome: 1000,
     waiting: 1 << 20,
     silence: std::time::Duration::from_secs(5),
+    link_after: 2,
 };
 const PLACES: u32 = 4;
 
@@ -30,15 +31,22 @@ fn written(frame: &Frame) -> Vec<u8> {
     [&head[..], &frame.body].concat()
 }
 
+fn contact(key: u8) -> Contact {
+    Contact { key: [key; PUBLIC], address: "127.0.0.1:9".parse().unwrap() }
+}
+
 /// A frame similar to those that sites send.
 fn some_frame(random: &mut Rand32) -> Frame {
     use FrameKind::{
-        Beat, Bye, End, Finish, Hello, Joined, Lost, Part, Refuse, Start, Welcome, Whole,
+        Beat, Broken, Bye, End, Finish, Hello, Introduce, Introduced, Joined, Linked, Lost, Part,
+        Received, Refuse, Start, Switched, Welcome, Whole,
     };
     let kinds = [Beat, Hello, Refuse, Welcome, Joined, Lost, Finish, End, Bye];
-    let messages = [Whole, Start, Part];
-    let kind = match random.rand_range(0..4) {
+    let (messages, links) =
+        ([Whole, Start, Part], [Introduce, Introduced, Linked, Switched, Broken, Received]);
+    let kind = match random.rand_range(0..6) {
         0 => kinds[random.rand_range(0..kinds.len() as u32) as usize],
+        1 | 2 => links[random.rand_range(0..links.len() as u32) as usize],
         _ => messages[random.rand_range(0..3) as usize],
     };
     let (site, number) = (random.rand_range(0..PLACES + 1), random.rand_range(0..6));
@@ -50,6 +58,12 @@ fn some_frame(random: &mut Rand32) -> Frame {
         Hello => hello().write(),
         Refuse => vec![1, b'x'],
         Joined => vec![1; 3],
+        Introduced => contact(random.rand_range(0..4) as u8).write(),
+        Switched | Broken => u64::from(random.rand_range(0..4)).to_le_bytes().into(),
+        Received => [random.rand_range(0..4), 0, random.rand_range(0..4), 0]
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect(),
         _ => Vec::new(),
     };
     Frame::new(kind, site, number, body)
@@ -92,7 +106,8 @@ fn feed(
 fn root() -> Hub {
     let mut hub = Hub::new(PLACES, LIMITS);
     for number in 1..PLACES {
-        hub.handle_command(HubCommand::JoinRequest { number, hello: hello() });
+        let hello = Hello { contact: Some(contact(number as u8)), ..hello() };
+        hub.handle_command(HubCommand::JoinRequest { number, hello, key: [0; PUBLIC] });
         hub.handle_command(HubCommand::Admit { number, site: number, welcome: Arc::from([1]) });
     }
     hub
@@ -100,10 +115,31 @@ fn root() -> Hub {
 
 /// A joiner that was welcomed.
 fn joiner() -> Leaf {
-    let mut leaf = Leaf::new(&hello(), LIMITS);
+    let mut leaf = Leaf::new(&hello(), KnownKeys::default(), LIMITS);
     leaf.handle_frame(0, Frame::new(FrameKind::Welcome, 1, 1, PLACES.to_le_bytes().into()))
         .unwrap();
     leaf.handle_frame(0, Frame::new(FrameKind::Joined, 2, 2, Vec::new())).unwrap();
+    leaf
+}
+
+/// A joiner with a direct link, which has sent on it.
+fn linked_joiner() -> Leaf {
+    let hello = Hello { contact: Some(contact(9)), ..hello() };
+    let mut leaf = Leaf::new(&hello, KnownKeys::default(), LIMITS);
+    for (kind, site, number, body) in [
+        (FrameKind::Welcome, 1, 1, PLACES.to_le_bytes().to_vec()),
+        (FrameKind::Whole, 0, 0, vec![1]),
+        (FrameKind::Joined, 2, 2, Vec::new()),
+        (FrameKind::Introduced, 2, 2, contact(2).write()),
+    ] {
+        leaf.handle_frame(0, Frame::new(kind, site, number, body)).unwrap();
+    }
+    leaf.handle_command(HubCommand::JoinRequest { number: 1, hello, key: [2; PUBLIC] });
+    for byte in 0..3 {
+        leaf.handle_command(HubCommand::Send { to: 2, number: 2, bytes: vec![byte] });
+    }
+    leaf.output_mut().cut.clear();
+    assert!(leaf.outbox(1).is_some());
     leaf
 }
 
@@ -139,7 +175,9 @@ fn storm<L: Logic>(frames: u64, number: u32, seed: u64, make: impl Fn() -> L) ->
 fn frames_after_the_handshake() {
     let frames = count();
     let faults = storm(frames / 2, 3, 1, root) + storm(frames / 2, 0, 2, joiner);
-    println!("{frames} frames, {faults} faults");
+    let faults = faults + storm(frames / 8, 1, 8, linked_joiner);
+    let faults = faults + storm(frames / 8, 0, 9, linked_joiner);
+    println!("{frames} frames and a quarter more, {faults} faults");
     assert!(faults > frames / 20 && faults < frames);
 }
 
@@ -148,11 +186,11 @@ fn frames_before_the_welcome() {
     let frames = count() / 4;
     let knocking = || {
         let mut hub = Hub::new(PLACES, LIMITS);
-        hub.handle_command(HubCommand::JoinRequest { number: 3, hello: hello() });
+        hub.handle_command(HubCommand::JoinRequest { number: 3, hello: hello(), key: [0; PUBLIC] });
         hub
     };
     let faults = storm(frames, 3, 3, knocking);
-    let faults = faults + storm(frames, 0, 4, || Leaf::new(&hello(), LIMITS));
+    let faults = faults + storm(frames, 0, 4, || Leaf::new(&hello(), KnownKeys::default(), LIMITS));
     assert!(faults > frames / 4, "{faults}");
 }
 

@@ -5,7 +5,9 @@ use super::super::hello::Hello;
 use super::super::outbox::FrameOutbox;
 use super::super::secure::Secure;
 use super::super::wire::{ConnectionError, Handshake, Wire};
-use crate::tls::{self, JoinError, JoinOptions, Key, Limits, ListenOptions, Star, TlsEntrance};
+use crate::tls::{
+    self, JoinError, JoinOptions, Key, Limits, ListenOptions, Reach, Star, TlsEntrance,
+};
 use crate::{Arrival, Network, Rank};
 use crate::{Caller, Entrance};
 use std::net::{SocketAddr, TcpStream};
@@ -50,7 +52,15 @@ impl Table {
 
     pub fn joining(&self) -> JoinOptions {
         let (address, key, version) = (self.address().to_string(), self.key.clone(), "1".into());
-        JoinOptions { address, key, version, bytes: vec![9], limits: self.limits, patience: LONG }
+        JoinOptions {
+            address,
+            key,
+            version,
+            bytes: vec![9],
+            limits: self.limits,
+            patience: LONG,
+            reach: Reach::Automatic,
+        }
     }
 
     /// Admits every caller, at the lowest free place of those given.
@@ -139,7 +149,7 @@ impl Table {
 }
 
 pub fn hello() -> Hello {
-    Hello { version: "1".into(), host: "here".into(), bytes: Vec::new() }
+    Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() }
 }
 
 /// The next arrival.

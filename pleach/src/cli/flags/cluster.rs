@@ -5,6 +5,7 @@ use super::flag::{
     unrecorded,
 };
 use super::numbers::{time, whole};
+use pleach_cluster::tls::Reach;
 use serde_json::json;
 use std::time::Duration;
 
@@ -81,6 +82,20 @@ pub static PATIENCE: Flag<Option<Duration>> = Flag {
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
+    record: unrecorded,
+};
+
+/// `--reach`.
+pub static REACH: Flag<Reach> = Flag {
+    about: About {
+        name: "reach",
+        value: Some("HOST:PORT"),
+        help: "where other joiners reach this one, to write to it directly; none: by the search's first process only",
+        default: "the address by which it reaches the search, any port",
+        applies: Applies::To(&[Verb::Join]),
+        ..ABOUT
+    },
+    parse: |word| if word == "none" { Ok(Reach::Nowhere) } else { address(word).map(Reach::At) },
     record: unrecorded,
 };
 

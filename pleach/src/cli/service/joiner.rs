@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Flags of `join` that concern the searches, and so travel to them.
-const PASSED_ON: [&str; 5] = ["pace", "devices", "simd", "slow", "memory"];
+const PASSED_ON: [&str; 6] = ["pace", "devices", "simd", "slow", "memory", "reach"];
 
 /// Serves a service if this is its file of credentials.
 pub fn join(
