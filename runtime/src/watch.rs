@@ -32,6 +32,9 @@ const MOST_OPEN: u64 = 50_000_000;
 const CHECK_EVERY: Duration = Duration::from_millis(100);
 const WEIGH_EVERY: Duration = Duration::from_millis(20);
 
+/// Summing up the open work of all sites takes at most one part in so many of the time.
+const SHARE_EVERY: u32 = 50;
+
 /// How often to check for a progress report to save.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -188,20 +191,31 @@ struct WatchState {
     estimate: DoneEstimate,
     /// The name of this machine, if it was needed.
     host: Option<String>,
+    /// When to sum up the open work of all sites again.
+    share_at: Duration,
 }
 
 impl WatchState {
     /// Handles the root's newest progress report.
-    fn handle_root_report(&mut self, problem: &dyn Problem, site_state: &SiteState) {
+    fn handle_root_report(
+        &mut self,
+        problem: &dyn Problem,
+        run_state: &RunState<'_>,
+        site_state: &SiteState,
+    ) {
         self.proven = site_state.least_bound().max(self.proven);
         let newest = site_state.progress_report();
-        if !is_same(newest.as_ref(), self.whole.as_ref()) {
+        let start = run_state.elapsed();
+        if start >= self.share_at && !is_same(newest.as_ref(), self.whole.as_ref()) {
             let open = newest.as_deref().filter(|_| !site_state.is_blind());
             let open = open.and_then(|whole| share_open(problem, whole));
             let nodes = newest.as_deref().map_or(0, nodes_of);
             let done = open.map(|open| (1.0 - open).clamp(0.0, 1.0));
             self.done = done.and_then(|done| self.estimate.trusted(nodes, done));
             self.whole = newest;
+            // Of many sites, the open work is large.
+            let now = run_state.elapsed();
+            self.share_at = now.saturating_add((now - start) * SHARE_EVERY);
         }
     }
 }
@@ -234,7 +248,7 @@ fn take_snapshot(
     let together = rises() == before;
     run_state.request_progress();
     if let Some(site_state) = run_state.site_state() {
-        known.handle_root_report(problem, site_state);
+        known.handle_root_report(problem, run_state, site_state);
         return snapshot_of_all_sites(run_state, counts, site_state, known);
     }
     if all && together {

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 /// The membership of one process, from joining to leaving.
 #[derive(Clone, Debug, Default)]
 struct Membership {
+    name: String,
     host: String,
     joined_ns: u64,
     left_ns: Option<u64>,
@@ -38,9 +39,10 @@ impl OtherSites {
 
     /// Records that a process has taken a place, perhaps one that it had before.
     pub fn record_join(&self, site: SiteId, host: String, again: bool, now_ns: u64) {
-        let membership = Membership { host, joined_ns: now_ns, ..Membership::default() };
         let mut memberships = lock(&self.memberships);
         let memberships = memberships.entry(site).or_default();
+        let name = site_name(site, memberships.len());
+        let membership = Membership { name, host, joined_ns: now_ns, ..Membership::default() };
         if let Some(before) = memberships.last_mut().filter(|_| again) {
             // It reports its whole progress again.
             before.progress.counts = Counts::default();
@@ -85,23 +87,21 @@ impl OtherSites {
     /// The report of each site, its totals if they came, and the counts that it last reported.
     pub fn reports(&self) -> Vec<(SiteReport, Option<SiteTotals>, Counts)> {
         let mut all = Vec::new();
-        for (site, memberships) in &*lock(&self.memberships) {
-            for (nth, membership) in memberships.iter().enumerate() {
-                all.push((
-                    SiteReport {
-                        name: site_name(*site, nth),
-                        host: membership.host.clone(),
-                        units: Vec::new(),
-                        joined_s: membership.joined_ns as f64 * 1e-9,
-                        left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
-                        end: membership.end,
-                        commits: membership.totals.as_ref().map_or(0, |totals| totals.commits),
-                        redone: 0,
-                    },
-                    membership.totals.clone(),
-                    membership.progress.counts.clone(),
-                ));
-            }
+        for membership in lock(&self.memberships).values().flatten() {
+            all.push((
+                SiteReport {
+                    name: membership.name.clone(),
+                    host: membership.host.clone(),
+                    units: Vec::new(),
+                    joined_s: membership.joined_ns as f64 * 1e-9,
+                    left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
+                    end: membership.end,
+                    commits: membership.totals.as_ref().map_or(0, |totals| totals.commits),
+                    redone: 0,
+                },
+                membership.totals.clone(),
+                membership.progress.counts.clone(),
+            ));
         }
         all
     }
@@ -125,20 +125,18 @@ impl OtherProcesses for OtherSites {
     /// The state of each site, as it last reported.
     fn snapshots(&self) -> Vec<SiteSnapshot> {
         let mut all = Vec::new();
-        for (site, memberships) in &*lock(&self.memberships) {
-            for (nth, membership) in memberships.iter().enumerate() {
-                let SiteProgress { ref counts, units, busy, .. } = membership.progress;
-                all.push(SiteSnapshot {
-                    name: site_name(*site, nth),
-                    host: membership.host.clone(),
-                    joined_s: membership.joined_ns as f64 * 1e-9,
-                    left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
-                    end: membership.end,
-                    units,
-                    busy: if membership.end.is_none() { busy } else { 0 },
-                    nodes: counts.bounded.max(counts.branched),
-                });
-            }
+        for membership in lock(&self.memberships).values().flatten() {
+            let SiteProgress { ref counts, units, busy, .. } = membership.progress;
+            all.push(SiteSnapshot {
+                name: membership.name.clone(),
+                host: membership.host.clone(),
+                joined_s: membership.joined_ns as f64 * 1e-9,
+                left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
+                end: membership.end,
+                units,
+                busy: if membership.end.is_none() { busy } else { 0 },
+                nodes: counts.bounded.max(counts.branched),
+            });
         }
         all
     }

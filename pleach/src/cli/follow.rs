@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 /// How long a process that leaves waits for the root to notice.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// Time between two snapshots of a joiner that shows none.
+const HIDDEN_PROGRESS_EVERY: Duration = Duration::from_secs(1);
+
 /// Flags that shape a search although they are not frozen.
 const SHAPING: [&str; 2] = ["balance", "seed"];
 
@@ -179,6 +182,10 @@ impl Follower<'_, '_> {
         let mut search = given.search().map_err(Failure::Usage)?;
         search.settings.about = String::from_utf8_lossy(&order.about).into_owned();
         search.settings.cancel = self.cancel.clone();
+        if hidden {
+            // Each snapshot lists all sites, and every site takes its own.
+            search.settings.progress_every = HIDDEN_PROGRESS_EVERY;
+        }
         progress.decimals = start.labels.decimals;
         search.progress = Some(Box::new(|snapshot| progress.show(snapshot)));
         let ended = (start.search)(search, Mode::Inspect)?;

@@ -41,6 +41,9 @@ impl Seen {
         let mut lines = Vec::new();
         // The root is this process.
         for SiteSnapshot { name, host, end, .. } in sites.iter().filter(|it| it.name != "site0") {
+            if self.0.get(name) == Some(end) {
+                continue;
+            }
             let before = self.0.insert(name.clone(), *end);
             if before.is_none() {
                 lines.push(format!("{name} on {host} joined"));
