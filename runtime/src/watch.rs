@@ -34,6 +34,7 @@ const WEIGH_EVERY: Duration = Duration::from_millis(20);
 
 /// Summing up the open work of all sites takes at most one part in so many of the time.
 const SHARE_EVERY: u32 = 50;
+const SHARE_AT_LEAST_EVERY: Duration = Duration::from_secs(10);
 
 /// How often to check for a progress report to save.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -215,7 +216,8 @@ impl WatchState {
             self.whole = newest;
             // Of many sites, the open work is large.
             let now = run_state.elapsed();
-            self.share_at = now.saturating_add((now - start) * SHARE_EVERY);
+            let rest = ((now - start) * SHARE_EVERY).min(SHARE_AT_LEAST_EVERY);
+            self.share_at = now.saturating_add(rest);
         }
     }
 }

@@ -195,14 +195,19 @@ impl Hub {
         if done {
             member.relayed.remove(&to);
         }
-        if self.places[to as usize] == number
-            && let Some(receiver) = self.members.get_mut(&number)
-        {
-            receiver.outbox.push_frame(site, Frame { site, number: 0, ..piece });
+        if self.places[to as usize] == number {
+            self.forward(number, site, Frame { site, number: 0, ..piece });
+        }
+        Ok(())
+    }
+
+    /// Sends a joiner a frame about a site.
+    fn forward(&mut self, number: u32, site: Rank, frame: Frame) {
+        if let Some(member) = self.members.get_mut(&number) {
+            member.outbox.push_frame(site, frame);
             self.out.touched.push(number);
             self.check_backlog(number);
         }
-        Ok(())
     }
 
     /// Passes a frame about direct links on to the site that it is for, if it is still there.
@@ -214,13 +219,8 @@ impl Hub {
         }
         let (to, number) = (frame.site, frame.number);
         let there = self.places.get(to as usize) == Some(&number) && number > 0;
-        if to == site || to == 0 || !there || self.ending {
-            return Ok(());
-        }
-        if let Some(receiver) = self.members.get_mut(&number) {
-            receiver.outbox.push_frame(site, Frame { site, number: 0, ..frame });
-            self.out.touched.push(number);
-            self.check_backlog(number);
+        if to != site && to != 0 && there && !self.ending {
+            self.forward(number, site, Frame { site, number: 0, ..frame });
         }
         Ok(())
     }
@@ -239,13 +239,8 @@ impl Hub {
         for (number, (site, its_number, contact)) in
             [(to, (one.0, from, one.1)), (from, (other.0, to, other.1))]
         {
-            if let Some(member) = self.members.get_mut(&number) {
-                let body = contact.write();
-                let frame = Frame::new(FrameKind::Introduced, site, its_number, body);
-                member.outbox.push_frame(site, frame);
-                self.out.touched.push(number);
-                self.check_backlog(number);
-            }
+            let frame = Frame::new(FrameKind::Introduced, site, its_number, contact.write());
+            self.forward(number, site, frame);
         }
     }
 

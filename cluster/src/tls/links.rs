@@ -150,15 +150,15 @@ impl Links {
             }
             Way::Broken => peer.outgoing.keep(bytes.into()),
         }
-        if peer.outgoing.kept_bytes() <= self.limits.waiting {
-            return false;
-        }
+        let kept = peer.outgoing.kept_bytes();
         match peer.outgoing.way {
-            Way::Link(link) => {
+            Way::Link(link) if kept > self.limits.waiting => {
                 self.cut(link, ways);
                 false
             }
-            _ => true,
+            // The root will judge the receiver by what it forwards, once the receiver has answered.
+            Way::Broken => kept > 2 * self.limits.waiting,
+            _ => false,
         }
     }
 

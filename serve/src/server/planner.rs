@@ -246,6 +246,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
         .collect();
     // An estimate takes a hundred plans.
     let size = situation.jobs.len() * situation.joiners.len();
+    let root_threads = service.settings.root_threads;
     let mut estimates = if size <= 1000 { 4 } else { 0 };
     for job in state.jobs.values_mut() {
         let (id, user) = (job.row.id, &job.row.user);
@@ -266,9 +267,10 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             (None, JobState::Paused) => format!("paused by {user} or an operator"),
             (None, _) if failed && job.not_before.is_some() => "waiting to be tried again".into(),
             (None, _) if plan.roots.binary_search(&id).is_ok() => "starting".into(),
-            (None, _) if at_limit => {
-                format!("waiting: {user} has {workers} threads, the most allowed")
-            }
+            (None, _) if most.is_some_and(|most| workers + root_threads > most) => format!(
+                "waiting: {user} has {workers} threads of the {} allowed, and a job begins with {root_threads}",
+                most.unwrap_or_default()
+            ),
             (None, _) => format!(
                 "waiting for one of {} places: {user} has {} of the threads, due are {}",
                 service.settings.roots,
