@@ -32,7 +32,7 @@ const MOST_OPEN: u64 = 50_000_000;
 const CHECK_EVERY: Duration = Duration::from_millis(100);
 const WEIGH_EVERY: Duration = Duration::from_millis(20);
 
-/// Summing up the open work of all sites takes at most one part in so many of the time.
+/// Summing up the open work of all sites takes at most 1/SHARE_EVERY of the time.
 const SHARE_EVERY: u32 = 50;
 const SHARE_AT_LEAST_EVERY: Duration = Duration::from_secs(10);
 

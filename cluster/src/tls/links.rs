@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 /// The most links that this process opens; it accepts as many again.
-pub const MOST_LINKS: usize = 16;
+const MOST_LINKS: usize = 16;
 /// The numbers of links that this process opens begin here; those of links that it accepts are smaller.
-pub const FIRST_OPENED: u32 = 1 << 31;
+const FIRST_OPENED: u32 = 1 << 31;
 /// Ticks after which the count of recent messages is halved, and after which what has arrived is confirmed.
 const HALF_LIFE: u32 = 20;
 const CONFIRM: u32 = 4;
@@ -201,8 +201,8 @@ impl Links {
         self.links.insert(number, link);
     }
 
-    /// Makes room for a link to a site with so many recent messages, by ending a link that has far fewer. Returns
-    /// whether there is room.
+    /// Makes room for a link to a site with this number of recent messages, by ending a link that has far fewer.
+    /// Returns whether there is room.
     fn make_room(&mut self, recent: u32, ways: &mut LeafOutput<'_>) -> bool {
         let opened = || self.links.range(FIRST_OPENED..);
         if opened().count() < MOST_LINKS {

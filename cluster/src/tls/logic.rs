@@ -20,8 +20,8 @@ pub struct Limits {
     pub waiting: usize,
     /// A connection that is silent for this long is lost. About five seconds, and at least three.
     pub silence: Duration,
-    /// A joiner links to another one directly once it has exchanged so many messages with it in about ten seconds: then
-    /// a link saves more than its handshake and its signs of life cost.
+    /// The number of messages in about ten seconds after which two joiners open a direct link: then it saves more than
+    /// its handshake and its signs of life cost.
     pub link_after: u32,
 }
 
