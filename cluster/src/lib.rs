@@ -17,7 +17,9 @@ pub mod tls;
 
 pub use error::NetError;
 pub use members::{Arrival, Members, Rank};
-pub use sites::{Admission, Cluster, First, JoinTicket, Order, Rejoin, Waker};
+pub use sites::{
+    Admission, Cluster, First, JoinTicket, KeepCopy, Order, Rejoin, Return, RootCopy, Votes, Waker,
+};
 
 use std::sync::Arc;
 use std::time::Duration;

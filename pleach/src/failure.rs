@@ -48,9 +48,10 @@ impl Failure {
                 }
                 RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
                 RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),
-                RunError::Thread(..) | RunError::Net(_) | RunError::Follow(_) => {
-                    Failure::Machine(why.to_string())
-                }
+                RunError::Thread(..)
+                | RunError::Net(_)
+                | RunError::Follow(_)
+                | RunError::TakenOver => Failure::Machine(why.to_string()),
                 RunError::Lost(why) => Failure::Lost(why),
                 RunError::Replaced => Failure::Replaced,
                 RunError::Site { site: 0, why } => Failure::Ended(why),

@@ -1,13 +1,16 @@
 //! Processes that join over TLS: how the first one listens, and how others reach it.
 
-use pleach_cluster::tls::{self, JoinOptions, Key, Limits, ListenOptions, Reach};
-use pleach_cluster::{Admission, Cluster, Entrance, JoinTicket, NetError, Waker};
+use pleach_cluster::tls::{
+    self, JoinError, JoinOptions, Key, Limits, ListenOptions, Reach, Star, TlsEntrance, Wake,
+};
+use pleach_cluster::{Admission, Cluster, Entrance, JoinTicket, KeepCopy, NetError, Return, Waker};
 use pleach_core::lease::Terms;
 use pleach_runtime::Cancel;
 use pleach_runtime::RunError;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The build of this library, which must be the same in all processes of a search: version and hash of the sources.
@@ -42,74 +45,167 @@ pub(crate) fn listen(
 ) -> Result<(Cluster, SocketAddr), NetError> {
     let waker = Arc::new(Waker::default());
     let rings = Arc::clone(&waker);
-    let wake = Arc::new(move || rings.wake());
-    let (version, limits) = (BUILD.to_string(), limits());
-    let (star, entrance) =
-        tls::listen(ListenOptions { address, key, version, places, limits }, wake)?;
+    let (star, entrance) = open(address, key, places, Arc::new(move || rings.wake()))?;
     let at = entrance.address();
     let entrance = Some(Box::new(entrance) as Box<dyn Entrance>);
     Ok((Cluster::new(Box::new(star), entrance, waker, CHANGING), at))
 }
 
-/// Joins the process that listens at an address, and reconnects if the link is lost. Keeps trying until `patience`
-/// runs out (never if `None`) or until it is cancelled.
-pub(crate) fn join(
-    at: String,
+/// Opens an address to processes with the same key.
+pub(crate) fn open(
+    address: String,
     key: Key,
-    patience: Option<Duration>,
-    reach: Reach,
-    cancel: Cancel,
-) -> Result<Cluster, RunError> {
-    let waker = Arc::new(Waker::default());
-    let token = RandomState::new().hash_one(std::process::id());
-    let joiner = Joiner { at, key, token, patience, reach, waker: Arc::clone(&waker), cancel };
-    let entered = joiner.enter(None).map_err(RunError::Lost)?;
-    let again = Arc::new(move |place| joiner.enter(Some(place)));
-    let mut terms = CHANGING;
-    terms.patience_ns = patience.map_or(u64::MAX, |it| it.as_nanos() as u64).max(terms.lease_ns);
-    Cluster::joined(entered, again, waker, terms)
+    places: u32,
+    wake: Wake,
+) -> Result<(Star, TlsEntrance), NetError> {
+    let (version, limits) = (BUILD.to_string(), limits());
+    tls::listen(ListenOptions { address, key, version, places, limits }, wake)
 }
 
-/// What is needed to join a root.
+/// How a process joins a root.
+pub(crate) struct Joining {
+    /// Where the root listens.
+    pub at: String,
+    pub key: Key,
+    /// How long to keep trying to reach it: without limit if `None`.
+    pub patience: Option<Duration>,
+    pub reach: Reach,
+    /// If this process stands by to take the root's place.
+    pub standby: Option<StandsBy>,
+    /// Ends the attempts.
+    pub cancel: Cancel,
+}
+
+/// How a process stands by to take the root's place.
+pub(crate) struct StandsBy {
+    /// Where others reach it then.
+    pub address: String,
+    /// Keeps copies of the root's file.
+    pub keep_copy: KeepCopy,
+    /// Whether to take the root's place, which was lost so long ago.
+    pub takes_over: TakesOver,
+}
+
+/// Whether to take the place of a root that was lost so long ago.
+pub(crate) type TakesOver =
+    Arc<dyn Fn(&Return, Duration) -> bool + Send + Sync + UnwindSafe + RefUnwindSafe>;
+
+/// Joins a root, and reconnects if the link is lost.
+pub(crate) fn join(joining: Joining) -> Result<Cluster, RunError> {
+    let waker = Arc::new(Waker::default());
+    let mut terms = CHANGING;
+    let patience_ns = joining.patience.map_or(u64::MAX, |it| it.as_nanos() as u64);
+    terms.patience_ns = patience_ns.max(terms.lease_ns);
+    let keep_copy = joining.standby.as_ref().map(|standby| standby.keep_copy.clone());
+    let token = RandomState::new().hash_one(std::process::id());
+    let at = Mutex::new(joining.at.clone());
+    let joiner = Joiner { joining, at, token, waker: Arc::clone(&waker) };
+    let entered = joiner.enter(None).map_err(RunError::Lost)?;
+    let again = Arc::new(move |back: &Return| joiner.enter(Some(back)));
+    Cluster::joined(entered, again, keep_copy, waker, terms)
+}
+
+/// A process that joins a root.
 struct Joiner {
-    at: String,
-    key: Key,
+    joining: Joining,
+    /// Where the root listened that it joined last.
+    at: Mutex<String>,
     /// A number by which the root recognises this process.
     token: u64,
-    patience: Option<Duration>,
-    reach: Reach,
     waker: Arc<Waker>,
-    cancel: Cancel,
 }
 
 impl Joiner {
-    /// Joins, at this process's earlier place if that is free. Tries again until patience runs out.
-    fn enter(&self, place: Option<u32>) -> Result<Admission, String> {
-        let start = Instant::now();
+    /// Joins; after the root was lost, at the earlier place if that is free, and perhaps at a standby that has become the
+    /// root. Tries again until patience runs out.
+    fn enter(&self, back: Option<&Return>) -> Result<Admission, String> {
+        let (start, Joining { patience, standby, cancel, .. }) = (Instant::now(), &self.joining);
+        let other = back.and_then(|back| back.standby.as_deref());
+        let own = standby.as_ref().map(|standby| &*standby.address);
+        let at = self.at.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let other = other.filter(|&other| Some(other) != own && other != at);
         loop {
-            let left = self.patience.map(|patience| patience.saturating_sub(start.elapsed()));
-            let rings = Arc::clone(&self.waker);
-            let joining = JoinOptions {
-                address: self.at.clone(),
-                key: self.key.clone(),
-                version: BUILD.into(),
-                bytes: JoinTicket { token: self.token, place }.to_bytes(),
-                limits: limits(),
-                patience: left.unwrap_or(Duration::MAX).max(AGAIN),
-                reach: self.reach.clone(),
-            };
-            match tls::join(joining, Arc::new(move || rings.wake())) {
-                Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
-                Err(why) => {
-                    let returns = place.is_some();
-                    let passes = if returns { why.may_pass_on_return() } else { why.may_pass() };
-                    let again = passes && left.is_none_or(|left| left > AGAIN);
-                    if !again || self.cancel.is_cancelled() {
-                        return Err(format!("cannot join: {why}"));
+            let left = patience.map(|patience| patience.saturating_sub(start.elapsed()));
+            let mut failed = None;
+            for address in [&*at].into_iter().chain(other) {
+                let why = match self.attempt(address, back, left) {
+                    Ok(admission) => {
+                        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = address.into();
+                        return Ok(admission);
                     }
+                    Err(why) => why,
+                };
+                let passes = if back.is_some() { why.may_pass_on_return() } else { why.may_pass() };
+                if !passes {
+                    return Err(format!("cannot join: {why}"));
                 }
+                failed.get_or_insert(why);
+            }
+            let late = left.is_some_and(|left| left <= AGAIN);
+            let takes_over = |standby: &StandsBy| {
+                back.is_some_and(|back| (standby.takes_over)(back, start.elapsed()))
+            };
+            if late || cancel.is_cancelled() || standby.as_ref().is_some_and(takes_over) {
+                let why = failed.map_or_else(String::new, |why| why.to_string());
+                return Err(format!("cannot join: {why}"));
             }
             std::thread::sleep(AGAIN);
         }
     }
+
+    /// Tries once to join at an address.
+    fn attempt(
+        &self,
+        address: &str,
+        back: Option<&Return>,
+        left: Option<Duration>,
+    ) -> Result<Admission, JoinError> {
+        let Joining { key, reach, standby, .. } = &self.joining;
+        let ticket = JoinTicket {
+            token: self.token,
+            place: back.map(|back| back.place),
+            search: back.map(|back| back.search),
+            standby: standby.as_ref().map(|standby| standby.address.clone()),
+            succeeds: false,
+        };
+        let rings = Arc::clone(&self.waker);
+        let patience = left.unwrap_or(Duration::MAX).max(AGAIN);
+        let joining = options(address, key, &ticket, patience, reach.clone());
+        let (star, welcome) = tls::join(joining, Arc::new(move || rings.wake()))?;
+        Ok((Box::new(star), welcome))
+    }
+}
+
+fn options(
+    address: &str,
+    key: &Key,
+    ticket: &JoinTicket,
+    patience: Duration,
+    reach: Reach,
+) -> JoinOptions {
+    JoinOptions {
+        address: address.into(),
+        key: key.clone(),
+        version: BUILD.into(),
+        bytes: ticket.to_bytes(),
+        limits: limits(),
+        patience,
+        reach,
+    }
+}
+
+/// How often a root that has taken over calls where its predecessor listened.
+const CALL_EVERY: Duration = Duration::from_secs(5);
+
+/// Informs the predecessor of a root that has taken over, if it comes back, for as long as this process lives.
+pub(crate) fn inform_predecessor(address: String, key: Key, search: (u64, u32)) {
+    let ticket = JoinTicket { search: Some(search), succeeds: true, ..JoinTicket::default() };
+    let call = move || loop {
+        let joining = options(&address, &key, &ticket, CALL_EVERY, Reach::Nowhere);
+        // The answer is always a refusal.
+        let _ = tls::join(joining, Arc::new(|| ()));
+        std::thread::sleep(CALL_EVERY);
+    };
+    // Without this thread, only joiners that come back inform it.
+    let _ = std::thread::Builder::new().name("predecessor".into()).spawn(call);
 }

@@ -69,6 +69,8 @@ mod rows;
 #[cfg(feature = "cluster")]
 mod shared_search;
 mod solver;
+#[cfg(feature = "cli")]
+mod standby;
 
 pub use campaign::{
     Best, Certify, Checkpoint, Error, Search, Watch, atsp, clique, flowshop, knapsack, qap, queens,

@@ -1,6 +1,6 @@
 //! [`Processes`]: the processes that share searches and loops.
 
-use crate::joining::{self, LASTING, MESSAGE};
+use crate::joining::{self, Joining, LASTING, MESSAGE};
 use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::{Key, Reach};
@@ -94,8 +94,14 @@ impl Processes {
         patience: Duration,
     ) -> Result<Self, RunError> {
         let key = Key::read(key.as_ref()).map_err(|why| RunError::Net(Box::new(why)))?;
-        let (reach, never) = (Reach::Automatic, Cancel::default());
-        let cluster = joining::join(address.into(), key, Some(patience), reach, never)?;
+        let cluster = joining::join(Joining {
+            at: address.into(),
+            key,
+            patience: Some(patience),
+            reach: Reach::Automatic,
+            standby: None,
+            cancel: Cancel::default(),
+        })?;
         Ok(Self::of(Some(cluster), None, true))
     }
 

@@ -84,6 +84,9 @@ pub enum RunError {
     /// A process came back to a root that now searches something else, or has given its place away.
     #[error("the search was replaced by another one")]
     Replaced,
+    /// Another process has taken the place of this root.
+    #[error("another process has taken over this search")]
+    TakenOver,
     /// Another process reported a failure that ends the search.
     #[error("site {site}: {why}")]
     Site {

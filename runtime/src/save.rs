@@ -160,6 +160,8 @@ pub struct Saver<'a> {
     epoch: AtomicU64,
     /// Whether a failure was reported since the last successful save.
     warned: AtomicBool,
+    /// How often the file was written.
+    saves: AtomicU64,
 }
 
 impl<'a> Saver<'a> {
@@ -179,7 +181,18 @@ impl<'a> Saver<'a> {
             units: units as usize,
             epoch: AtomicU64::new(0),
             warned: AtomicBool::new(false),
+            saves: AtomicU64::new(0),
         }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.save.path
+    }
+
+    /// How often this run has written the file.
+    pub fn saves(&self) -> u64 {
+        self.saves.load(Ordering::Acquire)
     }
 
     /// Time between two saves.
@@ -260,6 +273,7 @@ impl<'a> Saver<'a> {
         all.solution = control.solution();
         replace(&self.save.path, &all.to_bytes())?;
         self.warned.store(false, Ordering::Relaxed);
+        self.saves.fetch_add(1, Ordering::Release);
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! [`Cluster`]: the processes that search together, as one of them sees them.
 
 use super::loop_sequence::LoopSequence;
-use super::message::{Order, SessionMessage};
-use super::reconnect::{Admission, Reconnect, Rejoin};
+use super::message::{Order, RootCopy, SessionMessage};
+use super::reconnect::{Admission, KeepCopy, Reconnect, Rejoin, Return};
 use super::session::{Incoming, ROOT_LOST, Session};
 use super::waker::Waker;
 use crate::{Entrance, Members, Network};
@@ -33,6 +33,10 @@ pub struct Cluster {
     loops: AtomicBool,
     /// Reconnects when the root is lost.
     again: Option<Rejoin>,
+    /// What this site will know when it has lost the root.
+    known: Mutex<Return>,
+    /// At a standby: keeps what it needs to take the root's place.
+    keep_copy: Option<KeepCopy>,
 }
 
 /// The longest time for an orderly end of the network.
@@ -65,20 +69,37 @@ impl Cluster {
         let comes_back = network.members() == Members::Changing;
         let session = Mutex::new(Session::new(network, entrance));
         let (sequence, loops) = (Mutex::default(), AtomicBool::new(false));
-        Self { me, name, open, comes_back, terms, waker, session, sequence, loops, again: None }
+        let (again, known, keep_copy) = (None, Mutex::default(), None);
+        Self {
+            me,
+            name,
+            open,
+            comes_back,
+            terms,
+            waker,
+            session,
+            sequence,
+            loops,
+            again,
+            known,
+            keep_copy,
+        }
     }
 
-    /// The processes of a network that this process has joined, with the welcome that it received.
+    /// The processes of a network that this process has joined, with the welcome that it received. A standby
+    /// keeps copies of the root's file.
     ///
     /// # Errors
     /// If the welcome is invalid.
     pub fn joined(
         (network, welcome): Admission,
         again: Rejoin,
+        keep_copy: Option<KeepCopy>,
         waker: Arc<Waker>,
         terms: Terms,
     ) -> Result<Self, RunError> {
-        let cluster = Self { again: Some(again), ..Self::new(network, None, waker, terms) };
+        let again = Some(again);
+        let cluster = Self { again, keep_copy, ..Self::new(network, None, waker, terms) };
         cluster.session().apply_welcome(&welcome)?;
         Ok(cluster)
     }
@@ -118,8 +139,27 @@ impl Cluster {
     /// Starts to reconnect to the lost root; `None` if that is impossible.
     pub(super) fn begin_to_return(&self, session: &mut Session) -> Option<Reconnect> {
         let again = self.again.as_ref()?;
+        let others = session.others().len() as u32;
         session.disconnect();
-        Some(Reconnect::start(again, session.me(), &self.waker))
+        let back = Return { place: session.me(), others, ..lock(&self.known).clone() };
+        Some(Reconnect::start(again, back, &self.waker))
+    }
+
+    /// Notes the root that this site follows.
+    pub(super) fn follow(&self, order: &Order) {
+        lock(&self.known).search = (order.run, order.term);
+    }
+
+    /// Notes where a standby takes the root's place.
+    pub(super) fn know_standby(&self, address: String) {
+        lock(&self.known).standby = Some(address);
+    }
+
+    /// Takes what a standby needs.
+    pub(super) fn keep_copy(&self, copy: RootCopy) {
+        if let Some(keep_copy) = &self.keep_copy {
+            keep_copy(copy);
+        }
     }
 
     /// The number of places for other processes.
@@ -167,6 +207,7 @@ impl Cluster {
         let mut reconnect: Option<Reconnect> = None;
         while waits() {
             if let Some(order) = session.next_order() {
+                order.iter().for_each(|order| self.follow(order));
                 return Ok(order);
             }
             match reconnect.as_ref().and_then(Reconnect::result) {

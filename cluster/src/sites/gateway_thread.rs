@@ -1,7 +1,7 @@
 //! [`GatewayThread`]: the thread of a site's gateway, which handles messages from units and other sites.
 
 use super::cluster::Cluster;
-use super::message::{Order, SessionMessage, SiteProgress};
+use super::message::{Order, RootCopy, SessionMessage, SiteProgress};
 use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
 use super::session::{Incoming, ROOT_LOST, Session};
@@ -43,6 +43,9 @@ pub(super) struct GatewayThread<'a> {
     /// At the root: the depth down to which it explores before it gives anything.
     pub cutoff: Option<u32>,
     pub node_limit: Option<u64>,
+    pub time_limit: Option<Duration>,
+    /// At the root: the number of saves when the standby was last sent a copy.
+    pub copied: Option<u64>,
     /// What arrived while the gateway rested.
     pub next: Option<Incoming>,
     /// Why the search stops, or why this site asked the root to stop it.
@@ -85,6 +88,7 @@ impl GatewayThread<'_> {
         for site in self.session.others() {
             self.gateway.site_joined(site, self.run_state.now_ns(), &mut self.workers)?;
         }
+        self.announce_standby(None);
         if resumed {
             self.gateway.adopt_listed_leases(self.run_state.now_ns(), &mut self.workers)?;
         }
@@ -106,6 +110,7 @@ impl GatewayThread<'_> {
                 break;
             }
             self.tell_how_far();
+            self.copy_to_standby();
             self.wait_for_input()?;
         }
         self.send_messages()?;
@@ -193,6 +198,10 @@ impl GatewayThread<'_> {
                 self.gateway.on_site_unreachable(from, now_ns, &mut self.workers)?;
                 self.session.send(from, &SessionMessage::Dismissed);
             }
+            Incoming::Message(0, SessionMessage::Standby(address)) => {
+                self.cluster.know_standby(address);
+            }
+            Incoming::Message(0, SessionMessage::Copy(copy)) => self.cluster.keep_copy(copy),
             Incoming::Message(..) | Incoming::Nothing => {}
             Incoming::Joined(site) => {
                 let host = self.session.host_of(site).to_string();
@@ -201,6 +210,7 @@ impl GatewayThread<'_> {
                 self.invalid.remove(&site);
                 self.parted.remove(&site);
                 self.gateway.site_joined(site, now_ns, &mut self.workers)?;
+                self.announce_standby(Some(site));
             }
             // The search is over here: whatever comes next reconnects to the root.
             Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
@@ -219,6 +229,7 @@ impl GatewayThread<'_> {
             }
             Incoming::Invalid(site) => self.on_invalid_message(site, now_ns)?,
             Incoming::Note(line) => self.run_state.warn(line),
+            Incoming::TakenOver => return Err(RunError::TakenOver),
             Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
         }
         Ok(())
@@ -304,6 +315,7 @@ impl GatewayThread<'_> {
             return Err(RunError::Replaced);
         };
         self.run_state.warn("reached the root again".into());
+        self.cluster.follow(&order);
         let same = std::mem::replace(&mut self.root, order.root) == order.root;
         if !same {
             self.gateway.root_changed(&mut self.workers);
@@ -410,6 +422,41 @@ impl GatewayThread<'_> {
             progress.busy += u32::from(counters.size() > 0.0);
         }
         self.session.send(0, &SessionMessage::SiteProgress(progress));
+    }
+
+    /// At the root: informs all sites, or if only one has joined, that one, where a standby takes the root's place.
+    fn announce_standby(&mut self, joined: Option<SiteId>) {
+        let Some((site, address)) = self.session.standby().filter(|_| self.cluster.is_root())
+        else {
+            return;
+        };
+        let message = SessionMessage::Standby(address.to_string());
+        match joined.filter(|&joined| joined != site) {
+            Some(newcomer) => drop(self.session.send(newcomer, &message)),
+            None => {
+                self.copied = None;
+                self.session.send_all(&message);
+            }
+        }
+    }
+
+    /// At the root: sends a standby the file if it is newer than its copy.
+    fn copy_to_standby(&mut self) {
+        let Some(saver) = self.run_state.saver().filter(|_| self.cluster.is_root()) else { return };
+        let (Some((site, _)), saves) = (self.session.standby(), saver.saves()) else { return };
+        if self.copied == Some(saves) {
+            return;
+        }
+        self.copied = Some(saves);
+        // If it cannot be read, the next save may be.
+        let Ok(file) = std::fs::read(saver.path()) else { return };
+        let now = self.run_state.elapsed();
+        let left = self.time_limit.map(|limit| limit.saturating_sub(now).as_nanos() as u64);
+        let before = self.run_state.before.counted().map_or(0, |counts| counts.bounded);
+        let last_node = self.node_limit.map(|limit| before.saturating_add(limit));
+        let places = self.session.places();
+        let copy = RootCopy { file, left_ns: left, last_node, places };
+        self.session.send(site, &SessionMessage::Copy(copy));
     }
 
     /// Waits for the units, the network or a timer.

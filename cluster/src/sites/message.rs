@@ -26,6 +26,23 @@ pub enum SessionMessage {
     Loop(Vec<u8>),
     /// To the root: the sender has left for good.
     Left,
+    /// From the root: where a standby takes the root's place if the root is gone.
+    Standby(String),
+    /// From the root, to a standby.
+    Copy(RootCopy),
+}
+
+/// What a standby keeps to take the root's place.
+#[derive(Clone, Debug, Default, PartialEq, Pack)]
+pub struct RootCopy {
+    /// The root's file.
+    pub file: Vec<u8>,
+    /// The time that the search may still take, if it is limited.
+    pub left_ns: Option<u64>,
+    /// The number of nodes, those in the file included, at which the search stops, if it is limited.
+    pub last_node: Option<u64>,
+    /// The number of places for processes.
+    pub places: u32,
 }
 
 /// A search in which a site takes part.
@@ -33,6 +50,8 @@ pub enum SessionMessage {
 pub struct Order {
     /// The run number, which is also in its file. A run with another value to beat has another number.
     pub run: u64,
+    /// How often another process has taken the root's place in this run.
+    pub term: u32,
     /// A random number that the root drew for this search: it differs after a restart.
     pub root: u64,
     /// The fingerprint of the problem.
@@ -104,6 +123,11 @@ impl SessionMessage {
             }
             SessionMessage::Dismissed => 6u8.pack(&mut out),
             SessionMessage::Left => 8u8.pack(&mut out),
+            SessionMessage::Standby(address) => (9u8, address.clone()).pack(&mut out),
+            SessionMessage::Copy(copy) => {
+                10u8.pack(&mut out);
+                copy.pack(&mut out);
+            }
             SessionMessage::Loop(bytes) => {
                 7u8.pack(&mut out);
                 out.extend_from_slice(bytes);
@@ -153,6 +177,8 @@ impl SessionMessage {
                 SessionMessage::Loop(from.take(left)?.to_vec())
             }
             8 => SessionMessage::Left,
+            9 => SessionMessage::Standby(Pack::unpack(&mut from)?),
+            10 => SessionMessage::Copy(Pack::unpack(&mut from)?),
             _ => return Err(Malformed::Range),
         };
         from.finish()?;
@@ -180,6 +206,8 @@ mod tests {
             SessionMessage::Dismissed,
             SessionMessage::Loop(vec![4, 5]),
             SessionMessage::Left,
+            SessionMessage::Standby("here:7400".into()),
+            SessionMessage::Copy(RootCopy { left_ns: Some(7), ..RootCopy::default() }),
         ];
         for message in messages {
             let (search, read) = SessionMessage::from_bytes(&message.to_bytes(9)).unwrap();

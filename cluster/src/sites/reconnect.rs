@@ -1,5 +1,6 @@
 //! [`OfflineNetwork`], the network of a site that has lost the root, and [`Reconnect`], its attempt to come back.
 
+use super::message::RootCopy;
 use super::waker::Waker;
 use crate::{Arrival, Members, NetError, Network};
 use pleach_core::lease::SiteId;
@@ -11,9 +12,25 @@ use std::time::Duration;
 /// A joined network, and the welcome.
 pub type Admission = (Box<dyn Network>, Vec<u8>);
 
-/// Joins the network again, at this place if it is free. Returns an error if that is impossible. May take long.
+/// Joins the network again, at the former place if it is free. Returns an error if that is impossible. May take long.
 pub type Rejoin =
-    Arc<dyn Fn(SiteId) -> Result<Admission, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+    Arc<dyn Fn(&Return) -> Result<Admission, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+
+/// Keeps what a standby needs to take the root's place. Returns soon.
+pub type KeepCopy = Arc<dyn Fn(RootCopy) + Send + Sync + UnwindSafe + RefUnwindSafe>;
+
+/// What a site knows when it has lost the root.
+#[derive(Clone, Debug, Default)]
+pub struct Return {
+    /// Its place.
+    pub place: SiteId,
+    /// The run, and the term of its root.
+    pub search: (u64, u32),
+    /// Where a standby takes the root's place, if there is one.
+    pub standby: Option<String>,
+    /// The number of other sites that the lost root had.
+    pub others: u32,
+}
 
 /// A network that reaches nobody.
 pub(super) struct OfflineNetwork {
@@ -57,13 +74,13 @@ impl Network for OfflineNetwork {
 pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
 
 impl Reconnect {
-    /// Starts to come back to a place. Rings the waker when that has succeeded or failed.
-    pub fn start(enter: &Rejoin, place: SiteId, waker: &Arc<Waker>) -> Self {
+    /// Starts to come back. Rings the waker when that has succeeded or failed.
+    pub fn start(enter: &Rejoin, back: Return, waker: &Arc<Waker>) -> Self {
         let (sender, receiver) = channel();
         let (enter, waker) = (Arc::clone(enter), Arc::clone(waker));
         let go = move || {
             // Sending fails if nobody waits any more.
-            let _ = sender.send(enter(place));
+            let _ = sender.send(enter(&back));
             waker.wake();
         };
         // Without a thread nothing is ever sent, which `result` reports.

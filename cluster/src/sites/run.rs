@@ -106,7 +106,7 @@ impl ProcessGroup for Cluster {
             order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));
         let site = SiteRun { problem, settings, run_state, cluster, others, order: &order };
         if cluster.is_root() {
-            session.begin_search(order.clone());
+            session.begin_search(order.clone(), run_state.saver().is_some());
         }
         cluster.waker().connect(Some(mailboxes.clone()));
         let ended = catch_unwind(AssertUnwindSafe(|| site.run_units(pool, session, units, watch)));
@@ -125,7 +125,9 @@ impl ProcessGroup for Cluster {
                 // An error in the problem affects all sites; a failure of this site alone costs only this site
                 // where sites come and go.
                 let for_all = matches!(why, RunError::Bound(_) | RunError::Solution(_));
-                if for_all || cluster.is_root() || !cluster.is_open() {
+                // The other sites continue with the root that has taken over.
+                let taken_over = matches!(why, RunError::TakenOver);
+                if for_all || cluster.is_root() && !taken_over || !cluster.is_open() {
                     session.send_all(&SessionMessage::Failed(why.to_string()));
                 }
                 last_warnings(run_state, watch);
@@ -268,6 +270,8 @@ impl<'a> SiteRun<'a> {
             order,
             cutoff: settings.policy.cutoff.filter(|_| cluster.is_root()),
             node_limit: settings.node_limit,
+            time_limit: settings.time_limit,
+            copied: None,
             next: None,
             stop: None,
             leaving: false,
@@ -315,6 +319,7 @@ fn order_of(settings: &Settings, before: &Checkpoint, control: &Control, limited
     let attained = known.as_ref().is_some_and(|known| known.score <= best);
     Order {
         run: before.run,
+        term: before.term,
         root: random_id(),
         fingerprint: before.fingerprint,
         cutoff: if attained { i64::MAX } else { best },

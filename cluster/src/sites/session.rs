@@ -1,10 +1,10 @@
 //! [`Session`]: a network that carries messages about searches, and its members.
 
+use super::join_ticket::JoinTicket;
 use super::message::{Order, SessionMessage};
 use super::reconnect::{Admission, OfflineNetwork};
 use crate::{Arrival, Caller, Entrance, Members, Network};
 use pleach_core::lease::SiteId;
-use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_runtime::error::RunError;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub enum Incoming {
     Invalid(SiteId),
     /// A line for the user.
     Note(String),
+    /// Another process has taken this root's place.
+    TakenOver,
     /// The network has ended.
     End,
     /// Nothing of interest.
@@ -41,32 +43,6 @@ struct JoinRequest {
     number: u32,
     host: String,
     ticket: JoinTicket,
-}
-
-/// What a process says about itself when it asks to join.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JoinTicket {
-    /// A random number that the process drew: only the process with this number can return to its place.
-    pub token: u64,
-    /// The place that it had before it lost the root.
-    pub place: Option<SiteId>,
-}
-
-impl JoinTicket {
-    /// The ticket as bytes.
-    #[must_use]
-    pub fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        (self.token, Vec::from_iter(self.place)).pack(&mut bytes);
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut from = Reader::new(bytes);
-        let (token, place): (u64, Vec<SiteId>) = Pack::unpack(&mut from)?;
-        from.finish()?;
-        Ok(Self { token, place: place.first().copied() })
-    }
 }
 
 /// A place for a process.
@@ -84,6 +60,8 @@ struct Place {
     host: String,
     /// Whether the process that was admitted last had the place before.
     again: bool,
+    /// Where others reach the process once it takes the root's place, if it is a standby.
+    standby: Option<String>,
 }
 
 /// How long an empty place is kept for its process, which may return.
@@ -106,6 +84,11 @@ pub struct Session {
     announced_to: HashMap<SiteId, u64>,
     /// Join requests that wait for a search to begin.
     callers: Vec<JoinRequest>,
+    /// At the root: the run under way, its term, and whether it is saved.
+    run: (u64, u32),
+    saved: bool,
+    /// Whether another process has taken this root's place.
+    taken_over: bool,
     /// The search in which this site takes part, and when its order came.
     order: Option<(Order, Instant)>,
     dismissed: bool,
@@ -131,6 +114,9 @@ impl Session {
             welcome: None,
             announced_to: HashMap::new(),
             callers: Vec::new(),
+            run: (0, 0),
+            saved: false,
+            taken_over: false,
             order: None,
             dismissed: false,
             finished: false,
@@ -239,9 +225,16 @@ impl Session {
         self.all.iter().any(|place| place.given && !place.there)
     }
 
-    /// Begins a search, at the root.
-    pub fn begin_search(&mut self, order: Order) {
+    /// The site that takes the root's place if the root is gone, and where others reach it then.
+    pub fn standby(&self) -> Option<(SiteId, &str)> {
+        let mut places = (0..).zip(&self.all).filter(|(_, place)| place.there);
+        places.find_map(|(site, place)| Some((site, place.standby.as_deref()?)))
+    }
+
+    /// Begins a search, at the root. A standby can copy it if it is saved.
+    pub fn begin_search(&mut self, order: Order, saved: bool) {
         self.search += 1;
+        (self.run, self.saved, self.taken_over) = ((order.run, order.term), saved, false);
         let message = SessionMessage::Begin(order);
         self.send_all(&message);
         self.welcome = Some(message.to_bytes(self.search).into());
@@ -309,6 +302,9 @@ impl Session {
         if let Some(note) = self.look_at_the_entrance() {
             return Ok(Some(Incoming::Note(note)));
         }
+        if std::mem::take(&mut self.taken_over) {
+            return Ok(Some(Incoming::TakenOver));
+        }
         let Some(arrival) = self.network.poll()? else { return Ok(None) };
         Ok(Some(match arrival {
             Arrival::Message { from, bytes } => self.read_message(from, &bytes),
@@ -347,9 +343,13 @@ impl Session {
     fn read_message(&mut self, from: SiteId, bytes: &[u8]) -> Incoming {
         match SessionMessage::from_bytes(bytes) {
             // Only the root gives orders.
-            Ok((_, SessionMessage::Begin(_) | SessionMessage::Dismissed)) if from != 0 => {
-                Incoming::Invalid(from)
-            }
+            Ok((
+                _,
+                SessionMessage::Begin(_)
+                | SessionMessage::Dismissed
+                | SessionMessage::Standby(_)
+                | SessionMessage::Copy(_),
+            )) if from != 0 => Incoming::Invalid(from),
             Ok((_, SessionMessage::Dismissed)) => {
                 self.dismissed = true;
                 Incoming::Nothing
@@ -385,6 +385,12 @@ impl Session {
         None
     }
 
+    fn postpone(&mut self, number: u32, reason: &str) {
+        if let Some(entrance) = &mut self.entrance {
+            entrance.postpone(number, reason);
+        }
+    }
+
     fn refuse(&mut self, number: u32, reason: &str) {
         if let Some(entrance) = &mut self.entrance {
             entrance.refuse(number, reason);
@@ -399,18 +405,34 @@ impl Session {
         if self.barred.contains(&request.ticket.token) {
             return self.refuse(request.number, "its messages were invalid");
         }
+        let newer = |(run, term)| run == self.run.0 && term > self.run.1;
+        self.taken_over |= request.ticket.search.is_some_and(newer);
+        if self.taken_over || request.ticket.succeeds {
+            // A joiner that has come back to the wrong root tries the other one.
+            return self.postpone(request.number, "another process has taken over this search");
+        }
         let Some(welcome) = self.welcome.clone() else { return self.callers.push(request) };
         let JoinRequest { number, host, ticket } = request;
-        let place = self.place_of(ticket).map(|place| (place, true));
+        if let Some(why) = self.refuses_standby(&ticket) {
+            return self.refuse(number, &why);
+        }
+        let place = self.place_of(&ticket).map(|place| (place, true));
         let place = place.or_else(|| self.free_place().map(|place| (place, false)));
         let Some(entrance) = &mut self.entrance else { return };
         match place {
             Some((site, again)) => {
                 let before = std::mem::take(&mut self.all[site as usize]);
                 let there = before.there;
-                let token = Some(ticket.token);
-                self.all[site as usize] =
-                    Place { there, given: true, token, left: None, host, again };
+                let JoinTicket { token, standby, .. } = ticket;
+                self.all[site as usize] = Place {
+                    there,
+                    given: true,
+                    token: Some(token),
+                    left: None,
+                    host,
+                    again,
+                    standby,
+                };
                 self.announced_to.insert(site, self.search);
                 entrance.admit(number, site, welcome);
             }
@@ -418,8 +440,19 @@ impl Session {
         }
     }
 
+    /// Why a process cannot be the standby, if it wants to be.
+    fn refuses_standby(&self, ticket: &JoinTicket) -> Option<String> {
+        ticket.standby.as_ref()?;
+        if !self.saved {
+            return Some("there is nothing to copy: the root needs --checkpoint FILE".into());
+        }
+        let (other, _) = self.standby()?;
+        let same = self.all[other as usize].token == Some(ticket.token);
+        (!same).then(|| format!("site {other} stands by already"))
+    }
+
     /// The place that a process had before, even if its old connection still seems to be alive.
-    fn place_of(&self, ticket: JoinTicket) -> Option<SiteId> {
+    fn place_of(&self, ticket: &JoinTicket) -> Option<SiteId> {
         let place = ticket.place.filter(|&place| place > 0)?;
         let known = self.all.get(place as usize)?;
         // A root that has just restarted has not given this place to anybody.

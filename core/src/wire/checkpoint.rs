@@ -18,6 +18,9 @@ pub struct Checkpoint {
     /// The random number of the run, which a resumed run keeps. It distinguishes this run from others of the same
     /// search, which may have begun with another value to beat.
     pub run: u64,
+    /// How often another process has taken the root's place in this run. Of two roots of one run, the one with the
+    /// higher term counts.
+    pub term: u32,
     /// Text for the program that saves. Not read here.
     pub about: String,
     /// The time spent on the search so far.
@@ -101,10 +104,10 @@ impl Checkpoint {
 
 /// The content of the envelope. The fingerprint is in the envelope's head.
 impl Pack for Checkpoint {
-    const LEAST: usize = 11;
+    const LEAST: usize = 12;
 
     fn pack(&self, out: &mut Vec<u8>) {
-        self.run.pack(out);
+        (self.run, self.term).pack(out);
         self.about.as_bytes().to_vec().pack(out);
         self.elapsed_ns.pack(out);
         self.counts.pack(out);
@@ -115,7 +118,7 @@ impl Pack for Checkpoint {
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let run = Pack::unpack(from)?;
+        let (run, term) = Pack::unpack(from)?;
         let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
         let (elapsed_ns, counts, best): (u64, Counts, i64) = Pack::unpack(from)?;
         if elapsed_ns > u64::MAX / 2 || !counts.can_grow() {
@@ -123,7 +126,18 @@ impl Pack for Checkpoint {
         }
         let (solution, pieces) = Pack::unpack(from)?;
         let subs = unpack_subs(None, from)?;
-        Ok(Self { fingerprint: 0, run, about, elapsed_ns, counts, best, solution, pieces, subs })
+        Ok(Self {
+            fingerprint: 0,
+            run,
+            term,
+            about,
+            elapsed_ns,
+            counts,
+            best,
+            solution,
+            pieces,
+            subs,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! kind          4 bytes   "plpt" a message between sites, "plck" a checkpoint, "plcf" a certificate
-//! format        1 byte    4
+//! format        1 byte    6
 //! fingerprint   8 bytes   of the search: problem, bound, branching, reference, kind of work
 //! length        8 bytes   of the content
 //! content
@@ -19,7 +19,7 @@ use crate::search::work::{Malformed, Pack, Reader, Work, bound_at, distance};
 use crate::steal::{Message, Power};
 
 /// The format that is written and read.
-pub const FORMAT: u8 = 5;
+pub const FORMAT: u8 = 6;
 
 /// The kind of an envelope's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

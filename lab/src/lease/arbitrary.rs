@@ -22,6 +22,7 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
         deaths: 9,
         root_deaths: 9,
         restarts: 0,
+        takeovers: 0,
         suspicions: 9,
         losses: 9,
         doubles: 9,

@@ -94,9 +94,14 @@ impl LeaseModel {
 
     /// Whether the search has ended; fails if it ended wrongly.
     pub(super) fn over(&self) -> Result<bool, String> {
-        let Some(root) = self.processes[0].as_ref().filter(|root| root.site.finished()) else {
-            return Ok(false);
-        };
+        self.ends_rightly(self.places)?;
+        self.ends_rightly(0)
+    }
+
+    /// Whether the root at this place has ended; fails if it ended wrongly.
+    fn ends_rightly(&self, place: usize) -> Result<bool, String> {
+        let root = self.processes.get(place).and_then(Option::as_ref);
+        let Some(root) = root.filter(|root| root.site.finished()) else { return Ok(false) };
         let done = root.site.holding(None).map_or(0, |whole| whole.part().content.done);
         if done != self.all() {
             return Err(format!("the search ended with the units {done:#b} done"));

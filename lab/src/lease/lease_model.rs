@@ -27,6 +27,9 @@ pub struct Budget {
     /// Roots that start another run after a death of the root, whether or not there is a file. The first run has the
     /// optimum as its value to beat, so that nobody finds it there; the next one has no such value.
     pub restarts: u8,
+    /// Standbys that take the root's place, once it has written its file, although it is alive: it continues, and any
+    /// message to the root may reach either of them.
+    pub takeovers: u8,
     /// Leases and waits that time out although nobody is dead.
     pub suspicions: u8,
     /// Messages lost.
@@ -65,7 +68,9 @@ pub(super) struct Process {
 /// The state of the whole model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LeaseModel {
+    /// The processes by their places. Behind the last place is a root whose place a standby has taken.
     pub processes: Vec<Option<Process>>,
+    pub places: usize,
     pub mail: Vec<InFlight>,
     pub file: Option<(ProgressReport<Bits>, Option<Solution>)>,
     /// The work that each name stands for.
@@ -91,7 +96,8 @@ impl LeaseModel {
         mutant: LeaseMutant,
     ) -> Self {
         let mut model = Self {
-            processes: vec![None; places],
+            processes: vec![None; places + usize::from(left.takeovers > 0)],
+            places,
             mail: Vec::new(),
             file: None,
             names: BTreeMap::new(),
@@ -160,6 +166,12 @@ impl LeaseModel {
         self.carry_out(0, actions)
     }
 
+    /// A standby takes the place of the root, which stays alive.
+    pub fn take_over(&mut self) -> Result<(), String> {
+        self.processes[self.places] = self.processes[0].take();
+        self.resume()
+    }
+
     /// A new process starts another run. All connections are broken, and a site that comes back starts over.
     pub fn restart(&mut self) {
         self.cutoff = false;
@@ -168,11 +180,17 @@ impl LeaseModel {
         let incarnation = self.incarnation();
         let whole = ProgressReport::of(Bits::open(self.all()));
         self.processes[0] = Some(self.process(Site::root(0, incarnation, whole, None)));
-        for place in 1..self.processes.len() {
+        self.processes.truncate(self.places);
+        for place in 1..self.places {
             if self.processes[place].is_some() && self.mutant != LeaseMutant::ContinuesOtherRuns {
                 self.join(place);
             }
         }
+    }
+
+    /// The number of the site at this place: two roots have the same.
+    fn site_at(&self, place: usize) -> SiteId {
+        if place == self.places { 0 } else { place as SiteId }
     }
 
     /// The process at this place.
@@ -201,7 +219,8 @@ impl LeaseModel {
                     {
                         return Err(format!("{lease:?} is named twice"));
                     }
-                    self.send(InFlight { from: place as SiteId, to, message });
+                    let from = self.site_at(place);
+                    self.send(InFlight { from, to, message });
                 }
                 LeaseAction::Dropped { lease, .. } => {
                     let process = self.at(place)?;
@@ -248,13 +267,13 @@ impl LeaseModel {
         (0..self.mail.len()).filter(move |&at| first(at))
     }
 
-    /// Delivers a packet. If there is no process at its place, it is dropped.
-    pub fn deliver(&mut self, packet: InFlight) -> Result<(), String> {
-        let InFlight { from, to, message } = packet;
-        if self.processes[to as usize].is_none() {
+    /// Delivers a packet to a place. If there is no process at it, the packet is dropped.
+    pub fn deliver(&mut self, packet: InFlight, place: usize) -> Result<(), String> {
+        let InFlight { from, message, .. } = packet;
+        if self.processes[place].is_none() {
             return Ok(());
         }
-        self.act(to as usize, |site, actions| site.handle_message(from, message, actions))
+        self.act(place, |site, actions| site.handle_message(from, message, actions))
     }
 
     /// Returns what the units hold to their site.

@@ -34,6 +34,10 @@ pub(super) enum Move {
     Resume,
     /// The root starts another run.
     Restart,
+    /// A standby takes the place of a root that is alive.
+    TakeOver,
+    /// A message to the root reaches the one whose place was taken.
+    DeliverToOld(usize),
     Lose(usize),
     Double(usize),
 }
@@ -42,11 +46,16 @@ impl LeaseModel {
     /// Everything that can happen now, and whether it is a fault or chance. The other moves alone must lead to an end.
     pub fn moves(&self) -> Vec<(Move, bool)> {
         let mut moves = Vec::new();
-        for place in 0..self.processes.len() {
+        for place in 0..self.places {
             self.moves_at(place, &mut moves);
         }
+        self.moves_of_old_root(&mut moves);
+        let old = self.processes.get(self.places).is_some_and(Option::is_some);
         for at in self.deliverable() {
             moves.push((Move::Deliver(at), false));
+            if old && self.mail[at].to == 0 {
+                moves.push((Move::DeliverToOld(at), true));
+            }
             if self.left.losses > 0 {
                 moves.push((Move::Lose(at), true));
             }
@@ -93,9 +102,31 @@ impl LeaseModel {
         if place > 0 && left.deaths > 0 {
             moves.push((Move::Die(place), true));
         }
+        if place == 0 && left.takeovers > 0 && self.file.is_some() {
+            moves.push((Move::TakeOver, true));
+        }
         if place == 0 && left.root_deaths > 0 && (self.file.is_some() || left.restarts > 0) {
             moves.push((Move::Die(place), true));
         }
+    }
+
+    /// What a root does whose place was taken: nobody needs it.
+    fn moves_of_old_root(&self, moves: &mut Vec<(Move, bool)>) {
+        let place = self.places;
+        let Some(Some(process)) = self.processes.get(place) else { return };
+        let mut own = Vec::new();
+        if process.site.current_holding().is_some() {
+            own.push((Move::Work(place), true));
+        }
+        own.extend(process.owed.iter().map(|&lease| (Move::Answer(place, lease), true)));
+        for holding in process.site.holdings() {
+            self.moves_of(place, holding.held(), &process.site, &mut own);
+            let subs = holding.part().subs.keys();
+            own.extend(subs.map(|&lease| (Move::Suspect(place, lease), true)));
+        }
+        // Its file is no longer that of the search.
+        own.retain(|(what, _)| !matches!(what, Move::Cut(..)));
+        moves.extend(own.into_iter().map(|(what, _)| (what, true)));
     }
 
     fn moves_of(
@@ -118,7 +149,7 @@ impl LeaseModel {
         let live = !holding.returning();
         if live && left.gives > 0 && !site.leaving() {
             // A site may send to itself too; the rules need no exception for that.
-            for to in 0..self.processes.len() {
+            for to in 0..self.places {
                 let sizes = 1..open;
                 moves.extend(sizes.map(|n| (Move::Give(place, held, to as SiteId, n), true)));
             }
@@ -208,7 +239,12 @@ impl LeaseModel {
             }
             Move::Deliver(at) => {
                 let packet = self.mail.remove(at);
-                self.deliver(packet)?;
+                let place = packet.to as usize;
+                self.deliver(packet, place)?;
+            }
+            Move::DeliverToOld(at) => {
+                let packet = self.mail.remove(at);
+                self.deliver(packet, self.places)?;
             }
             Move::Ask(place, lease) => {
                 self.act(place, |site, actions| site.ask_holder(lease, actions))?
@@ -219,7 +255,8 @@ impl LeaseModel {
             Move::Suspect(place, lease) => {
                 let holder = self.holder(place, lease);
                 let there = holder.is_some_and(|holder| self.processes[holder as usize].is_some());
-                if there || self.is_on_its_way(lease) {
+                // After a takeover, any lease may be held for the other root.
+                if place < self.places && (there || self.is_on_its_way(lease)) {
                     self.left.suspicions -= 1;
                     self.fault();
                 }
@@ -253,6 +290,11 @@ impl LeaseModel {
                 self.processes[place] = None;
             }
             Move::Resume => self.resume()?,
+            Move::TakeOver => {
+                self.left.takeovers -= 1;
+                self.fault();
+                self.take_over()?;
+            }
             Move::Restart => {
                 self.left.restarts -= 1;
                 self.restart();
@@ -266,7 +308,8 @@ impl LeaseModel {
                 self.left.doubles -= 1;
                 self.fault();
                 let packet = self.mail[at].clone();
-                self.deliver(packet)?;
+                let place = packet.to as usize;
+                self.deliver(packet, place)?;
             }
         }
         self.judge()

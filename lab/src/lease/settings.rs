@@ -46,6 +46,7 @@ pub fn settings() -> Vec<Setting> {
             2,
             Budget { root_deaths: 1, restarts: 1, ..calm },
         ),
+        model("a standby takes over", (2, 2), 2, Budget { takeovers: 1, ..once }),
         long(model("four units", (3, 3), 4, Budget { gives: 3, ..calm })),
         long(model(
             "three sites, any order",
@@ -67,6 +68,12 @@ pub fn settings() -> Vec<Setting> {
         )),
         long(model("suspicion, three sites", (3, 3), 2, Budget { suspicions: 1, ..once })),
         long(model("suspicion twice", (2, 2), 2, Budget { suspicions: 2, ..once })),
+        long(model(
+            "two roots, one dies",
+            (2, 2),
+            2,
+            Budget { takeovers: 1, root_deaths: 1, ..once },
+        )),
         long(model("loss in any order", (2, 2), 2, Budget { losses: 1, ordered: false, ..calm })),
         long(model(
             "root and site die",

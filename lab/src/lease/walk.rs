@@ -21,6 +21,7 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
     let mut some = |most: u32| if faults { up_to(most) } else { 0 };
     let (deaths, root_deaths, suspicions) = (some(3), some(2), some(2));
     let (losses, doubles, restarts) = (some(2), some(2), some(1));
+    let takeovers = if restarts > 0 { 0 } else { some(1) };
     let budget = Budget {
         gives: 1 + up_to(7),
         commits: up_to(8),
@@ -29,6 +30,7 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
         deaths,
         root_deaths,
         restarts,
+        takeovers,
         suspicions,
         losses,
         doubles,

@@ -32,7 +32,7 @@ const HIDDEN_PROGRESS_EVERY: Duration = Duration::from_secs(1);
 const SHAPING: [&str; 2] = ["balance", "seed"];
 
 /// Flags that each process sets for itself.
-const OWN: [&str; 10] =
+pub const OWN: [&str; 10] =
     ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard", "log", "metrics"];
 
 /// What a process can search.

@@ -2,16 +2,17 @@
 
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{FlagValues, Kind, PATIENCE, REACH, Verb, address};
-use super::follow::{Follower, JoinEnd, Known, line};
-use super::line::Line;
+use super::flags::{FlagValues, Kind, Lasts, PATIENCE, REACH, STANDBY, Verb, address};
+use super::follow::{Follower, JoinEnd, Known, OWN as OWN_FLAGS, line};
+use super::line::{Line, parse_again};
 use super::log::Log;
-use super::order_text::OrderText;
-use super::service;
+use super::order_text::{OrderText, name_of};
 use super::stopping::{NothingToLose, interrupts};
+use super::{resume, service};
 use crate::failure::Failure;
-use crate::joining;
+use crate::joining::{self, Joining};
 use crate::provenance::Provenance;
+use crate::standby::{Standby, Succession};
 use pleach_cluster::tls::Key;
 use pleach_cluster::{Cluster, Order};
 use pleach_core::search::tree::Counts;
@@ -22,8 +23,23 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A search that this process has joined, and the first order that it received.
-type Joined = (Arc<Cluster>, Order);
+/// A search that this process has joined.
+struct Joined {
+    cluster: Arc<Cluster>,
+    /// What takes the root's place if the root is gone, if this process stands by.
+    standby: Option<Arc<Standby>>,
+    /// Where the root listens.
+    at: String,
+    key: Key,
+}
+
+/// What a joined process does next.
+pub enum AfterJoin {
+    /// It ends with this exit code.
+    Ends(u8),
+    /// It takes the root's place with this command line.
+    Leads(Box<Line>),
+}
 
 /// Joins a search, and takes part in it until its end.
 pub fn join(
@@ -31,12 +47,11 @@ pub fn join(
     console: &Console<'_>,
     at: &str,
     given: &FlagValues,
-) -> Result<u8, Failure> {
+) -> Result<AfterJoin, Failure> {
     if let Some(served) = service::join(console, at, given, &key_path(given)) {
-        return served;
+        return served.map(AfterJoin::Ends);
     }
-    let cluster = join_search(at, given)?;
-    take_part(known, console, given, (&cluster, None))
+    take_part(known, console, given, (&join_search(at, given)?, None))
 }
 
 /// Takes part in a search that this process has joined.
@@ -44,13 +59,23 @@ fn take_part(
     known: Known<'_>,
     console: &Console<'_>,
     own: &FlagValues,
-    (cluster, first): (&Arc<Cluster>, Option<Order>),
-) -> Result<u8, Failure> {
+    (joined, first): (&Joined, Option<Order>),
+) -> Result<AfterJoin, Failure> {
+    let Joined { cluster, standby, .. } = joined;
     console.keep_log(Log::open(own)?);
     let (cancel, done) = (interrupts(), Cell::default());
     let follower = Follower { known, console, own, same: false, cancel, done };
     follower.note(&format!("joined as site {}", cluster.me()));
-    let parted = match follower.follow_searches(cluster, first) {
+    let parted = follower.follow_searches(cluster, first);
+    if let Some(standby) = standby {
+        let next = standby.end().map_err(Failure::Machine)?;
+        if let Some(next) = next.filter(|_| matches!(parted, Err(Failure::Lost(_)))) {
+            follower.note("the root is gone: this process takes its place");
+            joining::inform_predecessor(joined.at.clone(), joined.key.clone(), next.search);
+            return lead(console, own, next).map(|line| AfterJoin::Leads(Box::new(line)));
+        }
+    }
+    let parted = match parted {
         // A process that is leaving need not reconnect to the root.
         Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => JoinEnd::Left,
         parted => parted?,
@@ -73,14 +98,28 @@ fn take_part(
         let part = json!({ "pleach": version, "joined": true, "searches": searches, "nodes": nodes, "end": end });
         console.print(&Provenance::now().stamp(part).to_string())?;
     }
-    Ok(code)
+    if let Some(why) = standby.as_ref().and_then(|standby| standby.failure()) {
+        return Err(Failure::Usage(why));
+    }
+    Ok(AfterJoin::Ends(code))
+}
+
+/// The command line with which this process takes the root's place.
+fn lead(console: &Console<'_>, own: &FlagValues, next: Succession) -> Result<Line, Failure> {
+    let own = own.lasting(&[Lasts::Kept, Lasts::OneRun]).into_iter();
+    let own = own.filter(|flag| OWN_FLAGS.contains(&name_of(flag)) || name_of(flag) == "key");
+    // It may run under a launcher, which has nothing to do with the search.
+    let flags = own.chain(next.flags).chain(["--mpi=off".into()]).collect();
+    let file = next.file.display().to_string();
+    let now = parse_again(&["resume".into(), file.clone()], flags)?;
+    resume::read(&file, &now.given, (&console.program, console.own))
 }
 
 /// The message for a process that comes too late.
 const OVER: &str = "the search is over";
 
 /// A user's own problem needs the words of the search before it can be built.
-static OWN: OnceLock<Joined> = OnceLock::new();
+static OWN: OnceLock<(Joined, Order)> = OnceLock::new();
 
 /// The text of an input file, as read by the root of a search that was joined early.
 pub fn text_of_root(word: &str) -> Option<String> {
@@ -92,15 +131,15 @@ pub fn text_of_root(word: &str) -> Option<String> {
 /// Joins a search, once, and returns its command line with the units of this process.
 pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
     if OWN.get().is_none() {
-        let cluster = join_search(at, given)?;
+        let joined = join_search(at, given)?;
         let cancel = interrupts();
-        let order = cluster.next_order(|| !cancel.is_cancelled())?;
+        let order = joined.cluster.next_order(|| !cancel.is_cancelled())?;
         let Some(order) = order else {
             let why = if cancel.is_cancelled() { "left before the search began" } else { OVER };
             return Err(Failure::Machine(why.into()));
         };
         // Nothing else sets it.
-        let _ = OWN.set((cluster, order));
+        let _ = OWN.set((joined, order));
     }
     let Some((_, order)) = OWN.get() else { return Err(Failure::Machine(OVER.into())) };
     OrderText::read(&order.about)?.is_of(true)?;
@@ -112,25 +151,46 @@ pub fn go_on(
     known: Known<'_>,
     console: &Console<'_>,
     own: &FlagValues,
-) -> Option<Result<u8, Failure>> {
-    let (cluster, order) = OWN.get()?;
-    Some(take_part(known, console, own, (cluster, Some(order.clone()))))
+) -> Option<Result<AfterJoin, Failure>> {
+    let (joined, order) = OWN.get()?;
+    Some(take_part(known, console, own, (joined, Some(order.clone()))))
 }
 
 /// Joins a search.
-fn join_search(at: &str, given: &FlagValues) -> Result<Arc<Cluster>, Failure> {
+fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
     let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
     let key = Key::read(Path::new(&key_path(given)));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
+    let standby = standby(&key, given)?;
     let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
     let reach = given.get(&REACH).map_err(Failure::Usage)?.unwrap_or_default();
-    let joined = joining::join(at, key, patience, reach, interrupts());
+    let stands_by = standby.as_ref().map(|standby| standby.stands_by());
+    let cluster = joining::join(Joining {
+        at: at.clone(),
+        key: key.clone(),
+        patience,
+        reach,
+        standby: stands_by,
+        cancel: interrupts(),
+    });
     let failure = |why| match why {
         RunError::Lost(why) => Failure::Machine(why),
         why => why.into(),
     };
-    joined.map(Arc::new).map_err(failure)
+    Ok(Joined { cluster: Arc::new(cluster.map_err(failure)?), standby, at, key })
+}
+
+/// What takes the root's place if the root is gone, if this process is asked to stand by.
+fn standby(key: &Key, given: &FlagValues) -> Result<Option<Arc<Standby>>, Failure> {
+    let address = given.get(&STANDBY).map_err(Failure::Usage)?;
+    let standby = match (address, given.word("checkpoint")) {
+        (None, None) => return Ok(None),
+        (Some(address), Some(file)) => Standby::new(&address, Path::new(file), key, interrupts()),
+        (Some(_), None) => Err("--standby needs --checkpoint FILE, where it keeps a copy".into()),
+        (None, Some(_)) => Err("--checkpoint has no effect without --standby".into()),
+    };
+    standby.map(Some).map_err(Failure::Usage)
 }

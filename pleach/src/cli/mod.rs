@@ -51,6 +51,7 @@ use console::{Console, DONE};
 use files::{about_solution, keep_apart};
 use flags::{Kind, Verb};
 use follow::{Known, follow};
+use join::AfterJoin;
 use line::{Line, no_more};
 use pleach_gpu::ending::end;
 use serde_json::json;
@@ -126,7 +127,17 @@ pub(crate) fn run(
                 "jobs" | "watch" | "result" | "pause" | "continue" | "priority" | "cancel" | "user",
                 ..,
             ] => service::run(console, &line),
-            ["join", at] => join::join(Known::Registry(registry), console, at, &line.given),
+            ["join", at] => {
+                match join::join(Known::Registry(registry), console, at, &line.given)? {
+                    AfterJoin::Ends(code) => Ok(code),
+                    AfterJoin::Leads(line) => company::run_together(
+                        console,
+                        *line,
+                        |line| run_command(registry, console, line),
+                        |cluster, line| follow(Known::Registry(registry), console, cluster, line),
+                    ),
+                }
+            }
             ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
             ["solve" | "count" | "resume", ..] => company::run_together(
                 console,

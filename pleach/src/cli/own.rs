@@ -4,6 +4,7 @@ use super::conduct::Job;
 use super::console::{Console, DONE};
 use super::flags::{Kind, Use, Verb, value_to_beat};
 use super::follow::{Known, follow};
+use super::join::AfterJoin;
 use super::line::Line;
 use super::own_line::{own, program};
 use super::{company, help, join, list, read, stopping};
@@ -59,9 +60,11 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
                 Ok(Ended::Inspection(Box::new(plain::inspect(&problem, best, &mut search)?)))
             }
         };
-        if let Some(ended) = join::go_on(Known::Own(&start), &console, &line.given) {
-            return ended;
-        }
+        let line = match join::go_on(Known::Own(&start), &console, &line.given).transpose()? {
+            Some(AfterJoin::Ends(code)) => return Ok(code),
+            Some(AfterJoin::Leads(next)) => *next,
+            None => line,
+        };
         let lead = |mut line: Line| {
             line.given.texts.replace(read::texts());
             let instance = line.words.join(" ");

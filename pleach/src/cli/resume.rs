@@ -157,7 +157,7 @@ pub fn line_of(
     if !ours {
         return usage(format!("{cannot}: another program saved it"));
     }
-    let words = words.into_iter().map(|word| found(&cannot, word, &about["files"]));
+    let words = words.into_iter().map(|word| found(&cannot, word, &about));
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
     // With other units, flags about the earlier ones no longer apply.
     let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
@@ -174,19 +174,25 @@ pub fn line_of(
     let origin = json!({
         "program": about["program"], "words": about["words"], "files": about["files"],
     });
+    // Where the input files do not exist, the file may hold what other processes got of them.
+    let texts = about["texts"].as_object().into_iter().flatten();
+    let missing = texts.filter(|(word, _)| !Path::new(word).exists());
+    let texts = missing.filter_map(|(word, text)| Some((word.clone(), text.as_str()?.into())));
+    line.given.texts.replace(texts.collect());
     line.given.saving = Saving { origin, from: Some(file.to_string()) };
     Ok(line)
 }
 
 /// A word of a saved command line; an input file that is not found here is looked up at its original path.
-fn found(cannot: &str, word: String, files: &Value) -> Result<String, Failure> {
-    let Some(input) = files.get(&word) else { return Ok(word) };
+fn found(cannot: &str, word: String, about: &Value) -> Result<String, Failure> {
+    let Some(input) = about["files"].get(&word) else { return Ok(word) };
     let print = saved_print(input);
     let place = input["path"].as_str().unwrap_or(&word);
     let prints = [word.as_str(), place].map(|path| print_of(Path::new(path)));
     match prints {
         [here, _] if here.is_some() && here == print => Ok(word),
         [_, there] if there.is_some() && there == print => Ok(place.to_string()),
+        [None, None] if about["texts"][&word].is_string() => Ok(word),
         [None, None] => usage(format!("{cannot}: its input {place} does not exist")),
         _ => usage(format!("{cannot}: its input {word} has changed since it was saved")),
     }

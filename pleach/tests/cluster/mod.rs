@@ -5,6 +5,7 @@ mod loops;
 pub mod party;
 mod proxy;
 mod restarts;
+mod standby;
 
 use crate::outside::{example_path, folder, json, refused};
 use party::{Party, Search};

@@ -205,7 +205,8 @@ impl Party {
         self.folder.join("run.pleach")
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    /// A command with the key of the search.
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(words).arg("--key").arg(&self.key);
         if !words.contains(&"--threads") {
@@ -254,7 +255,8 @@ impl Party {
         }
     }
 
-    fn joining(&self, key: &Path, address: &str, flags: &[&str]) -> Command {
+    /// The command of a process that joins.
+    pub fn joining(&self, key: &Path, address: &str, flags: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["join", address]).args(flags).arg("--key").arg(key);
         if !["--threads", "--devices"].iter().any(|flag| flags.contains(flag)) {

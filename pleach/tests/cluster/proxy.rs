@@ -20,6 +20,7 @@ struct Connection {
 pub struct Proxy {
     pub address: String,
     open: Arc<Mutex<Vec<Arc<Connection>>>>,
+    closed: Arc<AtomicBool>,
 }
 
 impl Proxy {
@@ -27,10 +28,14 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let open: Arc<Mutex<Vec<Arc<Connection>>>> = Arc::default();
-        let (list, to) = (Arc::clone(&open), to.to_string());
+        let closed = Arc::new(AtomicBool::new(false));
+        let (list, to, shut) = (Arc::clone(&open), to.to_string(), Arc::clone(&closed));
         // It ends with the process.
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
+                if shut.load(Ordering::SeqCst) {
+                    continue;
+                }
                 let Ok(far) = TcpStream::connect(&to) else { continue };
                 let (stalled, ghost) = (AtomicBool::new(false), AtomicBool::new(false));
                 let copy = near.try_clone().unwrap();
@@ -43,7 +48,7 @@ impl Proxy {
                 list.lock().unwrap().push(connection);
             }
         });
-        Self { address, open }
+        Self { address, open, closed }
     }
 
     fn take(&self, which: usize) -> Option<Arc<Connection>> {
@@ -57,6 +62,14 @@ impl Proxy {
         if let Some(connection) = self.take(which) {
             // It may have ended already.
             let _ = connection.near.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Cuts all connections, and breaks new ones at once.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        while !self.open.lock().unwrap().is_empty() {
+            self.cut(0);
         }
     }
 

@@ -99,6 +99,20 @@ pub static REACH: Flag<Reach> = Flag {
     record: unrecorded,
 };
 
+/// `--standby`.
+pub static STANDBY: Flag<String> = Flag {
+    about: About {
+        name: "standby",
+        value: Some("HOST:PORT"),
+        help: "take over the search if its first process is gone, and listen here; needs --checkpoint FILE for a copy",
+        default: "off",
+        applies: Applies::To(&[Verb::Join]),
+        ..ABOUT
+    },
+    parse: address,
+    record: unrecorded,
+};
+
 /// `--mpi`.
 pub static MPI: Flag<String> = Flag {
     about: About {

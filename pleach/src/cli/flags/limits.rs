@@ -1,7 +1,8 @@
 //! Flags that limit or save a search.
 
 use super::flag::{
-    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, Verb, switch, text, unrecorded,
+    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, Verb, switch, text,
+    unrecorded,
 };
 use super::numbers::{size, time, whole};
 use crate::results::JsonInteger;
@@ -78,6 +79,7 @@ pub static CHECKPOINT: Flag<String> = Flag {
         help: "save the search while it runs and when it stops; if FILE already holds this search, \
                resume it",
         default: "",
+        applies: Applies::To(SEARCHES_AND_JOIN),
         ..ABOUT
     },
     parse: text,

@@ -13,7 +13,7 @@ mod sim;
 mod units;
 mod values;
 
-pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, REACH, address};
+pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, REACH, STANDBY, address};
 pub use flag::{About, Applies, Group, Item, Lasts, Use, Verb, argument, listed};
 pub use given::Kind;
 pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT, UNTIL_EOF};
@@ -41,7 +41,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 91] = [
+pub static FLAGS: [&(dyn Item + Sync); 92] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -91,6 +91,7 @@ pub static FLAGS: [&(dyn Item + Sync); 91] = [
     &PLACES,
     &PATIENCE,
     &REACH,
+    &STANDBY,
     &MPI,
     &SIMD,
     &CHECK,

@@ -1,0 +1,40 @@
+//! [`JoinTicket`]: what a process says about itself when it asks to join.
+
+use pleach_core::lease::SiteId;
+use pleach_core::search::work::{Malformed, Pack, Reader};
+
+/// What a process says about itself when it asks to join.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
+pub struct JoinTicket {
+    /// A random number that the process drew: only the process with this number can return to its place.
+    pub token: u64,
+    /// The place that it had before it lost the root.
+    pub place: Option<SiteId>,
+    /// The last run that it knows, and the term of its root.
+    pub search: Option<(u64, u32)>,
+    /// Where others reach it once it takes the root's place, if it is a standby.
+    pub standby: Option<String>,
+    /// Whether it has taken the root's place, and only informs its predecessor.
+    pub succeeds: bool,
+}
+
+impl JoinTicket {
+    /// The ticket as bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.pack(&mut bytes);
+        bytes
+    }
+
+    /// Reads a ticket.
+    ///
+    /// # Errors
+    /// If the bytes are not one.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader::new(bytes);
+        let ticket = Pack::unpack(&mut from)?;
+        from.finish()?;
+        Ok(ticket)
+    }
+}
