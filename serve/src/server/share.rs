@@ -323,6 +323,17 @@ mod tests {
         }
     }
 
+    /// Random numbers below a limit, always the same ones.
+    fn random() -> impl FnMut(u64) -> u64 {
+        let mut state = 12345_u64;
+        move |limit| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        }
+    }
+
     /// Follows plans for some seconds; returns the mean threads of each user and the number of moves.
     fn follow(at: &mut Situation, seconds: u32) -> (BTreeMap<String, f64>, u32) {
         let (mut mean, mut moves) = (BTreeMap::new(), 0);
@@ -418,15 +429,64 @@ mod tests {
         assert_eq!(at.plan().roots, [1, 2, 3, 4]);
     }
 
+    /// An hour of jobs of all sizes, from a second on one thread to minutes on all, of users who always have some: in every
+    /// half-life, each gets the share of the weight.
+    #[test]
+    fn shares_follow_weights_over_an_hour_of_mixed_jobs() {
+        const HALF_LIFE: usize = 600;
+        let weights = [("ann", 1.0), ("bob", 2.0), ("cleo", 4.0)];
+        let mut below = random();
+        let mut at = situation(&weights, vec![], 16);
+        (at.roots, at.root_threads, at.half_life) = (12, 1, HALF_LIFE as f64);
+        let (mut id, mut worst, mut ended) = (0, 0.0_f64, 0);
+        let mut left: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut used: Vec<BTreeMap<String, f64>> = Vec::new();
+        for _ in 0..3600 {
+            for (user, _) in weights {
+                while at.jobs.iter().filter(|job| job.user == user).count() < 4 {
+                    id += 1;
+                    let (running, open) = (false, false);
+                    let (room, priority) = (4 + below(13) as u32, below(3) as i32);
+                    at.jobs.push(JobShare { room, priority, running, open, ..job(id, user) });
+                    left.insert(id, 10_f64.powf(below(32) as f64 / 10.0));
+                }
+            }
+            let plan = at.plan();
+            for (joiner, job) in at.joiners.iter_mut().zip(&plan.joiners) {
+                joiner.job = *job;
+            }
+            let mut second = BTreeMap::new();
+            for job in &mut at.jobs {
+                let threads = f64::from(plan.threads.get(&job.id).copied().unwrap_or(0));
+                *second.entry(job.user.clone()).or_default() += threads;
+                *left.get_mut(&job.id).unwrap() -= threads;
+                job.running = plan.roots.contains(&job.id);
+                job.open = job.running;
+            }
+            for (name, user) in &mut at.users {
+                user.usage = decayed(user.usage, second[name], 1.0, at.half_life);
+            }
+            at.jobs.retain(|job| left[&job.id] > 0.0);
+            used.push(second);
+            let Some(window) = used.len().checked_sub(HALF_LIFE).map(|from| &used[from..]) else {
+                continue;
+            };
+            let of = |name: &str| window.iter().map(|second| second[name]).sum::<f64>();
+            let all: f64 = weights.iter().map(|(name, _)| of(name)).sum();
+            for (name, weight) in weights {
+                worst = worst.max((of(name) / all - weight / 7.0).abs());
+            }
+            ended = left.len() - at.jobs.len();
+        }
+        println!("{ended} jobs, at most {:.2} points from the weights", worst * 100.0);
+        assert!(worst < 0.03, "{worst}");
+        assert!(ended > 100, "{ended}");
+    }
+
     /// An hour of jobs that come and go, of random users, on joiners that come and go.
     #[test]
     fn plans_are_valid_whatever_happens() {
-        let mut rng = 12345_u64;
-        let mut below = |n: u64| {
-            rng =
-                rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (rng >> 33) % n
-        };
+        let mut below = random();
         let names = ["ann", "bob", "cleo"];
         let mut at = situation(&[("ann", 1.0), ("bob", 2.0), ("cleo", 4.0)], vec![], 16);
         (at.roots, at.root_threads) = (6, 1);
