@@ -1,8 +1,13 @@
-//! A job's folder, and what the job's root leaves in it.
+//! A job's folder: the files that came with its submission, and what its root leaves in it.
 
 use crate::api::Update;
+use crate::credentials::new_token;
 use serde::Deserialize;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where files lie until their job is stored, in the service's folder.
+const INCOMING: &str = "incoming";
 
 /// Where a root writes its result, in the job's folder.
 pub const RESULT: &str = "result.json";
@@ -15,6 +20,49 @@ pub const LOG: &str = "log.txt";
 
 /// The longest result that is kept, in bytes.
 const MOST: u64 = 1 << 28;
+
+/// The files of a submission, until their job is stored; then they move to its folder as a whole.
+pub struct IncomingFiles(Option<PathBuf>);
+
+impl IncomingFiles {
+    /// Writes files into a folder of their own in the service's folder, if there are any.
+    pub fn write(data: &Path, files: &[(String, Vec<u8>)]) -> io::Result<Self> {
+        if files.is_empty() {
+            return Ok(Self(None));
+        }
+        let name = new_token().map_err(io::Error::other)?;
+        let place = data.join(INCOMING).join(name);
+        std::fs::create_dir_all(&place)?;
+        let written = Self(Some(place.clone()));
+        for (name, bytes) in files {
+            std::fs::write(place.join(name), bytes)?;
+        }
+        Ok(written)
+    }
+
+    /// Moves them to the folder of a job, which must not exist.
+    pub fn move_to(mut self, folder: &Path) -> io::Result<()> {
+        let Some(place) = &self.0 else { return Ok(()) };
+        folder.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+        std::fs::rename(place, folder)?;
+        self.0 = None;
+        Ok(())
+    }
+
+    /// Removes what an earlier service left.
+    pub fn clear(data: &Path) {
+        // What cannot be removed takes room, and does no other harm.
+        let _ = std::fs::remove_dir_all(data.join(INCOMING));
+    }
+}
+
+impl Drop for IncomingFiles {
+    fn drop(&mut self) {
+        if let Some(place) = &self.0 {
+            let _ = std::fs::remove_dir_all(place);
+        }
+    }
+}
 
 /// How a root ended.
 pub struct RootEnd {

@@ -20,12 +20,16 @@ const TICK: Duration = Duration::from_millis(100);
 const REST: Duration = Duration::from_millis(2);
 /// How often sentences, estimates and sizes are computed.
 const EXPLAIN: Duration = Duration::from_secs(1);
+/// How often files that need not be kept any longer are removed, and of how many jobs at most.
+const SWEEP: Duration = Duration::from_secs(60);
+const SWEPT: usize = 1000;
 /// How often usage is stored.
 const STORE: Duration = Duration::from_secs(10);
 
 /// Makes plans until the task is dropped.
 pub(super) async fn run(service: Arc<Service>) {
     let (mut before, mut explained, mut stored) = (Instant::now(), None, Instant::now());
+    let mut swept = None;
     loop {
         // A tick without news is a reason, too.
         let _ = timeout(TICK, service.wake.notified()).await;
@@ -44,6 +48,13 @@ pub(super) async fn run(service: Arc<Service>) {
         }
         if store {
             stored = now;
+        }
+        if let Some(keep) = service.settings.keep
+            && swept.is_none_or(|at: Instant| now - at > SWEEP.min(keep))
+        {
+            swept = Some(now);
+            let service = Arc::clone(&service);
+            tokio::task::spawn_blocking(move || remove_old_files(&service, keep));
         }
     }
 }
@@ -318,6 +329,21 @@ fn measure_files(service: &Service) {
             files.flatten().filter_map(|file| Some(file.ok()?.metadata().ok()?.len())).sum();
         if let Some(account) = service.lock().accounts.get_mut(&name) {
             account.bytes = bytes;
+        }
+    }
+}
+
+/// Removes the files of jobs that have been over for so long. Their results stay.
+fn remove_old_files(service: &Service, keep: Duration) {
+    let folders = std::fs::read_dir(service.settings.data.join("jobs")).into_iter().flatten();
+    let ids = folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse().ok());
+    let ids: Vec<u64> = ids.collect();
+    let (at, mut removed) = (now() - keep.as_secs_f64(), 0);
+    for id in ids {
+        // What cannot be asked or removed now may be later.
+        if removed < SWEPT && service.lock().store.ended_by(id, at).unwrap_or(false) {
+            let _ = std::fs::remove_dir_all(service.folder(id));
+            removed += 1;
         }
     }
 }

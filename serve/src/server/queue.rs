@@ -1,7 +1,7 @@
 //! What users do with jobs: submit, pause, continue, cancel, look at them.
 
 use super::caller::Caller;
-use super::folder::{CHECKPOINT, KEY, LOG, RESULT};
+use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
 use super::job::{Job, StopReason};
 use super::refusal::Refused;
 use super::state::{SHOWN, Service, State, now};
@@ -60,6 +60,11 @@ impl Service {
             });
             files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
         }
+        let new: u64 = files.iter().flatten().map(|(_, bytes)| bytes.len() as u64).sum();
+        // Before the lock, so that large files delay nobody else.
+        let written = files.iter().map(|files| IncomingFiles::write(&self.settings.data, files));
+        let written = written.collect::<std::io::Result<Vec<_>>>();
+        let files = written.map_err(|why| (FULL, format!("cannot be stored: {why}")))?;
         let mut guard = self.lock();
         let state = &mut *guard;
         if state.closing {
@@ -74,7 +79,6 @@ impl Service {
         let account = state.accounts.get(&caller.name);
         let limits = account.map(|account| account.row.limits.clone()).unwrap_or_default();
         let bytes = account.map_or(0, |account| account.bytes);
-        let new: u64 = files.iter().flatten().map(|(_, bytes)| bytes.len() as u64).sum();
         if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
             let why = format!(
                 "the files of your jobs have {bytes} bytes, these {new}: more than you may have"
@@ -119,7 +123,7 @@ impl Service {
         }
         let stored = state.store.together(|store| {
             let mut ids = Vec::new();
-            for ((row, kind), files) in rows.into_iter().zip(&kinds).zip(&files) {
+            for ((row, kind), files) in rows.into_iter().zip(&kinds).zip(files) {
                 if let Some(id) = store.job_with_key(&row.user, &row.key)? {
                     ids.push(id);
                     continue;
@@ -133,7 +137,7 @@ impl Service {
                     _ => {}
                 }
                 // A job is there with its files, or not at all.
-                self.write_files(id, files).map_err(StoreError::Files)?;
+                files.move_to(&self.folder(id)).map_err(StoreError::Files)?;
                 ids.push(id);
                 added.push(Job::new(JobRow { id, ..row }, *kind == CommandKind::Search));
             }
@@ -147,18 +151,6 @@ impl Service {
         self.wake.notify_one();
         self.announce();
         Ok(ids)
-    }
-
-    fn write_files(&self, id: u64, files: &[(String, Vec<u8>)]) -> std::io::Result<()> {
-        if files.is_empty() {
-            return Ok(());
-        }
-        let folder = self.folder(id);
-        std::fs::create_dir_all(&folder)?;
-        for (name, bytes) in files {
-            std::fs::write(folder.join(name), bytes)?;
-        }
-        Ok(())
     }
 
     /// Acts on a job of the caller that is not over.

@@ -25,6 +25,8 @@ pub struct Settings {
     pub root_threads: u32,
     /// The time in which half of all past usage is forgotten.
     pub half_life: Duration,
+    /// How long the files of jobs that are over are kept; `None`: for good.
+    pub keep: Option<Duration>,
     /// A certificate and its private key, as PEM files, instead of those that the service makes.
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// How to get more joiners.

@@ -1,6 +1,6 @@
 //! [`Service`]: what a service knows, behind one lock, and how it changes.
 
-use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd};
+use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT, RootEnd};
 use super::job::{Job, StopReason};
 use super::refusal::Refused;
 use super::settings::Settings;
@@ -104,6 +104,7 @@ impl Service {
     /// Opens the folder of a service; jobs that an earlier one was running are waiting again.
     pub(super) fn open(settings: Settings, listens: SocketAddr) -> Result<Self, StoreError> {
         let store = Store::open(&settings.data.join("service.sqlite"))?;
+        IncomingFiles::clear(&settings.data);
         let half_life = settings.half_life.as_secs_f64();
         let accounts = store.accounts()?.into_iter().map(|mut row| {
             let away = (now() - row.usage_at).max(0.0);

@@ -274,8 +274,16 @@ impl Store {
 
     /// A job.
     pub fn job(&self, id: u64) -> Result<Option<JobView>> {
+        // The database counts to less.
+        let Ok(id) = i64::try_from(id) else { return Ok(None) };
         let query = format!("SELECT {JOB}, search FROM job WHERE id = ?");
         Ok(self.0.prepare_cached(&query)?.query_row([id], view).optional()?)
+    }
+
+    /// Whether a job was over at a time.
+    pub fn ended_by(&self, id: u64, at: f64) -> Result<bool> {
+        let mut query = self.0.prepare_cached("SELECT 1 FROM job WHERE id = ? AND ended < ?")?;
+        Ok(query.exists(params![id, at])?)
     }
 
     /// The jobs that are not over, oldest first.

@@ -30,7 +30,7 @@ pub use search::{
     OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, value_to_beat,
 };
 pub use service::{
-    ADDRESS, DATA, FETCH, GROW, HALF_LIFE, MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS,
+    ADDRESS, DATA, FETCH, GROW, HALF_LIFE, KEEP, MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS,
     ONLY_FOR, PRIORITY, REMOVE, RENEW, ROLE, ROOTS, SERVICE, TLS_CERTIFICATE, TLS_KEY, WAIT,
     WEIGHT, priority,
 };
@@ -41,7 +41,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 92] = [
+pub static FLAGS: [&(dyn Item + Sync); 93] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -117,6 +117,7 @@ pub static FLAGS: [&(dyn Item + Sync); 92] = [
     &ADDRESS,
     &ROOTS,
     &HALF_LIFE,
+    &KEEP,
     &GROW,
     &TLS_CERTIFICATE,
     &TLS_KEY,

@@ -85,6 +85,19 @@ pub static HALF_LIFE: Flag<Duration> = Flag {
     record: unrecorded,
 };
 
+/// `--keep`.
+pub static KEEP: Flag<Option<Duration>> = Flag {
+    about: About {
+        name: "keep",
+        value: Some("T"),
+        help: "how long the files of jobs that are over are kept, such as 30d; none: for good",
+        default: "none",
+        ..ABOUT
+    },
+    parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
+    record: unrecorded,
+};
+
 /// `--tls-certificate`.
 pub static TLS_CERTIFICATE: Flag<String> = Flag {
     about: About {

@@ -1,7 +1,7 @@
 //! `pleach serve`: runs a service until it is stopped.
 
 use super::super::console::{Console, DONE};
-use super::super::flags::{ADDRESS, GROW, HALF_LIFE, LISTEN, ROOTS, THREADS, Verb};
+use super::super::flags::{ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, ROOTS, THREADS, Verb};
 use super::super::line::{Line, no_more};
 use super::super::stopping::interrupts;
 use super::submission::check_command;
@@ -47,6 +47,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         roots: roots as usize,
         root_threads: threads,
         half_life: half_life.unwrap_or(Duration::from_secs(3600)),
+        keep: given.get(&KEEP).map_err(Failure::Usage)?.flatten(),
         certificate,
         grow: given.get(&GROW).map_err(Failure::Usage)?,
         check: check_command,
