@@ -19,6 +19,7 @@ pub use error::NetError;
 pub use members::{Arrival, Members, Rank};
 pub use sites::{
     Admission, Cluster, First, JoinTicket, KeepCopy, Order, Rejoin, Return, RootCopy, Votes, Waker,
+    search_of,
 };
 
 use std::sync::Arc;

@@ -3,7 +3,9 @@
 use pleach_cluster::tls::{
     self, JoinError, JoinOptions, Key, Limits, ListenOptions, Reach, Star, TlsEntrance, Wake,
 };
-use pleach_cluster::{Admission, Cluster, Entrance, JoinTicket, KeepCopy, NetError, Return, Waker};
+use pleach_cluster::{
+    Admission, Cluster, Entrance, JoinTicket, KeepCopy, NetError, Return, Waker, search_of,
+};
 use pleach_core::lease::Terms;
 use pleach_runtime::Cancel;
 use pleach_runtime::RunError;
@@ -31,6 +33,9 @@ pub(crate) const CHANGING: Terms =
 
 /// How long a process waits between two attempts to reach the root.
 const AGAIN: Duration = Duration::from_millis(500);
+
+/// The longest attempt to return where there is a standby: the other address may answer.
+const LONGEST_ATTEMPT: Duration = Duration::from_secs(10);
 
 /// The limits of links between processes: at a stop, a site hands over all its work in one message.
 fn limits() -> Limits {
@@ -97,9 +102,8 @@ pub(crate) fn join(joining: Joining) -> Result<Cluster, RunError> {
     let patience_ns = joining.patience.map_or(u64::MAX, |it| it.as_nanos() as u64);
     terms.patience_ns = patience_ns.max(terms.lease_ns);
     let keep_copy = joining.standby.as_ref().map(|standby| standby.keep_copy.clone());
-    let token = RandomState::new().hash_one(std::process::id());
     let at = Mutex::new(joining.at.clone());
-    let joiner = Joiner { joining, at, token, waker: Arc::clone(&waker) };
+    let joiner = Joiner { joining, at, tokens: RandomState::new(), waker: Arc::clone(&waker) };
     let entered = joiner.enter(None).map_err(RunError::Lost)?;
     let again = Arc::new(move |back: &Return| joiner.enter(Some(back)));
     Cluster::joined(entered, again, keep_copy, waker, terms)
@@ -110,8 +114,8 @@ struct Joiner {
     joining: Joining,
     /// Where the root listened that it joined last.
     at: Mutex<String>,
-    /// A number by which the root recognises this process.
-    token: u64,
+    /// Makes the number by which the process at an address recognises this one: nobody else learns it.
+    tokens: RandomState,
     waker: Arc<Waker>,
 }
 
@@ -120,37 +124,46 @@ impl Joiner {
     /// root. Tries again until patience runs out.
     fn enter(&self, back: Option<&Return>) -> Result<Admission, String> {
         let (start, Joining { patience, standby, cancel, .. }) = (Instant::now(), &self.joining);
-        let other = back.and_then(|back| back.standby.as_deref());
-        let own = standby.as_ref().map(|standby| &*standby.address);
         let at = self.at.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let other = other.filter(|&other| Some(other) != own && other != at);
+        let left = || patience.map(|patience| patience.saturating_sub(start.elapsed()));
         loop {
-            let left = patience.map(|patience| patience.saturating_sub(start.elapsed()));
-            let mut failed = None;
-            for address in [&*at].into_iter().chain(other) {
-                let why = match self.attempt(address, back, left) {
-                    Ok(admission) => {
-                        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = address.into();
-                        return Ok(admission);
-                    }
-                    Err(why) => why,
-                };
-                let passes = if back.is_some() { why.may_pass_on_return() } else { why.may_pass() };
-                if !passes {
-                    return Err(format!("cannot join: {why}"));
-                }
-                failed.get_or_insert(why);
+            let failed = match self.attempt(&at, back, left()) {
+                Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
+                Err(why) => why,
+            };
+            if let Some(back) = back
+                && let Some(admission) = self.try_standby(&at, back, left())
+            {
+                return Ok(admission);
             }
-            let late = left.is_some_and(|left| left <= AGAIN);
             let takes_over = |standby: &StandsBy| {
                 back.is_some_and(|back| (standby.takes_over)(back, start.elapsed()))
             };
-            if late || cancel.is_cancelled() || standby.as_ref().is_some_and(takes_over) {
-                let why = failed.map_or_else(String::new, |why| why.to_string());
-                return Err(format!("cannot join: {why}"));
+            let returns = back.is_some();
+            let passes = if returns { failed.may_pass_on_return() } else { failed.may_pass() };
+            let late = left().is_some_and(|left| left <= AGAIN);
+            let over = !passes || late || cancel.is_cancelled();
+            if standby.as_ref().is_some_and(takes_over) || over {
+                return Err(format!("cannot join: {failed}"));
             }
             std::thread::sleep(AGAIN);
         }
+    }
+
+    /// Tries to join the standby: it may have taken the place of the root that was lost.
+    fn try_standby(&self, at: &str, back: &Return, left: Option<Duration>) -> Option<Admission> {
+        let other = back.standby.as_ref().filter(|&other| other != at)?;
+        if self.joining.standby.as_ref().is_some_and(|own| own.address == *other) {
+            return None;
+        }
+        // Whatever it answers otherwise, the root may come back.
+        let (star, welcome) = self.attempt(other, Some(back), left).ok()?;
+        let (run, term) = search_of(&welcome)?;
+        if run != back.search.0 || term <= back.search.1 {
+            return None;
+        }
+        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = other.clone();
+        Some((Box::new(star), welcome))
     }
 
     /// Tries once to join at an address.
@@ -159,20 +172,22 @@ impl Joiner {
         address: &str,
         back: Option<&Return>,
         left: Option<Duration>,
-    ) -> Result<Admission, JoinError> {
+    ) -> Result<(Star, Vec<u8>), JoinError> {
         let Joining { key, reach, standby, .. } = &self.joining;
         let ticket = JoinTicket {
-            token: self.token,
+            token: self.tokens.hash_one(address),
             place: back.map(|back| back.place),
             search: back.map(|back| back.search),
             standby: standby.as_ref().map(|standby| standby.address.clone()),
             succeeds: false,
         };
         let rings = Arc::clone(&self.waker);
-        let patience = left.unwrap_or(Duration::MAX).max(AGAIN);
+        let mut patience = left.unwrap_or(Duration::MAX).max(AGAIN);
+        if back.is_some_and(|back| back.standby.is_some()) {
+            patience = patience.min(LONGEST_ATTEMPT);
+        }
         let joining = options(address, key, &ticket, patience, reach.clone());
-        let (star, welcome) = tls::join(joining, Arc::new(move || rings.wake()))?;
-        Ok((Box::new(star), welcome))
+        tls::join(joining, Arc::new(move || rings.wake()))
     }
 }
 
@@ -197,14 +212,29 @@ fn options(
 /// How often a root that has taken over calls where its predecessor listened.
 const CALL_EVERY: Duration = Duration::from_secs(5);
 
-/// Informs the predecessor of a root that has taken over, if it comes back, for as long as this process lives.
-pub(crate) fn inform_predecessor(address: String, key: Key, search: (u64, u32)) {
-    let ticket = JoinTicket { search: Some(search), succeeds: true, ..JoinTicket::default() };
-    let call = move || loop {
-        let joining = options(&address, &key, &ticket, CALL_EVERY, Reach::Nowhere);
-        // The answer is always a refusal.
-        let _ = tls::join(joining, Arc::new(|| ()));
-        std::thread::sleep(CALL_EVERY);
+/// Calls where the predecessor of a root listened, which gives way if it comes back, for as long as this process lives.
+/// Begins once this process saves the search.
+pub(crate) fn inform_predecessor(
+    (address, key): (String, Key),
+    (own, search): (String, (u64, u32)),
+    saves: impl Fn() -> bool + Send + 'static,
+) {
+    let ticket = JoinTicket {
+        search: Some(search),
+        standby: Some(own),
+        succeeds: true,
+        ..JoinTicket::default()
+    };
+    let call = move || {
+        while !saves() {
+            std::thread::sleep(AGAIN);
+        }
+        loop {
+            let joining = options(&address, &key, &ticket, CALL_EVERY, Reach::Nowhere);
+            // The answer is always a refusal.
+            let _ = tls::join(joining, Arc::new(|| ()));
+            std::thread::sleep(CALL_EVERY);
+        }
     };
     // Without this thread, only joiners that come back inform it.
     let _ = std::thread::Builder::new().name("predecessor".into()).spawn(call);

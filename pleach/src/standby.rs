@@ -7,7 +7,8 @@ use pleach_cluster::tls::Key;
 use pleach_cluster::{Caller, Entrance, JoinTicket, Network, Return, RootCopy, Votes};
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::save::replace;
-use pleach_runtime::{Cancel, Lock, load};
+use pleach_runtime::{Cancel, Lock, Save, load};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,23 +39,37 @@ enum Event {
 struct State {
     began: Instant,
     votes: Votes,
-    copy: Option<(Checkpoint, RootCopy, Instant)>,
-    /// The run in the file before the first copy, if there was a file.
-    earlier: Option<u64>,
+    copy: Option<Kept>,
+    /// The run in the file before the first copy, and its term, if there was a file.
+    earlier: Option<(u64, u32)>,
     /// Why it cannot stand by.
     failure: Option<String>,
     /// Whether it takes the root's place.
     takes_over: bool,
 }
 
-/// What the process that takes over runs.
+/// What the process that takes over continues with.
 pub(crate) struct Succession {
-    /// The copy, which the search resumes.
+    /// Where to write the copy.
     pub file: PathBuf,
-    /// Flags of the root that the file does not hold, and its address.
-    pub flags: Vec<String>,
-    /// The run, and the term that begins.
-    pub search: (u64, u32),
+    /// The copy, with the term that begins.
+    pub checkpoint: Checkpoint,
+    /// Where it listens, and where others reach it.
+    pub listens: String,
+    pub address: String,
+    /// The number of places for processes.
+    pub places: u32,
+    /// The time and the nodes that are left, if they are limited.
+    pub time_left: Option<Duration>,
+    pub nodes_left: Option<u64>,
+}
+
+/// The latest copy.
+struct Kept {
+    checkpoint: Checkpoint,
+    /// What came with it, without the file.
+    about: RootCopy,
+    came: Instant,
 }
 
 impl Standby {
@@ -65,15 +80,15 @@ impl Standby {
     pub fn new(address: &str, file: &Path, key: &Key, cancel: Cancel) -> Result<Arc<Self>, String> {
         let shown = file.display();
         let fails = |why: &dyn std::fmt::Display| format!("--checkpoint {shown}: {why}");
+        let save = Save { path: file.into(), every: Duration::MAX };
+        save.may_replace().map_err(|why| fails(&why))?;
         let lock = Lock::acquire(file).map_err(|why| fails(&why))?;
         let holds_something = std::fs::metadata(file).is_ok_and(|about| about.len() > 0);
         let earlier = holds_something.then(|| load(file)).transpose();
-        let earlier = earlier.map_err(|why| format!("--checkpoint {why}"))?.map(|it| it.run);
-        let port = address.rsplit_once(':').map_or("", |(_, port)| port);
-        if port == "0" {
-            return Err(format!("--standby {address}: expected a port other than 0"));
-        }
-        let listens = format!("0.0.0.0:{port}");
+        let earlier = earlier.map_err(|why| format!("--checkpoint {why}"))?;
+        let earlier = earlier.map(|earlier| (earlier.run, earlier.term));
+        let listens =
+            all_addresses(address).map_err(|why| format!("--standby {address}: {why}"))?;
         let (events, receiver) = channel();
         let rings = events.clone();
         // Once it no longer stands by, nobody waits for a call.
@@ -126,63 +141,82 @@ impl Standby {
         lock_state(&self.state).failure.clone()
     }
 
-    /// Stops listening. Returns what to run if it is to take the root's place.
-    ///
-    /// # Errors
-    /// One line: why the copy cannot be written.
-    pub fn end(&self) -> Result<Option<Succession>, String> {
-        // The thread ends at the latest when its sender does.
+    /// Stops listening. Returns what to continue with if it is to take the root's place. If the search is over, the copy
+    /// goes.
+    pub fn end(&self, is_over: bool) -> Option<Succession> {
         let _ = self.events.send(Event::End);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         thread.map(JoinHandle::join);
         let mut state = lock_state(&self.state);
-        let Some((copy, about, came)) = state.copy.take().filter(|_| state.takes_over) else {
-            return Ok(None);
-        };
-        let here = self.file.parent().unwrap_or(Path::new(""));
-        let about_text = outputs_here(&copy.about, here);
-        let term = copy.term.saturating_add(1);
-        let counted = copy.counted().map_or(0, |counts| counts.bounded);
-        let next = Checkpoint { about: about_text, term, ..copy };
-        let shown = self.file.display();
-        let fails = |why: std::io::Error| format!("cannot take over: {shown}: {why}");
-        replace(&self.file, &next.to_bytes()).map_err(fails)?;
-        let mut flags =
-            vec![format!("--listen={}", self.listens), format!("--places={}", about.places)];
-        if let Some(left_ns) = about.left_ns {
-            let left = Duration::from_nanos(left_ns).saturating_sub(came.elapsed());
-            flags.push(format!("--time-limit={}ms", left.as_millis().max(1)));
+        let Kept { checkpoint, about, came } = state.copy.take()?;
+        if is_over {
+            // The root has the result, or the file.
+            let mut old = self.file.clone().into_os_string();
+            old.push(".old");
+            for file in [self.file.as_os_str(), &old] {
+                let _ = std::fs::remove_file(file);
+            }
         }
-        if let Some(last) = about.last_node {
-            flags.push(format!("--node-limit={}", last.saturating_sub(counted).max(1)));
-        }
-        Ok(Some(Succession { file: self.file.clone(), flags, search: (next.run, term) }))
+        let counted = checkpoint.counted().map_or(0, |counts| counts.bounded);
+        let left = |left_ns| Duration::from_nanos(left_ns).saturating_sub(came.elapsed());
+        state.takes_over.then(|| Succession {
+            file: self.file.clone(),
+            checkpoint: Checkpoint { term: checkpoint.term.saturating_add(1), ..checkpoint },
+            listens: self.listens.clone(),
+            address: self.address.clone(),
+            places: about.places,
+            time_left: about.left_ns.map(left),
+            nodes_left: about.last_node.map(|last| last.saturating_sub(counted).max(1)),
+        })
     }
 }
 
 impl State {
-    /// Whether to take the root's place now: it has been away for longer than a lease, most joiners have lost it, and
-    /// there is a copy of its search.
+    /// Whether to take the root's place now: it has been away for longer than a lease, most joiners have lost it, it had
+    /// not stopped the search, and there is a copy.
     fn takes_over(&mut self, back: &Return, lost_for: Duration) -> bool {
         let now = self.began.elapsed();
-        let copied = self.copy.as_ref().is_some_and(|(copy, ..)| copy.run == back.search.0);
+        let copied = self.copy.as_ref().is_some_and(|copy| copy.checkpoint.run == back.search.0);
         let late = lost_for >= Duration::from_nanos(CHANGING.lease_ns);
-        self.takes_over |= copied && late && self.votes.are_majority(back.others, now);
+        let lost = now.saturating_sub(lost_for);
+        let may = copied && late && !back.stopped;
+        self.takes_over |= may && self.votes.are_majority(back.others, lost, now);
         self.takes_over
     }
 
-    fn keep(&mut self, copy: RootCopy, file: &Path) -> Result<(), String> {
+    /// Takes a copy. Only the first one may find another search in the file.
+    fn keep(&mut self, mut about: RootCopy, file: &Path) -> Result<(), String> {
         let shown = file.display();
-        let checkpoint = Checkpoint::from_bytes(&copy.file)
+        let checkpoint = Checkpoint::from_bytes(&about.file)
             .map_err(|why| format!("invalid copy of the search: {why}"))?;
-        if self.earlier.is_some_and(|run| run != checkpoint.run) {
-            let why = "it holds another search; remove the file, or choose another";
-            return Err(format!("--checkpoint {shown}: {why}"));
+        match self.earlier.filter(|_| self.copy.is_none()) {
+            Some((run, _)) if run != checkpoint.run => {
+                let why = "it holds another search; remove the file, or choose another";
+                return Err(format!("--checkpoint {shown}: {why}"));
+            }
+            Some((_, term)) if term > checkpoint.term => {
+                return Err(format!(
+                    "--checkpoint {shown}: a standby has taken over the search that it holds, so it is newer \
+                     than that of the root; resume it instead"
+                ));
+            }
+            _ => {}
         }
-        replace(file, &copy.file).map_err(|why| format!("--checkpoint {shown}: {why}"))?;
-        self.earlier = Some(checkpoint.run);
-        self.copy = Some((checkpoint, copy, Instant::now()));
+        replace(file, &about.file).map_err(|why| format!("--checkpoint {shown}: {why}"))?;
+        about.file = Vec::new();
+        self.copy = Some(Kept { checkpoint, about, came: Instant::now() });
         Ok(())
+    }
+}
+
+/// All addresses of this machine, with the port of this one.
+fn all_addresses(address: &str) -> Result<String, String> {
+    let mut found = address.to_socket_addrs().map_err(|why| why.to_string())?;
+    let found = found.next().ok_or("the name has no address")?;
+    match found {
+        _ if found.port() == 0 => Err("expected a port other than 0".into()),
+        SocketAddr::V4(_) => Ok(format!("0.0.0.0:{}", found.port())),
+        SocketAddr::V6(_) => Ok(format!("[::]:{}", found.port())),
     }
 }
 
@@ -193,7 +227,7 @@ fn answer(entrance: &mut impl Entrance, state: &Mutex<State>) {
         let mut state = lock_state(state);
         let ticket = JoinTicket::from_bytes(&bytes);
         if let Ok(JoinTicket { token, search: Some((run, _)), place: Some(_), .. }) = ticket
-            && state.copy.as_ref().is_some_and(|(copy, ..)| copy.run == run)
+            && state.copy.as_ref().is_some_and(|copy| copy.checkpoint.run == run)
         {
             let now = state.began.elapsed();
             state.votes.record(token, now);
@@ -204,23 +238,4 @@ fn answer(entrance: &mut impl Entrance, state: &Mutex<State>) {
 
 fn lock_state(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What a file says about its search, with the outputs that have no folder on this machine beside the copy instead.
-fn outputs_here(about: &str, here: &Path) -> String {
-    let Ok(mut all) = serde_json::from_str::<serde_json::Value>(about) else {
-        return about.into();
-    };
-    for flag in all["flags"].as_array_mut().into_iter().flatten() {
-        let text = flag.as_str().and_then(|flag| flag.split_once('='));
-        let Some((name, path)) = text.map(|(name, path)| (name.to_string(), Path::new(path)))
-        else {
-            continue;
-        };
-        let missing = path.is_absolute() && path.parent().is_some_and(|folder| !folder.is_dir());
-        if let Some(file) = path.file_name().filter(|_| missing) {
-            *flag = format!("{name}={}", here.join(file).display()).into();
-        }
-    }
-    all.to_string()
 }

@@ -137,11 +137,15 @@ impl Cluster {
     }
 
     /// Starts to reconnect to the lost root; `None` if that is impossible.
-    pub(super) fn begin_to_return(&self, session: &mut Session) -> Option<Reconnect> {
+    pub(super) fn begin_to_return(
+        &self,
+        session: &mut Session,
+        stopped: bool,
+    ) -> Option<Reconnect> {
         let again = self.again.as_ref()?;
         let others = session.others().len() as u32;
         session.disconnect();
-        let back = Return { place: session.me(), others, ..lock(&self.known).clone() };
+        let back = Return { place: session.me(), others, stopped, ..lock(&self.known).clone() };
         Some(Reconnect::start(again, back, &self.waker))
     }
 
@@ -160,6 +164,11 @@ impl Cluster {
         if let Some(keep_copy) = &self.keep_copy {
             keep_copy(copy);
         }
+    }
+
+    /// Notes that the searches of this root are saved, so that a standby can copy them.
+    pub fn allow_standby(&self) {
+        self.session().allow_standby();
     }
 
     /// The number of places for other processes.
@@ -221,7 +230,7 @@ impl Cluster {
             // The root may have been lost at the end of the previous search.
             if reconnect.is_none() && !session.is_there(0) {
                 let lost = RunError::Lost(ROOT_LOST.into());
-                reconnect = Some(self.begin_to_return(&mut session).ok_or(lost)?);
+                reconnect = Some(self.begin_to_return(&mut session, false).ok_or(lost)?);
             }
             if session.next_incoming()?.is_none() {
                 self.wait_for_arrival(&session, POLL_EVERY);

@@ -1,7 +1,7 @@
 //! [`GatewayThread`]: the thread of a site's gateway, which handles messages from units and other sites.
 
 use super::cluster::Cluster;
-use super::message::{Order, RootCopy, SessionMessage, SiteProgress};
+use super::message::{Order, SessionMessage, SiteProgress};
 use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
 use super::session::{Incoming, ROOT_LOST, Session};
@@ -25,6 +25,9 @@ const PROGRESS_EVERY_NS: u64 = 250_000_000;
 /// The most messages taken before the units get their turn.
 const TAKEN: usize = 64;
 
+/// How long a root that gives way lets its last message be sent.
+const LAST_MESSAGE: Duration = Duration::from_millis(100);
+
 /// The number of invalid messages after which a site is cut off.
 const MOST_INVALID: u32 = 100;
 
@@ -46,6 +49,8 @@ pub(super) struct GatewayThread<'a> {
     pub time_limit: Option<Duration>,
     /// At the root: the number of saves when the standby was last sent a copy.
     pub copied: Option<u64>,
+    /// When the next copy may be sent.
+    pub next_copy_ns: u64,
     /// What arrived while the gateway rested.
     pub next: Option<Incoming>,
     /// Why the search stops, or why this site asked the root to stop it.
@@ -229,7 +234,13 @@ impl GatewayThread<'_> {
             }
             Incoming::Invalid(site) => self.on_invalid_message(site, now_ns)?,
             Incoming::Note(line) => self.run_state.warn(line),
-            Incoming::TakenOver => return Err(RunError::TakenOver),
+            Incoming::TakenOver(address) => {
+                if let Some(address) = address {
+                    self.session.send_all(&SessionMessage::Standby(address));
+                    std::thread::sleep(LAST_MESSAGE);
+                }
+                return Err(RunError::TakenOver);
+            }
             Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
         }
         Ok(())
@@ -294,7 +305,8 @@ impl GatewayThread<'_> {
         self.begins_again = None;
         self.run_state.warn(format!("{ROOT_LOST}; trying to come back"));
         let lost = RunError::Lost(ROOT_LOST.into());
-        self.reconnect = Some(self.cluster.begin_to_return(self.session).ok_or(lost)?);
+        self.reconnect =
+            Some(self.cluster.begin_to_return(self.session, self.gateway.stopped()).ok_or(lost)?);
         for site in others {
             self.gateway.on_site_unreachable(site, now_ns, &mut self.workers)?;
         }
@@ -422,41 +434,6 @@ impl GatewayThread<'_> {
             progress.busy += u32::from(counters.size() > 0.0);
         }
         self.session.send(0, &SessionMessage::SiteProgress(progress));
-    }
-
-    /// At the root: informs all sites, or if only one has joined, that one, where a standby takes the root's place.
-    fn announce_standby(&mut self, joined: Option<SiteId>) {
-        let Some((site, address)) = self.session.standby().filter(|_| self.cluster.is_root())
-        else {
-            return;
-        };
-        let message = SessionMessage::Standby(address.to_string());
-        match joined.filter(|&joined| joined != site) {
-            Some(newcomer) => drop(self.session.send(newcomer, &message)),
-            None => {
-                self.copied = None;
-                self.session.send_all(&message);
-            }
-        }
-    }
-
-    /// At the root: sends a standby the file if it is newer than its copy.
-    fn copy_to_standby(&mut self) {
-        let Some(saver) = self.run_state.saver().filter(|_| self.cluster.is_root()) else { return };
-        let (Some((site, _)), saves) = (self.session.standby(), saver.saves()) else { return };
-        if self.copied == Some(saves) {
-            return;
-        }
-        self.copied = Some(saves);
-        // If it cannot be read, the next save may be.
-        let Ok(file) = std::fs::read(saver.path()) else { return };
-        let now = self.run_state.elapsed();
-        let left = self.time_limit.map(|limit| limit.saturating_sub(now).as_nanos() as u64);
-        let before = self.run_state.before.counted().map_or(0, |counts| counts.bounded);
-        let last_node = self.node_limit.map(|limit| before.saturating_add(limit));
-        let places = self.session.places();
-        let copy = RootCopy { file, left_ns: left, last_node, places };
-        self.session.send(site, &SessionMessage::Copy(copy));
     }
 
     /// Waits for the units, the network or a timer.

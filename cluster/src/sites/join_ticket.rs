@@ -12,7 +12,7 @@ pub struct JoinTicket {
     pub place: Option<SiteId>,
     /// The last run that it knows, and the term of its root.
     pub search: Option<(u64, u32)>,
-    /// Where others reach it once it takes the root's place, if it is a standby.
+    /// Where others reach it once it takes, or has taken, the root's place.
     pub standby: Option<String>,
     /// Whether it has taken the root's place, and only informs its predecessor.
     pub succeeds: bool,

@@ -186,6 +186,15 @@ impl SessionMessage {
     }
 }
 
+/// The run of the search that a welcome announces, and the term of its root.
+#[must_use]
+pub fn search_of(welcome: &[u8]) -> Option<(u64, u32)> {
+    match SessionMessage::from_bytes(welcome) {
+        Ok((_, SessionMessage::Begin(order))) => Some((order.run, order.term)),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

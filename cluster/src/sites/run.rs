@@ -106,7 +106,7 @@ impl ProcessGroup for Cluster {
             order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));
         let site = SiteRun { problem, settings, run_state, cluster, others, order: &order };
         if cluster.is_root() {
-            session.begin_search(order.clone(), run_state.saver().is_some());
+            session.begin_search(order.clone());
         }
         cluster.waker().connect(Some(mailboxes.clone()));
         let ended = catch_unwind(AssertUnwindSafe(|| site.run_units(pool, session, units, watch)));
@@ -272,6 +272,7 @@ impl<'a> SiteRun<'a> {
             node_limit: settings.node_limit,
             time_limit: settings.time_limit,
             copied: None,
+            next_copy_ns: 0,
             next: None,
             stop: None,
             leaving: false,

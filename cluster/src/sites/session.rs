@@ -2,6 +2,7 @@
 
 use super::join_ticket::JoinTicket;
 use super::message::{Order, SessionMessage};
+use super::place::{PLACE_HELD_FOR, Place};
 use super::reconnect::{Admission, OfflineNetwork};
 use crate::{Arrival, Caller, Entrance, Members, Network};
 use pleach_core::lease::SiteId;
@@ -30,8 +31,8 @@ pub enum Incoming {
     Invalid(SiteId),
     /// A line for the user.
     Note(String),
-    /// Another process has taken this root's place.
-    TakenOver,
+    /// Another process has taken this root's place, and listens here, if known.
+    TakenOver(Option<String>),
     /// The network has ended.
     End,
     /// Nothing of interest.
@@ -44,28 +45,6 @@ struct JoinRequest {
     host: String,
     ticket: JoinTicket,
 }
-
-/// A place for a process.
-#[derive(Clone, Default)]
-struct Place {
-    /// Whether a process is present.
-    there: bool,
-    /// Whether the place was given to a process, which may not be present yet.
-    given: bool,
-    /// The token of the process that has or had the place.
-    token: Option<u64>,
-    /// When the place became empty, if it is.
-    left: Option<Instant>,
-    /// The machine of the process, if known.
-    host: String,
-    /// Whether the process that was admitted last had the place before.
-    again: bool,
-    /// Where others reach the process once it takes the root's place, if it is a standby.
-    standby: Option<String>,
-}
-
-/// How long an empty place is kept for its process, which may return.
-const PLACE_HELD_FOR: Duration = Duration::from_secs(10);
 
 /// A network that carries messages about searches, and its members.
 pub struct Session {
@@ -84,11 +63,11 @@ pub struct Session {
     announced_to: HashMap<SiteId, u64>,
     /// Join requests that wait for a search to begin.
     callers: Vec<JoinRequest>,
-    /// At the root: the run under way, its term, and whether it is saved.
+    /// At the root: the run under way and its term, and whether searches are saved.
     run: (u64, u32),
     saved: bool,
-    /// Whether another process has taken this root's place.
-    taken_over: bool,
+    /// Whether another process has taken this root's place, and where it listens, if it says so.
+    taken_over: Option<Option<String>>,
     /// The search in which this site takes part, and when its order came.
     order: Option<(Order, Instant)>,
     dismissed: bool,
@@ -116,7 +95,7 @@ impl Session {
             callers: Vec::new(),
             run: (0, 0),
             saved: false,
-            taken_over: false,
+            taken_over: None,
             order: None,
             dismissed: false,
             finished: false,
@@ -231,10 +210,15 @@ impl Session {
         places.find_map(|(site, place)| Some((site, place.standby.as_deref()?)))
     }
 
-    /// Begins a search, at the root. A standby can copy it if it is saved.
-    pub fn begin_search(&mut self, order: Order, saved: bool) {
+    /// Notes that the searches of this root are saved, so that a standby can copy them.
+    pub fn allow_standby(&mut self) {
+        self.saved = true;
+    }
+
+    /// Begins a search, at the root.
+    pub fn begin_search(&mut self, order: Order) {
         self.search += 1;
-        (self.run, self.saved, self.taken_over) = ((order.run, order.term), saved, false);
+        (self.run, self.taken_over) = ((order.run, order.term), None);
         let message = SessionMessage::Begin(order);
         self.send_all(&message);
         self.welcome = Some(message.to_bytes(self.search).into());
@@ -302,8 +286,8 @@ impl Session {
         if let Some(note) = self.look_at_the_entrance() {
             return Ok(Some(Incoming::Note(note)));
         }
-        if std::mem::take(&mut self.taken_over) {
-            return Ok(Some(Incoming::TakenOver));
+        if let Some(address) = self.taken_over.take() {
+            return Ok(Some(Incoming::TakenOver(address)));
         }
         let Some(arrival) = self.network.poll()? else { return Ok(None) };
         Ok(Some(match arrival {
@@ -406,8 +390,11 @@ impl Session {
             return self.refuse(request.number, "its messages were invalid");
         }
         let newer = |(run, term)| run == self.run.0 && term > self.run.1;
-        self.taken_over |= request.ticket.search.is_some_and(newer);
-        if self.taken_over || request.ticket.succeeds {
+        if request.ticket.search.is_some_and(newer) {
+            let address = request.ticket.standby.clone().filter(|_| request.ticket.succeeds);
+            self.taken_over = Some(address);
+        }
+        if self.taken_over.is_some() || request.ticket.succeeds {
             // A joiner that has come back to the wrong root tries the other one.
             return self.postpone(request.number, "another process has taken over this search");
         }
@@ -446,9 +433,10 @@ impl Session {
         if !self.saved {
             return Some("there is nothing to copy: the root needs --checkpoint FILE".into());
         }
-        let (other, _) = self.standby()?;
-        let same = self.all[other as usize].token == Some(ticket.token);
-        (!same).then(|| format!("site {other} stands by already"))
+        let mut others =
+            (0..).zip(&self.all).filter(|(_, place)| place.token != Some(ticket.token));
+        let other = others.find(|(_, place)| place.given && place.standby.is_some());
+        other.map(|(other, _): (SiteId, _)| format!("site {other} stands by already"))
     }
 
     /// The place that a process had before, even if its old connection still seems to be alive.

@@ -22,11 +22,12 @@ impl Votes {
         }
     }
 
-    /// Whether this site, which has lost the root, and the joiners that say so are more than half of all joiners, which
-    /// are this site and this number of others.
+    /// Whether this site, which lost the root at a time, and the joiners that have said so since are more than half of all
+    /// joiners, which are this site and this number of others.
     #[must_use]
-    pub fn are_majority(&self, others: u32, now: Duration) -> bool {
-        let votes = self.0.values().filter(|&&voted| now.saturating_sub(voted) < COUNTS_FOR);
+    pub fn are_majority(&self, others: u32, lost: Duration, now: Duration) -> bool {
+        let counts = |voted: Duration| voted >= lost && now.saturating_sub(voted) < COUNTS_FOR;
+        let votes = self.0.values().filter(|&&voted| counts(voted));
         2 * (votes.count() as u64 + 1) > u64::from(others) + 1
     }
 }
@@ -45,7 +46,11 @@ mod tests {
                 (0..voters).for_each(|voter| votes.record(voter.into(), NOW));
                 let here = voters + 1;
                 let there = others - voters;
-                assert_eq!(votes.are_majority(others, NOW), here > there, "{voters} of {others}");
+                assert_eq!(
+                    votes.are_majority(others, NOW, NOW),
+                    here > there,
+                    "{voters} of {others}"
+                );
             }
         }
     }
@@ -54,10 +59,12 @@ mod tests {
     fn a_joiner_votes_once_and_for_a_while() {
         let mut votes = Votes::default();
         (0..5).for_each(|_| votes.record(7, NOW));
-        assert!(!votes.are_majority(3, NOW));
+        assert!(!votes.are_majority(3, NOW, NOW));
         votes.record(8, NOW);
-        assert!(votes.are_majority(3, NOW));
-        assert!(!votes.are_majority(3, NOW + COUNTS_FOR));
+        let later = Duration::from_nanos(1);
+        assert!(!votes.are_majority(3, NOW + later, NOW + later), "votes from before the loss");
+        assert!(votes.are_majority(3, NOW, NOW));
+        assert!(!votes.are_majority(3, NOW, NOW + COUNTS_FOR));
         votes.record(9, NOW + COUNTS_FOR);
         assert_eq!(votes.0.len(), 1);
     }
@@ -70,7 +77,7 @@ mod tests {
                 let agrees = |here: u32| {
                     let mut votes = Votes::default();
                     (1..here).for_each(|voter| votes.record(voter.into(), NOW));
-                    here > 0 && votes.are_majority(joiners - 1, NOW)
+                    here > 0 && votes.are_majority(joiners - 1, NOW, NOW)
                 };
                 assert!(!(agrees(parted) && agrees(joiners - parted)), "{parted} of {joiners}");
             }

@@ -38,6 +38,10 @@ pub fn run_together(
     if !cluster.is_root() {
         return follow(&cluster, &line);
     }
+    // A resumed search is saved in the file that it comes from.
+    if line.given.has("checkpoint") || line.words.first().is_some_and(|word| word == "resume") {
+        cluster.allow_standby();
+    }
     line.given.cluster = Some(Arc::clone(&cluster));
     let ended = lead(line);
     let in_order = matches!(ended, Ok(_) | Err(Failure::Usage(_)));

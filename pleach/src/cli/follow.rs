@@ -29,7 +29,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const HIDDEN_PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Flags that shape a search although they are not frozen.
-const SHAPING: [&str; 2] = ["balance", "seed"];
+pub const SHAPING: [&str; 2] = ["balance", "seed"];
 
 /// Flags that each process sets for itself.
 pub const OWN: [&str; 10] =

@@ -2,23 +2,25 @@
 
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{FlagValues, Kind, Lasts, PATIENCE, REACH, STANDBY, Verb, address};
-use super::follow::{Follower, JoinEnd, Known, OWN as OWN_FLAGS, line};
-use super::line::{Line, parse_again};
+use super::flags::{FlagValues, Kind, PATIENCE, REACH, STANDBY, Verb, address};
+use super::follow::{Follower, JoinEnd, Known, line};
+use super::line::Line;
 use super::log::Log;
-use super::order_text::{OrderText, name_of};
+use super::order_text::OrderText;
+use super::service;
 use super::stopping::{NothingToLose, interrupts};
-use super::{resume, service};
+use super::succession::lead;
 use crate::failure::Failure;
 use crate::joining::{self, Joining};
 use crate::provenance::Provenance;
-use crate::standby::{Standby, Succession};
+use crate::standby::Standby;
 use pleach_cluster::tls::Key;
 use pleach_cluster::{Cluster, Order};
 use pleach_core::search::tree::Counts;
 use pleach_runtime::RunError;
 use serde_json::json;
 use std::cell::Cell;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -68,11 +70,17 @@ fn take_part(
     follower.note(&format!("joined as site {}", cluster.me()));
     let parted = follower.follow_searches(cluster, first);
     if let Some(standby) = standby {
-        let next = standby.end().map_err(Failure::Machine)?;
+        let next = standby.end(matches!(parted, Ok(JoinEnd::Dismissed)));
         if let Some(next) = next.filter(|_| matches!(parted, Err(Failure::Lost(_)))) {
             follower.note("the root is gone: this process takes its place");
-            joining::inform_predecessor(joined.at.clone(), joined.key.clone(), next.search);
-            return lead(console, own, next).map(|line| AfterJoin::Leads(Box::new(line)));
+            let line = lead(console, own, &next)?;
+            let number = |path: &Path| std::fs::metadata(path).map(|file| file.ino()).ok();
+            let (file, copied) = (next.file.clone(), number(&next.file));
+            let search = (next.checkpoint.run, next.checkpoint.term);
+            let saves = move || number(&file) != copied;
+            let predecessor = (joined.at.clone(), joined.key.clone());
+            joining::inform_predecessor(predecessor, (next.address, search), saves);
+            return Ok(AfterJoin::Leads(Box::new(line)));
         }
     }
     let parted = match parted {
@@ -102,17 +110,6 @@ fn take_part(
         return Err(Failure::Usage(why));
     }
     Ok(AfterJoin::Ends(code))
-}
-
-/// The command line with which this process takes the root's place.
-fn lead(console: &Console<'_>, own: &FlagValues, next: Succession) -> Result<Line, Failure> {
-    let own = own.lasting(&[Lasts::Kept, Lasts::OneRun]).into_iter();
-    let own = own.filter(|flag| OWN_FLAGS.contains(&name_of(flag)) || name_of(flag) == "key");
-    // It may run under a launcher, which has nothing to do with the search.
-    let flags = own.chain(next.flags).chain(["--mpi=off".into()]).collect();
-    let file = next.file.display().to_string();
-    let now = parse_again(&["resume".into(), file.clone()], flags)?;
-    resume::read(&file, &now.given, (&console.program, console.own))
 }
 
 /// The message for a process that comes too late.
@@ -164,7 +161,7 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
-    let standby = standby(&key, given)?;
+    let standby = standby(&key, patience, given)?;
     let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
     let reach = given.get(&REACH).map_err(Failure::Usage)?.unwrap_or_default();
     let stands_by = standby.as_ref().map(|standby| standby.stands_by());
@@ -183,11 +180,22 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     Ok(Joined { cluster: Arc::new(cluster.map_err(failure)?), standby, at, key })
 }
 
+/// The least patience of a standby: it must last until it may take over.
+const LEAST_PATIENCE: Duration = Duration::from_secs(15);
+
 /// What takes the root's place if the root is gone, if this process is asked to stand by.
-fn standby(key: &Key, given: &FlagValues) -> Result<Option<Arc<Standby>>, Failure> {
+fn standby(
+    key: &Key,
+    patience: Option<Duration>,
+    given: &FlagValues,
+) -> Result<Option<Arc<Standby>>, Failure> {
     let address = given.get(&STANDBY).map_err(Failure::Usage)?;
     let standby = match (address, given.word("checkpoint")) {
         (None, None) => return Ok(None),
+        (Some(_), Some(_)) if patience.is_some_and(|patience| patience < LEAST_PATIENCE) => {
+            let least = LEAST_PATIENCE.as_secs();
+            Err(format!("--standby needs a --patience of {least}s or more"))
+        }
         (Some(address), Some(file)) => Standby::new(&address, Path::new(file), key, interrupts()),
         (Some(_), None) => Err("--standby needs --checkpoint FILE, where it keeps a copy".into()),
         (None, Some(_)) => Err("--checkpoint has no effect without --standby".into()),

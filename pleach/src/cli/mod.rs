@@ -36,6 +36,7 @@ mod service;
 mod show;
 pub(crate) mod sim;
 mod stopping;
+mod succession;
 #[cfg(test)]
 mod tests;
 
@@ -245,8 +246,9 @@ fn of_problem(
         Act::Search(_) => Reading::of(console, (entry.name, &instance), &line.given)?,
         Act::Check(_) => Reading::to_check(console, (entry.name, &instance), &line.given),
     };
+    let follows = line.given.saving.copied;
     let request =
-        Request { instance: &instance, given: &line.given, resumed, follows: false, note: &note };
+        Request { instance: &instance, given: &line.given, resumed, follows, note: &note };
     let searches = match task.act {
         Act::Search(search) => list::repeated(&line.given, || search(&request))?,
         Act::Check(check) => {

@@ -19,10 +19,8 @@ thread_local! {
 /// # Errors
 /// One line: which file, and why it cannot be read.
 pub fn text(path: &str) -> Result<String, String> {
-    if let Some(text) = join::text_of_root(path) {
-        return Ok(text);
-    }
-    let text = crate::input::text_of(path).map_err(|why| format!("{path}: {why}"))?;
+    let read = || crate::input::text_of(path).map_err(|why| format!("{path}: {why}"));
+    let text = join::text_of_root(path).map_or_else(read, Ok)?;
     READ.with_borrow_mut(|read| read.insert(path.to_string(), text.clone()));
     Ok(text)
 }

@@ -102,9 +102,20 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
     ))
 }
 
+/// The command line of the copy of a search whose root is gone: all that the root had read is in the copy.
+///
+/// # Errors
+/// One line: why the search cannot be resumed.
+pub fn read_copy(file: &str, now: &FlagValues, by: (&str, bool)) -> Result<Line, Failure> {
+    let content = load(Path::new(file)).or_else(|why| usage(format!("cannot resume {why}")))?;
+    line_of(file, &content.about, now, For::Succeed(by.0, by.1))
+}
+
 /// What a saved command line is needed for.
 #[derive(Clone, Copy)]
 pub enum For<'a> {
+    /// To take the place of its root, in this program, which may be a user's own.
+    Succeed(&'a str, bool),
     /// To resume its search, by this program, which may be a user's own.
     Resume(&'a str, bool),
     /// To audit its proof, by this program.
@@ -141,7 +152,9 @@ pub fn line_of(
     what_for: For<'_>,
 ) -> Result<Line, Failure> {
     let (cannot, program, own) = match what_for {
-        For::Resume(program, own) => (format!("cannot resume {file}"), program, own),
+        For::Resume(program, own) | For::Succeed(program, own) => {
+            (format!("cannot resume {file}"), program, own)
+        }
         For::Audit(program) => (format!("cannot audit {file}"), program, false),
     };
     let about: Value = serde_json::from_str(about).unwrap_or_default();
@@ -157,7 +170,12 @@ pub fn line_of(
     if !ours {
         return usage(format!("{cannot}: another program saved it"));
     }
-    let words = words.into_iter().map(|word| found(&cannot, word, &about));
+    let copied = matches!(what_for, For::Succeed(..));
+    let has_text = |word: &str| about["texts"].get(word).is_some_and(Value::is_string);
+    let found = |word: String| {
+        if copied && has_text(&word) { Ok(word) } else { found(&cannot, word, &about) }
+    };
+    let words = words.into_iter().map(found);
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
     // With other units, flags about the earlier ones no longer apply.
     let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
@@ -165,7 +183,7 @@ pub fn line_of(
         let stale = if now.has("devices") { "threads" } else { "slow" };
         flags.retain(|flag| !named(flag, "slow") && !named(flag, stale));
     }
-    if let For::Resume(..) = what_for {
+    if let For::Resume(..) | For::Succeed(..) = what_for {
         flags.push(format!("--checkpoint={file}"));
     }
     flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
@@ -176,10 +194,10 @@ pub fn line_of(
     });
     // Where the input files do not exist, the file may hold what other processes got of them.
     let texts = about["texts"].as_object().into_iter().flatten();
-    let missing = texts.filter(|(word, _)| !Path::new(word).exists());
+    let missing = texts.filter(|(word, _)| copied || !Path::new(word).exists());
     let texts = missing.filter_map(|(word, text)| Some((word.clone(), text.as_str()?.into())));
     line.given.texts.replace(texts.collect());
-    line.given.saving = Saving { origin, from: Some(file.to_string()) };
+    line.given.saving = Saving { origin, from: Some(file.to_string()), copied };
     Ok(line)
 }
 

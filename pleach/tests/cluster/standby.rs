@@ -1,7 +1,7 @@
 //! Standbys that take the place of a root that is gone, or only seems to be.
 
 use super::QUEENS;
-use super::party::{Party, Process, free_address, until};
+use super::party::{Party, Process, Search, free_address, until};
 use super::proxy::Proxy;
 use crate::outside::example_path;
 use std::fs;
@@ -87,7 +87,7 @@ fn a_standby_that_alone_has_lost_the_root_does_not_take_over() {
     party.join();
     party.all_join();
     let proxy = Proxy::new(party.address());
-    let mut standby = stand_by(&party, &proxy.address, "minority", &["--patience", "14s"]);
+    let mut standby = stand_by(&party, &proxy.address, "minority", &["--patience", "16s"]);
     has_copy(&party, &mut standby, "minority");
     party.root_reports(" 4 of 4 units busy");
     proxy.close();
@@ -123,6 +123,51 @@ fn a_standby_keeps_limits_and_runs_own_trees() {
     assert_eq!(standby.report()["count"], 1024);
 }
 
+/// Files of the root need not exist where the standby is, and its outputs are written beside the copy.
+#[test]
+fn a_standby_needs_no_file_of_the_root() {
+    let words = ["solve", "knapsack", "items.txt", "--solution", "best.txt"];
+    let mut party = Party::begin("standby-files", &QUEENS, 1, &[]);
+    party.root().kill();
+    forget_copies(&party, &["standby-files"]);
+    let elsewhere = party.folder.join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let items = concat!(env!("CARGO_MANIFEST_DIR"), "/../data/knapsack/correlated-60.txt");
+    fs::copy(items, elsewhere.join("items.txt")).unwrap();
+    let mut command = party.command(&words);
+    command.current_dir(&elsewhere).args(["--pace", "1000000", "--checkpoint", "run.pleach"]);
+    command.args(["--every", "200ms", "--listen", party.address()]);
+    let mut root = Process::start(&mut command, &party.folder, "root-with-files");
+    root.says("to join", 1);
+    let mut standby = stand_by(&party, party.address(), "standby-files", &["--pace", "3000000"]);
+    has_copy(&party, &mut standby, "standby-files");
+    root.kill();
+    fs::remove_dir_all(&elsewhere).unwrap();
+    let report = standby.report();
+    assert_eq!((&report["status"], &report["objective"]), (&"optimal".into(), &215_359.into()));
+    let best = fs::read_to_string(party.folder.join("standby-files.pleach.solution.txt")).unwrap();
+    assert_eq!(best.split_whitespace().count(), report["solution"].as_array().unwrap().len());
+}
+
+/// A command may search twice, and so begin another run; the copy goes with the search.
+#[test]
+fn a_standby_follows_to_the_next_search() {
+    let search = Search {
+        words: "solve flowshop VFR10_5_1 --best optimum --bound one --all",
+        count: None,
+        branched: None,
+        bounded: 0,
+    };
+    let mut party = Party::begin("standby-all", &search, 200_000, &[]);
+    forget_copies(&party, &["standby-all"]);
+    until("the key", || party.key().exists());
+    let mut standby = stand_by(&party, &party.proxy.address, "standby-all", &[]);
+    let report = party.end();
+    assert_eq!(report["status"], "optimal", "{report}");
+    assert_eq!(standby.end(), Some(0), "{}", standby.said());
+    assert!(!party.folder.join("standby-all.pleach").exists());
+}
+
 #[test]
 fn what_cannot_be_copied_is_refused() {
     let mut party = Party::begin("no-standby", &QUEENS, 1000, &[]);
@@ -144,7 +189,7 @@ fn what_cannot_be_copied_is_refused() {
     let both = [standby, saved].concat();
     // A file that holds something else is left alone.
     fs::write(&second, "important").unwrap();
-    assert!(why(&party, &both, 2).contains("was not written by pleach"));
+    assert!(why(&party, &both, 2).contains("not a checkpoint; refusing to overwrite it"));
     assert_eq!(fs::read_to_string(&second).unwrap(), "important");
     fs::remove_file(&second).unwrap();
     let mut first = stand_by(&party, party.address(), "first", &[]);
@@ -161,6 +206,8 @@ fn what_cannot_be_copied_is_refused() {
     let elsewhere = ["--standby", &free_address(), "--checkpoint", foreign.to_str().unwrap()];
     assert!(why(&party, &elsewhere, 2).contains("it holds another search"));
     assert_eq!(fs::read(&foreign).unwrap(), bytes);
+    let impatient = [&both[..], &["--patience", "5s"]].concat();
+    assert!(why(&party, &impatient, 2).contains("--standby needs a --patience of 15s or more"));
     // A search that is not saved has nothing to copy.
     let mut command = party.command(&["count", "queens", "13", "--pace", "1000"]);
     command.args(["--listen", party.address()]);

@@ -135,7 +135,7 @@ impl LoopRun<'_> {
                 }
                 Incoming::Note(line) => self.warnings.push(line),
                 Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
-                Incoming::Message(..) | Incoming::TakenOver | Incoming::Nothing => {}
+                Incoming::Message(..) | Incoming::TakenOver(_) | Incoming::Nothing => {}
             }
         }
         self.record_results();

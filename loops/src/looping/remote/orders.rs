@@ -55,7 +55,7 @@ impl ShareLoops for Cluster {
         let (mut session, mut sequence) = (self.session(), self.sequence());
         let barred = std::mem::take(&mut sequence.barred);
         *sequence = LoopSequence::after(first, barred);
-        session.begin_search(order, false);
+        session.begin_search(order);
         Ok(())
     }
 

@@ -114,7 +114,7 @@ impl FlagValues {
     /// One line: which flag, which value, and what was expected.
     pub fn search<'a>(&self) -> Result<Search<'a>, String> {
         let every = self.get(&EVERY)?.unwrap_or(Checkpoint::EVERY);
-        let Saving { origin, from } = self.saving.clone();
+        let Saving { origin, from, .. } = self.saving.clone();
         let checkpoint = self.get(&CHECKPOINT)?.map(|path| Checkpoint {
             path: path.into(),
             every,

@@ -41,6 +41,8 @@ pub struct Saving {
     pub origin: Value,
     /// The file that `resume` names.
     pub from: Option<String>,
+    /// Whether that is the copy of a standby: the input files need not exist here.
+    pub copied: bool,
 }
 
 /// Threads and devices.

@@ -3,7 +3,7 @@
 use super::super::console::{Console, DONE, STOPPED};
 use super::super::flags::{FlagValues, Kind, PATIENCE, THREADS, Verb, address};
 use super::super::stopping::interrupts;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
 use pleach_runtime::cores;
 use pleach_serve::client::Client;
@@ -27,6 +27,11 @@ pub fn join(
 
 fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result<u8, Failure> {
     given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
+    for flag in ["standby", "checkpoint"] {
+        if given.has(flag) {
+            return usage(format!("--{flag} has no effect on a joiner of a service"));
+        }
+    }
     let address = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
     let credentials = Credentials::read(Path::new(key));
     let credentials = credentials.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
