@@ -12,6 +12,7 @@ pub mod enumerate;
 pub mod figures;
 #[cfg(feature = "faults")]
 mod fingerprints;
+pub mod hub;
 mod late;
 #[cfg(feature = "faults")]
 mod late_model;

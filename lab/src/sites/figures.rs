@@ -43,6 +43,10 @@ pub struct SiteFigures {
     pub pieces: u64,
     /// Messages between sites.
     pub messages: u64,
+    /// Messages that site 0 forwarded as a hub.
+    pub forwarded: u64,
+    /// The time that it took for these and its own.
+    pub hub_ns: u64,
     /// Bytes between sites.
     pub bytes: u64,
     /// Requests for work between sites.

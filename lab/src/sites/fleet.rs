@@ -2,6 +2,7 @@
 
 use super::incidents::Churn;
 use crate::device::Device;
+use crate::hub::Hub;
 use crate::network::Network;
 use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
@@ -28,6 +29,8 @@ pub struct Fleet {
     pub sites: Vec<SiteClass>,
     /// The links between sites.
     pub network: Network,
+    /// Whether site 0 forwards what other sites send each other.
+    pub hub: Option<Hub>,
     /// Time for a message inside a site.
     pub near_ns: u64,
     /// Time to read a message from another site.

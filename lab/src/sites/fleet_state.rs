@@ -6,6 +6,7 @@ use super::incidents::Churn;
 use crate::chance::mix;
 use crate::cluster_state::{MESSAGE, NEVER, TURN, Unit, WAKE};
 use crate::device::{self, Device};
+use crate::hub::HubState;
 use crate::load::{Hand, Load, WorkDone};
 use crate::machine::Machine;
 use crate::network::Traffic;
@@ -79,7 +80,8 @@ pub(super) struct FleetState<'a, L: Load> {
     pub fleet: &'a Fleet,
     pub load: &'a L,
     pub queue: Queue,
-    pub traffic: Traffic<'a>,
+    traffic: Traffic<'a>,
+    pub hub: HubState,
     pub units: Vec<Unit<'a>>,
     pub records: Vec<SiteRecord>,
     packets: Vec<Option<SimMail>>,
@@ -118,6 +120,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             load,
             queue: Queue::new(first),
             traffic: Traffic::new(&fleet.network, sites, mix(fleet.seed, 21, 0)),
+            hub: HubState::default(),
             units,
             records,
             packets: Vec::new(),
@@ -201,7 +204,10 @@ impl<'a, L: Load> FleetState<'a, L> {
     ) {
         let bytes = self.fleet.message_bytes + message.bytes();
         self.note(&message, bytes);
-        let at_ns = self.traffic.send(from, to, bytes, now_ns);
+        let at_ns = match &self.fleet.hub {
+            Some(hub) => self.hub.send(hub, &mut self.traffic, (from, to, bytes), now_ns),
+            None => self.traffic.send(from, to, bytes, now_ns),
+        };
         if self.fleet.churn != Churn::default() {
             self.records[from as usize].contacts.insert(to);
             self.records[to as usize].contacts.insert(from);

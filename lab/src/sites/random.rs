@@ -2,6 +2,7 @@
 
 use super::{Churn, Fleet, SiteClass};
 use crate::chance::mix;
+use crate::hub::Hub;
 use crate::network::{Delays, Link, Network};
 use crate::random_cluster::random_device;
 use pleach_core::lease::Terms;
@@ -49,6 +50,11 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
         policy,
         sites: classes.into_iter().filter(|class| class.count > 0).collect(),
         network: Network { delays, ..Network::uniform(link) },
+        hub: (drawn(32, 3) == 0).then(|| Hub {
+            message_ns: drawn(29, 20_000),
+            bytes_per_ns: 0.1,
+            link_after: (drawn(30, 2) == 0).then(|| drawn(31, 200) as u32),
+        }),
         near_ns: 500,
         handle_ns: 5_000,
         handle_near_ns: 300,

@@ -150,7 +150,8 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn close(self) -> Result<SiteFigures, String> {
-        let FleetState { load, units, mut figures, .. } = self.inner.state;
+        let FleetState { load, units, hub, mut figures, .. } = self.inner.state;
+        (figures.forwarded, figures.hub_ns) = (hub.forwarded, hub.busy_ns);
         let Some((done, best, open)) = self.end else { return Err("the run has no result".into()) };
         let score = best.as_ref().map_or(i64::MAX, |best| best.score);
         let start = load.hand().best();

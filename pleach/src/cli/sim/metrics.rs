@@ -23,7 +23,7 @@ const fn metric_of(
 }
 
 /// All figures; the table shows those with a header.
-pub const METRICS: [Metric; 26] = [
+pub const METRICS: [Metric; 28] = [
     metric_of("time_s", "time s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
     metric_of("speed_up", "speed-up", "speed-up", |figures, spec| {
         figures.speed_up() / spec.unit_speed
@@ -63,6 +63,12 @@ pub const METRICS: [Metric; 26] = [
     metric_of("left", "", "left", |figures, _| of_sites(figures, |sites| sites.left.into())),
     metric_of("largest_kb", "", "largest kB", |figures, _| {
         of_sites(figures, |sites| sites.largest as f64 * 1e-3)
+    }),
+    metric_of("forwarded", "", "", |figures, _| {
+        figures.each(figures.sites.as_ref().map_or(0, |sites| sites.forwarded))
+    }),
+    metric_of("hub", "", "", |figures, _| {
+        of_sites(figures, |sites| sites.hub_ns as f64 / (sites.time_ns as f64).max(1.0))
     }),
     metric_of("nodes", "", "", |figures, _| figures.counts.bounded as f64),
     metric_of("events", "events", "events", |figures, _| figures.events as f64),

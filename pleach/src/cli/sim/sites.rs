@@ -4,6 +4,7 @@ use super::device;
 use crate::cli::keys::{Keys, MOST_PEERS, S, US};
 use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
+use pleach_lab::hub::Hub;
 use pleach_lab::machine::{Class, Machine};
 use pleach_lab::network::{Link, Network};
 use pleach_lab::sites::{Churn, Fleet, SiteClass};
@@ -14,8 +15,10 @@ use pleach_lab::sites::{Churn, Fleet, SiteClass};
 /// One line: file, key, value, and what was expected.
 pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
     let Some(table) = keys.table("sites")? else {
-        if keys.has("churn") {
-            return keys.wrong("churn", "a table [sites] beside it");
+        for table in ["churn", "hub"] {
+            if keys.has(table) {
+                return keys.wrong(table, "a table [sites] beside it");
+            }
         }
         return Ok(None);
     };
@@ -38,6 +41,7 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
     let fleet = Fleet {
         policy: Policy::default(),
         network: Network::uniform(Link { latency_ns: 0, bytes_per_ns: 1.0 }),
+        hub: hub(keys)?,
         near_ns: table.time_ns("near_us", Some(0.5), US)?,
         handle_ns,
         handle_near_ns: table.time_ns("handle_near_us", Some(0.3), US)?,
@@ -129,6 +133,19 @@ fn churn(keys: &Keys<'_>, sites: &[SiteClass]) -> Result<Churn, String> {
     };
     table.finish()?;
     Ok(churn)
+}
+
+/// Site 0 as the hub of a star, if the scenario has one.
+fn hub(keys: &Keys<'_>) -> Result<Option<Hub>, String> {
+    let Some(table) = keys.table("hub")? else { return Ok(None) };
+    let hub = Hub {
+        message_ns: table.time_ns("message_us", Some(10.0), US)?,
+        bytes_per_ns: table.number("mb_per_s", Some(f64::INFINITY), 1e-6..=f64::INFINITY)? * 1e-3,
+        link_after: Some(table.whole("link_after", Some(0), 0..=i64::from(u32::MAX))? as u32)
+            .filter(|&messages| messages > 0),
+    };
+    table.finish()?;
+    Ok(Some(hub))
 }
 
 /// All units of the sites, as one machine.
