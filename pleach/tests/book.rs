@@ -216,6 +216,7 @@ impl Trial {
             let on_page = self.service.as_ref().map_or("127.0.0.1:1", |(_, address)| address);
             let address = listening.as_ref().map_or(on_page, |(_, _, address)| address);
             changed = changed.replace("127.0.0.1:7400", address);
+            changed = changed.replace("spare:7401", &free_address());
             wrong.extend(self.finish(line, &changed, first.as_deref()));
         }
         if let Some((mut group, line, _)) = listening {
