@@ -76,6 +76,15 @@ impl Service {
         self.process = Some(Process(child));
     }
 
+    /// Ends the service in order.
+    pub fn end(&mut self) {
+        let Some(Process(child)) = &mut self.process else { return };
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        child.wait().unwrap();
+        self.process = None;
+    }
+
     pub fn kill(&mut self) {
         self.process = None;
     }

@@ -208,6 +208,27 @@ fn joiners_come_from_slurm_and_go_when_idle() {
     assert!(!service.folder.join("bin/asked-3").exists());
 }
 
+/// The course of a search continues where it was when the service ended.
+#[test]
+fn the_course_of_a_search_outlives_the_service() {
+    let mut service = Service::start("service-course", "");
+    service.text("operator", "user ann");
+    let id = service.submit("ann", "count queens 13 --pace 50000");
+    let course = |service: &Service| -> Vec<Value> {
+        let path = format!("/v1/jobs/{id}/history");
+        let course: Value = service.client("ann").get(&path).unwrap();
+        course["history"].as_array().unwrap().clone()
+    };
+    while course(&service).len() < 2 {
+        sleep(Duration::from_millis(20));
+    }
+    let before = course(&service)[0].clone();
+    service.end();
+    service.begin();
+    assert_eq!(course(&service)[0], before);
+    service.text("ann", &format!("cancel {id}"));
+}
+
 #[test]
 fn files_of_jobs_that_are_over_go_in_time() {
     let service = Service::start("service-keep", "--keep 1s");

@@ -1,7 +1,7 @@
 //! [`Job`]: a job that is not over, as the service knows it.
 
 use super::share::JobShare;
-use super::store::{JobRow, view_of};
+use super::store::{JobRow, Store, StoreError, view_of};
 use crate::api::{Course, JobState, JobView, Moment, Update};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdin;
@@ -109,6 +109,16 @@ impl Job {
             more_in_s: None,
             room,
         }
+    }
+
+    /// Stores the last state of its search and its course.
+    pub fn save_course(&self, store: &Store) -> Result<(), StoreError> {
+        store.save_course(self.row.id, self.search.as_ref(), &self.course())
+    }
+
+    /// Takes the course that an earlier service has stored.
+    pub fn resume_course(&mut self, search: Option<Update>, course: Course) {
+        (self.search, self.history) = (search, course.history);
     }
 
     /// Whether it should be considered when machines are shared out.

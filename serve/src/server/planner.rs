@@ -23,7 +23,7 @@ const EXPLAIN: Duration = Duration::from_secs(1);
 /// How often files that need not be kept any longer are removed, and of how many jobs at most.
 const SWEEP: Duration = Duration::from_secs(60);
 const SWEPT: usize = 1000;
-/// How often usage is stored.
+/// How often usage, and the courses of running searches, are stored.
 const STORE: Duration = Duration::from_secs(10);
 
 /// Makes plans until the task is dropped.
@@ -89,7 +89,9 @@ fn plan(service: &Arc<Service>, seconds: f64, explain: bool, store: bool) -> boo
     }
     if store {
         let saved = state.store.together(|store| {
-            state.accounts.values().try_for_each(|account| store.save_account(&account.row))
+            state.accounts.values().try_for_each(|account| store.save_account(&account.row))?;
+            let mut running = state.jobs.values().filter(|job| job.root.is_some());
+            running.try_for_each(|job| job.save_course(store))
         });
         state.failing = saved.is_err();
     }

@@ -308,7 +308,7 @@ impl Service {
             return Ok(job.course());
         }
         let course = state.store.course(id).map_err(|why| (500, why.to_string()))?;
-        Ok(course.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+        Ok(course.unwrap_or_default())
     }
 
     /// What the command of a job said.

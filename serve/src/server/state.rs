@@ -118,9 +118,12 @@ impl Service {
             }
             // One that this program refuses says so when it runs.
             let is_search = (settings.check)(&row.args) != Ok(CommandKind::Alone);
-            (row.id, Job::new(row, is_search))
+            let (id, mut job) = (row.id, Job::new(row, is_search));
+            let search = store.job(id)?.and_then(|view| view.search);
+            job.resume_course(search, store.course(id)?.unwrap_or_default());
+            Ok((id, job))
         });
-        let jobs = jobs.collect();
+        let jobs = jobs.collect::<Result<_, StoreError>>()?;
         let mut ended: Vec<JobView> = store.ended_jobs(SHOWN)?;
         ended.reverse();
         let state = State {
@@ -439,13 +442,15 @@ impl State {
             return Vec::new();
         }
         let saved = self.store.together(|store| {
-            let mut rows = self.unsaved.iter().filter_map(|id| Some(&self.jobs.get(id)?.row));
-            rows.try_for_each(|row| store.save_job(row))?;
+            for job in self.unsaved.iter().filter_map(|id| self.jobs.get(id)) {
+                store.save_job(&job.row)?;
+                if job.root.is_none() && !job.history.is_empty() {
+                    job.save_course(store)?;
+                }
+            }
             self.unstored.values().try_for_each(|Ended { job, result }| {
                 store.save_job(&job.row)?;
-                let search = serde_json::to_string(&job.search)?;
-                let course = serde_json::to_string(&job.course())?;
-                store.save_course(job.row.id, &search, &course)?;
+                job.save_course(store)?;
                 result.as_ref().map_or(Ok(()), |result| store.save_result(job.row.id, result))
             })
         });

@@ -1,6 +1,6 @@
 //! [`Store`]: accounts, jobs and the audit log, in an SQLite database that survives a kill at any moment.
 
-use crate::api::{JobState, JobView, Role, UserLimits};
+use crate::api::{Course, JobState, JobView, Role, Update, UserLimits};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
 
@@ -253,17 +253,20 @@ impl Store {
         Ok(())
     }
 
-    /// Stores the last state of a job's search and its course, as JSON.
-    pub fn save_course(&self, id: u64, search: &str, course: &str) -> Result<()> {
+    /// Stores the last state of a job's search and its course.
+    pub fn save_course(&self, id: u64, search: Option<&Update>, course: &Course) -> Result<()> {
+        let search = serde_json::to_string(&search)?;
+        let course = serde_json::to_string(course)?;
         let query = "UPDATE job SET search = ?, course = ? WHERE id = ?";
         self.0.prepare_cached(query)?.execute(params![search, course, id])?;
         Ok(())
     }
 
     /// The course of a job's search.
-    pub fn course(&self, id: u64) -> Result<Option<String>> {
+    pub fn course(&self, id: u64) -> Result<Option<Course>> {
         let mut query = self.0.prepare_cached("SELECT course FROM job WHERE id = ?")?;
-        Ok(query.query_row([id], |row| row.get(0)).optional()?.flatten())
+        let text: Option<String> = query.query_row([id], |row| row.get(0)).optional()?.flatten();
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
     /// A job's result.
