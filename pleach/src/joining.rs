@@ -87,11 +87,11 @@ pub(crate) struct StandsBy {
     pub address: String,
     /// Keeps copies of the root's file.
     pub keep_copy: KeepCopy,
-    /// Whether to take the root's place, which was lost so long ago.
+    /// Whether to take the root's place, which has been lost for this long.
     pub takes_over: TakesOver,
 }
 
-/// Whether to take the place of a root that was lost so long ago.
+/// Whether to take the place of a root that has been lost for this long.
 pub(crate) type TakesOver =
     Arc<dyn Fn(&Return, Duration) -> bool + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
@@ -107,6 +107,16 @@ pub(crate) fn join(joining: Joining) -> Result<Cluster, RunError> {
     let entered = joiner.enter(None).map_err(RunError::Lost)?;
     let again = Arc::new(move |back: &Return| joiner.enter(Some(back)));
     Cluster::joined(entered, again, keep_copy, waker, terms)
+}
+
+/// What a standby answers a joiner that has lost the root.
+enum StandbyAnswer {
+    /// It has not taken the root's place, or cannot be reached.
+    Waits,
+    /// It has, and lets this process in.
+    Leads(Admission),
+    /// It leads another search, or an earlier term of this one.
+    LeadsAnother,
 }
 
 /// A process that joins a root.
@@ -126,15 +136,20 @@ impl Joiner {
         let (start, Joining { patience, standby, cancel, .. }) = (Instant::now(), &self.joining);
         let at = self.at.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let left = || patience.map(|patience| patience.saturating_sub(start.elapsed()));
+        let mut foreign: Option<Instant> = None;
         loop {
             let failed = match self.attempt(&at, back, left()) {
                 Ok((star, welcome)) => return Ok((Box::new(star), welcome)),
                 Err(why) => why,
             };
             if let Some(back) = back
-                && let Some(admission) = self.try_standby(&at, back, left())
+                && foreign.is_none_or(|at| at.elapsed() > CALL_EVERY)
             {
-                return Ok(admission);
+                match self.try_standby(&at, back, left()) {
+                    StandbyAnswer::Leads(admission) => return Ok(admission),
+                    StandbyAnswer::LeadsAnother => foreign = Some(Instant::now()),
+                    StandbyAnswer::Waits => {}
+                }
             }
             let takes_over = |standby: &StandsBy| {
                 back.is_some_and(|back| (standby.takes_over)(back, start.elapsed()))
@@ -151,19 +166,24 @@ impl Joiner {
     }
 
     /// Tries to join the standby: it may have taken the place of the root that was lost.
-    fn try_standby(&self, at: &str, back: &Return, left: Option<Duration>) -> Option<Admission> {
-        let other = back.standby.as_ref().filter(|&other| other != at)?;
-        if self.joining.standby.as_ref().is_some_and(|own| own.address == *other) {
-            return None;
-        }
+    fn try_standby(&self, at: &str, back: &Return, left: Option<Duration>) -> StandbyAnswer {
+        let Some(other) = back.standby.as_ref().filter(|&other| other != at) else {
+            return StandbyAnswer::Waits;
+        };
+        let own = self.joining.standby.as_ref().is_some_and(|own| own.address == *other);
         // Whatever it answers otherwise, the root may come back.
-        let (star, welcome) = self.attempt(other, Some(back), left).ok()?;
-        let (run, term) = search_of(&welcome)?;
-        if run != back.search.0 || term <= back.search.1 {
-            return None;
+        let Some((star, welcome)) =
+            (!own).then(|| self.attempt(other, Some(back), left).ok()).flatten()
+        else {
+            return StandbyAnswer::Waits;
+        };
+        let (run, term) = back.search;
+        if search_of(&welcome).is_none_or(|(its_run, its_term)| its_run != run || its_term <= term)
+        {
+            return StandbyAnswer::LeadsAnother;
         }
         *self.at.lock().unwrap_or_else(PoisonError::into_inner) = other.clone();
-        Some((Box::new(star), welcome))
+        StandbyAnswer::Leads((Box::new(star), welcome))
     }
 
     /// Tries once to join at an address.
@@ -209,7 +229,7 @@ fn options(
     }
 }
 
-/// How often a root that has taken over calls where its predecessor listened.
+/// How often a root that has taken over calls where its predecessor listened, and a joiner where another search is led.
 const CALL_EVERY: Duration = Duration::from_secs(5);
 
 /// Calls where the predecessor of a root listened, which gives way if it comes back, for as long as this process lives.

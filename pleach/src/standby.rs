@@ -8,6 +8,7 @@ use pleach_cluster::{Caller, Entrance, JoinTicket, Network, Return, RootCopy, Vo
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::save::replace;
 use pleach_runtime::{Cancel, Lock, Save, load};
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
@@ -42,6 +43,8 @@ struct State {
     copy: Option<Kept>,
     /// The run in the file before the first copy, and its term, if there was a file.
     earlier: Option<(u64, u32)>,
+    /// The runs that were copied.
+    copied: BTreeSet<u64>,
     /// Why it cannot stand by.
     failure: Option<String>,
     /// Whether it takes the root's place.
@@ -96,7 +99,8 @@ impl Standby {
         let (mut star, mut entrance) = joining::open(listens.clone(), key.clone(), 2, wake)
             .map_err(|why| format!("--standby {address}: {why}"))?;
         let (votes, failure, copy, takes_over) = (Votes::default(), None, None, false);
-        let state = State { began: Instant::now(), votes, copy, earlier, failure, takes_over };
+        let (began, copied) = (Instant::now(), BTreeSet::new());
+        let state = State { began, votes, copy, earlier, copied, failure, takes_over };
         let state = Arc::new(Mutex::new(state));
         let (shared, path) = (Arc::clone(&state), file.to_path_buf());
         let run = move || {
@@ -121,7 +125,7 @@ impl Standby {
         Ok(Arc::new(Self { address, listens, file, state, events, thread, _lock: lock }))
     }
 
-    /// How a process joins that stands by so.
+    /// The options with which this process joins as a standby.
     pub fn stands_by(&self) -> StandsBy {
         let events = Mutex::new(self.events.clone());
         let keep_copy = move |copy| {
@@ -150,11 +154,13 @@ impl Standby {
         let mut state = lock_state(&self.state);
         let Kept { checkpoint, about, came } = state.copy.take()?;
         if is_over {
-            // The root has the result, or the file.
+            // The root has the result, or the file. What stays does no harm.
+            let _ = std::fs::remove_file(&self.file);
             let mut old = self.file.clone().into_os_string();
             old.push(".old");
-            for file in [self.file.as_os_str(), &old] {
-                let _ = std::fs::remove_file(file);
+            let old = PathBuf::from(old);
+            if load(&old).is_ok_and(|copy| state.copied.contains(&copy.run)) {
+                let _ = std::fs::remove_file(&old);
             }
         }
         let counted = checkpoint.counted().map_or(0, |counts| counts.bounded);
@@ -172,14 +178,14 @@ impl Standby {
 }
 
 impl State {
-    /// Whether to take the root's place now: it has been away for longer than a lease, most joiners have lost it, it had
-    /// not stopped the search, and there is a copy.
+    /// Whether to take the root's place now: it has been away for longer than a lease, most joiners have lost it, the search
+    /// was neither stopped nor over, and there is a copy.
     fn takes_over(&mut self, back: &Return, lost_for: Duration) -> bool {
         let now = self.began.elapsed();
         let copied = self.copy.as_ref().is_some_and(|copy| copy.checkpoint.run == back.search.0);
         let late = lost_for >= Duration::from_nanos(CHANGING.lease_ns);
         let lost = now.saturating_sub(lost_for);
-        let may = copied && late && !back.stopped;
+        let may = copied && late && !back.over;
         self.takes_over |= may && self.votes.are_majority(back.others, lost, now);
         self.takes_over
     }
@@ -202,7 +208,13 @@ impl State {
             }
             _ => {}
         }
-        replace(file, &about.file).map_err(|why| format!("--checkpoint {shown}: {why}"))?;
+        match replace(file, &about.file) {
+            Err(why) if self.copy.is_none() => return Err(format!("--checkpoint {shown}: {why}")),
+            // The disk may be full for a while: the previous copy stays.
+            Err(_) => return Ok(()),
+            Ok(()) => {}
+        }
+        self.copied.insert(checkpoint.run);
         about.file = Vec::new();
         self.copy = Some(Kept { checkpoint, about, came: Instant::now() });
         Ok(())

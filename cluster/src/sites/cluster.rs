@@ -137,15 +137,11 @@ impl Cluster {
     }
 
     /// Starts to reconnect to the lost root; `None` if that is impossible.
-    pub(super) fn begin_to_return(
-        &self,
-        session: &mut Session,
-        stopped: bool,
-    ) -> Option<Reconnect> {
+    pub(super) fn begin_to_return(&self, session: &mut Session, over: bool) -> Option<Reconnect> {
         let again = self.again.as_ref()?;
         let others = session.others().len() as u32;
         session.disconnect();
-        let back = Return { place: session.me(), others, stopped, ..lock(&self.known).clone() };
+        let back = Return { place: session.me(), others, over, ..lock(&self.known).clone() };
         Some(Reconnect::start(again, back, &self.waker))
     }
 
@@ -230,7 +226,7 @@ impl Cluster {
             // The root may have been lost at the end of the previous search.
             if reconnect.is_none() && !session.is_there(0) {
                 let lost = RunError::Lost(ROOT_LOST.into());
-                reconnect = Some(self.begin_to_return(&mut session, false).ok_or(lost)?);
+                reconnect = Some(self.begin_to_return(&mut session, true).ok_or(lost)?);
             }
             if session.next_incoming()?.is_none() {
                 self.wait_for_arrival(&session, POLL_EVERY);

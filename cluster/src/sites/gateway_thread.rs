@@ -49,8 +49,9 @@ pub(super) struct GatewayThread<'a> {
     pub time_limit: Option<Duration>,
     /// At the root: the number of saves when the standby was last sent a copy.
     pub copied: Option<u64>,
-    /// When the next copy may be sent.
+    /// When the next copy may be sent, and whether the last one has not arrived yet.
     pub next_copy_ns: u64,
+    pub copy_on_its_way: bool,
     /// What arrived while the gateway rested.
     pub next: Option<Incoming>,
     /// Why the search stops, or why this site asked the root to stop it.
@@ -200,13 +201,18 @@ impl GatewayThread<'_> {
                 // The site leaves before the end, and waits for a confirmation.
                 self.others.record_totals(from, totals);
                 self.parted.insert(from);
+                self.session.forget_standby(from);
                 self.gateway.on_site_unreachable(from, now_ns, &mut self.workers)?;
                 self.session.send(from, &SessionMessage::Dismissed);
             }
             Incoming::Message(0, SessionMessage::Standby(address)) => {
                 self.cluster.know_standby(address);
             }
-            Incoming::Message(0, SessionMessage::Copy(copy)) => self.cluster.keep_copy(copy),
+            Incoming::Message(0, SessionMessage::Copy(copy)) => {
+                self.cluster.keep_copy(copy);
+                self.session.send(0, &SessionMessage::Copied);
+            }
+            Incoming::Message(_, SessionMessage::Copied) if root => self.copy_on_its_way = false,
             Incoming::Message(..) | Incoming::Nothing => {}
             Incoming::Joined(site) => {
                 let host = self.session.host_of(site).to_string();

@@ -30,6 +30,8 @@ pub enum SessionMessage {
     Standby(String),
     /// From the root, to a standby.
     Copy(RootCopy),
+    /// From a standby: a copy has arrived, and another one may be sent.
+    Copied,
 }
 
 /// What a standby keeps to take the root's place.
@@ -128,6 +130,7 @@ impl SessionMessage {
                 10u8.pack(&mut out);
                 copy.pack(&mut out);
             }
+            SessionMessage::Copied => 11u8.pack(&mut out),
             SessionMessage::Loop(bytes) => {
                 7u8.pack(&mut out);
                 out.extend_from_slice(bytes);
@@ -179,6 +182,7 @@ impl SessionMessage {
             8 => SessionMessage::Left,
             9 => SessionMessage::Standby(Pack::unpack(&mut from)?),
             10 => SessionMessage::Copy(Pack::unpack(&mut from)?),
+            11 => SessionMessage::Copied,
             _ => return Err(Malformed::Range),
         };
         from.finish()?;
@@ -217,6 +221,7 @@ mod tests {
             SessionMessage::Left,
             SessionMessage::Standby("here:7400".into()),
             SessionMessage::Copy(RootCopy { left_ns: Some(7), ..RootCopy::default() }),
+            SessionMessage::Copied,
         ];
         for message in messages {
             let (search, read) = SessionMessage::from_bytes(&message.to_bytes(9)).unwrap();

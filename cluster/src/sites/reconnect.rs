@@ -30,8 +30,8 @@ pub struct Return {
     pub standby: Option<String>,
     /// The number of other sites that the lost root had.
     pub others: u32,
-    /// Whether the root had stopped the search.
-    pub stopped: bool,
+    /// Whether the search had ended for this site, or the root had stopped it.
+    pub over: bool,
 }
 
 /// A network that reaches nobody.

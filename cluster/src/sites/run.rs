@@ -273,6 +273,7 @@ impl<'a> SiteRun<'a> {
             time_limit: settings.time_limit,
             copied: None,
             next_copy_ns: 0,
+            copy_on_its_way: false,
             next: None,
             stop: None,
             leaving: false,

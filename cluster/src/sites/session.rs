@@ -215,6 +215,13 @@ impl Session {
         self.saved = true;
     }
 
+    /// Notes that a site leaves for good, and no longer stands by.
+    pub fn forget_standby(&mut self, site: SiteId) {
+        if let Some(place) = self.all.get_mut(site as usize) {
+            place.standby = None;
+        }
+    }
+
     /// Begins a search, at the root.
     pub fn begin_search(&mut self, order: Order) {
         self.search += 1;
@@ -435,7 +442,10 @@ impl Session {
         }
         let mut others =
             (0..).zip(&self.all).filter(|(_, place)| place.token != Some(ticket.token));
-        let other = others.find(|(_, place)| place.given && place.standby.is_some());
+        let there = |place: &Place| {
+            place.given || place.left.is_some_and(|left| left.elapsed() < PLACE_HELD_FOR)
+        };
+        let other = others.find(|(_, place)| place.standby.is_some() && there(place));
         other.map(|(other, _): (SiteId, _)| format!("site {other} stands by already"))
     }
 

@@ -4,8 +4,9 @@ use super::gateway_thread::GatewayThread;
 use super::message::{RootCopy, SessionMessage};
 use pleach_core::lease::SiteId;
 
-/// The largest file that a standby is sent, and the time that its copy takes the network for each byte at least.
-const MOST_COPIED: usize = 1 << 28;
+/// The largest file that a standby is sent, since other messages wait behind it, and the least time between two copies, per
+/// byte.
+const MOST_COPIED: usize = 1 << 26;
 const COPY_NS_A_BYTE: u64 = 100;
 
 impl GatewayThread<'_> {
@@ -19,7 +20,7 @@ impl GatewayThread<'_> {
         match joined.filter(|&joined| joined != site) {
             Some(newcomer) => drop(self.session.send(newcomer, &message)),
             None => {
-                self.copied = None;
+                (self.copied, self.copy_on_its_way) = (None, false);
                 self.session.send_all(&message);
             }
         }
@@ -29,7 +30,8 @@ impl GatewayThread<'_> {
     pub(super) fn copy_to_standby(&mut self) {
         let Some(saver) = self.run_state.saver().filter(|_| self.cluster.is_root()) else { return };
         let (saves, now_ns) = (saver.saves(), self.run_state.now_ns());
-        if self.copied == Some(saves) || now_ns < self.next_copy_ns {
+        let early = self.copy_on_its_way || now_ns < self.next_copy_ns;
+        if self.copied == Some(saves) || early {
             return;
         }
         let Some((site, _)) = self.session.standby() else { return };
@@ -48,6 +50,6 @@ impl GatewayThread<'_> {
         let last_node = self.node_limit.map(|limit| before.saturating_add(limit));
         let places = self.session.places();
         let copy = RootCopy { file, left_ns: left, last_node, places };
-        self.session.send(site, &SessionMessage::Copy(copy));
+        self.copy_on_its_way = self.session.send(site, &SessionMessage::Copy(copy));
     }
 }

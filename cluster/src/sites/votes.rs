@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(votes.0.len(), 1);
     }
 
-    /// Of two parts of a network, only one can have more than half of the joiners, whoever votes where.
+    /// Of two parts of a network, only one can have more than half of the joiners, however the votes are cast.
     #[test]
     fn two_parts_of_a_network_never_both_agree() {
         for joiners in 1..12_u32 {

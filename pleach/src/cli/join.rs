@@ -33,6 +33,8 @@ struct Joined {
     /// Where the root listens.
     at: String,
     key: Key,
+    /// The file of the key.
+    key_path: String,
 }
 
 /// What a joined process does next.
@@ -73,7 +75,12 @@ fn take_part(
         let next = standby.end(matches!(parted, Ok(JoinEnd::Dismissed)));
         if let Some(next) = next.filter(|_| matches!(parted, Err(Failure::Lost(_)))) {
             follower.note("the root is gone: this process takes its place");
-            let line = lead(console, own, &next)?;
+            // With another key, nobody could return.
+            if Key::read(Path::new(&joined.key_path)).as_ref() != Ok(&joined.key) {
+                let why = format!("the key file '{}' has changed", joined.key_path);
+                return Err(Failure::Machine(format!("cannot take over: {why}")));
+            }
+            let line = lead(console, (own, &joined.key_path), &next)?;
             let number = |path: &Path| std::fs::metadata(path).map(|file| file.ino()).ok();
             let (file, copied) = (next.file.clone(), number(&next.file));
             let search = (next.checkpoint.run, next.checkpoint.term);
@@ -157,7 +164,8 @@ pub fn go_on(
 fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
     let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
-    let key = Key::read(Path::new(&key_path(given)));
+    let key_path = key_path(given);
+    let key = Key::read(Path::new(&key_path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
@@ -177,7 +185,7 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
         RunError::Lost(why) => Failure::Machine(why),
         why => why.into(),
     };
-    Ok(Joined { cluster: Arc::new(cluster.map_err(failure)?), standby, at, key })
+    Ok(Joined { cluster: Arc::new(cluster.map_err(failure)?), standby, at, key, key_path })
 }
 
 /// The least patience of a standby: it must last until it may take over.

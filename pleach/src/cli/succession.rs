@@ -18,7 +18,11 @@ const OUTPUTS: [&str; 3] = ["solution", "gantt", "schedule"];
 
 /// The command line with which this process takes the root's place. What the file says about its search is changed
 /// accordingly: no unit, and no file beside the copy, is as the root's command line says.
-pub fn lead(console: &Console<'_>, own: &FlagValues, next: &Succession) -> Result<Line, Failure> {
+pub fn lead(
+    console: &Console<'_>,
+    (own, key_path): (&FlagValues, &str),
+    next: &Succession,
+) -> Result<Line, Failure> {
     let file = next.file.display().to_string();
     let Ok(mut about) = serde_json::from_str::<Value>(&next.checkpoint.about) else {
         return usage(format!("{file}: it was not saved by this command"));
@@ -31,13 +35,14 @@ pub fn lead(console: &Console<'_>, own: &FlagValues, next: &Succession) -> Resul
     let fails = |why: std::io::Error| Failure::Machine(format!("cannot take over: {file}: {why}"));
     replace(&next.file, &checkpoint.to_bytes()).map_err(fails)?;
     let own = own.lasting(&[Lasts::Kept, Lasts::OneRun]).into_iter();
-    let own = own.filter(|flag| OWN.contains(&name_of(flag)) || name_of(flag) == "key");
+    let own = own.filter(|flag| OWN.contains(&name_of(flag)));
     let limits = [
         next.time_left.map(|left| format!("--time-limit={}ms", left.as_millis().max(1))),
         next.nodes_left.map(|left| format!("--node-limit={left}")),
     ];
     let rest = [
         format!("--listen={}", next.listens),
+        format!("--key={key_path}"),
         format!("--places={}", next.places),
         // It may run under a launcher, which has nothing to do with the search.
         "--mpi=off".into(),

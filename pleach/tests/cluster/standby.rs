@@ -119,8 +119,11 @@ fn a_standby_keeps_limits_and_runs_own_trees() {
     until("the key", || party.key().exists());
     let mut standby = stand_by(&party, &party.proxy.address, "standby-own", &[]);
     has_copy(&party, &mut standby, "standby-own");
+    party.join();
+    party.all_join();
     party.root().kill();
     assert_eq!(standby.report()["count"], 1024);
+    assert_eq!(party.joiners[0].end(), Some(0), "{}", party.joiners[0].said());
 }
 
 /// Files of the root need not exist where the standby is, and its outputs are written beside the copy.
@@ -192,10 +195,6 @@ fn what_cannot_be_copied_is_refused() {
     assert!(why(&party, &both, 2).contains("not a checkpoint; refusing to overwrite it"));
     assert_eq!(fs::read_to_string(&second).unwrap(), "important");
     fs::remove_file(&second).unwrap();
-    let mut first = stand_by(&party, party.address(), "first", &[]);
-    has_copy(&party, &mut first, "first");
-    assert!(why(&party, &both, 1).contains("site 1 stands by already"));
-    first.kill();
     // So is the checkpoint of another search.
     let mut other = Party::begin("other-search", &QUEENS, 1000, &[]);
     let (file, foreign) = (other.file(), copy("foreign"));
@@ -206,6 +205,10 @@ fn what_cannot_be_copied_is_refused() {
     let elsewhere = ["--standby", &free_address(), "--checkpoint", foreign.to_str().unwrap()];
     assert!(why(&party, &elsewhere, 2).contains("it holds another search"));
     assert_eq!(fs::read(&foreign).unwrap(), bytes);
+    let mut first = stand_by(&party, party.address(), "first", &[]);
+    has_copy(&party, &mut first, "first");
+    assert!(why(&party, &both, 1).contains("stands by already"));
+    first.kill();
     let impatient = [&both[..], &["--patience", "5s"]].concat();
     assert!(why(&party, &impatient, 2).contains("--standby needs a --patience of 15s or more"));
     // A search that is not saved has nothing to copy.

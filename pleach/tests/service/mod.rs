@@ -242,7 +242,7 @@ fn files_of_jobs_that_are_over_go_in_time() {
         sleep(Duration::from_millis(20));
     }
     assert_eq!(service.result(id), result);
-    assert_eq!(fs::read_dir(data.join("incoming")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(data.join("jobs/incoming")).unwrap().count(), 0);
 }
 
 /// Requests of all kinds: none gets in without a token, and none harms the service.

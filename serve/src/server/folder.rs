@@ -6,8 +6,8 @@ use serde::Deserialize;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where files lie until their job is stored, in the service's folder.
-const INCOMING: &str = "incoming";
+/// Where files lie until their job is stored: beside the folders of jobs, which are numbers.
+const INCOMING: &str = "jobs/incoming";
 
 /// Where a root writes its result, in the job's folder.
 pub const RESULT: &str = "result.json";

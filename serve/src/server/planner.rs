@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 /// The longest time between two plans.
@@ -20,7 +21,7 @@ const TICK: Duration = Duration::from_millis(100);
 const REST: Duration = Duration::from_millis(2);
 /// How often sentences, estimates and sizes are computed.
 const EXPLAIN: Duration = Duration::from_secs(1);
-/// How often files that need not be kept any longer are removed, and of how many jobs at most.
+/// How often to remove files that have expired, and the most jobs per sweep.
 const SWEEP: Duration = Duration::from_secs(60);
 const SWEPT: usize = 1000;
 /// How often usage, and the courses of running searches, are stored.
@@ -29,7 +30,7 @@ const STORE: Duration = Duration::from_secs(10);
 /// Makes plans until the task is dropped.
 pub(super) async fn run(service: Arc<Service>) {
     let (mut before, mut explained, mut stored) = (Instant::now(), None, Instant::now());
-    let mut swept = None;
+    let (mut swept, mut sweep): (_, Option<JoinHandle<()>>) = (None, None);
     loop {
         // A tick without news is a reason, too.
         let _ = timeout(TICK, service.wake.notified()).await;
@@ -51,10 +52,11 @@ pub(super) async fn run(service: Arc<Service>) {
         }
         if let Some(keep) = service.settings.keep
             && swept.is_none_or(|at: Instant| now - at > SWEEP.min(keep))
+            && sweep.as_ref().is_none_or(JoinHandle::is_finished)
         {
             swept = Some(now);
             let service = Arc::clone(&service);
-            tokio::task::spawn_blocking(move || remove_old_files(&service, keep));
+            sweep = Some(tokio::task::spawn_blocking(move || remove_old_files(&service, keep)));
         }
     }
 }
@@ -335,7 +337,7 @@ fn measure_files(service: &Service) {
     }
 }
 
-/// Removes the files of jobs that have been over for so long. Their results stay.
+/// Removes the files of jobs that ended at least `keep` ago. Their results stay.
 fn remove_old_files(service: &Service, keep: Duration) {
     let folders = std::fs::read_dir(service.settings.data.join("jobs")).into_iter().flatten();
     let ids = folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse().ok());
@@ -344,8 +346,7 @@ fn remove_old_files(service: &Service, keep: Duration) {
     for id in ids {
         // What cannot be asked or removed now may be later.
         if removed < SWEPT && service.lock().store.ended_by(id, at).unwrap_or(false) {
-            let _ = std::fs::remove_dir_all(service.folder(id));
-            removed += 1;
+            removed += usize::from(std::fs::remove_dir_all(service.folder(id)).is_ok());
         }
     }
 }

@@ -61,40 +61,14 @@ impl Service {
             files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
         }
         let new: u64 = files.iter().flatten().map(|(_, bytes)| bytes.len() as u64).sum();
-        // Before the lock, so that large files delay nobody else.
+        may_submit(&self.lock(), caller, (all, new))?;
+        // Without the lock, so that large files delay nobody else.
         let written = files.iter().map(|files| IncomingFiles::write(&self.settings.data, files));
         let written = written.collect::<std::io::Result<Vec<_>>>();
         let files = written.map_err(|why| (FULL, format!("cannot be stored: {why}")))?;
         let mut guard = self.lock();
         let state = &mut *guard;
-        if state.closing {
-            return Err((503, "the service is ending".into()));
-        }
-        let known = |job: &&Submission| {
-            let known = state.store.job_with_key(&caller.name, &job.key);
-            !job.key.is_empty() && known.is_ok_and(|id| id.is_some())
-        };
-        // One that is there already costs nothing.
-        let fresh = all.len() - all.iter().filter(known).count();
-        let account = state.accounts.get(&caller.name);
-        let limits = account.map(|account| account.row.limits.clone()).unwrap_or_default();
-        let bytes = account.map_or(0, |account| account.bytes);
-        if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
-            let why = format!(
-                "the files of your jobs have {bytes} bytes, these {new}: more than you may have"
-            );
-            return Err((CONFLICT, why));
-        }
-        if limits.memory.is_some()
-            && all.iter().any(|job| job.args.iter().any(|arg| arg.starts_with("--memory")))
-        {
-            return Err((FORBIDDEN, "--memory: an operator limits your memory".into()));
-        }
-        let own = state.jobs.values().filter(|job| job.row.user == caller.name).count();
-        if fresh > 0 && limits.jobs.is_some_and(|most| own + fresh > most as usize) {
-            let why = format!("you have {own} jobs, and may not have {}", own + fresh);
-            return Err((CONFLICT, why));
-        }
+        may_submit(state, caller, (all, new))?;
         let at = now();
         let mut added = Vec::new();
         let mut rows = Vec::new();
@@ -336,6 +310,43 @@ impl Service {
         std::fs::read(self.folder(id).join(name))
             .map_err(|_| (UNKNOWN, format!("job {id} has no file '{name}'")))
     }
+}
+
+/// Refuses jobs beyond a user's limits. Their new files have this many bytes.
+fn may_submit(
+    state: &State,
+    caller: &Caller,
+    (all, new): (&[Submission], u64),
+) -> Result<(), Refused> {
+    if state.closing {
+        return Err((503, "the service is ending".into()));
+    }
+    let known = |job: &&Submission| {
+        let known = state.store.job_with_key(&caller.name, &job.key);
+        !job.key.is_empty() && known.is_ok_and(|id| id.is_some())
+    };
+    // One that is there already costs nothing.
+    let fresh = all.len() - all.iter().filter(known).count();
+    let account = state.accounts.get(&caller.name);
+    let limits = account.map(|account| account.row.limits.clone()).unwrap_or_default();
+    let bytes = account.map_or(0, |account| account.bytes);
+    if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
+        let why = format!(
+            "the files of your jobs have {bytes} bytes, these {new}: more than you may have"
+        );
+        return Err((CONFLICT, why));
+    }
+    if limits.memory.is_some()
+        && all.iter().any(|job| job.args.iter().any(|arg| arg.starts_with("--memory")))
+    {
+        return Err((FORBIDDEN, "--memory: an operator limits your memory".into()));
+    }
+    let own = state.jobs.values().filter(|job| job.row.user == caller.name).count();
+    if fresh > 0 && limits.jobs.is_some_and(|most| own + fresh > most as usize) {
+        let why = format!("you have {own} jobs, and may not have {}", own + fresh);
+        return Err((CONFLICT, why));
+    }
+    Ok(())
 }
 
 /// Whether a word of a command could name a file outside the job's folder.

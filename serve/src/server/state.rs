@@ -105,6 +105,7 @@ impl Service {
     pub(super) fn open(settings: Settings, listens: SocketAddr) -> Result<Self, StoreError> {
         let store = Store::open(&settings.data.join("service.sqlite"))?;
         IncomingFiles::clear(&settings.data);
+        store.end_all_over(now())?;
         let half_life = settings.half_life.as_secs_f64();
         let accounts = store.accounts()?.into_iter().map(|mut row| {
             let away = (now() - row.usage_at).max(0.0);

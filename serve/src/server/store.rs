@@ -289,6 +289,16 @@ impl Store {
         Ok(query.exists(params![id, at])?)
     }
 
+    /// Notes an end for jobs that were over when the service was killed, before their end was stored.
+    pub fn end_all_over(&self, at: f64) -> Result<()> {
+        let over = JobState::ALL.into_iter().filter(|state| state.is_over());
+        for state in over {
+            let query = "UPDATE job SET ended = ? WHERE ended IS NULL AND state = ?";
+            self.0.execute(query, params![at, state.word()])?;
+        }
+        Ok(())
+    }
+
     /// The jobs that are not over, oldest first.
     pub fn open_jobs(&self) -> Result<Vec<JobRow>> {
         let mut query = self.0.prepare(&format!(

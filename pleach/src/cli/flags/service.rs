@@ -90,7 +90,7 @@ pub static KEEP: Flag<Option<Duration>> = Flag {
     about: About {
         name: "keep",
         value: Some("T"),
-        help: "how long the files of jobs that are over are kept, such as 30d; none: for good",
+        help: "how long to keep the files of finished jobs, such as 30d; none: forever",
         default: "none",
         ..ABOUT
     },
