@@ -124,6 +124,7 @@ content = Reader(open(sys.argv[2], "rb").read())
 assert content.take(4) == b"plcf", "this is no certificate"
 content.take(1 + 8 + 8)  # format, fingerprint, length
 content.number()  # the run
+content.number()  # its term
 state = json.loads(content.bytes())["state"]
 assert state["bound"] == "one" and state["asked"]["branching"] == "min-branch", "other rules"
 content.number()  # the time
