@@ -235,8 +235,10 @@ const CALL_EVERY: Duration = Duration::from_secs(5);
 /// Calls where the predecessor of a root listened, which gives way if it comes back, for as long as this process lives.
 /// Begins once this process saves the search.
 pub(crate) fn inform_predecessor(
-    (address, key): (String, Key),
-    (own, search): (String, (u64, u32)),
+    address: String,
+    key: Key,
+    own: String,
+    search: (u64, u32),
     saves: impl Fn() -> bool + Send + 'static,
 ) {
     let ticket = JoinTicket {

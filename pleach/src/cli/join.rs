@@ -80,13 +80,13 @@ fn take_part(
                 let why = format!("the key file '{}' has changed", joined.key_path);
                 return Err(Failure::Machine(format!("cannot take over: {why}")));
             }
-            let line = lead(console, (own, &joined.key_path), &next)?;
+            let line = lead(console, own, &joined.key_path, &next)?;
             let number = |path: &Path| std::fs::metadata(path).map(|file| file.ino()).ok();
             let (file, copied) = (next.file.clone(), number(&next.file));
             let search = (next.checkpoint.run, next.checkpoint.term);
             let saves = move || number(&file) != copied;
-            let predecessor = (joined.at.clone(), joined.key.clone());
-            joining::inform_predecessor(predecessor, (next.address, search), saves);
+            let (at, key) = (joined.at.clone(), joined.key.clone());
+            joining::inform_predecessor(at, key, next.address, search, saves);
             return Ok(AfterJoin::Leads(Box::new(line)));
         }
     }

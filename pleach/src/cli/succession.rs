@@ -20,7 +20,8 @@ const OUTPUTS: [&str; 3] = ["solution", "gantt", "schedule"];
 /// accordingly: no unit, and no file beside the copy, is as the root's command line says.
 pub fn lead(
     console: &Console<'_>,
-    (own, key_path): (&FlagValues, &str),
+    own: &FlagValues,
+    key_path: &str,
     next: &Succession,
 ) -> Result<Line, Failure> {
     let file = next.file.display().to_string();

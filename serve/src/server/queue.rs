@@ -61,14 +61,14 @@ impl Service {
             files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
         }
         let new: u64 = files.iter().flatten().map(|(_, bytes)| bytes.len() as u64).sum();
-        may_submit(&self.lock(), caller, (all, new))?;
+        may_submit(&self.lock(), caller, all, new)?;
         // Without the lock, so that large files delay nobody else.
         let written = files.iter().map(|files| IncomingFiles::write(&self.settings.data, files));
         let written = written.collect::<std::io::Result<Vec<_>>>();
         let files = written.map_err(|why| (FULL, format!("cannot be stored: {why}")))?;
         let mut guard = self.lock();
         let state = &mut *guard;
-        may_submit(state, caller, (all, new))?;
+        may_submit(state, caller, all, new)?;
         let at = now();
         let mut added = Vec::new();
         let mut rows = Vec::new();
@@ -313,11 +313,7 @@ impl Service {
 }
 
 /// Refuses jobs beyond a user's limits. Their new files have this many bytes.
-fn may_submit(
-    state: &State,
-    caller: &Caller,
-    (all, new): (&[Submission], u64),
-) -> Result<(), Refused> {
+fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> Result<(), Refused> {
     if state.closing {
         return Err((503, "the service is ending".into()));
     }
