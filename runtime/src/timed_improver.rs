@@ -8,7 +8,7 @@ use pleach_core::search::tree::{Improver, Solution};
 const FIRST_NS: u64 = 100_000_000;
 /// Afterwards it gets this part of the unit's time, or that one if the problem favours it.
 const SHARE: f64 = 1.0 / 8.0;
-const FAVOURED_SHARE: f64 = 3.0 / 4.0;
+const FAVOURED_SHARE: f64 = 15.0 / 16.0;
 
 /// A heuristic and its time account.
 pub(crate) struct TimedImprover<'p> {

@@ -66,7 +66,7 @@ impl<I: Insert> Greedy<I> {
         let mut value = self.local_search(&mut rest, None, keep_going);
         for job in removed {
             let rng = &mut self.rng;
-            value = self.insertion.insert(&mut rest, job, |ties| below(rng, ties));
+            value = self.insertion.insert(&mut rest, job, i64::MAX, |ties| below(rng, ties));
         }
         value = self.local_search(&mut rest, Some(value), keep_going);
         self.order = rest;
@@ -112,7 +112,7 @@ impl<I: Insert> Greedy<I> {
                 order.remove(at);
                 let rng = &mut self.rng;
                 // The old place is among those tried, so the value never increases.
-                least = self.insertion.insert(order, job, |ties| below(rng, ties));
+                least = self.insertion.insert(order, job, least, |ties| below(rng, ties));
             }
             if least >= before || before == i64::MAX {
                 return least;

@@ -8,8 +8,15 @@ use super::super::instance::Instance;
 
 /// Finds the best places of jobs in schedules.
 pub trait Insert {
-    /// Inserts a job where the value of the schedule is least; `tie` picks among equals. Returns the value.
-    fn insert(&mut self, order: &mut Vec<u16>, job: u16, tie: impl FnOnce(usize) -> usize) -> i64;
+    /// Inserts a job where the value of the schedule is least; `tie` picks among equals. Returns the value, which is at
+    /// most one that the caller knows of some place.
+    fn insert(
+        &mut self,
+        order: &mut Vec<u16>,
+        job: u16,
+        known: i64,
+        tie: impl FnOnce(usize) -> usize,
+    ) -> i64;
 
     /// The number of machines.
     fn machines(&self) -> usize;
@@ -105,7 +112,13 @@ impl<'a> Insertion<'a> {
 }
 
 impl Insert for Insertion<'_> {
-    fn insert(&mut self, order: &mut Vec<u16>, job: u16, tie: impl FnOnce(usize) -> usize) -> i64 {
+    fn insert(
+        &mut self,
+        order: &mut Vec<u16>,
+        job: u16,
+        _: i64,
+        tie: impl FnOnce(usize) -> usize,
+    ) -> i64 {
         let makespans = self.makespans(order, job);
         let (place, least) = least_place(makespans, tie);
         order.insert(place, job);

@@ -17,7 +17,7 @@ pub fn neh(instance: &Instance, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, u32
             order.extend(&jobs[placed..]);
             break;
         }
-        insertion.insert(&mut order, job, |_| 0);
+        insertion.insert(&mut order, job, i64::MAX, |_| 0);
     }
     let makespan = instance.makespan(&order);
     (order, makespan)

@@ -16,46 +16,44 @@ pub(super) fn improve(
     seed: u64,
 ) -> Box<dyn Improve> {
     let greedy = greedy(variant, level, start.clone(), seed);
-    let (other, ahead) = if variant.is_narrow() {
+    let other = if variant.is_narrow() {
         other::<i32>(variant, level, &start, seed)
     } else {
         other::<i64>(variant, level, &start, seed)
     };
     match other {
-        Some(other) => Box::new(Turns { searches: [greedy, other], ahead, best: start }),
+        Some(other) => Box::new(Turns { searches: [greedy, other], best: start }),
         None => greedy,
     }
 }
 
-/// The search beside iterated greedy, if there is one, and the work that it may do first.
+/// The search beside iterated greedy, if there is one.
 fn other<N: Number>(
     variant: &Variant,
     level: Level,
     start: &(Vec<u16>, i64),
     seed: u64,
-) -> (Option<Box<dyn Improve>>, u64) {
+) -> Option<Box<dyn Improve>> {
     if Beam::<N>::applies(variant) {
-        (Some(Box::new(Beam::<N>::new(variant, level, start.clone(), seed))), 0)
+        Some(Box::new(Beam::<N>::new(variant, level, start.clone(), seed)))
     } else if variant.objective() == Objective::Tardiness {
-        let anneal = Anneal::<N>::new(variant, level, start.clone(), seed);
-        let cycle = anneal.work_of_cycle();
-        (Some(Box::new(anneal)), cycle)
+        Some(Box::new(Anneal::<N>::new(variant, level, start.clone(), seed)))
     } else {
-        (None, 0)
+        None
     }
 }
 
-/// Two searches in turn, each with half the work once the second has done what it may do first.
+/// Two searches in turn, each with half the work once the second no longer comes first.
 struct Turns {
     searches: [Box<dyn Improve>; 2],
-    ahead: u64,
     best: (Vec<u16>, i64),
 }
 
 impl Improve for Turns {
     fn round(&mut self, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, i64) {
         let [first, second] = &mut self.searches;
-        let seconds_turn = second.work() < first.work().max(self.ahead) && !second.exhausted();
+        let behind = second.comes_first() || second.work() < first.work();
+        let seconds_turn = behind && !second.exhausted();
         let (now, other) = if seconds_turn { (second, first) } else { (first, second) };
         let found = now.round(keep_going);
         if found.1 < self.best.1 {

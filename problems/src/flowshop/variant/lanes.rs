@@ -65,6 +65,34 @@ pub(crate) fn append<W: Wide>(
     }
 }
 
+/// Appends several jobs that may wait, one after the other, to a schedule in each lane: the first numbers of rows of
+/// times and setup times, a row for each machine. `ends` has their releases before, and their ends after. `visit` gets
+/// each machine and the ends on it.
+///
+/// Each front is read and written once, and what does not depend on each other is computed at the same time.
+#[inline(always)]
+pub(crate) fn append_several<'n, W: Wide<Of: 'n>, const JOBS: usize>(
+    fronts: &mut [W],
+    times: impl Iterator<Item = &'n [W::Of]>,
+    mut setups: Option<impl Iterator<Item = &'n [W::Of]>>,
+    ends: &mut [W; JOBS],
+    mut visit: impl FnMut(usize, &[W; JOBS]),
+) {
+    for (k, (front, times)) in fronts.iter_mut().zip(times).enumerate() {
+        let mut free = *front;
+        let setups = setups.as_mut().and_then(Iterator::next);
+        for (i, end) in ends.iter_mut().enumerate() {
+            if let Some(setups) = setups {
+                free = free.add(W::load(&setups[i..]));
+            }
+            *end = end.max(free).add(W::load(&times[i..]));
+            free = *end;
+        }
+        *front = free;
+        visit(k, ends);
+    }
+}
+
 /// When a machine can start a job: after its setup time.
 #[inline(always)]
 fn free<W: Wide>(front: W, setups: &Option<impl Fn(usize) -> W>, machine: usize) -> W {

@@ -4,6 +4,7 @@
 //! fronts), what it costs so far, the set of jobs left, and with setup times its last job.
 
 mod anneal;
+mod base;
 mod beam;
 mod greedy;
 mod improve;
@@ -11,6 +12,7 @@ mod lanes;
 mod layers;
 mod model;
 mod objective;
+mod places;
 mod remaining;
 mod set_bounds;
 mod table;

@@ -3,7 +3,7 @@
 use super::lanes::{Dates, Passing, add_cost, append};
 use super::model::Variant;
 use super::objective::Objective;
-use crate::simd::lanes::{Array, Number, Wide};
+use crate::simd::lanes::{Number, Wide};
 
 /// The numbers of a variant.
 pub(super) struct Table<N> {
@@ -30,15 +30,6 @@ impl<W: Wide> Lanes<W> {
     #[inline(always)]
     pub fn empty(machines: usize, no_cost: W::Of) -> Self {
         Self { fronts: vec![W::splat(W::Of::default()); machines], cost: W::splat(no_cost) }
-    }
-
-    /// The same schedule in all lanes.
-    #[inline(always)]
-    pub fn fill(&mut self, from: &Lanes<Array<W::Of, 1>>) {
-        for (lane, front) in self.fronts.iter_mut().zip(&from.fronts) {
-            *lane = W::splat(front.0[0]);
-        }
-        self.cost = W::splat(from.cost.0[0]);
     }
 }
 

@@ -3,10 +3,9 @@
 use super::super::heuristic::insertion::Insert;
 use super::super::instance::Instance;
 use super::super::shop::Shop;
-use super::anneal::Exchanges;
 use super::improve::improve;
+use super::places::Places;
 use super::set_bounds::SetBounds;
-use super::table::Table;
 use super::*;
 use crate::simd::Level;
 use crate::simd::lanes::Number;
@@ -323,51 +322,79 @@ fn insertion_finds_the_best_place() {
         let first = (0..=order.len()).find(|&place| value(place) == least).unwrap();
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
             let mut inserted = order.clone();
-            let mut wide = greedy::Places::<i64>::new(&variant, level);
-            assert_eq!(wide.insert(&mut inserted, 0, |_| 0), least, "{variant:?}");
+            let mut wide = Places::<i64>::new(&variant, level);
+            assert_eq!(wide.insert(&mut inserted, 0, i64::MAX, |_| 0), least, "{variant:?}");
             assert_eq!(inserted[first], 0);
             if variant.is_narrow() {
                 let mut inserted = order.clone();
-                let mut narrow = greedy::Places::<i32>::new(&variant, level);
-                assert_eq!(narrow.insert(&mut inserted, 0, |_| 0), least);
+                let mut narrow = Places::<i32>::new(&variant, level);
+                assert_eq!(narrow.insert(&mut inserted, 0, i64::MAX, |_| 0), least);
                 assert_eq!(inserted[first], 0);
             }
         }
     }
 }
 
-/// The value with a job exchanged with each other one, in every lane width and code path.
+/// The values of all places of a job in one order after another, which share their first jobs: all that are at most
+/// the least or a known one plus a margin are right, in every lane width and code path.
 #[test]
-fn exchanges_have_the_values_of_their_schedules() {
-    fn exchanges<N: Number>(variant: &Variant, level: Level, order: &[u16], at: usize) -> Vec<i64> {
-        let (table, no_cost) = (&Table::<N>::new(variant), variant.no_cost());
-        let values = &mut Vec::new();
-        N::run(level, Exchanges { table, no_cost, order, at, values });
-        values.iter().map(|&value| value.into()).collect()
-    }
-    let (mut rng, mut checked) = (Rand32::new(8), 0);
-    while checked < 500 {
-        let variant = random(&mut rng, 50);
-        if variant.shop().setups.is_some() {
-            continue;
-        }
-        checked += 1;
-        let mut order: Vec<u16> = (0..variant.jobs() as u16).collect();
-        for i in (1..order.len()).rev() {
-            order.swap(i, rng.rand_range(0..i as u32 + 1) as usize);
-        }
-        let at = rng.rand_range(0..order.len() as u32) as usize;
-        let value = |place: usize| {
-            let mut order = order.clone();
-            order.swap(at, place);
-            variant.value(&order)
-        };
-        let expected: Vec<i64> = (0..order.len()).map(value).collect();
+fn places_have_the_values_of_their_schedules() {
+    fn check<N: Number>(variant: &Variant, calls: &[(Vec<u16>, u16, usize, i64)]) {
+        let mut first: Option<(Vec<Vec<N>>, u64)> = None;
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
-            assert_eq!(exchanges::<i64>(&variant, level, &order, at), expected, "{variant:?}");
-            if variant.is_narrow() {
-                assert_eq!(exchanges::<i32>(&variant, level, &order, at), expected, "{level}");
+            let mut places = Places::<N>::new(variant, level);
+            let mut all = Vec::new();
+            for (order, job, known, margin) in calls {
+                let value = |place: usize| {
+                    let mut order = order.clone();
+                    order.insert(place, *job);
+                    variant.value(&order)
+                };
+                let right: Vec<i64> = (0..=order.len()).map(value).collect();
+                let known = right.get(*known).map_or(N::HIGHEST, |&known| N::of(known));
+                let values = places.values(order, *job, known, N::of(*margin)).to_vec();
+                let least = right.iter().copied().min().unwrap().min(known.into());
+                assert_eq!(values.len(), right.len());
+                for (&value, &right) in values.iter().zip(&right) {
+                    let value: i64 = value.into();
+                    let exact = right <= least + margin;
+                    assert!(if exact { value == right } else { value > least + margin });
+                    assert!(value <= right, "{value} {right} {variant:?}");
+                }
+                all.push(values);
             }
+            let work = Insert::work(&places);
+            let (values, same) = first.get_or_insert_with(|| (all.clone(), work));
+            assert_eq!((&all, work), (&*values, *same), "{level}");
+        }
+    }
+    let mut rng = Rand32::new(8);
+    for round in 0..600 {
+        let variant = if round % 50 > 0 {
+            random(&mut rng, 50)
+        } else {
+            let times = (0..30 * 70).map(|_| rng.rand_range(0..100)).collect();
+            let mut shop = Shop::new(Instance::new(70, times).unwrap());
+            shop.due = Some((0..30).map(|_| rng.rand_range(3000..6000)).collect());
+            Variant::new(shop, Objective::Tardiness, Passing::Wait).unwrap()
+        };
+        let mut order: Vec<u16> = (0..variant.jobs() as u16).collect();
+        let mut calls = Vec::new();
+        for _ in 0..12 {
+            let mut below = |n: usize| rng.rand_range(0..n as u32) as usize;
+            let mut removed = vec![order.remove(below(order.len()))];
+            while !order.is_empty() && below(3) == 0 {
+                removed.push(order.remove(below(order.len())));
+            }
+            while let Some(job) = removed.pop() {
+                let known = below(2 * order.len() + 2);
+                calls.push((order.clone(), job, known, [0, 0, 20, 5000][below(4)]));
+                order.insert(below(order.len() + 1), job);
+            }
+        }
+        check::<i64>(&variant, &calls);
+        if variant.is_narrow() {
+            check::<i32>(&variant, &calls);
         }
     }
 }
