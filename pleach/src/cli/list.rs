@@ -60,7 +60,10 @@ pub fn search_all(
     if given.cluster.is_some() {
         return usage(format!("several processes search one instance, not {}", words.len()));
     }
-    if given.word("best").is_some_and(|word| word.parse::<i64>().is_ok()) {
+    if given
+        .word("best")
+        .is_some_and(|word| word.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
+    {
         return usage(
             "--best V takes one instance, since a value of one means nothing for another",
         );

@@ -284,6 +284,10 @@ pub(super) fn best(
         flags::Start::Neh => Best::Neh,
         flags::Start::Search => Best::Search,
         flags::Start::Value(value) => Best::Value(value),
+        flags::Start::Decimal => {
+            let word = request.given.word("best").unwrap_or_default();
+            return usage(format!("--best {word}: expected a whole number for {}", request.name()));
+        }
         flags::Start::Optimum if is_here(request.instance) => {
             let word = request.instance;
             return usage(format!("--best optimum: no optimum is published for the file {word}"));

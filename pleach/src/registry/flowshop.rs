@@ -26,7 +26,7 @@ const BRANCHINGS: &str = "end of the schedule to extend: auto, forward, backward
 const BEST_WORDS: [&str; 4] = ["none", "neh", "search", "optimum"];
 const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic), search (iterated greedy \
                      and beam search, which continue alongside the search), optimum (as published), or a \
-                     whole number";
+                     number";
 
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
@@ -200,9 +200,14 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     if !variant.is_plain() {
         fits_variant(given)?;
     }
-    let best = match best(request, |word| optimum(word, &variant))? {
-        Best::Value(value) => Best::Value(scaled(value, &variant, "--best")?),
-        best => best,
+    let named = given.get(&flags::BEST).map_err(Failure::Usage)?;
+    let best = match (named, given.word("best")) {
+        (Some(flags::Start::Value(_) | flags::Start::Decimal), Some(word))
+            if variant.decimals() > 0 =>
+        {
+            Best::Value(flags::in_units(word, variant.decimals()).map_err(Failure::Usage)?)
+        }
+        _ => best(request, |word| optimum(word, &variant))?,
     };
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| shop::order(variant.shop(), path)).transpose()?;

@@ -27,7 +27,7 @@ pub use output::{
 };
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT, NODES,
-    OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, value_to_beat,
+    OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, in_units, value_to_beat,
 };
 pub use service::{
     ADDRESS, DATA, FETCH, GROW, HALF_LIFE, KEEP, MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS,

@@ -3,7 +3,7 @@
 use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, listed, switch, text};
 use super::numbers::whole;
 use super::values::FlagValues;
-use crate::decimal::Decimal;
+use crate::decimal::{Decimal, MOST_DECIMALS};
 use crate::results::JsonInteger;
 use pleach_core::search::work::Nodes;
 use serde_json::json;
@@ -21,6 +21,8 @@ pub enum Start {
     Search,
     /// This one.
     Value(i64),
+    /// A number with decimals, for which [`in_units`] has to know those of the instance.
+    Decimal,
 }
 
 const ABOUT: About = About {
@@ -52,7 +54,8 @@ pub static BEST: Flag<Start> = Flag {
         _ => word
             .parse()
             .map(Start::Value)
-            .map_err(|_| format!("{word}: expected none, optimum, neh, search or a whole number")),
+            .or_else(|_| in_units(word, MOST_DECIMALS).map(|_| Start::Decimal))
+            .map_err(|_| format!("{word}: expected none, optimum, neh, search or a number")),
     },
     record: |given| Some(json!(given.word("best"))),
 };
@@ -238,17 +241,25 @@ pub static SEED: Flag<u64> = Flag {
 pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, String> {
     let word = given.word("best").unwrap_or_default();
     if decimals > 0 && !word.is_empty() && word != "none" {
-        let size = word.strip_prefix('-').unwrap_or(word);
-        let units =
-            Decimal::parse(size, '.').and_then(|size| i64::try_from(size.scaled(decimals)?).ok());
-        let units = units.map(|units| if word == size { units } else { -units });
-        let expected =
-            || format!("--best {word}: expected none or a number of at most {decimals} decimals");
-        return units.map(Some).ok_or_else(expected);
+        return in_units(word, decimals).map(Some);
     }
     match given.get(&BEST)? {
         None | Some(Start::None) => Ok(None),
         Some(Start::Value(value)) => Ok(Some(value)),
         Some(_) => Err(format!("--best {word}: expected none or a whole number")),
     }
+}
+
+/// A value to beat with decimals, in units of the last one.
+///
+/// # Errors
+/// If it is not a number, or has more decimals.
+pub fn in_units(word: &str, decimals: u32) -> Result<i64, String> {
+    let size = word.strip_prefix('-').unwrap_or(word);
+    let units =
+        Decimal::parse(size, '.').and_then(|size| i64::try_from(size.scaled(decimals)?).ok());
+    let units = units.map(|units| if word == size { units } else { -units });
+    units.ok_or_else(|| {
+        format!("--best {word}: expected none or a number of at most {decimals} decimals")
+    })
 }
