@@ -194,6 +194,14 @@ fn a_table_is_solved_and_its_schedule_written() {
     let beaten = pleach(&format!("solve flowshop {table} --best 7 --quiet"));
     let beaten = String::from_utf8_lossy(&beaten.stdout).into_owned();
     assert!(beaten.contains("nothing beats 7.00 (no-better)"), "{beaten}");
+    let beaten = pleach(&format!("solve flowshop {table} --best 7.25 --quiet"));
+    let beaten = String::from_utf8_lossy(&beaten.stdout).into_owned();
+    assert!(beaten.contains("nothing beats 7.25 (no-better)"), "{beaten}");
+    assert_eq!(json(&format!("solve flowshop {table} --best 7.26"))["objective"], 725);
+    let tardiness = format!("solve flowshop {table} --objective tardiness --best");
+    refused(&format!("{tardiness} 0.00001 --quiet"), "a number of at most 2 decimals");
+    refused(&format!("solve flowshop {table} --best 7,25 --quiet"), "--best 7,25: expected");
+    let best = order.clone();
     for solution in [order, file("numbers.txt", "2 1")] {
         let words = format!("check flowshop {table} {solution} --gantt {chart} --quiet");
         let output = pleach(&words);
@@ -204,7 +212,21 @@ fn a_table_is_solved_and_its_schedule_written() {
         assert!(svg.contains("<title>job B; x on Ofen: 1.25 to 5.25</title>"), "{svg}");
         assert_eq!(json(&words)["decimals"], 2);
     }
+    // One's own plan, and the one that was found below it.
+    let own = file("own.txt", "A 1\nB; x\n");
+    let both = format!("check flowshop {table} {own} --gantt {chart} --quiet --beside");
+    let output = pleach(&format!("{both} {best}"));
+    assert!(output.status.success() && output.stderr.is_empty());
+    let svg = fs::read_to_string(&chart).unwrap();
+    assert!(svg.contains("own.txt: 2 jobs on 2 machines, makespan 9.50"), "{svg}");
+    assert!(svg.contains("t.txt: 2 jobs on 2 machines, makespan 7.25"), "{svg}");
+    refused(&format!("{both} {chart}"), "is the same file as --beside");
+    refused(
+        &format!("check flowshop {table} {own} --quiet --beside {best}"),
+        "it needs --gantt FILE",
+    );
     let unknown = file("unknown.txt", "A 1\nC\n");
+    refused(&format!("{both} {unknown}"), "unknown.txt, line 2: 'C'");
     refused(
         &format!("check flowshop {table} {unknown} --quiet"),
         "unknown.txt, line 2: 'C', expected the name or number of a job",

@@ -265,7 +265,7 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
-    let read = ["start", "due", "weights", "releases", "setups"].into_iter();
+    let read = ["start", "beside", "due", "weights", "releases", "setups"].into_iter();
     let read = read.filter_map(|flag| Some((format!("--{flag}"), given.path(flag)?)));
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));

@@ -1,4 +1,4 @@
-//! A schedule as a Gantt chart: a row per machine, time from left to right, a longest path outlined.
+//! Schedules as Gantt charts, one below the other: a row per machine, time from left to right, a longest path outlined.
 
 use super::axis::round_step;
 use super::lanes::cut;
@@ -26,54 +26,83 @@ const NAME: usize = 24;
 /// Room for one mark on the axis.
 const MARK: f64 = 80.0;
 
-/// Draws a schedule.
-pub fn draw(name: &str, variant: &Variant, order: &[u16]) -> String {
+/// Draws schedules, each with its title, all in the same scale.
+pub fn draw(variant: &Variant, plans: &[(&str, &[u16])]) -> String {
     let shop = variant.shop();
-    let instance = &shop.instance;
-    let ends = variant.ends(order);
-    // With side conditions, more than the operation before decides when one starts.
-    let plain = !variant.has_conditions();
-    let critical = if plain { critical(instance, order, &ends) } else { HashSet::new() };
-    let makespan = ends.last().and_then(|ends| ends.last().copied()).unwrap_or(0);
-    let machines: Vec<String> = (0..instance.machines()).map(|k| shop.machine_name(k)).collect();
-    let longest = machines.iter().map(|name| name.chars().count().min(NAME)).max().unwrap_or(0);
+    let names = (0..shop.instance.machines()).map(|k| shop.machine_name(k));
+    let longest = names.map(|name| name.chars().count().min(NAME)).max().unwrap_or(0);
     let left = LEFT.max(CHARACTER * longest as f64 + 16.0);
-    let time_width = (A_JOB * order.len() as f64).clamp(WIDTHS.0, WIDTHS.1);
-    let scale = time_width / f64::from(makespan.max(1));
-    let bottom = TOP + ROW * machines.len() as f64;
-    let mut svg = Svg::fitted(left + time_width + 20.0, bottom + BOTTOM);
-    let exact = |time: u32| written(time.into(), shop.decimals);
-    let value = match variant.objective() {
-        Objective::Makespan => String::new(),
-        other => format!(", {other} {}", written(variant.value(order), variant.decimals())),
-    };
-    let outlined = if plain { "; outlined: a longest path" } else { "" };
-    let title = format!(
-        "{name}: {} jobs on {} machines, makespan {}{value}{outlined}",
-        order.len(),
-        machines.len(),
-        exact(makespan)
-    );
-    svg.text((left, 24.0), Anchor::Start, "font-size=\"16\"", &title);
-    axis(&mut svg, (makespan, shop.decimals), scale, (left, bottom));
-    for (k, machine) in machines.iter().enumerate() {
-        let y = TOP + ROW * k as f64;
-        svg.text((left - 8.0, y + ROW * 0.65), Anchor::End, "", &cut(machine, NAME));
-        for (place, (&job, ends)) in order.iter().zip(&ends).enumerate() {
-            let time = instance.job(job.into())[k];
-            let start = ends[k] - time;
-            let bar = Bar {
-                at: (left + f64::from(start) * scale, y + 2.0),
-                width: f64::from(time) * scale,
-                job,
-                name: &shop.job_name(job.into()),
-                about: format!("on {machine}: {} to {}", exact(start), exact(ends[k])),
-                outlined: critical.contains(&(place, k)),
-            };
-            bar.draw(&mut svg);
-        }
+    let time_width = (A_JOB * shop.instance.jobs() as f64).clamp(WIDTHS.0, WIDTHS.1);
+    let panels: Vec<Panel<'_>> = plans
+        .iter()
+        .map(|&(title, order)| Panel { variant, title, order, ends: variant.ends(order) })
+        .collect();
+    let longest = panels.iter().map(Panel::makespan).max().unwrap_or(0);
+    let scale = time_width / f64::from(longest.max(1));
+    let height = TOP + ROW * shop.instance.machines() as f64 + BOTTOM;
+    let mut svg = Svg::fitted(left + time_width + 20.0, height * panels.len() as f64);
+    for (nth, panel) in panels.iter().enumerate() {
+        panel.draw(&mut svg, (left, height * nth as f64), scale);
     }
     svg.finish()
+}
+
+/// A schedule of the chart.
+struct Panel<'a> {
+    variant: &'a Variant,
+    title: &'a str,
+    order: &'a [u16],
+    /// By place and machine, when each operation ends.
+    ends: Vec<Vec<u32>>,
+}
+
+impl Panel<'_> {
+    fn makespan(&self) -> u32 {
+        self.ends.last().and_then(|ends| ends.last().copied()).unwrap_or(0)
+    }
+
+    /// Draws it from an upper left corner, behind which the names of machines end.
+    fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), scale: f64) {
+        let Self { variant, title, order, ends } = self;
+        let shop = variant.shop();
+        let instance = &shop.instance;
+        // With side conditions, more than the operation before decides when one starts.
+        let plain = !variant.has_conditions();
+        let critical = if plain { critical(instance, order, ends) } else { HashSet::new() };
+        let exact = |time: u32| written(time.into(), shop.decimals);
+        let value = match variant.objective() {
+            Objective::Makespan => String::new(),
+            other => format!(", {other} {}", written(variant.value(order), variant.decimals())),
+        };
+        let outlined = if plain { "; outlined: a longest path" } else { "" };
+        let title = format!(
+            "{title}: {} jobs on {} machines, makespan {}{value}{outlined}",
+            order.len(),
+            instance.machines(),
+            exact(self.makespan())
+        );
+        svg.text((left, top + 24.0), Anchor::Start, "font-size=\"16\"", &title);
+        let rows = top + TOP;
+        let bottom = rows + ROW * instance.machines() as f64;
+        axis(svg, (self.makespan(), shop.decimals), scale, (left, rows, bottom));
+        for k in 0..instance.machines() {
+            let (y, machine) = (rows + ROW * k as f64, shop.machine_name(k));
+            svg.text((left - 8.0, y + ROW * 0.65), Anchor::End, "", &cut(&machine, NAME));
+            for (place, (&job, ends)) in order.iter().zip(ends).enumerate() {
+                let time = instance.job(job.into())[k];
+                let start = ends[k] - time;
+                let bar = Bar {
+                    at: (left + f64::from(start) * scale, y + 2.0),
+                    width: f64::from(time) * scale,
+                    job,
+                    name: &shop.job_name(job.into()),
+                    about: format!("on {machine}: {} to {}", exact(start), exact(ends[k])),
+                    outlined: critical.contains(&(place, k)),
+                };
+                bar.draw(svg);
+            }
+        }
+    }
 }
 
 /// The operations of a longest path, by position and machine: each begins when the previous one
@@ -141,12 +170,17 @@ fn colour(job: u16) -> String {
 }
 
 /// The axis of time below the rows, in round steps.
-fn axis(svg: &mut Svg, (makespan, decimals): (u32, u32), scale: f64, (left, bottom): (f64, f64)) {
+fn axis(
+    svg: &mut Svg,
+    (makespan, decimals): (u32, u32),
+    scale: f64,
+    (left, top, bottom): (f64, f64, f64),
+) {
     let step = round_step((MARK / scale).max(1.0)).ceil();
     let mut at = 0.0;
     while at <= f64::from(makespan) {
         let x = left + at * scale;
-        svg.line((x, TOP), (x, bottom), "#ddd");
+        svg.line((x, top), (x, bottom), "#ddd");
         svg.text((x, bottom + 18.0), Anchor::Middle, "", &written(at as i64, decimals));
         at += step;
     }
@@ -167,7 +201,7 @@ mod tests {
         let instance = Instance::new(2, vec![1, 4, 2, 5, 3, 0]).unwrap();
         let order = [0, 1, 2];
         let mut shop = Shop::new(instance.clone());
-        let svg = draw("a<b", &makespan(&shop, Passing::Wait), &order);
+        let svg = draw(&makespan(&shop, Passing::Wait), &[("a<b", &order)]);
         assert!(svg.contains("<title>job 1 on M2: 1 to 5</title>"), "{svg}");
         assert_eq!(svg.matches("<title>job").count(), 5, "an operation of no time is not drawn");
         assert!(svg.contains("a&lt;b: 3 jobs on 2 machines, makespan 10"));
@@ -177,12 +211,15 @@ mod tests {
         shop.jobs = ["A&1", "B", "C"].map(String::from).to_vec();
         shop.machines = ["Saw", "Heat treatment"].map(String::from).to_vec();
         shop.decimals = 1;
-        let svg = draw("a", &makespan(&shop, Passing::Wait), &order);
+        let svg = draw(&makespan(&shop, Passing::Wait), &[("a", &order)]);
         assert!(svg.contains("makespan 1.0;") && svg.contains(">Heat treatment<"), "{svg}");
         assert!(svg.contains("<title>job A&amp;1 on Saw: 0.0 to 0.1</title>"), "{svg}");
         assert!(svg.contains(">A&amp;1</text>") && svg.contains(">0.5</text>"), "{svg}");
-        let svg = draw("a", &makespan(&shop, Passing::NoWait), &order);
+        let svg = draw(&makespan(&shop, Passing::NoWait), &[("a", &order)]);
         assert!(svg.contains("makespan 1.0<"), "{svg}");
         assert!(svg.contains("<title>job C on Saw: 0.7 to 1.0</title>"), "{svg}");
+        let both = draw(&makespan(&shop, Passing::Wait), &[("a", &order), ("b", &[2, 1, 0])]);
+        assert_eq!(both.matches("<title>job A&amp;1 on Saw").count(), 2, "{both}");
+        assert!(both.contains("a: 3 jobs") && both.contains("b: 3 jobs"), "{both}");
     }
 }

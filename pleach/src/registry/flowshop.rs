@@ -78,6 +78,7 @@ pub const ENTRY: Entry = Entry {
                 Use::plain("setups"),
                 Use::plain("jobs-first"),
                 Use::plain("gantt"),
+                Use::plain("beside"),
                 Use::plain("schedule"),
             ],
             examples: &[],
@@ -269,7 +270,17 @@ fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     let variant = shop::variant(request)?;
     let order = shop::order(variant.shop(), path)?;
     let value = variant.value(&order);
-    let files = Wanted::of(request.given).files(request.name(), &variant, &order)?;
+    let wanted = Wanted::of(request.given);
+    let mut files = wanted.files(request.name(), &variant, &order)?;
+    if let Some(other) = request.given.word("beside") {
+        if !wanted.gantt {
+            return usage("--beside draws a second schedule, so it needs --gantt FILE");
+        }
+        let below = shop::order(variant.shop(), other)?;
+        let plans = [(path, &order[..]), (other, &below[..])];
+        files.retain(|(flag, _)| *flag != "gantt");
+        files.push(("gantt", gantt::draw(&variant, &plans)));
+    }
     let phrase = match variant.objective() {
         Objective::Makespan => "a schedule of makespan",
         Objective::FlowTime => "a schedule of total flow time",
@@ -299,7 +310,7 @@ impl Wanted {
     ) -> Result<Vec<SolutionFile>, Failure> {
         let mut files = Vec::new();
         if self.gantt {
-            files.push(("gantt", gantt::draw(name, variant, order)));
+            files.push(("gantt", gantt::draw(variant, &[(name, order)])));
         }
         if self.schedule {
             let table = shop::schedule(variant, order);
@@ -317,7 +328,7 @@ fn picture(request: &Request<'_>, solution: &[i64]) -> Result<(String, i64), Fai
         .instance
         .order(solution)
         .or_else(|why| usage(format!("the solution of this run: {why}")))?;
-    Ok((gantt::draw(request.name(), &variant, &order), variant.value(&order)))
+    Ok((gantt::draw(&variant, &[(request.name(), &order)]), variant.value(&order)))
 }
 
 /// The published optimum of a name.

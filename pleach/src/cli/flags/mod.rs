@@ -22,8 +22,8 @@ pub use looping::{
     SIZE, SPEED, SPLIT, STEPS, TRANSFER, UNSORTED, VALUES, VIEW, ZOOM,
 };
 pub use output::{
-    CERTIFICATE, DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SAMPLE, SCHEDULE, SOLUTION, TRACE,
-    UPDATES,
+    BESIDE, CERTIFICATE, DASHBOARD, GANTT, JSON, LOG, METRICS, QUIET, SAMPLE, SCHEDULE, SOLUTION,
+    TRACE, UPDATES,
 };
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT, NODES,
@@ -41,7 +41,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 93] = [
+pub static FLAGS: [&(dyn Item + Sync); 94] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -101,6 +101,7 @@ pub static FLAGS: [&(dyn Item + Sync); 93] = [
     &CERTIFICATE,
     &SAMPLE,
     &GANTT,
+    &BESIDE,
     &SCHEDULE,
     &LOG,
     &METRICS,

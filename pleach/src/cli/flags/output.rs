@@ -115,6 +115,19 @@ pub static GANTT: Flag<String> = Flag {
     record: |given| Some(json!(given.word("gantt"))),
 };
 
+/// `--beside`.
+pub static BESIDE: Flag<String> = Flag {
+    about: About {
+        name: "beside",
+        value: Some("FILE"),
+        help: "draw the schedule of FILE below the other one, in the same scale",
+        applies: Applies::Named,
+        ..ABOUT
+    },
+    parse: text,
+    record: |given| Some(json!(given.word("beside"))),
+};
+
 /// `--schedule`.
 pub static SCHEDULE: Flag<String> = Flag {
     about: About {
