@@ -1,5 +1,6 @@
 //! Devices, exemplified by the emulated one: laws, counts, and failures.
 
+use crate::shared::Scratch;
 use pleach_core::search::explorer::Explorer;
 use pleach_core::search::laws::{hostile_law, late_explorer_law, run_to_end};
 use pleach_core::search::problem::Problem;
@@ -16,7 +17,7 @@ use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
-use pleach_runtime::{Outcome, RunError, Save, Settings, Stop, load, run};
+use pleach_runtime::{Outcome, RunError, Settings, Stop, run};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -427,11 +428,10 @@ fn a_run_with_a_device_is_stopped_and_resumed() {
 
 fn stopped_and_resumed(queens: &Queens, name: &str) {
     let wanted = whole(queens, i64::MAX);
-    let file = format!("pleach-{}-gpu-{name}.pleach", std::process::id());
-    let path = std::env::temp_dir().join(file);
+    let scratch = Scratch::new(&format!("gpu-{name}"));
     let mut limit = 2000;
     let mut settings = devices(1, &["emulated:explorers=4:budget=20"]);
-    settings.save = Some(Save { path: path.clone(), every: Duration::from_millis(1) });
+    settings.save = Some(scratch.save(Duration::from_millis(1)));
     for stops in 0.. {
         settings.node_limit = Some(limit);
         let outcome = go(queens, &settings);
@@ -441,8 +441,7 @@ fn stopped_and_resumed(queens: &Queens, name: &str) {
             break;
         }
         assert_eq!(outcome.stop, Some(Stop::Nodes));
-        settings.resume = Some(load(&path).unwrap());
+        settings.resume = Some(scratch.read());
         limit *= 2;
     }
-    std::fs::remove_file(path).unwrap();
 }

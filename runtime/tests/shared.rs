@@ -53,7 +53,7 @@ pub fn counted(which: u64) -> Counts {
     run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap().counts
 }
 
-/// A file that is removed when the test ends.
+/// A checkpoint that is removed when the test ends, with the one before it.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
@@ -73,5 +73,6 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(self.0.with_extension("pleach.old"));
     }
 }

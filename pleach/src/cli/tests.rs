@@ -149,5 +149,6 @@ fn a_search_of_the_entry_is_resumed() {
     assert!(code == 0 && out.contains("estimated share of the tree done"), "{out}");
     let (code, out, _) = toy(&format!("resume {file}"));
     assert!(code == 0 && out.starts_with("ones 18: 18 (optimal)"), "{out}");
-    std::fs::remove_file(path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let _ = std::fs::remove_file(path.with_extension("pleach.old"));
 }
