@@ -8,8 +8,8 @@ use super::super::instance::Instance;
 
 /// Finds the best places of jobs in schedules.
 pub trait Insert {
-    /// Inserts a job where the value of the schedule is least; `tie` picks among equals. Returns the value, which is at
-    /// most one that the caller knows of some place.
+    /// Inserts a job where the value of the schedule is least; `tie` picks among equals. Returns the value. `known` is
+    /// the value of some place, or more.
     fn insert(
         &mut self,
         order: &mut Vec<u16>,

@@ -17,7 +17,8 @@ const COLD: f64 = 0.01;
 const FIRST: u64 = 25;
 /// Steps of a round.
 const ROUND: u64 = 64;
-/// Places whose values exceed the least one by this many temperatures are as good as never drawn.
+/// Places whose values exceed the least one by more than this many temperatures are not drawn: their values are only
+/// bounds.
 const MARGIN: f64 = 12.0;
 
 /// An annealing in progress.
@@ -63,7 +64,7 @@ impl<N: Number> Anneal<N> {
         let job = order.remove(rng.rand_range(0..order.len() as u64) as usize);
         let margin = N::of((MARGIN * temperature) as i64);
         let values = places.values(order, job, self.value, margin);
-        let place = draw(values, temperature, rng);
+        let place = draw(values, margin, temperature, rng);
         order.insert(place, job);
         self.value = values[place];
         let value = self.value.into();
@@ -97,10 +98,13 @@ impl<N: Number> Improve for Anneal<N> {
     }
 }
 
-/// Draws an index by the Boltzmann weights of the values.
-fn draw<N: Number>(values: &[N], temperature: f64, rng: &mut Rand64) -> usize {
+/// Draws an index by the Boltzmann weights of the values, of which none exceeds the least one by more than a margin.
+fn draw<N: Number>(values: &[N], margin: N, temperature: f64, rng: &mut Rand64) -> usize {
     let least = values.iter().copied().min().unwrap_or_default();
-    let weight = |&value: &N| (-((value - least).into() as f64) / temperature).exp();
+    let weight = |&value: &N| {
+        let excess = value - least;
+        if excess > margin { 0.0 } else { (-(excess.into() as f64) / temperature).exp() }
+    };
     let weights: Vec<f64> = values.iter().map(weight).collect();
     let mut left = rng.rand_float() * weights.iter().sum::<f64>();
     let drawn = weights.iter().position(|weight| {
@@ -109,4 +113,19 @@ fn draw<N: Number>(values: &[N], temperature: f64, rng: &mut Rand64) -> usize {
     });
     // Rounding may leave a little.
     drawn.or_else(|| values.iter().position(|&value| value == least)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_exceeds_the_margin_is_never_drawn() {
+        let mut rng = Rand64::new(1);
+        let drawn: Vec<usize> =
+            (0..10_000).map(|_| draw(&[20, 33, 32, 20], 12, 1e9, &mut rng)).collect();
+        let count = |index: usize| drawn.iter().filter(|&&drawn| drawn == index).count();
+        assert_eq!(count(1), 0);
+        assert!([0, 2, 3].into_iter().all(|index| count(index) > 3000), "{drawn:?}");
+    }
 }

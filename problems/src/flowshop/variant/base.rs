@@ -27,8 +27,8 @@ pub(super) struct Base<N> {
     fronts: Vec<N>,
     costs: Vec<N>,
     /// By place, a bit for each machine that the job waits for, not for its end on the machine before; and a bit for
-    /// each machine whose front before the place determines when a job to come ends. If there are more machines than
-    /// bits, all do.
+    /// each machine whose front before the place determines when a job to come ends. Where this
+    /// is not known, all do.
     waits: Vec<u64>,
     critical: Vec<u64>,
     /// The fronts again, but the lowest number where they are not critical.
@@ -208,8 +208,8 @@ impl<N: Number> Base<N> {
     #[inline(always)]
     fn set_critical(&mut self, table: &Table<N>, from: usize) {
         let (jobs, stride, machines) = (self.order.len(), self.stride, table.machines);
-        let known = table.passing == Passing::Wait && machines <= u64::BITS as usize;
-        if known {
+        let tracked = table.passing == Passing::Wait && machines <= u64::BITS as usize;
+        if tracked {
             self.waits[from..jobs].fill(1);
             for k in 1..machines {
                 let before = &self.fronts[(k - 1) * stride..][from + 1..jobs + 1];
@@ -230,7 +230,7 @@ impl<N: Number> Base<N> {
         }
         let (mut critical, mut changed) = (0, from);
         for place in (0..jobs).rev() {
-            if known {
+            if tracked {
                 let waits = self.waits[place];
                 critical |= 1 << (machines - 1);
                 // Where the job does not wait for the machine, its end on the machine before is critical.

@@ -41,8 +41,9 @@ impl<N: Number> Places<N> {
         }
     }
 
-    /// The values of the order with a job at each place. Values that are greater than the least one, and than one
-    /// `known` to be that of a place, by more than a margin may be stated too low, but by more than the margin.
+    /// The values of the order with a job at each place. Those that exceed neither the least one nor `known`, which is
+    /// the value of some place or more, by more than a margin are exact. Others may be too low, but do exceed one of
+    /// the two by more than the margin.
     pub fn values(&mut self, order: &[u16], job: u16, known: N, margin: N) -> &[N] {
         let Self { table, no_cost, level, base, values, work } = self;
         let (no_cost, job) = (*no_cost, job.into());
@@ -50,7 +51,7 @@ impl<N: Number> Places<N> {
         &self.values
     }
 
-    /// Work so far: lanes' appended jobs times machines.
+    /// Work so far: places of orders and steps of blocks, times machines.
     pub fn work(&self) -> u64 {
         self.work
     }

@@ -16,8 +16,8 @@ use std::thread;
 /// Keys that a thread does at once, and the most pieces of all keys.
 const KEYS: usize = 64;
 const PIECES: usize = 1024;
-/// A key takes as long as this part of its jobs in children, or with due dates, by which each set is sorted, as this
-/// many times its jobs.
+/// A key takes as long as this part of all jobs in children, or for tardiness and tardy jobs, whose bounds list each
+/// set by due date, as this many times all jobs.
 const JOBS: usize = 4;
 const DUE_JOBS: usize = 4;
 
@@ -114,9 +114,9 @@ pub(super) fn grow<N: Number>(
     let taken = |slot: Mutex<Option<Part<N>>>| slot.into_inner().ok().flatten();
     let parts: Vec<Part<N>> = parts.into_iter().filter_map(taken).collect();
     let complete = !stopped.into_inner() && parts.len() == pieces.len();
-    let sorts = matches!(rules.variant.objective(), Objective::Tardiness | Objective::TardyJobs);
+    let lists = matches!(rules.variant.objective(), Objective::Tardiness | Objective::TardyJobs);
     let jobs = rules.variant.jobs();
-    let key = if sorts { jobs * DUE_JOBS } else { jobs / JOBS };
+    let key = if lists { jobs * DUE_JOBS } else { jobs / JOBS };
     let work = counts.bounded + (keys.len() * key) as u64;
     Growth { next: Layer::new(parts), counts, work, complete }
 }
