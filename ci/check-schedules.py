@@ -5,6 +5,7 @@ schedule is no permutation, or no better than the best known value.
 """
 
 import csv
+import math
 import os
 import sys
 from pathlib import Path
@@ -64,14 +65,15 @@ for path, column in [
     ("docs/pyjobshop.csv", "best known"),
 ]:
     with open(root / path) as file:
-        best |= {row["instance"]: int(row[column]) for row in csv.DictReader(file)}
+        rows = [row for row in csv.DictReader(file) if row[column]]
+        best |= {row["instance"]: int(row[column]) for row in rows}
 
 wrong = 0
 for path in sorted(root.glob("docs/schedules/*/*.txt")):
     suite, name = path.parent.name, path.stem
     order = [int(word) - 1 for word in path.read_text().split()]
     shop = (taillard(int(name[2:])), [], []) if suite == "flow-time" else pyjobshop(suite, name)
-    known = best[name if suite == "flow-time" else f"{suite}/{name}"]
+    known = best.get(name if suite == "flow-time" else f"{suite}/{name}", math.inf)
     found = value(suite, *shop, order) if sorted(order) == list(range(len(shop[0]))) else None
     print(f"{suite} {name}: {found}, best known {known}")
     wrong += found is None or found >= known
