@@ -2,7 +2,7 @@
 
 use super::conduct::{Job, Reading};
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{FlagValues, REPEAT};
+use super::flags::{self, FlagValues, REPEAT};
 use super::progress::interrupts;
 use crate::failure::{Failure, usage};
 use crate::registry::{Entry, Request, Start};
@@ -60,10 +60,7 @@ pub fn search_all(
     if given.cluster.is_some() {
         return usage(format!("several processes search one instance, not {}", words.len()));
     }
-    if given
-        .word("best")
-        .is_some_and(|word| word.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
-    {
+    if matches!(given.get(&flags::BEST), Ok(Some(flags::Start::Value(_) | flags::Start::Decimal))) {
         return usage(
             "--best V takes one instance, since a value of one means nothing for another",
         );

@@ -61,7 +61,7 @@ impl Panel<'_> {
         self.ends.last().and_then(|ends| ends.last().copied()).unwrap_or(0)
     }
 
-    /// Draws it from an upper left corner, behind which the names of machines end.
+    /// Draws it with its bars from this upper left corner on; the names of machines stand left of it.
     fn draw(&self, svg: &mut Svg, (left, top): (f64, f64), scale: f64) {
         let Self { variant, title, order, ends } = self;
         let shop = variant.shop();

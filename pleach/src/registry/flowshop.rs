@@ -201,12 +201,9 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     if !variant.is_plain() {
         fits_variant(given)?;
     }
-    let named = given.get(&flags::BEST).map_err(Failure::Usage)?;
-    let best = match (named, given.word("best")) {
-        (Some(flags::Start::Value(_) | flags::Start::Decimal), Some(word))
-            if variant.decimals() > 0 =>
-        {
-            Best::Value(flags::in_units(word, variant.decimals()).map_err(Failure::Usage)?)
+    let best = match given.get(&flags::BEST).map_err(Failure::Usage)? {
+        Some(flags::Start::Value(_) | flags::Start::Decimal) => {
+            Best::Value(number(given.word("best").unwrap_or_default(), &variant, "--best")?)
         }
         _ => best(request, |word| optimum(word, &variant))?,
     };
@@ -245,7 +242,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             let answer = variants::solve(&variant, options)?;
             (answer.report, answer.schedule)
         };
-        let files = schedule.map(|order| wanted.files(&name, &variant, &order));
+        let files = schedule.map(|order| wanted.files(&variant, &[(&name, &order)]));
         let files = files.transpose()?.unwrap_or_default();
         Ok(Ended::Done(Box::new(Done { report, settings, files })))
     });
@@ -267,20 +264,18 @@ fn fits_variant(given: &FlagValues) -> Result<(), Failure> {
 }
 
 fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
+    let (wanted, beside) = (Wanted::of(request.given), request.given.word("beside"));
+    if beside.is_some() && !wanted.gantt {
+        return usage("--beside draws a second schedule, so it needs --gantt FILE");
+    }
     let variant = shop::variant(request)?;
     let order = shop::order(variant.shop(), path)?;
     let value = variant.value(&order);
-    let wanted = Wanted::of(request.given);
-    let mut files = wanted.files(request.name(), &variant, &order)?;
-    if let Some(other) = request.given.word("beside") {
-        if !wanted.gantt {
-            return usage("--beside draws a second schedule, so it needs --gantt FILE");
-        }
-        let below = shop::order(variant.shop(), other)?;
-        let plans = [(path, &order[..]), (other, &below[..])];
-        files.retain(|(flag, _)| *flag != "gantt");
-        files.push(("gantt", gantt::draw(&variant, &plans)));
-    }
+    let below = beside.map(|other| shop::order(variant.shop(), other)).transpose()?;
+    let below = beside.zip(below.as_deref());
+    let mut plans = vec![(below.map_or(request.name(), |_| path), &order[..])];
+    plans.extend(below);
+    let files = wanted.files(&variant, &plans)?;
     let phrase = match variant.objective() {
         Objective::Makespan => "a schedule of makespan",
         Objective::FlowTime => "a schedule of total flow time",
@@ -302,17 +297,17 @@ impl Wanted {
         Self { gantt: given.has("gantt"), schedule: given.has("schedule") }
     }
 
+    /// The files about the first of these schedules, which the chart shows all, each with its title.
     fn files(
         &self,
-        name: &str,
         variant: &Variant,
-        order: &[u16],
+        plans: &[(&str, &[u16])],
     ) -> Result<Vec<SolutionFile>, Failure> {
         let mut files = Vec::new();
         if self.gantt {
-            files.push(("gantt", gantt::draw(variant, &[(name, order)])));
+            files.push(("gantt", gantt::draw(variant, plans)));
         }
-        if self.schedule {
+        if let Some((_, order)) = plans.first().filter(|_| self.schedule) {
             let table = shop::schedule(variant, order);
             files.push(("schedule", table.map_err(|why| Failure::Inside(why.to_string()))?));
         }
@@ -348,9 +343,17 @@ fn optimum(word: &str, variant: &Variant) -> Result<i64, Failure> {
 }
 
 /// A value of a shop as a multiple of its least decimal.
-fn scaled(value: i64, variant: &Variant, key: &str) -> Result<i64, Failure> {
-    let scaled = value.checked_mul(10i64.pow(variant.decimals()));
-    scaled.map_or_else(|| usage(format!("{key} {value}: too large for this instance")), Ok)
+fn number(word: &str, variant: &Variant, key: &str) -> Result<i64, Failure> {
+    let decimals = variant.decimals();
+    let whole = word.parse::<i64>().ok().and_then(|value| value.checked_mul(10i64.pow(decimals)));
+    whole.or_else(|| flags::in_units(word, decimals)).map_or_else(
+        || {
+            usage(format!(
+                "{key} {word}: expected a name or a number of at most {decimals} decimals, not too large"
+            ))
+        },
+        Ok,
+    )
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
@@ -375,14 +378,7 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
         None | Some("none") => i64::MAX,
         Some("neh") => neh(problem.instance(), &|| true).1.into(),
         Some("optimum") => optimum(&load.instance, &variant)?,
-        Some(word) => {
-            let value = word.parse().or_else(|_| {
-                usage(format!(
-                    "load.best = '{word}': expected none, neh, optimum or a whole number"
-                ))
-            })?;
-            scaled(value, &variant, "load.best")?
-        }
+        Some(word) => number(word, &variant, "load.best")?,
     };
     problem.reference = start;
     problem.nodes = load.nodes;

@@ -3,7 +3,7 @@
 use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, listed, switch, text};
 use super::numbers::whole;
 use super::values::FlagValues;
-use crate::decimal::{Decimal, MOST_DECIMALS};
+use crate::decimal::Decimal;
 use crate::results::JsonInteger;
 use pleach_core::search::work::Nodes;
 use serde_json::json;
@@ -53,9 +53,12 @@ pub static BEST: Flag<Start> = Flag {
         "search" => Ok(Start::Search),
         _ => word
             .parse()
+            .ok()
             .map(Start::Value)
-            .or_else(|_| in_units(word, MOST_DECIMALS).map(|_| Start::Decimal))
-            .map_err(|_| format!("{word}: expected none, optimum, neh, search or a number")),
+            .or_else(|| {
+                Decimal::parse(word.strip_prefix('-').unwrap_or(word), '.').map(|_| Start::Decimal)
+            })
+            .ok_or_else(|| format!("{word}: expected none, optimum, neh, search or a number")),
     },
     record: |given| Some(json!(given.word("best"))),
 };
@@ -241,7 +244,10 @@ pub static SEED: Flag<u64> = Flag {
 pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, String> {
     let word = given.word("best").unwrap_or_default();
     if decimals > 0 && !word.is_empty() && word != "none" {
-        return in_units(word, decimals).map(Some);
+        let units = in_units(word, decimals).map(Some);
+        return units.ok_or_else(|| {
+            format!("--best {word}: expected none or a number of at most {decimals} decimals")
+        });
     }
     match given.get(&BEST)? {
         None | Some(Start::None) => Ok(None),
@@ -250,16 +256,10 @@ pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, S
     }
 }
 
-/// A value to beat with decimals, in units of the last one.
-///
-/// # Errors
-/// If it is not a number, or has more decimals.
-pub fn in_units(word: &str, decimals: u32) -> Result<i64, String> {
+/// A value to beat with decimals, in units of the last one; `None` if it is not a number, is too long or has more.
+pub fn in_units(word: &str, decimals: u32) -> Option<i64> {
     let size = word.strip_prefix('-').unwrap_or(word);
-    let units =
-        Decimal::parse(size, '.').and_then(|size| i64::try_from(size.scaled(decimals)?).ok());
-    let units = units.map(|units| if word == size { units } else { -units });
-    units.ok_or_else(|| {
-        format!("--best {word}: expected none or a number of at most {decimals} decimals")
-    })
+    let units = Decimal::parse(size, '.')?.scaled(decimals)?;
+    let units = i64::try_from(units).ok()?;
+    Some(if word == size { units } else { -units })
 }
