@@ -250,6 +250,7 @@ fn settings_record_every_flag() {
         "trace",
         "solution",
         "gantt",
+        "beside",
         "schedule",
         "log",
         "metrics",

@@ -203,7 +203,9 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     }
     let best = match given.get(&flags::BEST).map_err(Failure::Usage)? {
         Some(flags::Start::Value(_) | flags::Start::Decimal) => {
-            Best::Value(number(given.word("best").unwrap_or_default(), &variant, "--best")?)
+            let word = given.word("best").unwrap_or_default();
+            let value = number(word, &variant);
+            Best::Value(value.or_else(|what| usage(format!("--best {word}: expected {what}")))?)
         }
         _ => best(request, |word| optimum(word, &variant))?,
     };
@@ -343,17 +345,13 @@ fn optimum(word: &str, variant: &Variant) -> Result<i64, Failure> {
 }
 
 /// A value of a shop as a multiple of its least decimal.
-fn number(word: &str, variant: &Variant, key: &str) -> Result<i64, Failure> {
+fn number(word: &str, variant: &Variant) -> Result<i64, String> {
     let decimals = variant.decimals();
     let whole = word.parse::<i64>().ok().and_then(|value| value.checked_mul(10i64.pow(decimals)));
-    whole.or_else(|| flags::in_units(word, decimals)).map_or_else(
-        || {
-            usage(format!(
-                "{key} {word}: expected a name or a number of at most {decimals} decimals, not too large"
-            ))
-        },
-        Ok,
-    )
+    whole.or_else(|| flags::in_units(word, decimals)).ok_or_else(|| match decimals {
+        0 => "a whole number".into(),
+        _ => format!("a number of at most {decimals} decimals, not too large"),
+    })
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
@@ -378,7 +376,9 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
         None | Some("none") => i64::MAX,
         Some("neh") => neh(problem.instance(), &|| true).1.into(),
         Some("optimum") => optimum(&load.instance, &variant)?,
-        Some(word) => number(word, &variant, "load.best")?,
+        Some(word) => number(word, &variant).or_else(|what| {
+            usage(format!("load.best = '{word}': expected none, neh, optimum or {what}"))
+        })?,
     };
     problem.reference = start;
     problem.nodes = load.nodes;
