@@ -1,6 +1,7 @@
 //! A tiny model of peers with countable work: one state of the protocol, and the moves out of it.
 
 use super::cuts::Cuts;
+use super::shared::Shared;
 use super::work_set::{Account, Set, UnitsDone, WorkSet};
 use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{
@@ -28,7 +29,7 @@ pub(super) type SetModel = Model<Set>;
 /// Everything that the future of a run depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Model<P> {
-    pub interpreters: Vec<Interpreter<P>>,
+    pub interpreters: Vec<Shared<Interpreter<P>>>,
     /// Peers whose batch of actions was interrupted.
     busy: Vec<bool>,
     pub state: ModelState<P>,
@@ -42,7 +43,7 @@ pub(super) struct ModelState<P> {
     pub done: UnitsDone,
     total: u8,
     /// A queue for each ordered pair of peers.
-    links: Vec<VecDeque<ModelMessage<P>>>,
+    links: Vec<Shared<VecDeque<ModelMessage<P>>>>,
     /// Peers that asked to be woken.
     resting: Vec<bool>,
     /// Peers that asked since something last changed: once refused, they rest until something does.
@@ -119,7 +120,7 @@ impl<P: WorkSet> Model<P> {
             units: ends.collect(),
             total: units.iter().sum(),
             done: UnitsDone::default(),
-            links: vec![VecDeque::new(); n * n],
+            links: vec![Shared::new(VecDeque::new()); n * n],
             resting: vec![false; n],
             tried: vec![false; n],
             started: vec![false; n],
@@ -133,7 +134,8 @@ impl<P: WorkSet> Model<P> {
             believes: false,
             stubborn: false,
         };
-        let interpreters = (0..peers).map(|me| Interpreter::new(peer(me), true)).collect();
+        let interpreters =
+            (0..peers).map(|me| Shared::new(Interpreter::new(peer(me), true))).collect();
         Self { interpreters, busy: vec![false; n], state }
     }
 
@@ -241,7 +243,8 @@ impl<P: WorkSet> Model<P> {
             }
         }
         if self.state.cuts.over() {
-            self.interpreters.iter_mut().for_each(Interpreter::end_snapshots);
+            let recording = self.interpreters.iter_mut().filter(|peer| peer.records_snapshots());
+            recording.for_each(|peer| peer.end_snapshots());
         }
         if P::EXACT { self.account() } else { Ok(()) }
     }
@@ -251,9 +254,13 @@ impl<P: WorkSet> Model<P> {
         let mut account = Account::default();
         account.add(&self.state.done.units);
         self.state.units.iter().for_each(|units| account.add(&units.set()));
-        let in_flight =
-            self.state.links.iter().flatten().filter_map(|in_flight| in_flight.units.as_ref());
-        let to_take = self.interpreters.iter().filter_map(Interpreter::to_take);
+        let in_flight = self
+            .state
+            .links
+            .iter()
+            .flat_map(|link| link.iter())
+            .filter_map(|in_flight| in_flight.units.as_ref());
+        let to_take = self.interpreters.iter().filter_map(|interpreter| interpreter.to_take());
         in_flight.chain(to_take).for_each(|units| account.add(&units.set()));
         account.close(self.state.total)
     }
@@ -287,7 +294,7 @@ impl<P: WorkSet> Model<P> {
 
     /// The longest queue.
     pub fn longest_queue(&self) -> usize {
-        self.state.links.iter().map(VecDeque::len).max().unwrap_or(0)
+        self.state.links.iter().map(|link| link.len()).max().unwrap_or(0)
     }
 
     /// Whether the run is over; fails if anything is left anywhere.
@@ -296,7 +303,7 @@ impl<P: WorkSet> Model<P> {
         if usize::from(state.finished) < self.interpreters.len() {
             return Ok(false);
         }
-        let mut queued = state.links.iter().flatten();
+        let mut queued = state.links.iter().flat_map(|link| link.iter());
         if let Some(in_flight) = queued.find(|in_flight| !in_flight.message.is_talk()) {
             return Err(format!("{:?} is still on its way at the end", in_flight.message));
         }

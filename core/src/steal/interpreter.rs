@@ -70,6 +70,13 @@ impl<P: Clone> Interpreter<P> {
         self.incoming.as_ref().filter(|_| self.to_take)
     }
 
+    /// Whether it records what a snapshot needs.
+    #[cfg(feature = "faults")]
+    #[must_use]
+    pub fn records_snapshots(&self) -> bool {
+        self.ledger.records_snapshots()
+    }
+
     /// Notes that no further snapshot will be taken.
     #[cfg(feature = "faults")]
     pub fn end_snapshots(&mut self) {

@@ -65,6 +65,12 @@ impl<P: Clone> Ledger<P> {
         }
     }
 
+    /// Whether a snapshot may still be taken.
+    #[cfg(feature = "faults")]
+    pub(super) fn records_snapshots(&self) -> bool {
+        self.taken.is_some()
+    }
+
     /// No further snapshot will be taken.
     #[cfg(feature = "faults")]
     pub(super) fn end_snapshots(&mut self) {
