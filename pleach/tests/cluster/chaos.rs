@@ -10,8 +10,9 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::sleep;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, sleep};
 use std::time::Duration;
 
 /// A search whose result is known.
@@ -76,15 +77,26 @@ fn chaos_changes_no_result() {
     let runs: u64 = number("PLEACH_CHAOS").unwrap_or(10);
     let first: u64 = number("PLEACH_SEED").unwrap_or(0);
     let tasks = tasks();
-    let mut events = 0;
-    for seed in first..first + runs {
-        let task = &tasks[seed as usize % tasks.len()];
-        let story = Chaos::begin(task, seed).run();
-        events += story.len();
-        println!("seed {seed}: {}: {}", task.words, story.join(", "));
-    }
-    println!("{runs} runs, {events} events");
+    let (seeds, events) = (Mutex::new(first..first + runs), AtomicUsize::new(0));
+    let next = || seeds.lock().unwrap().next();
+    // They mostly wait, for a joiner's return or the end of a lease.
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(seed) = next() {
+                    let task = &tasks[seed as usize % tasks.len()];
+                    let story = Chaos::begin(task, seed).run();
+                    events.fetch_add(story.len(), Relaxed);
+                    println!("seed {seed}: {}: {}", task.words, story.join(", "));
+                }
+            });
+        }
+    });
+    println!("{runs} runs, {events:?} events");
 }
+
+/// How many searches are disturbed at the same time.
+const AT_ONCE: usize = 5;
 
 /// One disturbed search.
 struct Chaos<'a> {
