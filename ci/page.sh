@@ -11,8 +11,8 @@ if [ -z "$browser" ]; then
     fi
     browser=$(command -v chromium)
 fi
-# The program that the tests run, with the same profile.
-cargo build --profile test -p pleach --bin pleach
+# The program that the tests run, built as in ci/test.sh.
+cargo test --workspace --no-run
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 python3 ci/page.py target/debug/pleach "$browser" "$place/page" "$@"
