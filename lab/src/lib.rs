@@ -26,6 +26,7 @@ pub mod network;
 mod queue;
 pub mod random_cluster;
 pub mod recorded;
+#[cfg(feature = "faults")]
 mod shared;
 pub mod sites;
 pub mod spans;
