@@ -26,7 +26,7 @@ pub enum NetError {
     CannotOpen {
         /// Its path.
         path: String,
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
     /// The library has none of the known binary interfaces.
@@ -91,7 +91,7 @@ pub enum NetError {
     Listen {
         /// The address.
         address: String,
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
     /// A message to a site that does not exist.

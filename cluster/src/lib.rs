@@ -29,7 +29,8 @@ use std::time::Duration;
 ///
 /// Messages between two sites arrive in the order sent; no other order is guaranteed. A site may write to itself.
 /// Sending never blocks: what cannot be sent yet waits in memory, over MPI without a limit; over TLS, a site for which
-/// too much waits is lost, or that which writes to it. A message to a site that has not joined yet, or that was lost, is dropped.
+/// too much waits is lost, or the site that writes to it. A message to a site that has not joined yet, or that was
+/// lost, is dropped.
 ///
 /// The next [`Network::poll`] reports errors of sending. After an error, every further poll returns the same error.
 ///
@@ -76,7 +77,7 @@ pub trait Network: Send {
 /// An event at an entrance.
 #[derive(Debug)]
 pub enum Caller {
-    /// A caller with the key asks to join.
+    /// A process with the key asks to join.
     JoinRequest {
         /// The number of the request, for the answer.
         number: u32,
@@ -85,7 +86,7 @@ pub enum Caller {
         /// What it says about itself.
         bytes: Vec<u8>,
     },
-    /// A line for the user: why a caller was turned away, or why a site was lost.
+    /// A line for the user: why a process was turned away, or why a site was lost.
     Note(String),
 }
 
@@ -94,15 +95,15 @@ pub trait Entrance: Send {
     /// The next event if there is one.
     fn next(&mut self) -> Option<Caller>;
 
-    /// Gives a caller a place, with these bytes as its welcome. If a process still has that place, it is cut off and
-    /// reported as lost: the caller is the same process, which has come back. The network reports that the caller has
+    /// Gives a joining process a place, with these bytes as its welcome. If a process still has that place, it is cut
+    /// off and reported as lost: it is the same process, which has come back. The network reports that the process has
     /// joined and, if it is already gone, that it is lost.
     fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>);
 
-    /// Turns a caller away for good, with a reason in one line.
+    /// Turns a joining process away for good, with a reason in one line.
     fn refuse(&mut self, number: u32, reason: &str);
 
-    /// Turns a caller away for now: it may ask again.
+    /// Turns a joining process away for now: it may ask again.
     fn postpone(&mut self, number: u32, reason: &str);
 
     /// Cuts off a site, with a reason in one line. The network reports it as lost.

@@ -58,7 +58,7 @@ pub fn check(spec: &Spec) -> Result<(), DeviceError> {
         DeviceKind::Gpu(number) => gpus::check(number),
         #[cfg(not(feature = "makers"))]
         DeviceKind::Gpu(_) => {
-            Err(DeviceError::Failed("this program was built without GPUs".into()))
+            Err(DeviceError::Failed("this program was built without GPU support".into()))
         }
     }
 }

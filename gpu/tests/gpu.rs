@@ -256,7 +256,7 @@ fn the_laws_hold_on_a_device() {
         for seed in 0..20 {
             let make = |i: usize| -> Box<dyn Explorer> {
                 match i {
-                    // A CPU explorer beside the devices, so that work moves both ways.
+                    // A CPU explorer alongside the devices, so that work moves both ways.
                     0 => problem.explorer(),
                     1 if seed % 2 == 0 && problem.top().is_some() => {
                         Box::new(on_device(problem, "emulated:explorers=5:giving=always"))

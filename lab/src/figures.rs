@@ -121,7 +121,7 @@ impl Figures {
         self.idle_ns as f64 / (all_ns as f64).max(1.0)
     }
 
-    /// The fraction of what the peers could have done while they worked that they did.
+    /// The work that the peers did, as a fraction of what they could have done while they worked.
     #[must_use]
     pub fn fill(&self) -> f64 {
         self.work_ns as f64 / (self.possible_ns as f64).max(1.0)

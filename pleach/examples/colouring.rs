@@ -1,6 +1,6 @@
 //! Colours a graph with as few colours as possible: `cargo run --release --example colouring -- queen6`.
 //!
-//! The graph is `mycielN` or `queenN` (N × N squares), or a file of DIMACS. Neighbours get different colours. The next
+//! The graph is `mycielN` or `queenN` (N × N squares), or a DIMACS file. Neighbours get different colours. The next
 //! vertex is the one with neighbours of the most colours (DSATUR, Brélaz 1979), and takes each colour that is free for
 //! it, or a new one. All vertices of a clique get colours of their own first: no colouring has fewer.
 use pleach::{Children, Goal, Tree};
@@ -123,7 +123,7 @@ fn dimacs(text: &str) -> Option<Colouring> {
 fn main() -> std::process::ExitCode {
     let words = pleach::words();
     let [word] = &words[..] else {
-        return pleach::main(Err::<Colouring, _>("expected mycielN, queenN or a file of DIMACS"));
+        return pleach::main(Err::<Colouring, _>("expected mycielN, queenN or a DIMACS file"));
     };
     let number = |name: &str| word.strip_prefix(name)?.parse().ok();
     pleach::main(match (number("myciel"), number("queen")) {

@@ -1,4 +1,4 @@
-//! Receives each better solution as soon as it is known, the first ones from a heuristic beside the search: the shortest
+//! Receives each better solution as soon as it is known, the first from a heuristic alongside the search: the shortest
 //! tour through twelve towns.
 
 use pleach::{Children, Goal, Improver, Solution, Solver, Tree};

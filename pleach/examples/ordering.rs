@@ -1,9 +1,9 @@
 //! Orders stops with precedences at least cost: `… --example ordering -- data/ordering/ESC12.sop`.
 //!
 //! The sequential ordering problem: a path through all stops from the first to the last, where some must come before
-//! others. The file has TSPLIB's form: row u and column v hold the cost of going from u to v, or -1 if v must come before
-//! u. Every open stop is left once and reached once, so the least costs of leaving, and what is then still missing to
-//! the least costs of reaching, add up to a bound.
+//! others. The file has TSPLIB's form: row u and column v hold the cost of going from u to v, or -1 if v must come
+//! before u. Every open stop is left once and reached once, so the least costs of leaving, and what is then still
+//! missing to the least costs of reaching, add up to a bound.
 use pleach::{Children, Goal, Tree};
 
 struct Ordering {
@@ -91,7 +91,7 @@ impl Ordering {
     }
 }
 
-/// Reads a file of TSPLIB.
+/// Reads a TSPLIB file.
 fn parse(text: &str) -> Option<Ordering> {
     let numbers = text.split_once("EDGE_WEIGHT_SECTION")?.1.split("EOF").next()?;
     let number = |word: &str| word.parse().ok().filter(|n| (-1..=1_000_000).contains(n));
@@ -111,7 +111,7 @@ fn parse(text: &str) -> Option<Ordering> {
 fn main() -> std::process::ExitCode {
     let words = pleach::words();
     let [file] = &words[..] else {
-        return pleach::main(Err::<Ordering, _>("expected a file of TSPLIB that ends in .sop"));
+        return pleach::main(Err::<Ordering, _>("expected a TSPLIB file that ends in .sop"));
     };
     let expected = "expected costs of 2 to 100 stops in TSPLIB's form, from the first to the last";
     pleach::main(

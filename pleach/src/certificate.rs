@@ -64,7 +64,7 @@ pub(crate) fn certify(
     if let Some(better) = outcome.solution {
         let value = goal.value(better.score);
         return Err(RunError::Solution(format!(
-            "the second search found one of value {value}, which the first search had missed"
+            "the second search found a solution of value {value}, which the first search had missed"
         )));
     }
     let same = goal != Goal::Count || outcome.counts.total == report.count;
@@ -130,8 +130,8 @@ fn wrong<T>(why: impl Into<String>) -> Result<T, NoProof> {
     Err(NoProof::Wrong(why.into()))
 }
 
-/// Checks a certificate of a tree on all cores: its solution, that its regions fit together and make up the whole tree, and
-/// some regions by exploring them again.
+/// Checks a certificate of a tree on all cores: its solution, that its regions fit together and make up the whole tree,
+/// and some regions by exploring them again.
 ///
 /// # Errors
 /// If it is not a proof.
@@ -169,7 +169,7 @@ pub(crate) fn audit(
             }
             Some(Err(why)) => return wrong(format!("its solution is invalid: {why}")),
             _ if solution.score != search.best => {
-                return wrong("its solution does not have the value that it is about");
+                return wrong("the value of its solution is not the value that it proves");
             }
             _ => {}
         }
@@ -218,8 +218,8 @@ fn fits(problem: &dyn Problem, top: &dyn Top, certificate: &Certificate) -> Resu
     let twice: i64 = left.values().filter(|&&times| times < 0).map(|times| -times).sum();
     match (missing, twice) {
         (0, 0) => Ok(()),
-        (0, _) => wrong(format!("regions begin at {twice} nodes where none ends")),
-        _ => wrong(format!("{missing} nodes where regions end are in no other region")),
+        (0, _) => wrong(format!("regions begin at {twice} nodes at which no region ends")),
+        _ => wrong(format!("no region begins at {missing} nodes at which others end")),
     }
 }
 
@@ -289,13 +289,15 @@ fn explore_one(
         return said("there is a better solution".into());
     }
     if unreached > 0 {
-        return said(format!("{unreached} nodes where it ends are not in it"));
+        return said(format!(
+            "{unreached} of the nodes where it ends are not below those where it begins"
+        ));
     }
     let Counts { branched, bounded, total, .. } = region.counts;
     for (what, now, then) in [
         ("nodes", counts.bounded.into(), bounded.into()),
         ("branched nodes", counts.branched.into(), branched.into()),
-        ("to count", counts.total, total),
+        ("counted", counts.total, total),
     ] {
         if now != then {
             return said(format!("it has {now} {what}, not {then}"));

@@ -7,7 +7,6 @@ use pleach_runtime::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 
 /// Runs a loop of `n` units on all cores, in ranges that shrink towards the end, so that all threads finish together.
-/// If the system gives no more threads.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +22,7 @@ use std::ops::{ControlFlow, Range};
 /// ```
 ///
 /// # Errors
-/// If the system gives no more threads.
+/// If the system cannot start more threads.
 pub fn each(n: usize, body: impl Fn(Range<usize>) + Sync) -> Result<LoopReport, RunError> {
     Each::new(n).run(body)
 }
@@ -37,7 +36,7 @@ pub fn each(n: usize, body: impl Fn(Range<usize>) + Sync) -> Result<LoopReport, 
 /// ```
 ///
 /// # Errors
-/// If the system gives no more threads.
+/// If the system cannot start more threads.
 pub fn map<T: Send>(n: usize, value: impl Fn(usize) -> T + Sync) -> Result<Vec<T>, RunError> {
     let (values, _) = Each::new(n).map(value)?;
     Ok(values.expect("nobody stops it"))
@@ -116,7 +115,7 @@ impl<'a> Each<'a> {
     /// Runs each unit once, in ranges.
     ///
     /// # Errors
-    /// If the system gives no more threads.
+    /// If the system cannot start more threads.
     pub fn run(self, body: impl Fn(Range<usize>) + Sync) -> Result<LoopReport, RunError> {
         let (_, report) = self.each(|units, (): &mut ()| body(units))?;
         Ok(report)
@@ -125,7 +124,7 @@ impl<'a> Each<'a> {
     /// Computes a value for each unit. `None` if the loop was stopped.
     ///
     /// # Errors
-    /// If the system gives no more threads.
+    /// If the system cannot start more threads.
     pub fn map<T: Send>(
         self,
         value: impl Fn(usize) -> T + Sync,

@@ -23,7 +23,7 @@ impl Processes {
         }
         let same = order.is_some_and(|order| order.about == about.as_bytes());
         if !same || cluster.first_of_loops(false, || true)?.is_none() {
-            return Err(RunError::Follow("the first process runs another loop, or none"));
+            return Err(RunError::Follow("the first process is running a different loop, or none"));
         }
         Ok(())
     }

@@ -100,8 +100,8 @@ impl<'a, P: Problem> Solver<'a, P> {
     }
 
     /// Searches only for solutions better than this value. If there is none, the search ends with
-    /// [`Status::NoBetter`](crate::Status::NoBetter), no solution, and this value as its bound. It then knows nothing about
-    /// solutions of this value; to get one, start the search with it: `start` in [`Settings`].
+    /// [`Status::NoBetter`](crate::Status::NoBetter), no solution, and this value as its bound. It then knows nothing
+    /// about solutions of this value; to get one, start the search with it: `start` in [`Settings`].
     #[must_use]
     pub fn best(mut self, value: i64) -> Self {
         self.settings.best = Some(value);
@@ -151,7 +151,7 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Saves the search to a file now and then, when it is stopped, and at its end.
+    /// Saves the search to a file at regular intervals, when it is stopped, and at its end.
     ///
     /// The file is always complete, whenever the process ends, and [`Solver::resume`] continues from
     /// it. A file that holds another search, or an unfinished one, is never overwritten:
@@ -182,8 +182,8 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Called with the value and the solution whenever there is a better one, beginning with the starting solution, by the
-    /// thread that called [`Solver::run`]. If several are found within a tenth of a second, only the best is
+    /// Called with the value and the solution whenever there is a better one, beginning with the starting solution, by
+    /// the thread that called [`Solver::run`]. If several are found within a tenth of a second, only the best is
     /// reported. Among processes that search together, only the first one receives them.
     #[must_use]
     pub fn on_solution(mut self, found: impl FnMut(i64, &[i64]) + 'a) -> Self {
@@ -191,9 +191,10 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Makes a certificate of the result: a second search, on threads, from the proven value, whose limits are those of
-    /// memory alone, and which may take as long as the first, or longer after [layers](Self::layers), which it does without. [`Report::certificate`] has it, and
-    /// [`audit`](crate::audit) checks it.
+    /// Makes a certificate of the result by a second search, on threads only, that starts from the proven value. Only
+    /// the memory limit applies to it. It does not use [layers](Self::layers); it may take as long as the first search,
+    /// or longer if that one used layers. [`Report::certificate`] has the certificate, and [`audit`](crate::audit)
+    /// checks it.
     #[must_use]
     pub fn certify(mut self) -> Self {
         self.certifies = true;

@@ -145,8 +145,8 @@ impl Standby {
         lock_state(&self.state).failure.clone()
     }
 
-    /// Stops listening. Returns what to continue with if it is to take the root's place. If the search is over, the copy
-    /// goes.
+    /// Stops listening. Returns what to continue with if it is to take the root's place. If the search is over, the
+    /// copy goes.
     pub fn end(&self, is_over: bool) -> Option<Succession> {
         let _ = self.events.send(Event::End);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -178,8 +178,8 @@ impl Standby {
 }
 
 impl State {
-    /// Whether to take the root's place now: it has been away for longer than a lease, most joiners have lost it, the search
-    /// was neither stopped nor over, and there is a copy.
+    /// Whether to take the root's place now: it has been away for longer than a lease, most joiners have lost it, the
+    /// search was neither stopped nor over, and there is a copy.
     fn takes_over(&mut self, back: &Return, lost_for: Duration) -> bool {
         let now = self.began.elapsed();
         let copied = self.copy.as_ref().is_some_and(|copy| copy.checkpoint.run == back.search.0);
@@ -244,7 +244,7 @@ fn answer(entrance: &mut impl Entrance, state: &Mutex<State>) {
             let now = state.began.elapsed();
             state.votes.record(token, now);
         }
-        entrance.postpone(number, "it only stands by: the root may come back");
+        entrance.postpone(number, "it is only a standby: the root may come back");
     }
 }
 

@@ -125,7 +125,7 @@ fn known_instances_are_listed() {
     let text = String::from_utf8(pleach("instances knapsack").stdout).unwrap();
     assert!(text.starts_with("knapsack has no named instances"), "{text}");
     refused("instances nonsense", "expected flowshop, atsp, queens, uts, knapsack, clique or qap");
-    refused("instances flowshop tb", "no known flowshop begins like that");
+    refused("instances flowshop tb", "no known flowshop instance has a name that begins with this");
     refused("completions tcsh", "expected bash, zsh, fish");
     refused("completions", "expected bash, zsh, fish");
     refused("man page", "unexpected argument 'page'");

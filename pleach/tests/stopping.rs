@@ -126,7 +126,8 @@ fn reading_ends_at_a_limit_or_a_signal_with_a_result() {
     }
 }
 
-/// A command used to wait for the compiler of a kernel of the emulated device, which here waits for the end of the test.
+/// A command used to wait for the compiler of a kernel of the emulated device, which here waits for the end of the
+/// test.
 #[test]
 fn a_compiler_at_work_holds_up_neither_limit_nor_signal() {
     let folder = folder("slow-compiler");
@@ -319,7 +320,7 @@ fn a_search_ends_in_order_when_memory_runs_out() {
         let (text, notes) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(3), "{text}{notes}");
-        assert!(text.contains("stopped by the limit of memory"), "{text}");
+        assert!(text.contains("stopped by the memory limit"), "{text}");
         assert!(notes.contains("--memory") && notes.contains("may be infinite"), "{notes}");
     }
     let again = pleach(&format!("resume {file} --quiet --node-limit 1000"));

@@ -142,7 +142,7 @@ fn bad_combinations_are_refused_in_one_line() {
             "short.txt: 3 numbers, expected 20 numbers, one for each job",
         ),
         (format!("{shop} --quiet --releases {fine}"), "fine.txt: more decimals than the times"),
-        (format!("{table} --quiet --due {short}"), "full.csv has due already"),
+        (format!("{table} --quiet --due {short}"), "full.csv already has due"),
         ("ta001 --no-wait --bound one".into(), "--bound works only with the objective makespan"),
         (
             "ta001 --objective flow-time --all".into(),

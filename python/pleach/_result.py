@@ -156,7 +156,7 @@ class Counted(Result):
 
 
 def frame(table: list[list[Any]], columns: list[str]) -> pd.DataFrame:
-    """Return a table as a frame of pandas."""
+    """Return a table as a pandas DataFrame."""
     import pandas
 
     return pandas.DataFrame(table, columns=columns)

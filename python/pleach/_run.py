@@ -31,7 +31,7 @@ class Options(TypedDict, total=False):
     no_improvement: stop when the best solution has not improved for this many seconds, or this timedelta.
     seed: the seed for all random choices.
     checkpoint: the file in which the search is saved; if it holds this search, it is resumed.
-    every: save after each such time, 30 seconds by default, and whenever the search ends.
+    every: how often to save, every 30 seconds by default; the search is also saved whenever it ends.
     cluster: the processes that share the search, from `pleach.cluster.listen`.
     on_improvement: called with a Progress when there is a better solution.
     on_progress: called with a Progress about ten times a second.
@@ -157,7 +157,7 @@ class Run(Generic[R]):
         self._search.cancel()
 
     def pause(self) -> None:
-        """Hold the search, usually within a tenth of a second, until `resume` is called; its time limit runs on."""
+        """Hold the search, usually within a tenth of a second, until `resume` is called; its time limit keeps running."""
         self._search.hold(True)
 
     def resume(self) -> None:

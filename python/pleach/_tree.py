@@ -1,4 +1,4 @@
-"""Own problems as Python classes: a root, and how a node branches."""
+"""Your own problems as Python classes: a root, and how a node branches."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tree(ABC, Generic[N]):
 
 @dataclass(frozen=True, kw_only=True)
 class TreeResult(Optimised):
-    """The result of a search of an own tree.
+    """The result of a search of your own tree.
 
     solution: the numbers of the best solution; None if none was found.
     count: what the tree counted.
@@ -83,12 +83,12 @@ def goal_number(goal: object) -> int:
 
 
 def tree_view() -> View:
-    """Return how solutions of own trees are shown: as they are."""
+    """Return how solutions of your own trees are shown: as they are."""
     return View(items=lambda solution: solution)
 
 
 def tree_result(raw: Mapping[str, Any]) -> TreeResult:
-    """Return the result of a search of an own tree."""
+    """Return the result of a search of your own tree."""
     view = tree_view()
     solution, tally = view.solution(raw["solution"]), tuple(raw["tally"])
     return TreeResult(solution=solution, count=raw["count"], tally=tally, **view.optimised(raw))
@@ -131,7 +131,7 @@ def solve(
 def solve(
     tree: Tree[Any], *, best: int | None = None, blocking: bool = True, **options: Unpack[_run.Options]
 ) -> TreeResult | _run.Run[TreeResult]:
-    """Search the whole tree of an own problem, and prove the result.
+    """Search the whole tree of your own problem, and prove the result.
 
     The interpreter expands one node at a time, so one thread searches unless `threads` says otherwise; more help only
     where `expand` spends its time in code that releases the interpreter. `pleach.native` uses all cores.

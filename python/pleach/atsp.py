@@ -77,8 +77,8 @@ def solve(
 ) -> Tour | _run.Run[Tour]:
     """Search for the shortest tour, and prove it.
 
-    costs: a square matrix with the cost from each city to each other one, as lists, a NumPy array or a frame of pandas,
-        whose index names the cities; or the name of a known instance such as "ftv33", or the path of a file of TSPLIB.
+    costs: a square matrix with the cost from each city to each other one, as lists, a NumPy array or a pandas DataFrame,
+        whose index names the cities; or the name of a known instance such as "ftv33", or the path of a TSPLIB file.
         The diagonal does not matter.
     best: search only for tours shorter than this.
     start: a tour to start from: cities by their places, from 0, or by name.

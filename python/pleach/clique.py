@@ -1,4 +1,4 @@
-"""The maximum clique: the most vertices of a graph that are all adjacent to each other."""
+"""The maximum clique: the largest set of vertices of a graph that are all adjacent to each other."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def solve(
 ) -> Clique | _run.Run[Clique]:
     """Search for the largest clique, and prove it.
 
-    graph: a square matrix of truth values, or of 0 and 1, as lists, a NumPy array or a frame of pandas, whose columns name
-        the vertices; a mapping from each vertex to its neighbours; a graph of NetworkX; or the name of a known
-        graph such as "brock200_4", or the path of a file of DIMACS.
+    graph: a square matrix of truth values, or of 0 and 1, as lists, a NumPy array or a pandas DataFrame, whose columns name
+        the vertices; a mapping from each vertex to its neighbours; a NetworkX graph; or the name of a known
+        graph such as "brock200_4", or the path of a DIMACS file.
     best: search only for cliques with more vertices than this.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.

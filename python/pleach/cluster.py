@@ -99,7 +99,7 @@ def join(
 ) -> Joined:
     """Join a process that listens, and take part in its searches until it ends, or until Ctrl-C.
 
-    The instances come from the first process. Own trees come pickled, so their classes must be importable here by the same
+    The instances come from the first process. Your own trees come pickled, so their classes must be importable here by the same
     name. Only join processes that you trust: anyone who has the key can run code here.
 
     address: HOST:PORT of the first process.
@@ -151,7 +151,7 @@ def _read(about: str) -> tuple[str, tuple[Any, ...]]:
         shared = json.loads(about)["python"]
         function, sent = shared["function"], base64.b64decode(shared["arguments"])
     except (ValueError, KeyError, TypeError, binascii.Error):
-        raise RuntimeError("the first process is not a program of Python: join it with 'pleach join'") from None
+        raise RuntimeError("the first process is not a Python program: join it with 'pleach join'") from None
     if function not in _FUNCTIONS:
         raise RuntimeError(f"the first process searches by {function!r}, expected one of {', '.join(_FUNCTIONS)}")
     try:

@@ -137,13 +137,13 @@ def solve(
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Schedule | _run.Run[Schedule]:
-    """Search for the best schedule, and prove it.
+    """Search for the best schedule, and prove that it is the best.
 
-    times: a row for each job with a time for each machine, as lists, a NumPy array or a frame of pandas, whose index and
+    times: a row for each job with a time for each machine, as lists, a NumPy array or a pandas DataFrame, whose index and
         columns name jobs and machines; or the name of a known instance such as "ta001", or the path of a file.
     objective: what counts: the makespan, or the sum of flow times, the sum of tardiness, the largest lateness or
         the number of tardy jobs.
-    due, weights, release: a number for each job; a series of pandas or a mapping may name the jobs in any order.
+    due, weights, release: a number for each job; a pandas Series or a mapping may name the jobs in any order.
     setups: for each machine a matrix, with a row for each job before and a column for each job after.
     no_wait: whether jobs may not wait between machines.
     no_buffers: whether a job blocks its machine until the next one is free.

@@ -74,7 +74,7 @@ def solve(
 ) -> Packing | _run.Run[Packing]:
     """Search for the most valuable items that fit, and prove it.
 
-    items: a row of value and weight for each item, as lists, a NumPy array or a frame of pandas with the columns
+    items: a row of value and weight for each item, as lists, a NumPy array or a pandas DataFrame with the columns
         "value" and "weight", whose index names the items; or the path of a file: the number of items and the capacity,
         then a line for each item.
     capacity: the weight that fits; not beside a file, which has it.
@@ -96,7 +96,7 @@ def solve(
             raise ValueError("capacity: missing, expected the weight that fits")
     else:
         if capacity is not None:
-            _numbers.wrong(TypeError, "capacity", capacity, "none beside a file, which has it")
+            _numbers.wrong(TypeError, "capacity", capacity, "none with a file, which already includes it")
         capacity, table = _file(*found)
     pairs = [
         (_numbers.whole(f"items[{i}][0]", value), _numbers.whole(f"items[{i}][1]", weight))

@@ -1,4 +1,4 @@
-"""Own problems compiled by Numba: all threads expand nodes, without the interpreter.
+"""Your own problems, compiled by Numba: all threads expand nodes, without the interpreter.
 
 A node is a fixed number of 64-bit numbers. A function, compiled by `expand`, writes the children of a node into an array::
 
@@ -155,7 +155,7 @@ def _words(argument: str, values: object, words: int) -> list[int]:
     """Return the numbers of a node."""
     found = _flat(argument, values)
     if len(found) != words:
-        _numbers.wrong(ValueError, argument, len(found), f"{words} numbers, as expand says by words")
+        _numbers.wrong(ValueError, argument, len(found), f"{words} numbers, the number that expand declares as words")
     return found
 
 

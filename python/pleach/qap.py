@@ -1,4 +1,4 @@
-"""The quadratic assignment: the cheapest places for facilities with flows between them."""
+"""The quadratic assignment: the cheapest assignment of facilities, with flows between them, to locations."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def solve(
         locations = _numbers.names_of("distances.columns", getattr(distances, "columns", None), m)
     else:
         if distances is not None:
-            raise TypeError("distances: a matrix, expected none beside a name or a file, which has them")
+            raise TypeError("distances: a matrix, expected none with a name or a file, which already includes them")
         read = _pleach.qap_instance(*found)
         if read is None:
             _numbers.wrong(ValueError, "flows", found[0], "the name of a known instance (nug12), or a file")

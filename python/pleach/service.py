@@ -93,7 +93,7 @@ class Service:
         certificate = connection.sock.getpeercert(binary_form=True) or b""
         if hashlib.sha256(certificate).hexdigest() != self._certificate:
             connection.close()
-            raise ConnectionError(f"the service at {self.address} has another certificate than the credentials name")
+            raise ConnectionError(f"the service at {self.address} has a different certificate from the one named in the credentials")
         return connection
 
     def _send(self, connection: http.client.HTTPSConnection, method: str, path: str, body: Any) -> http.client.HTTPResponse:
@@ -195,7 +195,7 @@ class Job:
         return self.service._bytes("GET", self._path(f"files/{quote(name, safe='')}"))
 
     def log(self) -> str:
-        """Return what the command said beside its result."""
+        """Return what the command printed besides its result."""
         return self.service._bytes("GET", self._path("log")).decode(errors="replace")
 
     def pause(self) -> None:

@@ -58,7 +58,7 @@ impl Cluster {
         let processes = self.processes()?;
         // This one, and that of the cluster.
         if Arc::strong_count(&processes) > 2 {
-            let why = "cluster: a search is under way, expected one after the other";
+            let why = "cluster: a search is under way, expected one search at a time";
             return Err(PyValueError::new_err(why));
         }
         Ok(processes)
@@ -69,7 +69,7 @@ impl Cluster {
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         processes
             .clone()
-            .ok_or_else(|| PyValueError::new_err("cluster: closed, expected an open one"))
+            .ok_or_else(|| PyValueError::new_err("cluster: closed, expected an open cluster"))
     }
 }
 
@@ -110,7 +110,8 @@ impl Cluster {
         next?.map_err(|why| failed(py, why))
     }
 
-    /// Waits until this number of other processes have joined, for at most `timeout` seconds; returns whether they have.
+    /// Waits until this number of other processes have joined, for at most `timeout` seconds; returns whether they
+    /// have.
     #[pyo3(signature = (others, timeout=None))]
     fn wait_for(&self, py: Python<'_>, others: usize, timeout: Option<f64>) -> PyResult<bool> {
         let processes = self.processes()?;

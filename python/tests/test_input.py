@@ -65,7 +65,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tour([[0, 10**10], [1, 0]]), ValueError, "costs: cost 10000000000, expected from -1000000000"),
     (lambda: tour("nowhere"), ValueError, "costs: 'nowhere', expected the name of a known instance"),
     (lambda: assign([[0]]), ValueError, "distances: missing, expected a square matrix"),
-    (lambda: assign("nug12", [[0]]), TypeError, "distances: a matrix, expected none beside a name"),
+    (lambda: assign("nug12", [[0]]), TypeError, "distances: a matrix, expected none with a name"),
     (lambda: pack([[1, 2]]), ValueError, "capacity: missing, expected the weight that fits"),
     (lambda: pack([[1, 2, 3]], 1), ValueError, "items[0]: 3, expected 2 numbers in this row"),
     (lambda: pack([[1, -2]], 1), ValueError, "items, capacity: -2: expected a number from 0"),

@@ -50,7 +50,7 @@ pub enum Column {
     Copy = 4,
     /// See `Exchange`.
     Wait = 5,
-    /// Nanoseconds spent on heuristics beside the search, which are not part of the busy time.
+    /// Nanoseconds spent on heuristics alongside the search, which are not part of the busy time.
     Improve = 6,
 }
 

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::panic::RefUnwindSafe;
 use std::time::{Duration, Instant};
 
-/// Devices that search beside the threads of a run.
+/// Devices that search alongside the threads of a run.
 pub trait Devices: Debug + Send + Sync + RefUnwindSafe {
     /// The devices that can be used for a problem. With `at_once`, each is open when this returns, unless the run was
     /// `stopped`; otherwise a device that opens slowly is opened while the threads already search.

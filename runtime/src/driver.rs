@@ -32,7 +32,7 @@ pub(crate) struct Unit<'a, E, T> {
     round: u64,
     /// When the unit last explored.
     explored_ns: u64,
-    /// A heuristic that the unit runs beside its search.
+    /// A heuristic that the unit runs alongside its search.
     heuristic: Option<TimedImprover<'a>>,
     /// Explores the top of a tree by itself, if the problem allows that.
     top: Option<&'a dyn Top>,
@@ -302,7 +302,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         Ok(())
     }
 
-    /// Looks for a better solution beside the search. Returns the time afterwards.
+    /// Looks for a better solution alongside the search. Returns the time afterwards.
     fn run_improver(&mut self, now_ns: u64) -> u64 {
         let Some(heuristic) = &mut self.heuristic else { return now_ns };
         let run_state = self.unit_io.run_state;

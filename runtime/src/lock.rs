@@ -13,7 +13,7 @@ thread_local! {
 
 /// The exclusive right to use a checkpoint file.
 ///
-/// The lock is on a separate file `FILE.lock`, because each save replaces the checkpoint by a new file. The system
+/// The lock is on a separate file `FILE.lock`, because each save replaces the checkpoint with a new file. The system
 /// releases the lock however the process ends; a lock file left behind by a crash locks nothing.
 pub struct Lock {
     _held: Arc<HeldLock>,

@@ -91,7 +91,7 @@ impl MemoryLimit {
         Some(Self { before: taken()?, most, check_at: Instant::now() })
     }
 
-    /// How long the limit cannot be exceeded.
+    /// For how long the limit certainly cannot be exceeded.
     pub fn safe_for(&self) -> Duration {
         self.check_at.saturating_duration_since(Instant::now())
     }

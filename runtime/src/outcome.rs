@@ -127,7 +127,7 @@ pub struct UnitReport {
     pub busy_s: f64,
     /// Parts of that time in which a device did something other than exploring.
     pub phases: Phases,
-    /// Seconds spent on heuristics beside the search.
+    /// Seconds spent on heuristics alongside the search.
     pub improve_s: f64,
     /// Seconds without work.
     pub idle_s: f64,

@@ -9,8 +9,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Holds a search from another thread, and lets it continue. Clones hold the same search.
 ///
-/// A search that is held keeps its work and its threads, which sleep. Its time limit runs on, it can be saved, and it can be
-/// stopped; while it is being prepared, it does not report progress. Among several processes it holds only its own.
+/// A search that is held keeps its work and its threads, which sleep. Its time limit keeps running, it can be saved,
+/// and it can be stopped; while it is being prepared, it does not report progress. Among several processes it holds
+/// only its own.
 #[derive(Clone, Debug, Default)]
 pub struct Pause(Arc<AtomicBool>);
 

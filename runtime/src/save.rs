@@ -237,7 +237,7 @@ impl<'a> Saver<'a> {
             if over { "the work since the last save is lost" } else { "the search continues" };
         let first = !self.warned.swap(true, Ordering::Relaxed);
         (first || over)
-            .then(|| format!("--checkpoint {path}: {why}; {what}, the file stays as it was"))
+            .then(|| format!("--checkpoint {path}: {why}; {what}; the file is unchanged"))
     }
 
     /// Writes the snapshot under way if it is complete. Returns whether it was.

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub struct Settings {
     /// Threads that search; at least one where there are no devices.
     pub threads: u32,
-    /// Devices that search beside the threads.
+    /// Devices that search alongside the threads.
     pub devices: Option<Arc<dyn Devices>>,
     /// Whether every device that keeps a core busy replaces a thread.
     pub make_room: bool,
@@ -36,7 +36,7 @@ pub struct Settings {
     pub best: Option<i64>,
     /// The incumbent to start from: other solutions must beat it. Its score is checked if the problem can.
     pub start: Option<Solution>,
-    /// Whether a thread runs a heuristic beside the search, where the problem has one. A `Solver` begins with this on.
+    /// Whether a thread runs a heuristic alongside the search, where the problem has one. On in a `Solver`.
     pub improve: bool,
     /// Whether a tree is searched by layers first; by default, if it minimises or maximises and has
     /// [keys](pleach_core::search::tree::Tree::key). Needs a single process, and does not apply to resumed searches.

@@ -1,4 +1,4 @@
-//! [`TimedImprover`]: a heuristic that a unit runs beside its search, with a share of the unit's time.
+//! [`TimedImprover`]: a heuristic that a unit runs alongside its search, with a share of the unit's time.
 
 use crate::control::Control;
 use pleach_core::search::problem::Problem;

@@ -130,7 +130,7 @@ fn random_runs_of_a_flowshop_explore_one_tree() {
             policy: Policy::parse(policy[below(3) as usize]).unwrap(),
             slow: slow_threads((0..threads).map(|_| [1.0, 1.5, 6.0][below(3) as usize])),
             best: Some(flowshop.reference),
-            // Heuristics beside the search find nothing better here.
+            // Heuristics alongside the search find nothing better here.
             improve: below(2) == 0,
             seed,
             ..settings(threads)

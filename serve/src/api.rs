@@ -121,9 +121,9 @@ pub struct JobView {
     pub workers: u32,
     /// The joiners among them.
     pub joiners: u32,
-    /// Why it has what it has.
+    /// Why it has this many threads.
     pub why: String,
-    /// In how many seconds it is expected to have more.
+    /// Seconds until it is expected to have more threads.
     pub more_in_s: Option<f64>,
     /// The time that threads have worked for it, in seconds.
     pub worker_s: f64,

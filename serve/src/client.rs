@@ -132,8 +132,8 @@ impl Client {
         self.get_text(&format!("/v1/jobs/{id}/result"))
     }
 
-    /// Follows a job until it is over, and returns it; calls `each` with every state, and now and then with none. If
-    /// `each` returns false, it returns none. A service that restarts is waited for, half a minute.
+    /// Follows a job until it is over, and returns it; calls `each` with every state, and from time to time with none.
+    /// If `each` returns false, it returns none. A service that restarts is waited for, half a minute.
     ///
     /// # Errors
     /// If the service cannot be reached, or there is no such job.
@@ -220,8 +220,8 @@ impl Client {
         self.parsed(&body)
     }
 
-    /// Gets a stream of events, and passes the data of each on until it returns false or the stream ends. Passes nothing
-    /// on, but asks, for each sign that the stream is open.
+    /// Gets a stream of events, and passes the data of each on until it returns false or the stream ends. Passes
+    /// nothing on, but asks, for each sign that the stream is open.
     ///
     /// # Errors
     /// If the service cannot be reached, or refuses.

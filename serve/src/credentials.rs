@@ -36,7 +36,7 @@ pub enum CredentialsError {
     CannotRead {
         /// Its path.
         path: PathBuf,
-        /// The error of the system.
+        /// The system error.
         why: std::io::Error,
     },
     /// The file cannot be written.
@@ -44,7 +44,7 @@ pub enum CredentialsError {
     CannotWrite {
         /// Its path.
         path: PathBuf,
-        /// The error of the system.
+        /// The system error.
         why: std::io::Error,
     },
     /// The file has other content.

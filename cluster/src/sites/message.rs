@@ -64,7 +64,7 @@ pub struct Order {
     pub best: Option<Solution>,
     /// Whether there is a node limit.
     pub limited: bool,
-    /// Whether heuristics run beside the search.
+    /// Whether heuristics run alongside the search.
     pub improve: bool,
     /// Whether to record the activity of the units.
     pub trace: bool,

@@ -300,7 +300,7 @@ fn settings_of_order(
     if cluster.is_root() {
         return Ok(settings);
     }
-    let order = order.ok_or(RunError::Follow("the root has ordered no search"))?;
+    let order = order.ok_or(RunError::Follow("the root has not started a search"))?;
     let followed = Settings {
         best: None,
         start: None,

@@ -446,7 +446,7 @@ impl Session {
             place.given || place.left.is_some_and(|left| left.elapsed() < PLACE_HELD_FOR)
         };
         let other = others.find(|(_, place)| place.standby.is_some() && there(place));
-        other.map(|(other, _): (SiteId, _)| format!("site {other} stands by already"))
+        other.map(|(other, _): (SiteId, _)| format!("site {other} is already the standby"))
     }
 
     /// The place that a process had before, even if its old connection still seems to be alive.

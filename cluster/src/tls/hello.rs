@@ -1,4 +1,5 @@
-//! [`Hello`], the first frame of who connects, with its [`Contact`], and [`Refusal`], which ends a connection.
+//! [`Hello`], the first frame from a process that connects, with its [`Contact`], and [`Refusal`], which ends a
+//! connection.
 
 use super::frame::{
     BYTES_LIMIT, CONTACT_LIMIT, Frame, FrameFault, FrameKind, NAME_LIMIT, REASON_LIMIT,
@@ -101,7 +102,7 @@ impl Hello {
         let wire = wire.ok_or_else(garbled)?;
         if wire != WIRE {
             let reason = format!(
-                "the root is version {version} with wire format {WIRE}, and this has {wire}"
+                "the root is version {version} with wire format {WIRE}, and this process has {wire}"
             );
             return Err(Refusal::new(RefusalCode::Version, &reason));
         }
@@ -113,11 +114,11 @@ impl Hello {
         let mut name = || Some(printable(field()?, NAME_LIMIT));
         let (theirs, host) = (name().ok_or_else(garbled)?, name().ok_or_else(garbled)?);
         if theirs != version {
-            let reason = format!("the root is version {version}, and this is {theirs}");
+            let reason = format!("the root is version {version}, and this process is {theirs}");
             return Err(Refusal::new(RefusalCode::Version, &reason));
         }
         if order != ORDER {
-            let reason = "the root's processor writes numbers in another order of bytes";
+            let reason = "the root's processor uses a different byte order";
             return Err(Refusal::new(RefusalCode::Version, reason));
         }
         let contact = match field().ok_or_else(garbled)? {
@@ -201,7 +202,7 @@ mod tests {
         let mut bytes = hello("1.0").write();
         bytes[12] = 2;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();
-        assert!(refusal.reason.contains("order of bytes"), "{refusal:?}");
+        assert!(refusal.reason.contains("byte order"), "{refusal:?}");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub enum Reach {
     Automatic,
     /// At this `HOST:PORT`: this process listens at the same port of all its addresses.
     At(String),
-    /// Nowhere: all messages go by the root.
+    /// Nowhere: all messages go through the root.
     Nowhere,
 }
 
@@ -192,7 +192,7 @@ fn run(joining: JoinOptions, deadline: Instant, wake: Wake, sender: &Sender<Repo
         Ok(wire) => wire,
         Err(error) => return drop(sender.send(Report::Failed(error))),
     };
-    // Without a port of its own, a joiner writes by the root.
+    // Without a port of its own, a joiner writes through the root.
     let listener = match joining.reach {
         Reach::Automatic => listen_beside(&wire).ok(),
         Reach::At(_) | Reach::Nowhere => named,

@@ -10,7 +10,7 @@ pub enum JoinError {
     NoSuchName {
         /// The address.
         address: String,
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
     /// Nothing listens there, or there is no route.
@@ -18,11 +18,11 @@ pub enum JoinError {
     Unreachable {
         /// The address.
         address: String,
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
     /// The root has another key.
-    #[error("the run at '{address}' has another key than this key file")]
+    #[error("the run at '{address}' has a different key from this key file")]
     WrongKey {
         /// The root's address.
         address: String,
@@ -82,7 +82,7 @@ pub enum JoinError {
     Reach {
         /// The address that was to be used.
         address: String,
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
     /// The joiner's own bytes are too many.
@@ -96,7 +96,7 @@ pub enum JoinError {
     /// This process fails.
     #[error("cannot join: {why}")]
     Here {
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
 }

@@ -34,7 +34,7 @@ pub enum KeyError {
     CannotRead {
         /// Its path.
         path: PathBuf,
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
     /// The file cannot be created.
@@ -42,7 +42,7 @@ pub enum KeyError {
     CannotMake {
         /// Its path.
         path: PathBuf,
-        /// The error of the system.
+        /// The system error.
         why: String,
     },
     /// Users other than the owner may read or write the file.

@@ -1,7 +1,7 @@
 //! [`Links`]: a joiner's direct links to other joiners, and which messages take them. Pure.
 //!
 //! The root introduces two joiners to each other: each learns the other's key and address. One of them connects; both
-//! write on the link. Where no link can be opened, or its end is far from busy, messages go by the root.
+//! write on the link. Where no link can be opened, or too few messages would use it, messages go through the root.
 
 use super::frame::{Frame, FrameFault, FrameKind};
 use super::hello::{Contact, Hello, Refusal, RefusalCode};
@@ -62,7 +62,7 @@ pub struct LeafOutput<'a> {
 }
 
 impl LeafOutput<'_> {
-    /// Sends a site a frame about a stream by the root.
+    /// Sends a site a frame about a stream through the root.
     fn by_root(&mut self, kind: FrameKind, (site, number): (Rank, u32), body: Vec<u8>) {
         self.root.push_frame(site, Frame::new(kind, site, number, body));
         self.out.touched.push(0);
@@ -162,7 +162,7 @@ impl Links {
         }
     }
 
-    /// Notes that a message from a site came by the root.
+    /// Notes that a message from a site came through the root.
     pub fn on_relayed(&mut self, site: Rank, ways: &mut LeafOutput<'_>) {
         if let Some(peer) = self.peers.get_mut(&site) {
             peer.recent += 1;
@@ -264,7 +264,7 @@ impl Links {
         self.switch(site, number, ways);
     }
 
-    /// Begins a stream to a site on an open link, if messages to it go by the root.
+    /// Begins a stream to a site on an open link, if messages to it go through the root.
     fn switch(&mut self, site: Rank, number: u32, ways: &mut LeafOutput<'_>) {
         let (Some(peer), Some(link)) = (self.peers.get_mut(&site), self.links.get_mut(&number))
         else {
@@ -336,7 +336,7 @@ impl Links {
         }
     }
 
-    /// Takes a frame about a stream that came by the root. The root does not check what joiners say to each other:
+    /// Takes a frame about a stream that came through the root. The root does not check what joiners say to each other:
     /// what makes no sense is ignored.
     pub fn on_root_frame(
         &mut self,

@@ -69,7 +69,7 @@ pub enum Delivery {
     End,
 }
 
-/// An event beside the network's arrivals.
+/// An event other than the network's arrivals.
 #[derive(Debug, PartialEq, Eq)]
 pub enum HubEvent {
     /// Somebody asks to join.

@@ -1,10 +1,11 @@
-//! [`StreamSender`] and [`StreamReceiver`]: the messages of one joiner to another on a direct link, none of which is lost or
-//! delivered twice when the link breaks. Pure.
+//! [`StreamSender`] and [`StreamReceiver`]: the messages of one joiner to another on a direct link, none of which is
+//! lost or delivered twice when the link breaks. Pure.
 //!
-//! Messages go by the root, until the sender begins a *stream*: it sends the stream's number both by the root and on the
-//! link, and then all messages on the link. The receiver delivers messages of a stream only once its number has come by
-//! the root, so that they do not overtake earlier ones. The sender keeps messages until the receiver confirms them. When
-//! the link breaks, the sender asks by the root how many have arrived, and sends the others by the root.
+//! Messages go through the root, until the sender begins a *stream*: it sends the stream's number both through the root
+//! and on the link, and then all messages on the link. The receiver delivers messages of a stream only once its number
+//! has come by the root, so that they do not overtake earlier ones. The sender keeps messages until the receiver
+//! confirms them. When the link breaks, the sender asks through the root how many have arrived, and sends the others
+//! through the root.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ impl StreamSender {
         self.bytes
     }
 
-    /// Whether every message is on its way by the root, or confirmed.
+    /// Whether every message is on its way through the root, or confirmed.
     pub fn is_flushed(&self) -> bool {
         self.kept.is_empty()
     }
@@ -69,7 +70,7 @@ impl StreamSender {
         more.is_some()
     }
 
-    /// Ends a broken stream. Returns the messages that go by the root.
+    /// Ends a broken stream. Returns the messages that go through the root.
     pub fn end(&mut self) -> VecDeque<Arc<[u8]>> {
         (self.way, self.bytes) = (Way::Root, 0);
         std::mem::take(&mut self.kept)
@@ -88,7 +89,7 @@ struct ArrivingStream {
     link: u32,
     received: u64,
     confirmed: u64,
-    /// Messages that wait for the stream's number to come by the root, and their bytes.
+    /// Messages that wait for the stream's number to come through the root, and their bytes.
     held: Vec<Vec<u8>>,
     bytes: usize,
     /// Bytes received since the last confirmation.
@@ -185,7 +186,7 @@ impl StreamReceiver {
 mod tests {
     use super::*;
 
-    /// The question by the root may overtake what the link still has.
+    /// The question through the root may overtake what the link still has.
     #[test]
     fn a_stream_does_not_begin_after_its_end() {
         let mut incoming = StreamReceiver::default();

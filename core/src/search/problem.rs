@@ -77,7 +77,7 @@ pub trait Problem: Sync {
     /// Notes whether the run is waiting to stop: long computations may then be abandoned.
     fn set_stop_requested(&self, _requested: bool) {}
 
-    /// A heuristic that looks for good solutions beside the search, if the problem has one.
+    /// A heuristic that looks for good solutions alongside the search, if the problem has one.
     fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
         None
     }

@@ -50,9 +50,9 @@ pub trait Tree: Sync {
     /// started with. A child whose bound is no better is dropped, now or later.
     fn expand(&self, node: &Self::Node, best: Option<i64>, out: &mut Children<'_, Self>);
 
-    /// The number of decimals of real values, at most 9: all values are then whole numbers of units of 10 to the power of
-    /// minus this. Solutions are rounded to the nearest unit, and bounds to the next one that excludes nothing, so a proven
-    /// optimum is within one unit of the true one.
+    /// The number of decimals of real values, at most 9: all values are then whole numbers of units of 10 to the power
+    /// of minus this. Solutions are rounded to the nearest unit, and bounds to the next one that excludes nothing, so a
+    /// proven optimum is within one unit of the true one.
     #[inline]
     fn decimals(&self) -> u32 {
         0
@@ -88,7 +88,7 @@ pub trait Tree: Sync {
     /// [`Children::postpone`].
     fn set_stop_requested(&self, _requested: bool) {}
 
-    /// A heuristic that looks for good solutions beside the search, if the tree has one.
+    /// A heuristic that looks for good solutions alongside the search, if the tree has one.
     ///
     /// [`Goal::solution`] makes what it returns. Its solutions never change which nodes there are, only which are
     /// dropped.
@@ -98,13 +98,13 @@ pub trait Tree: Sync {
 
     /// Marks nodes that can be compared: [`Tree::dominates`] is called for those with the same key.
     ///
-    /// If the root has a key, a tree that minimises or maximises is searched by layers first: all nodes of a depth at once, of which
-    /// those that others dominate are dropped.
+    /// If the root has a key, a tree that minimises or maximises is searched by layers first: all nodes of a depth at
+    /// once, of which those that others dominate are dropped.
     fn key(&self, _node: &Self::Node) -> Option<u128> {
         None
     }
 
-    /// Whether below `one` there is, for each solution below `other`, one that is at least as good. Both have the same
+    /// Whether every solution below `other` is matched by one below `one` that is at least as good. Both have the same
     /// key.
     fn dominates(&self, _one: &Self::Node, _other: &Self::Node) -> bool {
         false
@@ -133,7 +133,7 @@ pub trait Tree: Sync {
     }
 }
 
-/// A heuristic that a unit runs beside its search.
+/// A heuristic that a unit runs alongside its search.
 pub trait Improver {
     /// Tries for a short while. Returns the best solution so far if it is new.
     fn improve(&mut self) -> Option<Solution>;
@@ -222,8 +222,8 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.fuel = 0;
     }
 
-    /// Adds `n` to a counter of the tree's own: what it counts, apart from nodes and solutions, is the tree's affair. The
-    /// counters are exact on any number of units, however often the search is saved, resumed, or loses a process:
+    /// Adds `n` to a counter of the tree's own: what it counts, apart from nodes and solutions, is the tree's affair.
+    /// The counters are exact on any number of units, however often the search is saved, resumed, or loses a process:
     /// [`Counts::tally`] has them at the end.
     ///
     /// # Panics

@@ -248,7 +248,7 @@ impl KernelEntry {
     }
 }
 
-/// Explorers are the corners of a hypercube and look at one neighbour per round.
+/// How explorers without nodes choose the explorers to steal from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StealRule {
     /// Explorers are the corners of a hypercube, and look at one neighbour per round.

@@ -18,7 +18,7 @@ pub struct Budget {
     pub commits: u8,
     /// Sites that join later.
     pub joins: u8,
-    /// Sites that leave in order.
+    /// Sites that leave in an orderly way.
     pub leaves: u8,
     /// Sites that die, other than the root.
     pub deaths: u8,

@@ -29,7 +29,7 @@ pub struct SiteFigures {
     pub best: Option<i64>,
     /// Sites that joined later.
     pub joined: u32,
-    /// Sites that left in order.
+    /// Sites that left in an orderly way.
     pub left: u32,
     /// Sites that died.
     pub died: u32,

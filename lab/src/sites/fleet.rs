@@ -49,7 +49,7 @@ pub struct Fleet {
     pub churn: Churn,
     /// Whether each site knows which others are present, and asks only those.
     pub open: bool,
-    /// When the run is stopped in order, if at all.
+    /// When the run is stopped in an orderly way, if at all.
     pub stop_ns: Option<u64>,
     /// After how many explored nodes the search stops, if at all.
     pub node_limit: Option<u64>,

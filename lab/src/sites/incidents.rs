@@ -9,7 +9,7 @@ pub struct Churn {
     pub deaths: f64,
     /// Sites that join, while there are free places.
     pub joins: f64,
-    /// Sites that leave in order.
+    /// Sites that leave in an orderly way.
     pub leaves: f64,
     /// Racks that die, each with this many sites.
     pub racks: f64,

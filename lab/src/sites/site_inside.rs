@@ -162,7 +162,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         let put = self.hand().add_work(&work.bytes);
         put.map_err(|why| format!("a piece cannot be read: {why}"))?;
         if let Some(depth) = self.inner.state.fleet.policy.second_cutoff {
-            // The gateway works beside the units, and what is above the depth is little.
+            // The gateway works alongside the units, and what is above the depth is little.
             self.hand().seed(depth).ok_or("this load has no top to explore")?;
         }
         Ok(())

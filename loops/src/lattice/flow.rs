@@ -15,7 +15,7 @@ const FASTEST: f64 = 0.3;
 /// What happens to fluid at the ends of x.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Along {
-    /// It re-enters at the other end. A force per volume may push it, in cells a step a step.
+    /// It re-enters at the other end. A force per volume may push it, in cells per step per step.
     Periodic {
         /// The force along x.
         force: f64,
@@ -246,7 +246,7 @@ fn check(setup: &Setup) -> Result<(), String> {
     let [nx, ny, nz] = setup.size;
     if nx == 0 || nx % LANES != 0 || ny == 0 || nz == 0 {
         return Err(format!(
-            "a box of {nx} × {ny} × {nz} cells: expected a first size divisible by {LANES}, and none 0"
+            "a box of {nx} × {ny} × {nz} cells: expected sizes above 0, the first divisible by {LANES}"
         ));
     }
     let bytes = [ny, nz, Q * 4].iter().try_fold(nx, |product, &by| product.checked_mul(by));
@@ -268,7 +268,7 @@ fn check(setup: &Setup) -> Result<(), String> {
             Err(format!("an inflow of {speed} cells a step: expected 0 to {FASTEST}"))
         }
         Along::Periodic { force } if !(-FASTEST..=FASTEST).contains(&force) => {
-            Err(format!("a force of {force}: expected at most {FASTEST}"))
+            Err(format!("a force of {force}: expected -{FASTEST} to {FASTEST}"))
         }
         _ => Ok(()),
     }
@@ -304,10 +304,14 @@ fn solid(setup: &Setup) -> Result<(Vec<u16>, f64), String> {
         Obstacle::Sphere { centre, radius } => {
             let across = ny.min(nz) as f64;
             if !(*radius > 0.0 && radius * across >= 0.5 && *radius <= 0.5) {
-                return Err(format!("a radius of {radius}: expected half a cell to 0.5"));
+                return Err(format!(
+                    "a radius of {radius}: expected at least half a cell, and at most 0.5"
+                ));
             }
             if !centre.iter().all(|it| (0.0..=1.0).contains(it)) {
-                return Err(format!("a centre of {centre:?}: expected parts of the box"));
+                return Err(format!(
+                    "a centre of {centre:?}: expected fractions of the box, from 0 to 1"
+                ));
             }
             let (radius, middle) =
                 (radius * across, [0, 1, 2].map(|d| centre[d] * setup.size[d] as f64));

@@ -39,7 +39,7 @@ pub(super) struct LoopQueue<'a> {
 pub(super) struct Takers {
     pub threads: usize,
     pub devices: usize,
-    /// Other processes. They take nothing on their own: somebody hands it out to them.
+    /// Other processes. They take nothing on their own: units are handed out to them.
     pub sites: usize,
 }
 

@@ -203,7 +203,7 @@ fn usable_devices<'s, L: Loop>(
 
 /// A line about a device with options that have no effect on a loop.
 pub(super) fn search_options((spec, name): &(&Spec, String)) -> Option<String> {
-    let line = || format!("{name}: options of searches have no effect on a loop");
+    let line = || format!("{name}: search options have no effect on a loop");
     spec.is_for_searches().then(line)
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct LoopSettings {
     /// The number of threads.
     pub threads: u32,
-    /// Devices that run the loop beside the threads.
+    /// Devices that run the loop alongside the threads.
     pub devices: Vec<Spec>,
     /// Artificial slow-down factors of units, by name. All others run at full speed.
     pub slow: Vec<(String, f64)>,

@@ -68,7 +68,7 @@ impl<'a> Frame<'a> {
     /// Prepares a scene for a view.
     ///
     /// # Errors
-    /// If a number of the view or the settings is out of range.
+    /// If a number in the view or the settings is out of range.
     pub fn new(scene: &'a Scene<'a>, view: &View, settings: Settings) -> Result<Self, String> {
         if !(0.0..=1.0).contains(&settings.opaque) {
             return Err(format!("opaque at {}, expected 0 to 1", settings.opaque));

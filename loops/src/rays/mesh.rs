@@ -163,7 +163,9 @@ pub fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 fn check(points: &[[f32; 3]], tets: &[[u32; 4]], values: &[f32]) -> Result<(), String> {
     if tets.len() >= MOST_TETS || points.len() >= NONE as usize {
         let (tets, points) = (tets.len(), points.len());
-        return Err(format!("{tets} tetrahedra, {points} points: at most {MOST_TETS} and {NONE}"));
+        return Err(format!(
+            "{tets} tetrahedra, {points} points: expected fewer than {MOST_TETS} and fewer than {NONE}"
+        ));
     }
     if values.len() != points.len() {
         return Err(format!("{} values for {} points", values.len(), points.len()));

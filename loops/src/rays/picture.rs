@@ -32,7 +32,7 @@ impl Picture {
         self.height
     }
 
-    /// A pixel by its column and row: red, green, blue, opacity; the colours are multiplied with the opacity.
+    /// A pixel by its column and row: red, green, blue, opacity; the colours are multiplied by the opacity.
     ///
     /// # Panics
     /// If it is outside the picture.

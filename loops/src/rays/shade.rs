@@ -2,7 +2,7 @@
 //!
 //! Along a segment the value is linear, and between two control points so are extinction and colour. The opacity of
 //! such a part is exact: 1 − exp(−length · mean extinction). Its colour is the one at its mean place, where each place
-//! is weighted with its extinction. That neglects how the front of a part hides its own back, which changes the colour
+//! is weighted by its extinction. That neglects how the front of a part hides its own back, which changes the colour
 //! only in proportion to the part's opacity times its change of colour.
 
 use super::transfer::Piece;

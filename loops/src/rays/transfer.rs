@@ -88,8 +88,8 @@ impl Transfer {
         Self::new(controls).map_err(|error| format!("no line with a control point: {error}"))
     }
 
-    /// A function for values in this range inside a sphere of this radius: from blue and thin at the least value, over
-    /// green and yellow, to red and dense at the greatest.
+    /// A function for values in this range inside a sphere of this radius: from blue and thin at the least value,
+    /// through green and yellow, to red and dense at the greatest.
     #[must_use]
     pub fn usual((low, high): (f32, f32), radius: f64) -> Self {
         let steps = [

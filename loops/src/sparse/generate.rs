@@ -65,7 +65,7 @@ fn family(word: &str) -> Option<(&str, Option<usize>, &str)> {
 fn make(family: &str, unknowns: Option<usize>, sizes: &str, seed: u64) -> Result<Csr<f64>, String> {
     let whole = |word: &str| {
         let number = word.parse::<usize>().ok().filter(|number| (1..=1 << 31).contains(number));
-        number.ok_or_else(|| format!("'{word}': expected a whole number from 1 on"))
+        number.ok_or_else(|| format!("'{word}': expected a whole number of at least 1"))
     };
     let sizes: Vec<usize> = sizes.split('x').map(whole).collect::<Result<_, _>>()?;
     let fits = |rows: f64, each: f64| {
@@ -107,7 +107,7 @@ fn make(family: &str, unknowns: Option<usize>, sizes: &str, seed: u64) -> Result
             fits(rows as f64, 27.0 * unknowns as f64)?;
             Ok(elements(shape, unknowns, rows, &mut random))
         }
-        _ => Err("expected other sizes: see --help".into()),
+        _ => Err("wrong number of sizes for this family: see --help".into()),
     }
 }
 

@@ -150,7 +150,6 @@ impl<T: Real> Csr<T> {
 }
 
 /// A sparse matrix that was checked and cannot change. A check takes up to a tenth of the time of a product.
-/// product.
 #[derive(Clone, Debug)]
 pub struct Checked<T>(Csr<T>);
 

@@ -48,7 +48,7 @@ impl Way {
     }
 }
 
-/// Alone on a device, beside threads, on two devices, and on devices that fail in various launches.
+/// Alone on a device, alongside threads, on two devices, and on devices that fail in various launches.
 fn ways() -> Vec<Way> {
     let sizes =
         [Sizes::Given(1, 1), Sizes::Given(1, 3), Sizes::Static(vec![1.0; 3]), Sizes::Measured];

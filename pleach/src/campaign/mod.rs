@@ -82,9 +82,9 @@ pub enum Certify {
 pub type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
 
 impl Search<'_> {
-    /// Shares the search with other processes. In the first one, `about` is an object of JSON that tells the others what to
-    /// search; the others give what [`Processes::next_search`](crate::Processes::next_search) returned. There, the function
-    /// that searches takes part in the search of the first process, and its result is about that part.
+    /// Shares the search with other processes. In the first one, `about` is a JSON object that tells the others what to
+    /// search; the others give what [`Processes::next_search`](crate::Processes::next_search) returned. There, the
+    /// function that searches takes part in the search of the first process, and its result is about that part.
     #[cfg(feature = "cluster")]
     pub fn share(&mut self, processes: &crate::Processes, about: impl Into<String>) {
         self.settings.processes = processes.cluster().map(|cluster| Arc::clone(cluster) as _);

@@ -32,7 +32,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let given = &line.given;
     given.check(Kind { verb: Verb::Audit, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
     let [_, file] = &line.words[..] else {
-        return usage("audit: expected FILE, one that --certificate wrote");
+        return usage("audit: expected FILE, a file that --certificate wrote");
     };
     let sample = sample(given)?;
     let phase = last_words(console, &format!("audit {file}"), given);

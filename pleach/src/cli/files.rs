@@ -42,7 +42,7 @@ impl Output {
         }
     }
 
-    /// Gives up the output, since there is nothing to write: the file stays as it was. Returns its name.
+    /// Gives up the output, since there is nothing to write: the file is unchanged. Returns its name.
     pub fn leave(self) -> String {
         self.name()
     }

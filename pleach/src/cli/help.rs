@@ -119,7 +119,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         }
         (Verb::Instances, _) => {
             let about = "List the instances of a problem that have names, with their sizes, and the best known values and \
-                         bounds, or the known counts. BEGIN chooses those whose names begin like this.";
+                         bounds, or the known counts. With BEGIN, list only those whose names begin with it.";
             let usage = "pleach instances [PROBLEM [BEGIN...]] [FLAGS]";
             let after = "Examples:\n  pleach instances flowshop ta0\n  pleach instances qap --json";
             flags(about, usage, &applying(verb, &[]), after)
@@ -153,8 +153,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
             flags(about, usage, &applying(verb, &[]), after)
         }
         (Verb::Jobs, _) => {
-            let about =
-                "List the jobs of a service, newest first, or show one with what it has and why.";
+            let about = "List the jobs of a service, newest first, or show one: its threads, and why it has that many.";
             flags(about, "pleach jobs [ID] [FLAGS]", &applying(verb, &[]), "")
         }
         (Verb::Watch, _) => {

@@ -37,7 +37,9 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         all.iter().any(|instance| instance.name.to_lowercase().starts_with(&word))
     };
     if let Some(word) = line.words[2..].iter().find(|word| !begins(word)) {
-        return usage(format!("instances {problem} {word}: no known {problem} begins like that"));
+        return usage(format!(
+            "instances {problem} {word}: no known {problem} instance has a name that begins with this"
+        ));
     }
     let chosen = |instance: &&NamedInstance| {
         let name = instance.name.to_lowercase();

@@ -62,7 +62,7 @@ pub fn search_all(
     }
     if matches!(given.get(&flags::BEST), Ok(Some(flags::Start::Value(_) | flags::Start::Decimal))) {
         return usage(
-            "--best V takes one instance, since a value of one means nothing for another",
+            "--best V takes one instance, since a value for one instance means nothing for another",
         );
     }
     let note = |text: &str| console.note(text);

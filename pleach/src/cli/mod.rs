@@ -139,7 +139,7 @@ pub(crate) fn run(
                     ),
                 }
             }
-            ["join", ..] => usage("join: expected HOST:PORT, where another process listens"),
+            ["join", ..] => usage("join: expected HOST:PORT, at which another process listens"),
             ["solve" | "count" | "resume", ..] => company::run_together(
                 console,
                 line,
@@ -170,7 +170,7 @@ fn search(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, F
             saved.given.cluster = cluster;
             run_command(registry, console, saved)
         }
-        ["resume", ..] => usage("resume: expected FILE, one that --checkpoint wrote"),
+        ["resume", ..] => usage("resume: expected FILE, a file that --checkpoint wrote"),
         _ => run_command(registry, console, line),
     }
 }

@@ -26,7 +26,7 @@ const NAME: usize = 24;
 /// Room for one mark on the axis.
 const MARK: f64 = 80.0;
 
-/// Draws schedules, each with its title, all in the same scale.
+/// Draws schedules, each with its title, all to the same scale.
 pub fn draw(variant: &Variant, plans: &[(&str, &[u16])]) -> String {
     let shop = variant.shop();
     let names = (0..shop.instance.machines()).map(|k| shop.machine_name(k));

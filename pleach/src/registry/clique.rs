@@ -17,7 +17,7 @@ const BEST: Use =
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "clique",
-    about: "maximum clique: the most vertices of a graph that are all adjacent to each other",
+    about: "maximum clique: the largest set of vertices of a graph that are all adjacent to each other",
     instance: "a DIMACS name (brock200_4), a file, or - for standard input",
     instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),

@@ -17,7 +17,7 @@ const BESTS: &str = "value that an assignment must beat: none, search (local sea
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "qap",
-    about: "quadratic assignment: the cheapest places for facilities with flows between them",
+    about: "quadratic assignment: the cheapest assignment of facilities, with flows between them, to locations",
     instance: "a QAPLIB name (nug12), a file, or - for standard input",
     instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),

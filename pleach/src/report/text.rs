@@ -107,7 +107,7 @@ fn reason(why: Stop) -> &'static str {
         Stop::Time => "the time limit",
         Stop::Nodes => "the node limit",
         Stop::Asked => "request",
-        Stop::Memory => "the limit of memory",
+        Stop::Memory => "the memory limit",
         Stop::Found | Stop::Failed => "a unit that failed",
     }
 }

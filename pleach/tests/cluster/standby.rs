@@ -207,7 +207,7 @@ fn what_cannot_be_copied_is_refused() {
     assert_eq!(fs::read(&foreign).unwrap(), bytes);
     let mut first = stand_by(&party, party.address(), "first", &[]);
     has_copy(&party, &mut first, "first");
-    assert!(why(&party, &both, 1).contains("stands by already"));
+    assert!(why(&party, &both, 1).contains("is already the standby"));
     first.kill();
     let impatient = [&both[..], &["--patience", "5s"]].concat();
     assert!(why(&party, &impatient, 2).contains("--standby needs a --patience of 15s or more"));

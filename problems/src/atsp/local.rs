@@ -318,7 +318,7 @@ fn less_prices(instance: &Instance, out: &[i64]) -> Vec<i64> {
     costs
 }
 
-/// The search runs beside another one, which may have to stop.
+/// The search runs alongside another one, which may have to stop.
 pub(super) struct Beside {
     pub local: Local,
     pub stop_requested: Arc<AtomicBool>,

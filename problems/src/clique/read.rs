@@ -1,4 +1,4 @@
-//! Reads graphs in the formats of DIMACS: as text, and as bits.
+//! Reads graphs in the DIMACS formats: ASCII and binary.
 
 use super::graph::Graph;
 
@@ -63,7 +63,7 @@ pub(super) fn read_bits(bytes: &[u8]) -> Result<Graph, String> {
         }
         rows.is_empty().then_some(graph)
     };
-    parts().ok_or_else(|| "not a graph in DIMACS's format of bits".into())
+    parts().ok_or_else(|| "not a graph in the DIMACS binary format".into())
 }
 
 #[cfg(test)]

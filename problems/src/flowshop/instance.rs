@@ -36,7 +36,7 @@ impl Instance {
         }
         if !times.len().is_multiple_of(machines) {
             let n = times.len();
-            return Err(format!("{n} times, expected {machines} for each job, one a machine"));
+            return Err(format!("{n} times, expected {machines} for each job, one per machine"));
         }
         let jobs = times.len() / machines;
         if jobs > MOST_JOBS {

@@ -46,7 +46,7 @@ pub fn tour(shop: &Shop) -> Result<Instance, String> {
     }
     match costs.iter().max() {
         Some(&most) if most > MOST_COST => Err(format!(
-            "times of {most} from a job to the next, expected at most {MOST_COST} if jobs may not wait"
+            "a delay of {most} between two consecutive jobs, expected at most {MOST_COST} if jobs may not wait"
         )),
         _ => Instance::new(cities, costs),
     }
@@ -219,7 +219,7 @@ mod tests {
         );
         assert_eq!(
             tour(&shop(vec![1_000_000_001, 1])),
-            Err("times of 1000000001 from a job to the next, expected at most 1000000000 if jobs \
+            Err("a delay of 1000000001 between two consecutive jobs, expected at most 1000000000 if jobs \
                  may not wait"
                 .into())
         );

@@ -34,7 +34,7 @@ pub struct Flowshop {
     pub level: Level,
     /// Whether to count all schedules below the incumbent instead of looking for a better one.
     pub all: bool,
-    /// The initial schedule of the heuristics that run beside the search.
+    /// The initial schedule of the heuristics that run alongside the search.
     pub start: Option<Vec<u16>>,
     /// Whether the run is waiting to stop.
     pub(super) stop_requested: Arc<AtomicBool>,

@@ -28,7 +28,7 @@ pub struct Stretch {
     pub busy_ns: u64,
     /// The fraction of a device's explorers that had work at its end.
     pub active: Option<f64>,
-    /// What a device did beside exploring.
+    /// What a device did besides exploring.
     pub phases: Phases,
 }
 

@@ -37,7 +37,7 @@ pub enum DoorError {
     Listen {
         /// The address.
         at: SocketAddr,
-        /// The error of the system.
+        /// The system error.
         why: std::io::Error,
     },
     /// A certificate or its key cannot be read, made or used.

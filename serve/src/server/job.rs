@@ -66,9 +66,9 @@ pub struct Job {
     pub workers: u32,
     /// The joiners that serve it.
     pub joiners: u32,
-    /// Why it has what it has.
+    /// Why it has this many threads.
     pub why: String,
-    /// In how many seconds it is expected to have more.
+    /// Seconds until it is expected to have more threads.
     pub more_in_s: Option<f64>,
     room: Room,
 }

@@ -100,7 +100,10 @@ impl Service {
         let mut state = self.lock();
         if !state.joiners.contains_key(&name) {
             if state.joiners.len() >= JOINERS {
-                return Err((503, format!("{JOINERS} joiners are there")));
+                return Err((
+                    503,
+                    format!("there are already {JOINERS} joiners, the most that a service accepts"),
+                ));
             }
             let joiner = Joiner {
                 threads: report.threads,

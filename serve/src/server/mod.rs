@@ -40,7 +40,7 @@ pub enum ServeError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// The error of the system.
+        /// The system error.
         why: std::io::Error,
     },
     /// Another service uses its folder.

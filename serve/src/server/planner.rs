@@ -287,7 +287,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 most.unwrap_or_default()
             ),
             (None, _) => format!(
-                "waiting for one of {} places: {user} has {} of the threads, due are {}",
+                "waiting for one of {} places: {user} has {} of the threads; the fair share is {}",
                 service.settings.roots,
                 share(f64::from(workers) / f64::from(all.max(1))),
                 share(due)
@@ -300,7 +300,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             }
             (Some(_), _) if at_limit => format!("{user} has {workers} threads, the most allowed"),
             (Some(_), _) => format!(
-                "{user} has {} of the threads, due are {} by weight and past use",
+                "{user} has {} of the threads; the fair share is {} by weight and past use",
                 share(f64::from(workers) / f64::from(all.max(1))),
                 share(due)
             ),

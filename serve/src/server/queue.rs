@@ -39,7 +39,7 @@ impl Service {
             if let Some(word) =
                 args.iter().find(|arg| arg.contains(char::is_control) || *arg == "--")
             {
-                return Err((BAD, format!("{word:?} has no place in a command here")));
+                return Err((BAD, format!("{word:?} is not allowed in a command")));
             }
             // A command sees its own folder only.
             if let Some(word) = args.iter().find(|arg| names_elsewhere(arg)) {
@@ -48,7 +48,7 @@ impl Service {
                 return Err((BAD, why));
             }
             if let Some(name) = files.keys().find(|name| !is_file_name(name)) {
-                return Err((BAD, format!("'{name}' is not a name for a file here")));
+                return Err((BAD, format!("'{name}' is not a valid file name here")));
             }
             kinds.push((self.settings.check)(args).map_err(|why| (BAD, why))?);
         }
@@ -177,7 +177,10 @@ impl Service {
         self.act(caller, id, "paused", |state, service| {
             let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
             if job.root.is_some() && !job.is_search {
-                return Err((CONFLICT, format!("job {id} is no search, so it cannot be paused")));
+                return Err((
+                    CONFLICT,
+                    format!("job {id} is not a search, so it cannot be paused"),
+                ));
             }
             job.row.state = JobState::Paused;
             job.stop(StopReason::Pause);
@@ -305,7 +308,7 @@ impl Service {
     pub(super) fn file(&self, caller: &Caller, id: u64, name: &str) -> Result<Vec<u8>, Refused> {
         self.content_of(caller, id)?;
         if !is_file_name(name) {
-            return Err((BAD, format!("'{name}' is not a name for a file here")));
+            return Err((BAD, format!("'{name}' is not a valid file name here")));
         }
         std::fs::read(self.folder(id).join(name))
             .map_err(|_| (UNKNOWN, format!("job {id} has no file '{name}'")))
@@ -328,18 +331,24 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
     let bytes = account.map_or(0, |account| account.bytes);
     if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
         let why = format!(
-            "the files of your jobs have {bytes} bytes, these {new}: more than you may have"
+            "the files of your jobs take {bytes} bytes, and these take {new}: together more than you may have"
         );
         return Err((CONFLICT, why));
     }
     if limits.memory.is_some()
         && all.iter().any(|job| job.args.iter().any(|arg| arg.starts_with("--memory")))
     {
-        return Err((FORBIDDEN, "--memory: an operator limits your memory".into()));
+        return Err((
+            FORBIDDEN,
+            "--memory cannot be set: an operator has set a memory limit for your jobs".into(),
+        ));
     }
     let own = state.jobs.values().filter(|job| job.row.user == caller.name).count();
     if fresh > 0 && limits.jobs.is_some_and(|most| own + fresh > most as usize) {
-        let why = format!("you have {own} jobs, and may not have {}", own + fresh);
+        let most = limits.jobs.unwrap_or_default();
+        let why = format!(
+            "you have {own} unfinished jobs and submit {fresh}, expected at most {most} in all"
+        );
         return Err((CONFLICT, why));
     }
     Ok(())

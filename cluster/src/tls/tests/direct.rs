@@ -91,7 +91,7 @@ impl World {
         let taken = |site| self.processes.iter().any(|it| !it.dead && it.site == site);
         let Some(site) = (1..PLACES).find(|&site| !taken(site)) else { return };
         let process = self.processes.len() + 1;
-        // Some write by the root only.
+        // Some write through the root only.
         let direct = self.below(6) > 0;
         let address = "127.0.0.1:1".parse().unwrap();
         let contact = direct.then_some(Contact { key: key(process), address });

@@ -21,8 +21,8 @@ pub struct Grid {
 impl Grid {
     /// Its mesh.
     ///
+    /// # Errors
     /// If its parts do not match, or do not form a mesh.
-    /// If its parts do not fit together, or make no mesh.
     pub fn mesh(self) -> Result<Mesh, String> {
         let points = self.coordinates.len() / 3;
         if self.values.len() != points {

@@ -19,8 +19,8 @@ struct Values<'a> {
 
 /// Reads a file to its end.
 ///
+/// # Errors
 /// If it has no valid unstructured grid.
-/// If it is not one with an unstructured grid.
 pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
     let mut reader = Reader { bytes, at: 0, binary: false };
     reader.line();

@@ -148,14 +148,17 @@ impl<'a> Form<'a> {
         let read = || {
             let count = count.ok_or("no usable count of numbers")?;
             let name = array.tag.get("type").unwrap_or_default();
-            let kind = Kind::xml(name)
-                .ok_or_else(|| format!("type '{}', expected Float32 or so", short(name)))?;
+            let kind = Kind::xml(name).ok_or_else(|| {
+                format!("type '{}', expected a numeric type such as Float32", short(name))
+            })?;
             let source = match array.tag.get("format") {
                 None | Some("ascii") => return words(array.text, count),
                 Some("binary") => Source::Letters(array.text),
                 Some("appended") => {
                     let offset = array.tag.get("offset").and_then(|word| word.trim().parse().ok());
-                    let appended = self.appended.ok_or("appended, but no data is")?;
+                    let appended = self
+                        .appended
+                        .ok_or("format 'appended', but the file has no appended data")?;
                     let source = offset.and_then(|offset| appended.from(offset));
                     source.ok_or("an offset beyond the appended data")?
                 }

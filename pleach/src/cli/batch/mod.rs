@@ -49,7 +49,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let given = &line.given;
     given.check(Kind { verb: Verb::Batch, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
     let Some(file) = line.words.get(1) else {
-        return usage("batch: FILE.toml is required, which lists instances and settings");
+        return usage("batch: expected FILE.toml, which lists instances and settings");
     };
     no_more(&line.words, 2)?;
     keep_apart(given, std::slice::from_ref(file))?;

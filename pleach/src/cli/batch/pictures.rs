@@ -20,7 +20,7 @@ pub fn profile(plan: &Plan, ended: &[Ended<'_>]) -> String {
             title: format!("Performance profile: {}", plan.command),
             below: format!("{}, by all settings", counted(problems, "problem")),
             x_name: "time as a multiple of that of the fastest setting".into(),
-            y_name: "part of the problems solved".into(),
+            y_name: "fraction of the problems solved".into(),
             parts: true,
             ..Chart::default()
         },
@@ -39,7 +39,7 @@ pub fn cactus(plan: &Plan, ended: &[Ended<'_>]) -> String {
     let curves: Vec<Vec<Point>> = times.into_iter().map(|times| steps(times, 1.0)).collect();
     draw(
         Chart {
-            title: format!("Solved by time: {}", plan.command),
+            title: format!("Runs solved over time: {}", plan.command),
             below: format!("{} in all", counted(ended.len(), "run")),
             x_name: "seconds".into(),
             y_name: "runs solved".into(),

@@ -60,7 +60,7 @@ pub static PLACES: Flag<u32> = Flag {
     about: About {
         name: "places",
         value: Some("N"),
-        help: "most processes that can take part at once, this one included",
+        help: "maximum number of processes that can take part at once, including this one",
         default: "64",
         ..ABOUT
     },
@@ -90,7 +90,7 @@ pub static REACH: Flag<Reach> = Flag {
     about: About {
         name: "reach",
         value: Some("HOST:PORT"),
-        help: "where other joiners reach this one, to write to it directly; none: by the search's first process only",
+        help: "where other joiners reach this one, to write to it directly; none: only through the search's first process",
         default: "the address by which it reaches the search, any port",
         applies: Applies::To(&[Verb::Join]),
         ..ABOUT

@@ -104,8 +104,8 @@ pub static EVERY: Flag<Duration> = Flag {
 pub static UNTIL_EOF: Flag<()> = Flag {
     about: About {
         name: "until-eof",
-        help: "stop, as at Ctrl-C, when standard input ends: a program that starts this one stops it by closing a \
-               pipe, or by its own end",
+        help: "stop, as with Ctrl-C, when standard input ends, for instance because the program that started this \
+               one closes the pipe or ends",
         default: "",
         applies: Applies::To(STOPPED_AT_EOF),
         ..ABOUT

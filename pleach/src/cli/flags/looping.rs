@@ -90,7 +90,7 @@ pub static SPLIT: Flag<Sizes> = Flag {
     about: About {
         name: "split",
         value: Some("WHEN"),
-        help: "when to cut the box by the measured speeds: follow: whenever that pays; keep: once, after the first step",
+        help: "when to divide the box according to measured speeds: follow (whenever that pays off) or keep (once, after the first step)",
         default: "follow",
         group: Group::Units,
         ..ABOUT

@@ -120,7 +120,7 @@ pub static BESIDE: Flag<String> = Flag {
     about: About {
         name: "beside",
         value: Some("FILE"),
-        help: "draw the schedule of FILE below the other one, in the same scale",
+        help: "draw the schedule of FILE below the other one, to the same scale",
         applies: Applies::Named,
         ..ABOUT
     },

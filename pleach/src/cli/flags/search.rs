@@ -192,7 +192,7 @@ pub static SETUPS: Flag<String> = Flag {
     about: About {
         name: "setups",
         value: Some("FILE"),
-        help: "setup times: for each machine, a line for each job before, with a time for each job after",
+        help: "setup times: for each machine, a line for each preceding job, with a time for each following job",
         ..ABOUT
     },
     parse: text,

@@ -61,7 +61,7 @@ pub static ROOTS: Flag<u64> = Flag {
     about: About {
         name: "roots",
         value: Some("N"),
-        help: "most jobs that run at once; each has a process on this machine",
+        help: "maximum number of jobs that run at once; each has a process on this machine",
         default: "twice the cores",
         ..ABOUT
     },
@@ -74,7 +74,7 @@ pub static HALF_LIFE: Flag<Duration> = Flag {
     about: About {
         name: "half-life",
         value: Some("T"),
-        help: "time in which half of what a user has used is forgotten",
+        help: "half-life of recorded usage: after this time, past use counts half",
         default: "1h",
         ..ABOUT
     },
@@ -127,8 +127,9 @@ pub static GROW: Flag<Slurm> = Flag {
     about: About {
         name: "grow",
         value: Some("HOW"),
-        help: "get more joiners while searches could use them: slurm:PARTITION,max=N,time=T, also threads=N (of each, 1 \
-               by default) and idle=T (before one is let go, 60s by default)",
+        help: "start more joiners while searches could use them: slurm:PARTITION,max=N,time=T, optionally with \
+               threads=N (per joiner, 1 by default) and idle=T (how long a joiner may be idle before it is dismissed, \
+               60s by default)",
         ..ABOUT
     },
     parse: slurm,
@@ -228,7 +229,7 @@ pub static MOST_THREADS: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-threads",
         value: Some("N"),
-        help: "most threads of the user at once; none: no limit",
+        help: "maximum number of threads that the user may have at once; none: no limit",
         ..ACCOUNT
     },
     parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
@@ -240,7 +241,7 @@ pub static MOST_JOBS: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-jobs",
         value: Some("N"),
-        help: "most jobs of the user that are not over; none: no limit",
+        help: "maximum number of unfinished jobs of the user; none: no limit",
         ..ACCOUNT
     },
     parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
@@ -252,7 +253,7 @@ pub static MOST_MEMORY: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-memory",
         value: Some("SIZE"),
-        help: "most memory of each job on the machine of the service: 500M, 8G; none: no limit",
+        help: "maximum memory of each job on the service's machine: 500M, 8G; none: no limit",
         ..ACCOUNT
     },
     parse: |word| limit(word, size),
@@ -264,7 +265,7 @@ pub static MOST_FILES: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-files",
         value: Some("SIZE"),
-        help: "most bytes in the files of all jobs of the user, checkpoints included; none: no limit",
+        help: "maximum size of the files of all the user's jobs, checkpoints included; none: no limit",
         ..ACCOUNT
     },
     parse: |word| limit(word, size),

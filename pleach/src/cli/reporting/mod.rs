@@ -42,7 +42,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         if !once.iter().any(|known| is_same(known, word)) {
             once.push(word);
         } else if !given.on("quiet") {
-            console.note(&format!("{word} is named twice and shown once"));
+            console.note(&format!("{word} is named more than once and shown once"));
         }
     }
     let files = || once.iter().filter(|word| **word != "-").map(|word| (*word).clone());

@@ -141,8 +141,8 @@ fn speed_up(group: &Group<'_>) -> String {
     }
     html += &table_of(&rows);
     html += &sections::quiet(
-        "The ideal speed-up is the ratio of the numbers of units, as if all were alike. Of several runs on equally \
-         many units, the chart shows the fastest.",
+        "The ideal speed-up is the ratio of the numbers of units, as if all were alike. Of several runs on the same \
+         number of units, the chart shows the fastest.",
     );
     for number in &group.stopped {
         let _ = writeln!(

@@ -28,7 +28,7 @@ pub fn find(run: &RunData, folder: &Path) -> Result<Traced, String> {
     }
     let Some(word) = run.setting("trace") else {
         return Err(
-            "The run was not traced. With --trace FILE.json beside --json, this page shows \
+            "The run was not traced. With --trace FILE.json in addition to --json, this page shows \
                     what each unit did over time."
                 .into(),
         );

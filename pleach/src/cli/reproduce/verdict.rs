@@ -103,7 +103,7 @@ impl fmt::Display for Verdict {
             Verdict::SoFar => "reproduced so far",
             Verdict::Partly => "partly reproduced",
             Verdict::DoesNot => "not reproduced",
-            Verdict::OwnOnly => "only own claims judged",
+            Verdict::OwnOnly => "only our own claims judged",
             Verdict::NotRun => "not run",
         })
     }

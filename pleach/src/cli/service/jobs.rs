@@ -82,7 +82,7 @@ fn described(job: &JobView) -> String {
         let threads = if job.workers == 1 { "thread" } else { "threads" };
         add(format!("{} {threads}{joiners}: {}", job.workers, job.why));
         if let Some(seconds) = job.more_in_s {
-            add(format!("more is expected in about {}", minutes(seconds)));
+            add(format!("more threads are expected in about {}", minutes(seconds)));
         }
     }
     if job.search.is_some() {

@@ -64,7 +64,11 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     let decimals = reading.decimals(rows, &[Column::Times, dates[0], dates[1]])?;
     let times = reading.numbers(rows, Column::Times, decimals, MOST_TIME)?;
     let instance = Instance::new(times.len() / rows.len(), times).map_err(|why| {
-        let scale = if decimals > 0 { "; decimals count as digits" } else { "" };
+        let scale = if decimals > 0 {
+            "; the limit applies to the number without its decimal mark"
+        } else {
+            ""
+        };
         format!(": {why}{scale}")
     })?;
     let mut shop = Shop::new(instance);

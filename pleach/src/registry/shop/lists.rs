@@ -28,7 +28,7 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
             return usage(format!("--{flag} -: only the instance is read from standard input"));
         }
         if list.is_some() {
-            return usage(format!("--{flag} {path}: {} has {flag} already", request.name()));
+            return usage(format!("--{flag} {path}: {} already has {flag}", request.name()));
         }
         let weights = flag == "weights";
         let numbers = read(&request.file(path)?).and_then(|(numbers, decimals)| {
@@ -42,7 +42,7 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
                     .ok_or_else(|| format!(": more decimals than the times, which have {scale}"))?;
                 u32::try_from(scaled).ok().filter(|_| scaled <= MOST).ok_or_else(|| {
                     format!(
-                        ": {scaled} is too large, expected at most {MOST}; decimals count as digits"
+                        ": {scaled} is too large, expected at most {MOST}; the limit applies to the number without its decimal mark"
                     )
                 })
             });

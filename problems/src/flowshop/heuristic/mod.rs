@@ -50,7 +50,7 @@ impl<'f> Together<'f> {
         Self { flowshop, greedy, beam, best }
     }
 
-    /// Starts beside a search that began with a schedule; if it had none, starts from NEH's.
+    /// Starts alongside a search that began with a schedule; if it had none, starts from NEH's.
     #[must_use]
     pub fn beside(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
         let instance = &flowshop.instance;

@@ -119,7 +119,7 @@ fn build(
     }
 }
 
-/// Iterated greedy beside a search.
+/// Iterated greedy alongside a search.
 pub(super) struct Beside<'v> {
     pub improve: Box<dyn Improve + 'v>,
     pub best: i64,

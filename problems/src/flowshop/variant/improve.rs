@@ -27,7 +27,7 @@ pub(super) fn improve(
     }
 }
 
-/// The search beside iterated greedy, if there is one.
+/// The search alongside iterated greedy, if there is one.
 fn other<N: Number>(
     variant: &Variant,
     level: Level,

@@ -10,9 +10,9 @@ pub enum Objective {
     Makespan,
     /// The time of all jobs from release to finish, weighted if jobs have weights.
     FlowTime,
-    /// How late all late jobs are together, weighted if jobs have weights.
+    /// The total tardiness of all jobs, weighted if jobs have weights.
     Tardiness,
-    /// The difference between finish and due date of the job where it is largest; negative if all jobs are early.
+    /// The largest difference between a job's completion time and its due date; negative if all jobs are early.
     Lateness,
     /// The number of late jobs, or their weight if jobs have weights.
     TardyJobs,

@@ -33,7 +33,7 @@ pub struct VariantTree {
     roots: Vec<(i64, Vec<u16>)>,
     /// A bound on all schedules.
     least: i64,
-    /// The initial schedule of the heuristic beside the search.
+    /// The initial schedule of the heuristic alongside the search.
     pub start: Option<Vec<u16>>,
     stop_requested: Arc<AtomicBool>,
 }

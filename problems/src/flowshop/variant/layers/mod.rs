@@ -1,10 +1,10 @@
-//! [`Layers`]: search by layers of partial schedules with equally many jobs, of which those that others dominate are
-//! dropped.
+//! [`Layers`]: search by layers of partial schedules with the same number of jobs, of which those that others dominate
+//! are dropped.
 //!
 //! Of two partial schedules with the same jobs (and the same last one, if there are setup times), one dominates if it
-//! costs no more however the rest is completed: all completion times behind it are at most `delta` later, where `delta` is the
-//! largest difference of the fronts. Unlimited, the search is exact; with only the best of each layer it is a beam search.
-//! Counts do not depend on the number of threads.
+//! costs no more however the rest is completed: all completion times behind it are at most `delta` later, where `delta`
+//! is the largest difference of the fronts. Unlimited, the search is exact; with only the best of each layer it is a
+//! beam search. Counts do not depend on the number of threads.
 
 mod grow;
 mod heuristics;
