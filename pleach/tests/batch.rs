@@ -241,7 +241,7 @@ fn bad_input_is_refused_before_anything_runs() {
         refused(&words(&folder), expected);
         assert!(!folder.join("results.csv").exists(), "{text}");
     }
-    refused("batch", "FILE.toml is required");
+    refused("batch", "expected FILE.toml");
     refused("batch nowhere.toml", "nowhere.toml: ");
     refused("batch a.toml b.toml", "unexpected argument 'b.toml'");
     refused("batch a.toml --threads 3", "--threads does not apply to 'batch'");

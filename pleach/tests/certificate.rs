@@ -158,7 +158,7 @@ fn no_forged_certificate_passes() {
                 let gone = forged.regions.remove(region).counts;
                 forged.search.counts = forged.search.counts.without(&gone).unwrap();
             },
-            "where",
+            "at which",
         );
         refused(
             "a region is there twice",
@@ -167,7 +167,7 @@ fn no_forged_certificate_passes() {
                 forged.search.counts.add(&again.counts);
                 forged.regions.push(again);
             },
-            "where",
+            "at which",
         );
         refused(
             "a count is wrong",
@@ -179,7 +179,11 @@ fn no_forged_certificate_passes() {
         );
     }
     refused("counts do not add up", &|forged| forged.search.counts.branched += 1, "regions have");
-    refused("nothing was explored", &|forged| forged.regions.clear(), "in no other region");
+    refused(
+        "nothing was explored",
+        &|forged| forged.regions.clear(),
+        "no region begins at 1 nodes",
+    );
     refused(
         "the root alone, never explored",
         &|forged| {

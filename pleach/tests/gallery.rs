@@ -207,7 +207,7 @@ fn the_gallery_refuses_bad_input_in_one_line() {
         ("colouring", &[], "expected mycielN"),
         ("colouring", &["queen99"], "queen99: No such file"),
         ("colouring", &[loops], "expected a graph"),
-        ("ordering", &[], "expected a file"),
+        ("ordering", &[], "expected a TSPLIB file"),
         ("ordering", &["none.sop"], "none.sop: No such file"),
         ("ordering", &[short], "expected costs"),
         ("tardiness", &[&jobs, "40"], "expected a file"),

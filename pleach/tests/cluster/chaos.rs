@@ -350,7 +350,7 @@ fn other_builds_do_not_join() {
             Err(JoinError::WrongVersion { reason, .. }) => {
                 assert_eq!(
                     reason,
-                    format!("the root is version {}, and this is {other}", pleach::BUILD)
+                    format!("the root is version {}, and this process is {other}", pleach::BUILD)
                 );
             }
             Err(why) => panic!("{other}: {why}"),

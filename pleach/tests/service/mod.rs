@@ -107,7 +107,11 @@ fn users_see_and_control_what_is_theirs() {
     // Limits.
     assert!(service.refused("bob", "submit count queens 8 --memory 2G").contains("--memory"));
     let bob = service.submit("bob", "count uts T3 --pace 1000");
-    assert!(service.refused("bob", "submit count queens 8").contains("you have 1 jobs"));
+    assert!(
+        service
+            .refused("bob", "submit count queens 8")
+            .contains("you have 1 unfinished jobs and submit 1, expected at most 1")
+    );
     assert!(service.text("bob", &format!("cancel {bob}")).contains("job 2 is"));
     service.until(bob, |job| job.state == JobState::Cancelled);
     assert!(service.refused("bob", &format!("cancel {bob}")).contains("is over: cancelled"));
