@@ -194,11 +194,11 @@ mod tests {
     #[test]
     fn other_versions_are_named() {
         let refusal = Hello::read(&hello("0.9").write(), "1.0").unwrap_err();
-        assert_eq!(refusal.reason, "the root is version 1.0, and this is 0.9");
+        assert_eq!(refusal.reason, "the root is version 1.0, and this process is 0.9");
         let mut bytes = hello("0.9").write();
         bytes[8] = 77;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();
-        assert!(refusal.reason.ends_with("wire format 3, and this has 77"), "{refusal:?}");
+        assert!(refusal.reason.ends_with("wire format 3, and this process has 77"), "{refusal:?}");
         let mut bytes = hello("1.0").write();
         bytes[12] = 2;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();

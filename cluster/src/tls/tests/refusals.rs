@@ -28,7 +28,7 @@ fn the_root_refuses() {
     assert!(matches!(&error, JoinError::Busy { reason, .. } if reason == "full"), "{error}");
     assert!(error.may_pass(), "a place may become free");
     let error = refused(&mut table, |joining| joining.version = "2".into());
-    let words = "the root is version 1, and this is 2";
+    let words = "the root is version 1, and this process is 2";
     assert!(matches!(&error, JoinError::WrongVersion { reason, .. } if reason == words), "{error}");
     table.noted(words);
     let other = Key::random().unwrap();
