@@ -3,7 +3,7 @@
 //!
 //! Messages go through the root, until the sender begins a *stream*: it sends the stream's number both through the root
 //! and on the link, and then all messages on the link. The receiver delivers messages of a stream only once its number
-//! has come by the root, so that they do not overtake earlier ones. The sender keeps messages until the receiver
+//! has come through the root, so that they do not overtake earlier ones. The sender keeps messages until the receiver
 //! confirms them. When the link breaks, the sender asks through the root how many have arrived, and sends the others
 //! through the root.
 
