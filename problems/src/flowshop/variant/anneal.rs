@@ -3,6 +3,7 @@
 //! A step draws one of the places by its Boltzmann weight, so that no step is rejected. Each cycle cools down from the
 //! best schedule so far, twice as slowly as the one before.
 
+use super::super::heuristic::insertion::Insert;
 use super::greedy::{Improve, typical_difference};
 use super::model::Variant;
 use super::places::Places;

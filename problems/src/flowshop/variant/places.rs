@@ -50,11 +50,6 @@ impl<N: Number> Places<N> {
         *work += N::run(*level, Blocks { table, no_cost, base, order, job, known, margin, values });
         &self.values
     }
-
-    /// Work so far: places of orders and steps of blocks, times machines.
-    pub fn work(&self) -> u64 {
-        self.work
-    }
 }
 
 impl<N: Number> Insert for Places<N> {
@@ -75,6 +70,7 @@ impl<N: Number> Insert for Places<N> {
         self.table.machines
     }
 
+    /// Places of orders and steps of blocks, times machines.
     fn work(&self) -> u64 {
         self.work
     }
