@@ -1,10 +1,11 @@
 //! The library alone does what the commands do, with the same results.
 
+use crate::cluster::proxy::Proxy;
 use crate::outside::{example, folder, json};
 use pleach::flowshop::{self, Bound, Branching};
 use pleach::{Best, Cancel, Checkpoint, Error, Pause, RunError, Search, Settings, Solver, Status};
 use pleach::{Children, Goal, Improver, Solution, Tree, atsp, knapsack, queens, uts};
-use pleach::{Processes, SharedReport};
+use pleach::{Processes, SharedReport, Stop};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -306,6 +307,63 @@ fn processes_join_a_search_of_the_library() {
     });
     let nowhere = Processes::join("127.0.0.1:1", folder("library").join("no.key")).unwrap_err();
     assert!(nowhere.to_string().contains("no.key"), "{nowhere}");
+}
+
+/// Tells a test when its fingerprint is computed: a joiner then knows of the search, and has not begun.
+struct Begins<'a>(Awaits<'a>, &'a (dyn Fn() + Sync));
+
+impl Tree for Begins<'_> {
+    type Node = u32;
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, depth: &u32, _: Option<i64>, out: &mut Children<'_, Self>) {
+        while !self.0.joined.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        out.count(u64::from(*depth + 1));
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        (self.1)();
+        Some(1)
+    }
+}
+
+#[test]
+fn a_joiner_that_memory_has_halted_leaves_without_its_root_when_cancelled() {
+    let key = fresh("lost.key");
+    let first = Processes::listen("127.0.0.1:0", &key).unwrap();
+    let proxy = Proxy::new(&first.address().unwrap().to_string());
+    let joined = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let tree = Begins(Awaits { joined }, &|| {});
+        let whole = scope.spawn(move || Solver::new(tree).threads(1).run_across(&first).unwrap());
+        let second = Processes::join(&*proxy.address, &key).unwrap();
+        let (cancel, mut memory) = (Cancel::default(), Vec::new());
+        let lose = || proxy.close();
+        let part = Solver::new(Begins(Awaits { joined }, &lose))
+            .threads(1)
+            .memory(1)
+            .cancel(&cancel)
+            .on_progress(|_| {
+                memory.push(vec![1_u8; 4 << 20]);
+                if memory.len() == 15 {
+                    cancel.cancel();
+                }
+                ControlFlow::Continue(())
+            })
+            .run_across(&second)
+            .unwrap();
+        let SharedReport::Part(part) = part else { panic!("{part:?}") };
+        assert_eq!(part.stop, Some(Stop::Asked));
+        joined.store(true, Ordering::Relaxed);
+        let SharedReport::Whole(report) = whole.join().unwrap() else { panic!("no result") };
+        assert_eq!((report.status, report.count), (Status::Counted, 1));
+    });
 }
 
 #[test]

@@ -58,33 +58,33 @@ pub fn watch_over(
     let mut memory_limit = MemoryLimit::new(settings.memory, settings.save.is_some());
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut progress_at = settings.progress_every;
-    let mut halted = false;
+    let mut halted = None;
     settings.cancel.wakes(latch);
     loop {
         let now = run_state.elapsed();
-        let limit = settings.time_limit.filter(|_| !halted && control.stopped().is_none());
+        let limit = settings.time_limit.filter(|_| halted.is_none() && control.stopped().is_none());
         let mut until = limit.map_or(progress_at, |limit| progress_at.min(limit));
         until = saving.next(now).map_or(until, |at| until.min(at));
         let weigh = memory_limit.as_ref().map_or(WEIGH_EVERY, MemoryLimit::safe_for);
         until = until.min(now.saturating_add(weigh.clamp(WEIGH_EVERY, CHECK_EVERY)));
-        let stopping = halted || control.stopped().is_some();
-        let waits = || stopping || !settings.cancel.is_cancelled();
-        if latch.wait(until.saturating_sub(now), waits) == 0 {
+        // A joiner whose root is gone waits for it, even once a limit has halted it, until it is cancelled.
+        let cancels = || halted != Some(Stop::Asked) && settings.cancel.is_cancelled();
+        if latch.wait(until.saturating_sub(now), || !cancels()) == 0 {
             return;
         }
         let now = run_state.elapsed();
-        if control.stopped().is_some() {
+        if cancels() {
+            halted = Some(Stop::Asked);
+            halt(Stop::Asked);
+        } else if control.stopped().is_some() {
             problem.set_stop_requested(true);
             progress_at = now.saturating_add(settings.progress_every);
         } else if limit.is_some_and(|limit| now >= limit) {
-            halted = true;
+            halted = Some(Stop::Time);
             halt(Stop::Time);
             progress_at = now.saturating_add(settings.progress_every);
-        } else if !halted && settings.cancel.is_cancelled() {
-            halted = true;
-            halt(Stop::Asked);
-        } else if !halted && is_full(memory_limit.as_mut(), run_state) {
-            halted = true;
+        } else if halted.is_none() && is_full(memory_limit.as_mut(), run_state) {
+            halted = Some(Stop::Memory);
             halt(Stop::Memory);
         } else {
             let warning = saving.save_if_due(now).or_else(|| run_state.next_warning());
@@ -96,7 +96,7 @@ pub fn watch_over(
                 })
                 .is_break()
                 {
-                    halted = true;
+                    halted = Some(Stop::Asked);
                     halt(Stop::Asked);
                 }
             }

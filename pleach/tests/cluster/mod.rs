@@ -3,7 +3,7 @@
 mod chaos;
 mod loops;
 pub mod party;
-mod proxy;
+pub mod proxy;
 mod restarts;
 mod standby;
 
