@@ -45,6 +45,7 @@ pub(crate) fn certify(
         best,
         start: None,
         improve: false,
+        best_first: false,
         devices: None,
         threads: settings.threads.max(1),
         save: None,

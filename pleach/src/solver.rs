@@ -115,6 +115,15 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
+    /// Explores the nodes with the best bounds first, instead of depth first. This explores no more nodes than needed,
+    /// however late good solutions are found, but keeps many more open. Once two thirds of the [memory](Self::memory) are
+    /// taken, each thread keeps no more nodes than it has, and goes deep below the best one before it takes the next.
+    #[must_use]
+    pub fn best_first(mut self) -> Self {
+        self.settings.best_first = true;
+        self
+    }
+
     /// Stops after this time, with the result so far.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {

@@ -239,6 +239,7 @@ fn settings_record_every_flag() {
         "node_limit",
         "memory",
         "nodes",
+        "best_first",
         "checkpoint",
         "every",
         "listen",

@@ -27,6 +27,7 @@ class Options(TypedDict, total=False):
     time_limit: stop after this many seconds, or this timedelta.
     node_limit: stop after about this many nodes.
     memory: stop when open work takes more bytes than this; four fifths of the free memory by default.
+    best_first: explore the nodes with the best bounds first, as long as there is memory for them.
     gap: stop when the gap between the best value and the bound is at most this, 0.01 for 1 %.
     no_improvement: stop when the best solution has not improved for this many seconds, or this timedelta.
     seed: the seed for all random choices.
@@ -41,6 +42,7 @@ class Options(TypedDict, total=False):
     time_limit: float | timedelta
     node_limit: int
     memory: int
+    best_first: bool
     gap: float
     no_improvement: float | timedelta
     seed: int
@@ -97,6 +99,7 @@ def limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
         "time_limit": get("time_limit", seconds),
         "node_limit": get("node_limit", lambda a, v: whole(a, v, 1)),
         "memory": get("memory", lambda a, v: whole(a, v, 1)),
+        "best_first": get("best_first", lambda _, v: bool(v), False),
         "gap": get("gap", _share),
         "no_improvement": get("no_improvement", seconds),
         "checkpoint": get("checkpoint", _path),

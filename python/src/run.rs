@@ -28,6 +28,7 @@ pub struct Limits {
     time_limit: Option<f64>,
     node_limit: Option<u64>,
     memory: Option<u64>,
+    best_first: bool,
     gap: Option<f64>,
     no_improvement: Option<f64>,
     checkpoint: Option<PathBuf>,
@@ -88,7 +89,7 @@ impl From<RunError> for Failure {
                 wrong.bound, wrong.value
             )),
             RunError::Replaced | RunError::Site { site: 0, .. } => Failure::Lost(why.to_string()),
-            RunError::Threads(_) | RunError::Solution(_) => Failure::Value(why.to_string()),
+            RunError::Threads(_) | RunError::Solution(_) | RunError::BestFirst => Failure::Value(why.to_string()),
             RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),
             RunError::Save { why: ref cause, .. } if cause.kind() == ErrorKind::AlreadyExists => {
                 Failure::Value(format!("checkpoint: {why}"))
@@ -280,6 +281,7 @@ fn search(
         time_limit: seconds(limits.time_limit).map(|limit| limit.min(Duration::from_secs(1 << 25))),
         node_limit: limits.node_limit,
         memory: limits.memory,
+        best_first: limits.best_first,
         cancel: shared.cancel.clone(),
         pause: shared.pause.clone(),
         ..Settings::default()

@@ -65,6 +65,10 @@ def test_a_class_is_searched(threads: int) -> None:
     assert (result.status, result.value, result.bound) == ("optimal", known.value, known.value)
     assert result.solution is not None and sum(ITEMS[i][0] for i in result.solution) == known.value
     assert result.to_pandas()["solution"].tolist() == list(result.solution)
+    best_first = pleach.solve(Knapsack(14, ITEMS), threads=threads, best_first=True)
+    assert (best_first.status, best_first.value) == ("optimal", known.value)
+    with pytest.raises(ValueError, match="cannot be searched best first"):
+        pleach.queens.count(8, best_first=True)
     better = pleach.solve(Knapsack(14, ITEMS), threads=threads, best=known.value)  # type: ignore[arg-type]
     assert (better.status, better.value, better.solution) == ("no-better", None, None)
 

@@ -277,6 +277,9 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             *seeds = seeds.filter(|_| !done);
             return Ok(Some(stretch));
         }
+        if run_state.is_memory_short() {
+            executor.explorer().go_deep();
+        }
         let stretch = executor.explore(&Budget {
             time_ns: STRETCH_NS,
             fuel: granted.min(most),

@@ -20,6 +20,9 @@ pub enum RunError {
     /// A search that cannot be explored down to a depth first.
     #[error("cutoff and depth need work held as open nodes, which this search does not have")]
     Cutoff,
+    /// A problem that is always searched depth first.
+    #[error("this problem cannot be searched best first")]
+    BestFirst,
     /// Only a search by several processes has work that a process receives.
     #[error(
         "second_cutoff is for a search by several processes; devices have an option of that name"

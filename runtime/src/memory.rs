@@ -68,6 +68,8 @@ pub(crate) struct MemoryLimit {
     before: u64,
     /// How much more it may use.
     most: u64,
+    /// How much more it used at the last check.
+    used: u64,
     /// When the limit can be exceeded at the earliest.
     check_at: Instant,
 }
@@ -88,7 +90,7 @@ impl MemoryLimit {
         let share = || free().map(|free| free - free / LEFT_TO_OTHERS);
         let all = limit.or_else(share)?;
         let most = if saves { all / COPIES } else { all };
-        Some(Self { before: taken()?, most, check_at: Instant::now() })
+        Some(Self { before: taken()?, most, used: 0, check_at: Instant::now() })
     }
 
     /// For how long the limit certainly cannot be exceeded.
@@ -102,11 +104,22 @@ impl MemoryLimit {
         if now < self.check_at {
             return false;
         }
-        let used = taken().map_or(0, |taken| taken.saturating_sub(self.before));
-        let left = self.most.saturating_sub(used);
+        self.used = taken().map_or(0, |taken| taken.saturating_sub(self.before));
+        let next = if self.is_short() { self.most } else { self.short() };
+        let left = next.saturating_sub(self.used);
         let soonest = Duration::from_secs_f64(left as f64 / FASTEST as f64);
         self.check_at = now + soonest.min(CHECK_AT_LEAST_EVERY);
-        used > self.most
+        self.used > self.most
+    }
+
+    /// Whether little was left at the last check.
+    pub fn is_short(&self) -> bool {
+        self.used > self.short()
+    }
+
+    /// The use from which on little is left: two thirds of what the process may use.
+    fn short(&self) -> u64 {
+        self.most - self.most / 3
     }
 }
 
@@ -146,7 +159,12 @@ mod tests {
         let mut wide = MemoryLimit::new(Some(1 << 50), false).unwrap();
         assert!(!wide.is_full());
         assert!(wide.check_at >= start + CHECK_AT_LEAST_EVERY);
-        let mut full = MemoryLimit { before: 0, most: 1, check_at: Instant::now() };
-        assert!(full.is_full() && full.is_full());
+        let mut full = MemoryLimit { before: 0, most: 1, used: 0, check_at: Instant::now() };
+        assert!(full.is_full() && full.is_full() && full.is_short());
+        let used = taken().unwrap();
+        let mut short = MemoryLimit { most: used / 8 * 10, check_at: Instant::now(), ..full };
+        assert!(!short.is_full() && short.is_short());
+        short.most *= 2;
+        assert!(!short.is_short());
     }
 }

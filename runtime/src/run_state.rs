@@ -3,7 +3,7 @@
 use crate::control::{Control, Stop};
 use crate::save::Saver;
 use crate::site_state::SiteState;
-use crate::sync::{AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use crate::unit_counters::UnitCounters;
 use pleach_core::search::tree::{Counts, Goal, Solution};
 use pleach_core::steal::PeerId;
@@ -27,6 +27,8 @@ pub struct RunState<'a> {
     progress_requests: AtomicU64,
     start: Instant,
     saver: Option<Saver<'a>>,
+    /// Whether open nodes have taken most of the memory that they may take.
+    memory_is_short: AtomicBool,
     /// Lines for the user.
     warnings: Mutex<VecDeque<String>>,
     /// The state shared with the gateway, if there are other sites.
@@ -54,6 +56,7 @@ impl<'a> RunState<'a> {
             progress_requests: AtomicU64::new(0),
             start,
             saver,
+            memory_is_short: AtomicBool::new(false),
             warnings: Mutex::new(warnings),
             site_state,
         }
@@ -82,6 +85,17 @@ impl<'a> RunState<'a> {
     /// The seconds spent on the search so far, including earlier runs.
     pub fn seconds(&self) -> f64 {
         (self.elapsed() + Duration::from_nanos(self.before.elapsed_ns)).as_secs_f64()
+    }
+
+    /// Has units go deep from now on.
+    pub fn note_short_memory(&self) {
+        self.memory_is_short.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether units should go deep.
+    #[inline]
+    pub fn is_memory_short(&self) -> bool {
+        self.memory_is_short.load(Ordering::Relaxed)
     }
 
     /// Offers a solution that a unit has found.

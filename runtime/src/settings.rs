@@ -41,6 +41,8 @@ pub struct Settings {
     /// Whether a tree is searched by layers first; by default, if it minimises or maximises and has
     /// [keys](pleach_core::search::tree::Tree::key). Needs a single process, and does not apply to resumed searches.
     pub layers: Option<bool>,
+    /// Whether threads explore the nodes with the best bounds first. Once memory is short, they go deep.
+    pub best_first: bool,
     /// Stops the search and its preparation, from any thread.
     pub cancel: Cancel,
     /// Holds the search and its preparation, from any thread.
@@ -110,6 +112,7 @@ impl Default for Settings {
             start: None,
             improve: false,
             layers: None,
+            best_first: false,
             cancel: Cancel::default(),
             pause: Pause::default(),
             time_limit: None,

@@ -25,6 +25,8 @@ pub struct PlannedUnit<'p> {
     pub name: String,
     /// The device; `None` for a thread.
     device: Option<Box<dyn PlannedDevice + 'p>>,
+    /// Whether a thread explores the best nodes first.
+    best_first: bool,
 }
 
 /// The units of a run that began at `start`. A device that cannot be used is left out.
@@ -47,10 +49,15 @@ pub fn plan_units<'p>(
     let busy = devices.iter().filter(|device| device.needs_core()).count() as u32;
     let fewer = if settings.make_room { busy } else { 0 };
     let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
-    let thread = |me: u32| PlannedUnit { name: format!("cpu{me}"), device: None };
+    let best_first = settings.best_first;
+    if best_first && problem.best_first().is_none() {
+        return Err(RunError::BestFirst);
+    }
+    let thread = |me: u32| PlannedUnit { name: format!("cpu{me}"), device: None, best_first };
     let device = |device: Box<dyn PlannedDevice + 'p>| PlannedUnit {
         name: device.name().into(),
         device: Some(device),
+        best_first,
     };
     let units: Vec<_> = (0..threads).map(thread).chain(devices.into_iter().map(device)).collect();
     if units.is_empty() {
@@ -87,7 +94,11 @@ impl<'p> PlannedUnit<'p> {
         slow: f64,
     ) -> Result<Box<dyn Executor + 'p>, Malformed> {
         let mut executor: Box<dyn Executor + 'p> = match self.device {
-            None => Box::new(ThreadExecutor::new(problem.explorer(), slow)),
+            None => {
+                let best_first = self.best_first.then(|| problem.best_first()).flatten();
+                let explorer = best_first.unwrap_or_else(|| problem.explorer());
+                Box::new(ThreadExecutor::new(explorer, slow))
+            }
             Some(device) => device.executor(problem, Box::new(|line| run_state.warn(line)), slow),
         };
         for piece in pieces {

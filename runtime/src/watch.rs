@@ -87,6 +87,9 @@ pub fn watch_over(
             halted = Some(Stop::Memory);
             halt(Stop::Memory);
         } else {
+            if memory_limit.as_ref().is_some_and(MemoryLimit::is_short) {
+                run_state.note_short_memory();
+            }
             let warning = saving.save_if_due(now).or_else(|| run_state.next_warning());
             if now >= progress_at || warning.is_some() {
                 progress_at = now.saturating_add(settings.progress_every);

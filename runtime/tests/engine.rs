@@ -335,6 +335,25 @@ fn the_optimum_is_the_same_on_any_number_of_threads_and_proven_from_itself() {
 }
 
 #[test]
+fn best_first_the_optimum_and_the_tree_below_it_are_the_same() {
+    let problem = Plain(Assignment { n: 9, wrong: false });
+    let best_first =
+        |threads, best| go(&problem, &Settings { best_first: true, best, ..settings(threads) });
+    let deep = go(&problem, &settings(1));
+    let best = Some(deep.lower_bound);
+    let nodes = go(&problem, &Settings { best, ..settings(1) }).counts;
+    for threads in [1, 2, 5] {
+        let outcome = best_first(threads, None);
+        assert_eq!(outcome.solution.map(|found| found.score), best);
+        assert_eq!(best_first(threads, best).counts, nodes);
+    }
+    let error = run(&Plain(Refusing), &Settings { best_first: true, ..settings(1) }, &mut |_| {
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(error, Err(RunError::BestFirst)), "a tree that counts has no best nodes");
+}
+
+#[test]
 fn at_a_stop_the_bound_is_below_the_best_and_above_the_root() {
     let problem = Plain(Assignment { n: 14, wrong: false });
     let outcome = go(&problem, &Settings { node_limit: Some(20_000), ..settings(3) });

@@ -32,7 +32,7 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
 /// Divides a node's part of the tree among its first child and the others, and reverses the others on top
 /// of the stack so that the next one to explore is popped first. Returns the part of each.
 #[inline]
-fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
+pub(super) fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
     let from = stack.len() - others;
     let others = &mut stack[from..];
     // Two children are common, and division is slow.

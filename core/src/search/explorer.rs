@@ -57,6 +57,10 @@ pub trait Explorer: Send {
     /// Splits off a share of the work. Where that takes time, as on a device, it may give nothing at first.
     fn split(&mut self, share: f64) -> Option<Work>;
 
+    /// Memory is short: from now on, keeps no more open nodes than it has, apart from those on paths down. A search
+    /// that is always depth first has nothing to change.
+    fn go_deep(&mut self) {}
+
     /// Hands over all work.
     fn drain(&mut self) -> Work;
 

@@ -1,6 +1,7 @@
 //! Search: what a problem is, the work that its tree can be split into, and explorers that consume work.
 
 pub mod backtrack;
+mod best_first;
 pub mod depth_first;
 pub mod device;
 pub mod evaluate;

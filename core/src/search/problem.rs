@@ -1,5 +1,6 @@
 //! [`Problem`]: the interface of a problem to a run, on any executor.
 
+use crate::search::best_first::BestFirst;
 use crate::search::depth_first::TreeExplorer;
 use crate::search::device::OnDevice;
 use crate::search::evaluate::HostSearch;
@@ -20,6 +21,11 @@ pub trait Problem: Sync {
 
     /// A new explorer without work.
     fn explorer(&self) -> Box<dyn Explorer + '_>;
+
+    /// A new explorer without work that explores the nodes with the best bounds first, if the problem has one.
+    fn best_first(&self) -> Option<Box<dyn Explorer + '_>> {
+        None
+    }
 
     /// The tree if its top can be explored by itself, as it can where work is open nodes.
     fn top(&self) -> Option<&dyn Top> {
@@ -102,6 +108,11 @@ impl<T: Tree> Problem for Plain<T> {
 
     fn explorer(&self) -> Box<dyn Explorer + '_> {
         self.0.own_explorer().unwrap_or_else(|| Box::new(TreeExplorer::new(&self.0)))
+    }
+
+    fn best_first(&self) -> Option<Box<dyn Explorer + '_>> {
+        let optimises = matches!(T::GOAL, Goal::Minimise | Goal::Maximise);
+        optimises.then(|| Box::new(BestFirst::new(&self.0)) as _)
     }
 
     fn top(&self) -> Option<&dyn Top> {

@@ -86,7 +86,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
 
 /// The flags for a goal, in addition to the general ones.
 fn named(goal: Goal) -> &'static [Use] {
-    const ALL: &[Use] = &[Use::plain("solution"), Use::plain("best")];
+    const ALL: &[Use] = &[Use::plain("solution"), Use::plain("best"), Use::plain("best-first")];
     match goal {
         Goal::Count => &[],
         Goal::Find => &ALL[..1],

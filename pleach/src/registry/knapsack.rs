@@ -22,7 +22,7 @@ pub const ENTRY: Entry = Entry {
     is_file: |word| word != "-",
     tasks: &[Task {
         verb: Verb::Solve,
-        flags: &[BEST, Use::plain("solution"), Use::plain("certificate")],
+        flags: &[BEST, Use::plain("best-first"), Use::plain("solution"), Use::plain("certificate")],
         examples: &["solve knapsack data/knapsack/correlated-60.txt"],
         act: Act::Search(solve),
     }],

@@ -27,6 +27,7 @@ pub const ENTRY: Entry = Entry {
             flags: &[
                 Use::with("best", BESTS, "search").among(|| listed(&["none", "search", "optimum"])),
                 Use::plain("start"),
+                Use::plain("best-first"),
                 Use::plain("solution"),
                 Use::plain("certificate"),
             ],

@@ -101,6 +101,7 @@ impl FlagValues {
             memory: self.get(&MEMORY)?,
             seed: self.get(&SEED)?.unwrap_or(0),
             pace: self.get(&PACE)?,
+            best_first: self.on("best-first"),
             trace,
             processes: self.cluster.clone().map(|cluster| cluster as _),
             progress_every: if trace { PROGRESS_EVERY_TRACED } else { PROGRESS_EVERY },

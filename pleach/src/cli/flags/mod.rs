@@ -26,8 +26,8 @@ pub use output::{
     TRACE, UPDATES,
 };
 pub use search::{
-    ALL as ALL_OPTIMA, BEST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT, NODES,
-    OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, in_units, value_to_beat,
+    ALL as ALL_OPTIMA, BEST, BEST_FIRST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT,
+    NODES, OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, in_units, value_to_beat,
 };
 pub use service::{
     ADDRESS, DATA, FETCH, GROW, HALF_LIFE, KEEP, MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS,
@@ -41,7 +41,7 @@ pub use values::{Files, FlagValues, Saving, WORD};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 94] = [
+pub static FLAGS: [&(dyn Item + Sync); 95] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -66,6 +66,7 @@ pub static FLAGS: [&(dyn Item + Sync); 94] = [
     &MEMORY,
     &UNTIL_EOF,
     &NODES,
+    &BEST_FIRST,
     &COLUMNS,
     &PRECISION,
     &UNSORTED,

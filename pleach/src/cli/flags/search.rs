@@ -216,6 +216,17 @@ pub static NODES: Flag<Nodes> = Flag {
     },
 };
 
+/// `--best-first`.
+pub static BEST_FIRST: Flag<()> = Flag {
+    about: About {
+        name: "best-first",
+        help: "explore the nodes with the best bounds first, as long as there is memory for them",
+        ..ABOUT
+    },
+    parse: switch,
+    record: |given| Some(json!(given.on("best-first"))),
+};
+
 const RANDOM: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim, Verb::Loop, Verb::Audit];
 

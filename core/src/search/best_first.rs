@@ -1,0 +1,406 @@
+//! [`BestFirst`]: explores the node with the best bound first, and goes deep where memory is short.
+
+use crate::search::depth_first::{TreeExplorer, hand_down};
+use crate::search::explorer::{Explorer, Progress};
+use crate::search::found::Found;
+use crate::search::tree::{Children, Counts, Tree, read};
+use crate::search::work::{Entry, Malformed, Pool, Work, portion};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// The most nodes that a split gives. Each costs a removal from a heap that may be large.
+const MOST_GIVEN: usize = 4096;
+
+/// An explorer of any [`Tree`] that always continues from the node with the best bound; of equal ones, from the deepest.
+///
+/// All nodes whose bounds are better than the optimum must be explored in any order; a best-first search explores no
+/// others, except that it goes straight down as long as nothing is known to beat. The price is memory: once that is
+/// short, the explorer keeps no more nodes than it has. It then searches the whole subtree below the best one depth
+/// first before it takes the next.
+pub struct BestFirst<'t, T: Tree> {
+    tree: &'t T,
+    open: OpenNodes<T::Node>,
+    /// The most open nodes to keep, once memory was short.
+    most: usize,
+    /// What is open below a node that is searched depth first.
+    deep: TreeExplorer<'t, T>,
+    /// The score to beat in the stretch before.
+    best: i64,
+}
+
+impl<'t, T: Tree> BestFirst<'t, T> {
+    /// An explorer without work.
+    #[must_use]
+    pub fn new(tree: &'t T) -> Self {
+        let (open, deep) = (OpenNodes::default(), TreeExplorer::new(tree));
+        Self { tree, open, most: usize::MAX, deep, best: i64::MAX }
+    }
+
+    fn is_full(&self) -> bool {
+        self.open.heap.len() >= self.most
+    }
+
+    /// All work, in an order that depends on nothing else.
+    fn pool(open: impl Iterator<Item = Node<T::Node>>, deep: Pool<T::Node>) -> Pool<T::Node> {
+        let deep = deep.into_entries().into_iter().map(|entry| Node { entry, number: u64::MAX });
+        let mut all: Vec<_> = open.chain(deep).collect();
+        all.sort_by_key(|Node { entry, number }| (entry.depth, Reverse(entry.bound), *number));
+        Pool::new(all.into_iter().map(|node| node.entry).collect())
+    }
+}
+
+/// An open node, compared by what to explore first: the best bound, the greatest depth, the newest.
+#[derive(Clone, Debug)]
+struct Node<N> {
+    entry: Entry<N>,
+    /// Rises from node to node.
+    number: u64,
+}
+
+impl<N> Node<N> {
+    fn rank(&self) -> (Reverse<i64>, u32, u64) {
+        (Reverse(self.entry.bound), self.entry.depth, self.number)
+    }
+}
+
+impl<N> PartialEq for Node<N> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl<N> Eq for Node<N> {}
+
+impl<N> PartialOrd for Node<N> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<N> Ord for Node<N> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// Open nodes, and the part of the tree below them.
+#[derive(Debug)]
+struct OpenNodes<N> {
+    heap: BinaryHeap<Node<N>>,
+    added: u64,
+    share: f64,
+}
+
+impl<N> Default for OpenNodes<N> {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), added: 0, share: 0.0 }
+    }
+}
+
+impl<N> OpenNodes<N> {
+    fn push(&mut self, entry: Entry<N>) {
+        self.added += 1;
+        self.share += f64::from(entry.share);
+        self.heap.push(Node { entry, number: self.added });
+    }
+
+    fn pop(&mut self) -> Option<Entry<N>> {
+        let Node { entry, .. } = self.heap.pop()?;
+        self.share -= f64::from(entry.share);
+        Some(entry)
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        self.heap.peek().map(|node| node.entry.bound)
+    }
+
+    /// Drops what cannot beat a score.
+    fn prune(&mut self, best: i64) {
+        self.heap.retain(|node| node.entry.bound < best);
+        self.share = self.heap.iter().map(|node| f64::from(node.entry.share)).sum();
+    }
+}
+
+impl<T: Tree> Explorer for BestFirst<'_, T> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        let pool = read(self.tree, work)?;
+        pool.into_entries().into_iter().for_each(|entry| self.open.push(entry));
+        Ok(())
+    }
+
+    fn size(&self) -> f64 {
+        self.open.heap.len() as f64 + self.deep.size()
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        self.open.least_bound().into_iter().chain(self.deep.least_bound()).min()
+    }
+
+    fn open_share(&self) -> Option<f64> {
+        Some(self.open.share.max(0.0) + self.deep.open_share().unwrap_or(0.0))
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        if best < self.best {
+            self.open.prune(best);
+        }
+        self.best = best;
+        let mut progress = Progress::default();
+        while progress.used < fuel && progress.found.is_none() {
+            let left = fuel - progress.used;
+            if self.deep.size() > 0.0 {
+                progress.add(self.deep.run(left, best));
+            } else if !self.is_full() {
+                progress.add(search_best_first(self.tree, &mut self.open, self.most, left, best));
+            } else if let Some(entry) = self.open.pop() {
+                self.deep.put_pool(Pool::new(vec![entry]));
+            }
+            if self.size() == 0.0 {
+                break;
+            }
+        }
+        progress
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        if self.open.heap.is_empty() {
+            return self.deep.split(share);
+        }
+        // Of the best nodes, every other one: both sides then have equally good ones.
+        let given = match self.open.heap.len() {
+            1 if self.deep.size() > 0.0 => vec![self.open.pop()?],
+            1 => return None,
+            n => {
+                let best: Vec<_> = (0..2 * portion(share, n).min(MOST_GIVEN))
+                    .map_while(|_| self.open.pop())
+                    .collect();
+                let (mut given, mut gives) = (Vec::new(), false);
+                for entry in best {
+                    if gives {
+                        given.push(entry);
+                    } else {
+                        self.open.push(entry);
+                    }
+                    gives = !gives;
+                }
+                given
+            }
+        };
+        Some(Pool::new(given).to_work())
+    }
+
+    fn drain(&mut self) -> Work {
+        let open = std::mem::take(&mut self.open).heap.into_vec();
+        Self::pool(open.into_iter(), self.deep.take_pool()).to_work()
+    }
+
+    fn copy(&mut self) -> Work {
+        let deep = self.deep.take_pool();
+        let all = Self::pool(self.open.heap.iter().cloned(), deep.clone());
+        self.deep.put_pool(deep);
+        all.to_work()
+    }
+
+    fn go_deep(&mut self) {
+        self.most = self.most.min(self.open.heap.len().max(1));
+    }
+}
+
+/// Explores until the fuel is used up, a solution is found, or more nodes are open than should be kept.
+fn search_best_first<T: Tree>(
+    tree: &T,
+    open: &mut OpenNodes<T::Node>,
+    most: usize,
+    fuel: u64,
+    best: i64,
+) -> Progress {
+    let (mut counts, mut used, mut found) = (Counts::default(), 0, Found::default());
+    let mut stack = Vec::new();
+    let mut out = Children::new(tree, &mut stack, &mut found, fuel, best);
+    let mut next = None;
+    while used < out.fuel && (next.is_some() || open.heap.len() < most) {
+        let Some(Entry { bound, depth, mut share, node }) = next.take().or_else(|| open.pop())
+        else {
+            break;
+        };
+        if bound >= out.cutoff {
+            continue;
+        }
+        counts.branched += tree.weight(&node);
+        (out.bound, out.depth, out.made, out.others) = (bound, depth + 1, 0, 0);
+        tree.expand(&node, T::GOAL.to_beat(out.cutoff), &mut out);
+        used += out.made.max(1);
+        counts.bounded += out.made;
+        counts.depth = counts.depth.max(out.depth.saturating_sub(u32::from(out.made == 0)));
+        let Some((bound, node)) = out.first.take() else { continue };
+        if out.others > 0 {
+            share = hand_down(share, out.others, out.stack);
+        }
+        out.stack.drain(..).for_each(|child| open.push(child));
+        let first = Entry { bound, depth: out.depth, share, node };
+        // As long as nothing is known to beat, it goes straight down.
+        if out.cutoff == i64::MAX || open.least_bound().is_none_or(|least| bound <= least) {
+            next = Some(first);
+        } else {
+            open.push(first);
+        }
+    }
+    next.into_iter().for_each(|entry| open.push(entry));
+    counts.total = out.total;
+    let Found { solution: found, fault, tally } = found;
+    counts.tally = tally;
+    Progress { counts, used, found, fault }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::laws::{explorer_law, hostile_law, run_to_end};
+    use crate::search::tree::Goal;
+
+    /// Items to pack, with value and weight, by falling value per weight.
+    struct Sack {
+        items: Vec<(i64, i64)>,
+        room: i64,
+    }
+
+    impl Sack {
+        fn new(n: i64, seed: i64) -> Self {
+            let item = |i: i64| (10 + (i * 37 + seed * 11) % 41, 5 + (i * 23 + seed * 7) % 31);
+            let mut items: Vec<_> = (0..n).map(item).collect();
+            items.sort_by_key(|&(value, weight)| Reverse(value * 1000 / weight));
+            Self { items, room: n * 7 }
+        }
+
+        /// The most that fits by brute force.
+        fn most(&self) -> i64 {
+            let sum = |set: u32, part: fn(&(i64, i64)) -> i64| -> i64 {
+                let has = |&i: &usize| set >> i & 1 == 1;
+                (0..self.items.len()).filter(has).map(|i| part(&self.items[i])).sum()
+            };
+            let fits = |&set: &u32| sum(set, |item| item.1) <= self.room;
+            (0..1 << self.items.len())
+                .filter(fits)
+                .map(|set| sum(set, |item| item.0))
+                .max()
+                .unwrap()
+        }
+    }
+
+    impl Tree for Sack {
+        /// Items decided, value, weight.
+        type Node = (u32, i64, i64);
+        const GOAL: Goal = Goal::Maximise;
+
+        fn root(&self) -> Self::Node {
+            (0, 0, 0)
+        }
+
+        fn expand(
+            &self,
+            &(at, value, weight): &Self::Node,
+            _: Option<i64>,
+            out: &mut Children<'_, Self>,
+        ) {
+            out.solution(value, || vec![value]);
+            let Some(item) = self.items.get(at as usize) else { return };
+            let bound = |value: i64, weight: i64| {
+                let next = self.items.get(at as usize + 1);
+                value + next.map_or(0, |next| (self.room - weight) * next.0 / next.1 + 1)
+            };
+            let with = (value + item.0, weight + item.1);
+            out.child_within(bound(value, weight), (at + 1, value, weight));
+            if with.1 <= self.room {
+                out.child_within(bound(with.0, with.1), (at + 1, with.0, with.1));
+            }
+        }
+    }
+
+    fn root(tree: &Sack) -> Work {
+        Pool::whole(tree.root()).to_work()
+    }
+
+    fn search(explorer: &mut dyn Explorer, tree: &Sack, best: i64) -> Progress {
+        explorer.add_work(&root(tree).bytes).unwrap();
+        run_to_end(explorer, best)
+    }
+
+    #[test]
+    fn it_finds_the_optimum_and_explores_no_node_that_any_search_can_drop() {
+        for seed in 0..20 {
+            let tree = Sack::new(14, seed);
+            let best = search(&mut BestFirst::new(&tree), &tree, i64::MAX);
+            let optimum = best.found.clone().unwrap().score;
+            assert_eq!(Goal::Maximise.value(optimum), tree.most());
+            let deep = search(&mut TreeExplorer::new(&tree), &tree, i64::MAX);
+            assert!(best.counts.branched <= deep.counts.branched, "seed {seed}");
+            // From a value that no node beats, both explore the same tree.
+            let one = search(&mut BestFirst::new(&tree), &tree, optimum);
+            let other = search(&mut TreeExplorer::new(&tree), &tree, optimum);
+            assert_eq!(one.counts, other.counts);
+            // Only nodes whose bounds equal the optimum can be explored in vain.
+            let mut all = TreeExplorer::new(&tree);
+            all.add_work(&root(&tree).bytes).unwrap();
+            let mut most = Progress::default();
+            while all.size() > 0.0 {
+                most.add(all.run(u64::MAX, optimum + 1));
+            }
+            let explored = one.counts.branched..=most.counts.branched;
+            assert!(explored.contains(&best.counts.branched), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn bounds_never_fall_while_it_explores() {
+        let tree = Sack::new(16, 3);
+        let mut explorer = BestFirst::new(&tree);
+        explorer.add_work(&root(&tree).bytes).unwrap();
+        let (mut best, mut before) = (i64::MAX, i64::MIN);
+        while let Some(bound) = explorer.least_bound() {
+            assert!(bound >= before);
+            before = bound;
+            let progress = explorer.run(5, best);
+            best = progress.found.map_or(best, |found| found.score);
+        }
+    }
+
+    #[test]
+    fn it_keeps_the_laws_whether_memory_is_short_or_not() {
+        let tree = Sack::new(14, 5);
+        let best = search(&mut BestFirst::new(&tree), &tree, i64::MAX).found.unwrap().score;
+        let whole = search(&mut BestFirst::new(&tree), &tree, best);
+        for seed in 0..60 {
+            let make = |at: usize| {
+                let mut explorer = BestFirst::new(&tree);
+                // Some keep one node, some a few, some all.
+                explorer.most = [1, 5, 20, usize::MAX][(at + seed as usize) % 4];
+                Box::new(explorer) as Box<dyn Explorer>
+            };
+            explorer_law(&make, &root(&tree), best, &whole, seed);
+        }
+        let tree: &'static Sack = Box::leak(Box::new(tree));
+        let mut explorer = BestFirst::new(tree);
+        explorer.add_work(&root(tree).bytes).unwrap();
+        explorer.run(20, i64::MAX);
+        let good = explorer.drain();
+        hostile_law(&|| Box::new(BestFirst::new(tree)), &good.bytes, 2000, 1);
+    }
+
+    #[test]
+    fn once_memory_is_short_it_keeps_no_more_nodes() {
+        let tree = Sack::new(40, 2);
+        let mut explorer = BestFirst::new(&tree);
+        explorer.add_work(&root(&tree).bytes).unwrap();
+        explorer.run(300, i64::MAX);
+        explorer.go_deep();
+        let most = explorer.size();
+        let mut best = i64::MAX;
+        for _ in 0..100 {
+            let progress = explorer.run(50, best);
+            best = progress.found.map_or(best, |found| found.score);
+            // A path down has at most one open child a level.
+            assert!(explorer.size() <= most + 40.0, "{} after {most}", explorer.size());
+        }
+        assert!(best < i64::MAX);
+    }
+}
