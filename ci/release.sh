@@ -100,6 +100,7 @@ for file in "$out"/*.whl "$out"/pleach-*.tar.gz; do
     python3 -m venv "$work/try"
     step "$work/try/bin/pip" install --quiet "$file"
     tried "$(cd "$work/home" && "$work/try/bin/python" -c 'import pleach; print(pleach.flowshop.solve("ta001"))')" 1278
+    tried "$(cd "$work/home" && "$work/try/bin/pleach" solve flowshop ta001 --quiet)" 1278
 done
 tar -C "$work/home" -xzf "$out/$name-src.tar.gz"
 step env CARGO_HOME="$work/home/.cargo" cargo install --quiet --locked --root "$work/home/installed" \

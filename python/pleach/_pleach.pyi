@@ -13,6 +13,7 @@ __all__ = [
     "atsp",
     "atsp_instance",
     "clique",
+    "command",
     "cores",
     "flowshop",
     "flowshop_instance",
@@ -30,6 +31,10 @@ __version__: str
 
 def cores() -> int:
     """The number of cores that this process may use."""
+
+def command(program: str, words: Sequence[str]) -> int:
+    """Runs a command line, which owns signals and standard streams from here on, and returns the exit code. `program`
+    is what runs the command again in another process."""
 
 class SearchLost(RuntimeError):
     """The process that leads has given up the search, or begun another one."""

@@ -1,6 +1,7 @@
 //! The compiled part of the Python package: it converts arguments, starts searches and waits for them.
 
 mod cluster;
+mod command;
 mod native;
 mod own;
 mod problems;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 mod _pleach {
     #[pymodule_export]
     use super::cluster::Cluster;
+    #[pymodule_export]
+    use super::command::command;
     #[pymodule_export]
     use super::native::{native, native_room};
     #[pymodule_export]

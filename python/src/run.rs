@@ -89,7 +89,9 @@ impl From<RunError> for Failure {
                 wrong.bound, wrong.value
             )),
             RunError::Replaced | RunError::Site { site: 0, .. } => Failure::Lost(why.to_string()),
-            RunError::Threads(_) | RunError::Solution(_) | RunError::BestFirst => Failure::Value(why.to_string()),
+            RunError::Threads(_) | RunError::Solution(_) | RunError::BestFirst => {
+                Failure::Value(why.to_string())
+            }
             RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),
             RunError::Save { why: ref cause, .. } if cause.kind() == ErrorKind::AlreadyExists => {
                 Failure::Value(format!("checkpoint: {why}"))

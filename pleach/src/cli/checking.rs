@@ -2,6 +2,7 @@
 
 use super::console::{Console, DONE, FAILED};
 use super::flags::{CHECK, FlagValues, TIME_LIMIT};
+use super::own_process::this_program;
 use crate::failure::{Failure, usage};
 use crate::provenance::Provenance;
 use crate::registry::{Check, Entry, Probe, names};
@@ -22,7 +23,7 @@ use pleach_problems::simd::Level;
 use pleach_runtime::{Settings, cores};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -362,8 +363,7 @@ fn in_new_process(
 ) -> Result<Vec<Value>, Failure> {
     let machine =
         |what: String| Failure::Machine(format!("cannot check the other kernels: {what}"));
-    let program = std::env::current_exe().map_err(|why| machine(why.to_string()))?;
-    let mut command = Command::new(program);
+    let mut command = this_program();
     command.arg("devices").args(problems).args(["--json", "--quiet"]);
     for flag in ["check", "simd"] {
         given.word(flag).into_iter().for_each(|value| {

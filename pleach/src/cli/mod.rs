@@ -57,16 +57,34 @@ use line::{Line, no_more};
 use pleach_gpu::ending::end;
 use serde_json::json;
 use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The whole command of the `pleach` binary.
 #[must_use]
 pub fn pleach() -> ExitCode {
+    end(whole(std::env::args_os().skip(1)))
+}
+
+/// The same command in a process that is an interpreter. It starts the command again, where necessary, as `program`.
+/// Returns the exit code; the process should then end.
+#[must_use]
+pub fn embedded(program: PathBuf, args: Vec<OsString>) -> u8 {
+    own_process::set_path(program);
+    let code = whole(args);
+    // Nothing else does that at the end of an interpreter. The result has been printed, so there is nothing to lose.
+    let _ = std::io::stdout().flush();
+    let _ = end(code);
+    code
+}
+
+fn whole(args: impl IntoIterator<Item = OsString>) -> u8 {
     stopping::listen();
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let console = Console::new(order_text::PLEACH, false, &mut out, &mut err);
     company::only_one_speaks(&console);
-    end(run(&ENTRIES, &console, std::env::args_os().skip(1)))
+    run(&ENTRIES, &console, args)
 }
 
 /// Runs a command line on the problems of a registry.

@@ -4,7 +4,9 @@ use super::stopping::interrupts;
 use crate::results::{self, RunData};
 use std::io::{ErrorKind, Read};
 use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,11 +18,24 @@ const STOPPED: i32 = 3;
 /// A process of this program, which ends with its owner.
 pub struct OwnProcess(Child);
 
+/// Where this program is, if that is not the executable of this process.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Names the program that runs this command, where the process is an interpreter. The first call counts.
+pub fn set_path(program: PathBuf) {
+    PROGRAM.get_or_init(|| program);
+}
+
+/// Where this program is.
+pub fn own_path() -> PathBuf {
+    // If the system does not report it, the name that the program was started by serves as well.
+    let own = || std::env::current_exe().unwrap_or_else(|_| "pleach".into());
+    PROGRAM.get().cloned().unwrap_or_else(own)
+}
+
 /// The command that runs this program again.
 pub fn this_program() -> Command {
-    // If the system does not report it, the name that the program was started by serves as well.
-    let own = std::env::current_exe().unwrap_or_else(|_| "pleach".into());
-    let mut command = Command::new(own);
+    let mut command = Command::new(own_path());
     command.stdin(Stdio::null());
     command
 }

@@ -2,6 +2,7 @@
 
 use super::super::console::{Console, DONE, STOPPED};
 use super::super::flags::{FlagValues, Kind, PATIENCE, THREADS, Verb, address};
+use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
 use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
@@ -9,7 +10,7 @@ use pleach_runtime::cores;
 use pleach_serve::client::Client;
 use pleach_serve::credentials::Credentials;
 use pleach_serve::joiner::{JoinerEnd, Settings, serve};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Flags of `join` that concern the searches, and so travel to them.
@@ -42,7 +43,7 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
         .filter(|name| given.has(name))
         .filter_map(|name| Some([format!("--{name}"), given.word(name)?.to_string()]));
     let settings = Settings {
-        program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pleach")),
+        program: own_path(),
         build: BUILD.into(),
         // The service knows by this name which of Slurm's jobs it is.
         name: match (std::env::var("SLURM_JOB_ID"), std::env::var("SLURM_PROCID").as_deref()) {

@@ -3,6 +3,7 @@
 use super::super::console::{Console, DONE};
 use super::super::flags::{ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, ROOTS, THREADS, Verb};
 use super::super::line::{Line, no_more};
+use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
 use super::submission::check_command;
 use crate::failure::{Failure, usage};
@@ -12,7 +13,6 @@ use pleach_runtime::cores;
 use pleach_serve::server::{ServeError, Settings, run};
 use std::io::Write;
 use std::net::ToSocketAddrs;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs a service.
@@ -42,7 +42,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         listen: at,
         address: given.get(&ADDRESS).map_err(Failure::Usage)?.or_else(|| named(&listen)),
         data: data.clone(),
-        program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("pleach")),
+        program: own_path(),
         build: BUILD.into(),
         roots: roots as usize,
         root_threads: threads,
