@@ -42,7 +42,7 @@ step "$python" -m venv "$target/environments/test"
 bin=$target/environments/test/bin
 step "$bin/pip" install --quiet "$wheel"
 step env -C "$target" "$bin/python" -c 'import pleach; print(pleach.flowshop.solve("ta001").makespan)'
-step "$bin/pip" install --quiet numpy pandas pandas-stubs pytest mypy numba nbclient ipykernel
+step "$bin/pip" install --quiet numpy scipy pandas pandas-stubs pytest mypy numba nbclient ipykernel
 # The program of the workspace, for the tests of the service, built as in ci/test.sh.
 (cd .. && step cargo test --workspace --no-run)
 PLEACH_PROGRAM=$(cd .. && cargo metadata --format-version 1 --no-deps | "$python" -c 'import json, sys

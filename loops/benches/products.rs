@@ -36,20 +36,24 @@ fn main() {
 }
 
 /// Multiplies a matrix by itself, into fresh memory and into reused memory.
-fn squared<T: Sparse>(word: &str, matrix: &Checked<T>) {
+fn squared<T: Sparse>(word: &str, matrix: &Checked<Csr<T>>) {
     for level in [Level::Off, Level::Avx512].into_iter().filter(|level| level.works()) {
-        let operations = Factors::new(matrix, matrix, level).expect("a square matrix").operations();
+        let operations = Factors::new(matrix.checked_view(), matrix.checked_view(), level)
+            .expect("a square matrix")
+            .operations();
         let mut product = Csr::default();
         let mut once = || {
             let began = Instant::now();
-            multiply(matrix, matrix, level, &mut product).expect("enough memory");
+            multiply(matrix.checked_view(), matrix.checked_view(), level, &mut product)
+                .expect("enough memory");
             operations / began.elapsed().as_secs_f64() * 1e-9
         };
         let (fresh, warm) = (once(), once().max(once()));
         let mut product = Csr::default();
         let mut unsorted = || {
             let began = Instant::now();
-            let factors = Factors::new(matrix, matrix, level).expect("a square matrix");
+            let factors = Factors::new(matrix.checked_view(), matrix.checked_view(), level)
+                .expect("a square matrix");
             all(&factors.in_any_order(), &mut product).expect("enough memory");
             operations / began.elapsed().as_secs_f64() * 1e-9
         };
@@ -62,12 +66,13 @@ fn squared<T: Sparse>(word: &str, matrix: &Checked<T>) {
     }
 }
 
-fn dense<T: Products>(word: &str, sparse: &Checked<T>, width: usize) {
+fn dense<T: Products>(word: &str, sparse: &Checked<Csr<T>>, width: usize) {
     let dense = Dense::by(sparse.width, width, |row, column| T::of((row % 13 + column) as f64))
         .expect("enough memory");
     let mut out = Dense::zeros(sparse.height(), width).expect("enough memory");
     for level in Level::ALL.into_iter().filter(|level| level.works()) {
-        let product = Csrmm::new(sparse, &dense, &mut out, level).expect("matching sizes");
+        let product = Csrmm::new(sparse.checked_view(), dense.view(), &mut out, level)
+            .expect("matching sizes");
         let mut hand = product.hand();
         let once = || {
             let began = Instant::now();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pleach import atsp, clique, cluster, flowshop, knapsack, native, qap, queens, sim, uts
+from pleach import atsp, clique, cluster, flowshop, knapsack, loops, native, qap, queens, sim, uts
 from pleach._live import Live
 from pleach._pleach import Children, __version__, cores
 from pleach._result import Counted, Moment, Optimised, Progress, Result
@@ -29,6 +29,7 @@ __all__ = [
     "cores",
     "flowshop",
     "knapsack",
+    "loops",
     "native",
     "qap",
     "queens",

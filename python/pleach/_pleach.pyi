@@ -15,6 +15,7 @@ __all__ = [
     "clique",
     "command",
     "cores",
+    "dense_product",
     "flowshop",
     "flowshop_instance",
     "knapsack",
@@ -24,6 +25,7 @@ __all__ = [
     "qap",
     "qap_instance",
     "queens",
+    "sparse_product",
     "uts",
 ]
 
@@ -35,6 +37,12 @@ def cores() -> int:
 def command(program: str, words: Sequence[str]) -> int:
     """Runs a command line, which owns signals and standard streams from here on, and returns the exit code. `program`
     is what runs the command again in another process."""
+
+def sparse_product(a: dict[str, Any], b: dict[str, Any], threads: int, sorted: bool) -> tuple[Any, Any, Any]:
+    """The product of two sparse matrices of the same precision."""
+
+def dense_product(a: dict[str, Any], b: Any, threads: int) -> tuple[Any, int]:
+    """The product of a sparse matrix and a dense one of the same precision."""
 
 class SearchLost(RuntimeError):
     """The process that leads has given up the search, or begun another one."""

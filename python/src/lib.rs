@@ -2,6 +2,7 @@
 
 mod cluster;
 mod command;
+mod loops;
 mod native;
 mod own;
 mod problems;
@@ -17,6 +18,8 @@ mod _pleach {
     use super::cluster::Cluster;
     #[pymodule_export]
     use super::command::command;
+    #[pymodule_export]
+    use super::loops::{dense_product, sparse_product};
     #[pymodule_export]
     use super::native::{native, native_room};
     #[pymodule_export]

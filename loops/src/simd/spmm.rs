@@ -1,6 +1,6 @@
 //! Sparse × sparse in AVX-512: up to three rows times several rows at a time; sums are extracted by their bits.
 
-use crate::sparse::matrix::Csr;
+use crate::sparse::matrix::CsrView;
 use crate::sparse::rows::TOGETHER;
 use crate::sparse::sums::{Sums, WORD};
 use crate::sparse::windows::{Group, MOST, Place, Step, Windows};
@@ -10,7 +10,7 @@ macro_rules! product {
     ($name:ident, $number:ty, $lanes:literal, $mask:ty, $zero:ident, $set:ident, $masked_fma:ident, $load:ident,
      $masked_load:ident, $store:ident, $compress:ident) => {
         mod $name {
-            use super::{Csr, Group, MOST, Place, Step, Sums, WORD, Windows};
+            use super::{CsrView, Group, MOST, Place, Step, Sums, WORD, Windows};
             use std::arch::x86_64::*;
 
             type Number = $number;
@@ -21,7 +21,7 @@ macro_rules! product {
             /// Adds rows of `a` with the same columns, times the groups of rows for those columns.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             pub fn add<const R: usize>(
-                (a, row): (&Csr<Number>, usize),
+                (a, row): (&CsrView<'_, Number>, usize),
                 (b, places): (&Windows<'_, Number>, &[Place]),
                 sums: &mut Sums<Number>,
             ) {
@@ -45,7 +45,7 @@ macro_rules! product {
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             fn times<const R: usize, const V: usize>(
                 values: [&[Number]; R],
-                matrix: &Csr<Number>,
+                matrix: &CsrView<'_, Number>,
                 group: Group<'_>,
                 sums: &mut Sums<Number>,
             ) {
@@ -193,7 +193,7 @@ macro_rules! entries {
     ($module:ident, $number:ty, $add:ident, $take:ident) => {
         /// Adds three rows with the same columns, or one, times another matrix.
         pub fn $add(
-            (a, row, rows): (&Csr<$number>, usize, usize),
+            (a, row, rows): (&CsrView<'_, $number>, usize, usize),
             b: (&Windows<'_, $number>, &[Place]),
             sums: &mut Sums<$number>,
         ) {

@@ -1,6 +1,6 @@
 //! [`Csrmm`]: a sparse matrix times a dense one.
 
-use super::matrix::{Checked, Csr, Dense};
+use super::matrix::{Checked, CsrView, Dense, DenseView};
 use super::rows::{Caching, LARGE, Rows, Sorted, TOGETHER};
 use super::words::{MOST_WORDS, append};
 use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
@@ -73,8 +73,8 @@ const JUMP: usize = 1 << 18;
 
 /// A sparse matrix times a dense one. Its units are blocks of rows.
 pub struct Csrmm<'a, T> {
-    sparse: &'a Csr<T>,
-    dense: &'a Dense<T>,
+    sparse: CsrView<'a, T>,
+    dense: DenseView<'a, T>,
     pub(super) result: Cells<'a, T>,
     level: Level,
     how: Caching,
@@ -86,8 +86,8 @@ impl<'a, T: Products> Csrmm<'a, T> {
     /// # Errors
     /// If their sizes do not match.
     pub fn new(
-        sparse: &'a Checked<T>,
-        dense: &'a Dense<T>,
+        sparse: Checked<CsrView<'a, T>>,
+        dense: DenseView<'a, T>,
         result: &'a mut Dense<T>,
         level: Level,
     ) -> Result<Self, String> {
@@ -95,22 +95,22 @@ impl<'a, T: Products> Csrmm<'a, T> {
             let (width, height) = (sparse.width, dense.height());
             return Err(format!("{width} columns times {height} rows: expected equal numbers"));
         }
-        assert_eq!((result.height(), result.width), (sparse.height(), dense.width));
-        let width = dense.width;
+        assert_eq!((result.height(), result.width), (sparse.height(), dense.width()));
+        let width = dense.width();
         let how = Caching {
-            ahead: if jump(sparse) * width * size_of::<T>() > JUMP { AHEAD } else { 0 },
+            ahead: if jump(*sparse) * width * size_of::<T>() > JUMP { AHEAD } else { 0 },
             streams: size_of_val(result.numbers()) > LARGE,
         };
         let rows = sparse.height();
         let lengths = (0..rows).step_by(ROWS).map(|row| ROWS.min(rows - row) * width);
         let result = Cells::cut(result.numbers_mut(), lengths);
-        Ok(Self { sparse, dense, result, level, how })
+        Ok(Self { sparse: *sparse, dense, result, level, how })
     }
 
     /// Floating-point operations of the whole product.
     #[must_use]
     pub fn operations(&self) -> f64 {
-        2.0 * self.sparse.entries() as f64 * self.dense.width as f64
+        2.0 * self.sparse.entries() as f64 * self.dense.width() as f64
     }
 
     /// The rows of these units.
@@ -120,7 +120,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
     }
 
     fn block(&self, unit: usize, sorted: &mut Sorted<T>) {
-        let (first, width) = (unit * ROWS, self.dense.width);
+        let (first, width) = (unit * ROWS, self.dense.width());
         let end = (first + ROWS).min(self.sparse.height());
         let dense = (self.dense.numbers(), width);
         let mut out = self.result.part(unit);
@@ -142,7 +142,7 @@ impl<'a, T: Products> Csrmm<'a, T> {
 }
 
 /// The mean distance between successive columns of a row, over some rows.
-fn jump<T: Real>(matrix: &Csr<T>) -> usize {
+fn jump<T: Real>(matrix: CsrView<'_, T>) -> usize {
     let (mut sum, mut count) = (0, 1);
     for row in (0..matrix.height()).step_by(1 + matrix.height() / 1000) {
         let (columns, _) = matrix.of_row(row);
@@ -184,12 +184,12 @@ impl<T: Products> Loop for Csrmm<'_, T> {
 
 impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
     fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout> {
-        let (sparse, width) = (self.sparse, self.dense.width);
+        let (sparse, width) = (self.sparse, self.dense.width());
         let mut tables: Vec<u32> = sparse.starts.iter().map(|&start| start as u32).collect();
-        let numbers = [&sparse.values, self.dense.numbers()];
+        let numbers = [sparse.values, self.dense.numbers()];
         let words = numbers.iter().map(|numbers| numbers.len() * T::WORDS + 1).sum::<usize>();
         tables.reserve_exact(sparse.entries() + words);
-        tables.extend(&sparse.columns);
+        tables.extend(sparse.columns);
         for numbers in numbers {
             append(numbers, &mut tables, wanted)?;
         }
@@ -206,7 +206,7 @@ impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
     }
 
     fn words(&self, units: &Range<usize>) -> usize {
-        self.rows(units).len() * self.dense.width * T::WORDS
+        self.rows(units).len() * self.dense.width() * T::WORDS
     }
 
     fn order(&self, units: &Range<usize>, words: &mut Vec<u32>) {
@@ -230,6 +230,7 @@ impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
 mod tests {
     use super::*;
     use crate::sparse::generate::named;
+    use crate::sparse::matrix::Csr;
 
     /// The product by definition.
     fn expected<T: Real>(sparse: &Csr<T>, dense: &Dense<T>) -> Vec<T> {
@@ -259,7 +260,8 @@ mod tests {
             for level in Level::ALL.into_iter().filter(|level| level.works()) {
                 for how in [Caching::default(), Caching { ahead: 2, streams: true }] {
                     let mut out = Dense::by(matrix.height(), width, |_, _| T::of(99.0)).unwrap();
-                    let mut product = Csrmm::new(&matrix, &dense, &mut out, level).unwrap();
+                    let mut product =
+                        Csrmm::new(matrix.checked_view(), dense.view(), &mut out, level).unwrap();
                     product.how = how;
                     let units = product.units();
                     let hand = &mut product.hand();
@@ -291,7 +293,13 @@ mod tests {
     fn sizes_that_do_not_fit_are_refused() {
         let sparse = Csr::<f32>::of(2, 3, &[]).checked().unwrap();
         let dense = Dense::zeros(2, 4).unwrap();
-        let why = Csrmm::new(&sparse, &dense, &mut Dense::zeros(2, 4).unwrap(), Level::Off).err();
+        let why = Csrmm::new(
+            sparse.checked_view(),
+            dense.view(),
+            &mut Dense::zeros(2, 4).unwrap(),
+            Level::Off,
+        )
+        .err();
         assert_eq!(why.unwrap(), "3 columns times 2 rows: expected equal numbers");
         let bad = Csr { width: 2, starts: vec![0, 1], columns: vec![2], values: vec![1.0f32] };
         assert!(bad.checked().is_err());

@@ -1,7 +1,7 @@
 //! [`Factors`]: two sparse matrices to be multiplied; [`Hand`]: what each thread needs for that.
 
 use super::hashed::{Hashed, NONE};
-use super::matrix::{Checked, Csr};
+use super::matrix::{Checked, CsrView};
 use super::rows::TOGETHER;
 use super::sums::Sums;
 use super::windows::{self, Place, Windows};
@@ -30,8 +30,8 @@ pub struct Hand<'a, T> {
 /// Two matrices to be multiplied, and their properties.
 #[derive(Debug)]
 pub struct Factors<'a, T> {
-    pub(super) a: &'a Csr<T>,
-    pub(super) b: &'a Checked<T>,
+    pub(super) a: CsrView<'a, T>,
+    pub(super) b: Checked<CsrView<'a, T>>,
     /// Whether windows of the second matrix pay.
     pub(super) windowed: bool,
     /// Whether columns may come in any order.
@@ -50,7 +50,11 @@ impl<'a, T: Real> Factors<'a, T> {
     ///
     /// # Errors
     /// If their sizes do not match.
-    pub fn new(a: &'a Checked<T>, b: &'a Checked<T>, level: Level) -> Result<Self, String> {
+    pub fn new(
+        a: Checked<CsrView<'a, T>>,
+        b: Checked<CsrView<'a, T>>,
+        level: Level,
+    ) -> Result<Self, String> {
         if a.width != b.height() {
             let (width, height) = (a.width, b.height());
             return Err(format!("{width} columns times {height} rows: expected equal numbers"));
@@ -64,9 +68,9 @@ impl<'a, T: Real> Factors<'a, T> {
             cost += these as f64 + 4.0 * entries.len() as f64 + 16.0;
             cost_before.push(cost);
         }
-        let (windowed, fit_devices) = (windows::pay(b), OnceLock::new());
+        let (windowed, fit_devices) = (windows::pay(*b), OnceLock::new());
         let unsorted = false;
-        Ok(Self { a, b, windowed, unsorted, cost_before, level, products, fit_devices })
+        Ok(Self { a: *a, b, windowed, unsorted, cost_before, level, products, fit_devices })
     }
 
     /// The same, but the columns of a product's row may come in any order, which is faster if they are scattered.
@@ -101,12 +105,12 @@ impl<'a, T: Real> Factors<'a, T> {
         }
         let (first, end) = (unit * ROWS, ((unit + 1) * ROWS).min(self.a.height()));
         let columns = &self.a.columns[self.a.starts[first]..self.a.starts[end]];
-        columns.iter().for_each(|&column| fetch(&self.b.starts, column as usize));
+        columns.iter().for_each(|&column| fetch(self.b.starts, column as usize));
         for &column in columns {
             let begin = self.b.starts[column as usize];
-            fetch(&self.b.columns, begin);
+            fetch(self.b.columns, begin);
             if with_values {
-                fetch(&self.b.values, begin);
+                fetch(self.b.values, begin);
             }
         }
     }

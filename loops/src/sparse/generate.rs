@@ -236,7 +236,7 @@ mod tests {
         assert_eq!((brick.height(), brick.entries()), (62_451, 9 * 769 * 25 * 25));
         assert_eq!(of("fem6:191x190").entries(), 36 * 571 * 568);
         let lattice = of("lattice4d:5x6x7x8");
-        assert!((0..lattice.height()).all(|row| lattice.row(row).len() == 39));
+        assert!((0..lattice.height()).all(|row| lattice.of_row(row).0.len() == 39));
         assert_eq!(of("dense:20").entries(), 400);
         assert_eq!(of("grid:9").entries(), 24);
         assert_eq!(of("fem:1000").height(), 1000);

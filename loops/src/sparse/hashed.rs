@@ -1,6 +1,6 @@
 //! [`Hashed`]: adds up a row of a product in a small hash table, for scattered columns in any order.
 
-use super::matrix::Csr;
+use super::matrix::CsrView;
 use crate::real::Real;
 
 /// The maximum number of products of a row for which the table stays in the core's nearest caches.
@@ -26,7 +26,7 @@ impl<T: Real> Hashed<T> {
     }
 
     /// The number of columns in a row of `a` times `b`; `None` if it is too long for the table.
-    pub fn count(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<usize> {
+    pub fn count(&mut self, a: &CsrView<'_, T>, row: usize, b: &CsrView<'_, T>) -> Option<usize> {
         let bits = self.make_room(a, row, b)?;
         for &column in a.of_row(row).0 {
             b.of_row(column as usize).0.iter().for_each(|&column| {
@@ -39,7 +39,7 @@ impl<T: Real> Hashed<T> {
     }
 
     /// Adds up a row of `a` times `b`, unless it is too long for the table.
-    pub fn add(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<()> {
+    pub fn add(&mut self, a: &CsrView<'_, T>, row: usize, b: &CsrView<'_, T>) -> Option<()> {
         let bits = self.make_room(a, row, b)?;
         let (columns, factors) = a.of_row(row);
         for (&column, &factor) in columns.iter().zip(factors) {
@@ -54,7 +54,7 @@ impl<T: Real> Hashed<T> {
     }
 
     /// Enlarges the table so that it stays at most half full. Returns its size as a power of two.
-    fn make_room(&mut self, a: &Csr<T>, row: usize, b: &Csr<T>) -> Option<u32> {
+    fn make_room(&mut self, a: &CsrView<'_, T>, row: usize, b: &CsrView<'_, T>) -> Option<u32> {
         let lengths = a.of_row(row).0.iter().map(|&column| b.row(column as usize).len());
         let products: usize = lengths.sum();
         if products > MOST {

@@ -1,6 +1,6 @@
 //! [`Rows`]: one row of a sparse matrix, or three, and the columns they have in common.
 
-use super::matrix::Csr;
+use super::matrix::CsrView;
 use crate::real::Real;
 
 /// Rows that are worked on together.
@@ -48,7 +48,7 @@ const ENOUGH: f64 = 0.5;
 impl<'a, T: Real> Rows<'a, T> {
     /// A single row.
     #[must_use]
-    pub fn one(matrix: &'a Csr<T>, row: usize) -> Self {
+    pub fn one(matrix: CsrView<'a, T>, row: usize) -> Self {
         let (common, values) = matrix.of_row(row);
         let none: (&[u32], &[T]) = (&[], &[]);
         // Rows may be shorter than the prefetch distance.
@@ -58,7 +58,7 @@ impl<'a, T: Real> Rows<'a, T> {
 
     /// This row and the next two, if they have enough in common.
     #[must_use]
-    pub fn three(matrix: &'a Csr<T>, row: usize, sorted: &'a mut Sorted<T>) -> Option<Self> {
+    pub fn three(matrix: CsrView<'a, T>, row: usize, sorted: &'a mut Sorted<T>) -> Option<Self> {
         let rows = [0, 1, 2].map(|more| matrix.of_row(row + more));
         let none: (&[u32], &[T]) = (&[], &[]);
         if rows[0].0 == rows[1].0 && rows[1].0 == rows[2].0 {
@@ -125,6 +125,7 @@ impl<T: Real> Sorted<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sparse::matrix::Csr;
 
     #[test]
     fn what_three_rows_share_is_parted_from_the_rest() {
@@ -134,11 +135,11 @@ mod tests {
             .collect();
         let matrix = Csr::of(4, 10, &entries);
         let mut sorted = Sorted::default();
-        let three = Rows::three(&matrix, 0, &mut sorted).unwrap();
+        let three = Rows::three(matrix.view(), 0, &mut sorted).unwrap();
         assert_eq!((three.count, three.common), (3, &[0, 3, 9][..]));
         assert_eq!(three.values[1], [10.0, 13.0, 19.0]);
         assert_eq!(three.beside[2], (&[1][..], &[21.0][..]));
-        assert!(Rows::three(&matrix, 1, &mut sorted).is_none(), "the last row is empty");
-        assert_eq!(Rows::one(&matrix, 3).common, [0u32; 0]);
+        assert!(Rows::three(matrix.view(), 1, &mut sorted).is_none(), "the last row is empty");
+        assert_eq!(Rows::one(matrix.view(), 3).common, [0u32; 0]);
     }
 }

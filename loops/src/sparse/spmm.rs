@@ -3,7 +3,7 @@
 
 use super::factors::ROWS;
 pub use super::factors::{Factors, Hand};
-use super::matrix::{Checked, Csr};
+use super::matrix::{Checked, Csr, CsrView};
 use super::rows::LARGE;
 use super::sums::Sums;
 use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
@@ -21,8 +21,8 @@ pub trait Sparse: Real {
     #[doc(hidden)]
     fn add_rows(
         level: Level,
-        a: (&Csr<Self>, usize, usize),
-        b: &Csr<Self>,
+        a: (&CsrView<'_, Self>, usize, usize),
+        b: &CsrView<'_, Self>,
         hand: &mut Hand<'_, Self>,
     );
 
@@ -42,8 +42,8 @@ macro_rules! sparse {
         impl Sparse for $number {
             fn add_rows(
                 level: Level,
-                a: (&Csr<Self>, usize, usize),
-                b: &Csr<Self>,
+                a: (&CsrView<'_, Self>, usize, usize),
+                b: &CsrView<'_, Self>,
                 hand: &mut Hand<'_, Self>,
             ) {
                 match (level, &hand.windows) {
@@ -74,7 +74,11 @@ sparse!(f32, add_f32, take_f32);
 sparse!(f64, add_f64, take_f64);
 
 /// Does the same as the vector code, one number at a time.
-fn add<T: Real>((a, row, rows): (&Csr<T>, usize, usize), b: &Csr<T>, sums: &mut Sums<T>) {
+fn add<T: Real>(
+    (a, row, rows): (&CsrView<'_, T>, usize, usize),
+    b: &CsrView<'_, T>,
+    sums: &mut Sums<T>,
+) {
     for r in 0..rows {
         let (columns, values) = a.of_row(row + r);
         for (&column, &value) in columns.iter().zip(values) {
@@ -274,8 +278,8 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
 /// # Errors
 /// If the sizes do not match, or memory does not suffice.
 pub fn multiply<T: Sparse>(
-    a: &Checked<T>,
-    b: &Checked<T>,
+    a: Checked<CsrView<'_, T>>,
+    b: Checked<CsrView<'_, T>>,
     level: Level,
     product: &mut Csr<T>,
 ) -> Result<(), String> {
@@ -328,8 +332,11 @@ mod tests {
         for word in ["web:3000x5", "random:700x9", "random:9000x200", "grid:400", "fem:300"] {
             let matrix = named(word, 4).unwrap().unwrap().checked().unwrap();
             let (mut sorted, mut any) = (Csr::<f64>::default(), Csr::default());
-            multiply(&matrix, &matrix, Level::Off, &mut sorted).unwrap();
-            let factors = Factors::new(&matrix, &matrix, Level::Off).unwrap().in_any_order();
+            multiply(matrix.checked_view(), matrix.checked_view(), Level::Off, &mut sorted)
+                .unwrap();
+            let factors = Factors::new(matrix.checked_view(), matrix.checked_view(), Level::Off)
+                .unwrap()
+                .in_any_order();
             all(&factors, &mut any).unwrap();
             // Windows keep columns in order, and so do rows that are too long for a table.
             let kept = ["fem:300", "random:9000x200"].contains(&word);
@@ -355,10 +362,10 @@ mod tests {
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
             // Twice, so that memory is reused.
             for streams in [false, true] {
-                multiply(&a, &b, level, &mut product).unwrap();
+                multiply(a.checked_view(), b.checked_view(), level, &mut product).unwrap();
                 assert!(product == expected, "{what}, {level}, {}", T::NAME);
                 product.values.fill(T::of(7.0));
-                let factors = Factors::new(&a, &b, level).unwrap();
+                let factors = Factors::new(a.checked_view(), b.checked_view(), level).unwrap();
                 let adding = Adding { streams, ..Adding::new(&factors, &mut product) };
                 adding.run(0..factors.units(), &mut adding.hand());
                 drop(adding);
@@ -394,13 +401,14 @@ mod tests {
         check::<f32>(&Csr::of(0, 7, &[]), &wide, "no rows");
         check::<f64>(&tall, &Csr::of(7, 0, &[]), "no columns");
         let [wide, tall] = [wide, tall].map(|matrix| matrix.checked().unwrap());
-        assert!(Factors::new(&wide, &tall, Level::Off).is_err());
+        assert!(Factors::new(wide.checked_view(), tall.checked_view(), Level::Off).is_err());
     }
 
     #[test]
     fn the_literature_agrees_on_the_number_of_entries() {
         let matrix = named("fem:257x9x9", 1).unwrap().unwrap().checked().unwrap();
-        let factors = Factors::new(&matrix, &matrix, Level::best()).unwrap();
+        let factors =
+            Factors::new(matrix.checked_view(), matrix.checked_view(), Level::best()).unwrap();
         let mut lengths = vec![0; matrix.height()];
         let counting = Counting::new(&factors, &mut lengths);
         counting.run(0..factors.units(), &mut counting.hand());

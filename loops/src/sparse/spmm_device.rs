@@ -31,10 +31,10 @@ impl<T: Sparse> Factors<'_, T> {
             tables.extend(columns);
             [begin, begin + starts.len()]
         };
-        let [_, a_columns] = place(&self.a.starts, &self.a.columns);
-        let same = std::ptr::eq(self.a, &raw const **self.b);
+        let [_, a_columns] = place(self.a.starts, self.a.columns);
+        let same = self.a.is(&self.b);
         let [b_starts, b_columns] =
-            if same { [0, a_columns] } else { place(&self.b.starts, &self.b.columns) };
+            if same { [0, a_columns] } else { place(self.b.starts, self.b.columns) };
         (tables, [a_columns, b_starts, b_columns])
     }
 
@@ -102,12 +102,8 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
         // Only differences matter, and these fit words.
         tables.extend(self.starts.iter().map(|&start| start as u32));
         let Factors { a, b, .. } = self.factors;
-        let a_values = append(&a.values, &mut tables, wanted)?;
-        let b_values = if std::ptr::eq(*a, &raw const ***b) {
-            a_values
-        } else {
-            append(&b.values, &mut tables, wanted)?
-        };
+        let a_values = append(a.values, &mut tables, wanted)?;
+        let b_values = if a.is(b) { a_values } else { append(b.values, &mut tables, wanted)? };
         let mut values = places.to_vec();
         values.extend([starts, a_values, b_values, T::WORDS - 1]);
         Some(Layout {

@@ -1,6 +1,6 @@
 //! [`Windows`]: cuts rows of a matrix into windows of columns, for rows that are added up together in vectors.
 
-use super::matrix::{Checked, Csr};
+use super::matrix::{Checked, CsrView};
 use crate::real::Real;
 
 /// The maximum number of rows that are added up together.
@@ -97,7 +97,7 @@ const TRIED: usize = 6;
 /// The windows of a matrix's rows, found when they are first needed.
 #[derive(Debug)]
 pub struct Windows<'a, T> {
-    matrix: &'a Csr<T>,
+    matrix: CsrView<'a, T>,
     /// Numbers in a vector.
     lanes: u32,
     /// For each row, the shape of the group that begins there, by its number from 1 on, and its shift; 0 for none.
@@ -115,7 +115,7 @@ pub struct Windows<'a, T> {
 
 /// Whether windows pay for a matrix.
 #[must_use]
-pub fn pay<T: Real>(matrix: &Csr<T>) -> bool {
+pub fn pay<T: Real>(matrix: CsrView<'_, T>) -> bool {
     let (mut entries, mut runs) = (0, 0);
     for row in (0..matrix.height()).step_by(1 + matrix.height() / 1000) {
         let (columns, _) = matrix.of_row(row);
@@ -130,9 +130,9 @@ pub fn pay<T: Real>(matrix: &Csr<T>) -> bool {
 impl<'a, T: Real> Windows<'a, T> {
     /// No windows yet, for vectors of this many numbers, at most 16.
     #[must_use]
-    pub fn new(matrix: &'a Checked<T>, lanes: u32) -> Self {
+    pub fn new(matrix: Checked<CsrView<'a, T>>, lanes: u32) -> Self {
         Self {
-            matrix,
+            matrix: *matrix,
             lanes,
             places: vec![(0, 0); matrix.height()],
             shapes: Vec::new(),
@@ -147,8 +147,8 @@ impl<'a, T: Real> Windows<'a, T> {
     /// The matrix.
     #[must_use]
     #[inline]
-    pub fn matrix(&self) -> &'a Csr<T> {
-        self.matrix
+    pub fn matrix(&self) -> &CsrView<'a, T> {
+        &self.matrix
     }
 
     /// Lists the groups of rows for these columns.
@@ -337,7 +337,8 @@ mod tests {
         ] {
             let matrix = named(word, 5).unwrap().unwrap().checked().unwrap();
             for lanes in [8, 16] {
-                let (mut windows, mut places) = (Windows::new(&matrix, lanes), Vec::new());
+                let (mut windows, mut places) =
+                    (Windows::new(matrix.checked_view(), lanes), Vec::new());
                 // Shapes are forgotten repeatedly.
                 windows.room = 500;
                 for row in 0..matrix.height() {
@@ -367,7 +368,7 @@ mod tests {
     #[test]
     fn groups_of_one_shape_differ_by_their_distance() {
         let matrix = named("fem1:1000", 5).unwrap().unwrap().checked().unwrap();
-        let mut windows = Windows::new(&matrix, 8);
+        let mut windows = Windows::new(matrix.checked_view(), 8);
         let mut places = [Vec::new(), Vec::new(), Vec::new()];
         for (row, places) in [555, 556, 550].into_iter().zip(&mut places) {
             windows.list(matrix.of_row(row).0, places);

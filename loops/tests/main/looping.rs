@@ -204,7 +204,7 @@ fn product(run: impl FnOnce(&Csrmm<'_, f64>)) -> Vec<f64> {
     let sparse = sparse.checked().unwrap();
     let dense = Dense::by(sparse.width, 5, |row, column| (row * 3 + column) as f64 % 7.0).unwrap();
     let mut out = Dense::by(sparse.height(), 5, |_, _| 99.0).unwrap();
-    run(&Csrmm::new(&sparse, &dense, &mut out, Level::best()).unwrap());
+    run(&Csrmm::new(sparse.checked_view(), dense.view(), &mut out, Level::best()).unwrap());
     out.numbers().to_vec()
 }
 

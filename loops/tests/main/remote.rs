@@ -36,11 +36,12 @@ fn products_arrive_unchanged() {
         let zeros = || Dense::zeros(matrix.height(), 5).unwrap();
         let (mut here, mut there) = (zeros(), zeros());
         travels(
-            &Csrmm::new(&matrix, &dense, &mut here, Level::Off).unwrap(),
-            &Csrmm::new(&matrix, &dense, &mut there, Level::Off).unwrap(),
+            &Csrmm::new(matrix.checked_view(), dense.view(), &mut here, Level::Off).unwrap(),
+            &Csrmm::new(matrix.checked_view(), dense.view(), &mut there, Level::Off).unwrap(),
         );
         assert!(here.numbers() == there.numbers(), "{word}");
-        let factors = Factors::new(&matrix, &matrix, Level::Off).unwrap();
+        let factors =
+            Factors::new(matrix.checked_view(), matrix.checked_view(), Level::Off).unwrap();
         let mut lengths = [vec![0; matrix.height()], vec![0; matrix.height()]];
         let [here, there] = &mut lengths;
         travels(&Counting::new(&factors, here), &Counting::new(&factors, there));
@@ -60,7 +61,7 @@ fn products_arrive_unchanged() {
 #[test]
 fn impossible_rows_are_refused() {
     let matrix = named("grid:100", 1).unwrap().unwrap().checked().unwrap();
-    let factors = Factors::new(&matrix, &matrix, Level::Off).unwrap();
+    let factors = Factors::new(matrix.checked_view(), matrix.checked_view(), Level::Off).unwrap();
     let mut lengths = vec![0; matrix.height()];
     let counting = Counting::new(&factors, &mut lengths);
     let bytes = vec![0xff; 4 * matrix.height()];

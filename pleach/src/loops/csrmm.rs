@@ -50,7 +50,7 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
 
 /// The two matrices and their product.
 struct Product<T> {
-    sparse: Checked<T>,
+    sparse: Checked<Csr<T>>,
     dense: Dense<T>,
     result: Dense<T>,
     level: Level,
@@ -69,7 +69,8 @@ impl<T: Products> Product<T> {
 
 impl<T: Products> Job for Product<T> {
     fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
-        let product = Csrmm::new(&self.sparse, &self.dense, &mut self.result, self.level);
+        let product =
+            Csrmm::new(self.sparse.checked_view(), self.dense.view(), &mut self.result, self.level);
         let product = product.map_err(Failure::Inside)?;
         self.units = product.units();
         runner.run(&product).map(|_| ())

@@ -54,9 +54,9 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
 
 /// The factors and their product.
 struct Product<T> {
-    a: Checked<T>,
+    a: Checked<Csr<T>>,
     /// `None` if the first factor is squared.
-    b: Option<Checked<T>>,
+    b: Option<Checked<Csr<T>>>,
     lengths: Vec<usize>,
     result: Csr<T>,
     level: Level,
@@ -83,7 +83,8 @@ impl<T: Sparse> Product<T> {
 impl<T: Sparse> Job for Product<T> {
     fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
         let b = self.b.as_ref().unwrap_or(&self.a);
-        let factors = Factors::new(&self.a, b, self.level).map_err(Failure::Inside)?;
+        let factors = Factors::new(self.a.checked_view(), b.checked_view(), self.level)
+            .map_err(Failure::Inside)?;
         let factors = if self.unsorted { factors.in_any_order() } else { factors };
         self.operations = factors.operations();
         let counting = Counting::new(&factors, &mut self.lengths);

@@ -67,7 +67,8 @@ fn rows_of_sparse_times_dense_fit_together() {
         let dense = dense.unwrap();
         let go = |units: Option<Range<usize>>, seed| {
             let mut out = Dense::by(sparse.height(), width, |_, _| 99.0).unwrap();
-            let product = Csrmm::new(&sparse, &dense, &mut out, Level::Off).unwrap();
+            let product =
+                Csrmm::new(sparse.checked_view(), dense.view(), &mut out, Level::Off).unwrap();
             let count = product.units();
             with_device(&product, units.unwrap_or(0..0), seed);
             drop(product);
@@ -86,8 +87,8 @@ fn rows_of_sparse_times_sparse_fit_together() {
         let [a, b] = [one, other]
             .map(|word| named(word, 1).unwrap().unwrap().checked().unwrap().cast::<f32>());
         let mut expected = Csr::default();
-        multiply(&a, &b, Level::Off, &mut expected).unwrap();
-        let factors = Factors::new(&a, &b, Level::Off).unwrap();
+        multiply(a.checked_view(), b.checked_view(), Level::Off, &mut expected).unwrap();
+        let factors = Factors::new(a.checked_view(), b.checked_view(), Level::Off).unwrap();
         let units = a.height().div_ceil(48);
         for (seed, units) in ranges(units) {
             let (mut lengths, mut product) = (vec![77; a.height()], Csr::default());

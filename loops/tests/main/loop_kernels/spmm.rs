@@ -10,8 +10,8 @@ use pleach_loops::sparse::matrix::{Checked, Csr};
 use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, multiply, room};
 
 /// The product, with each pass run in this way.
-fn product<T: Sparse>(a: &Checked<T>, b: &Checked<T>, level: Level, way: &Way) -> Csr<T> {
-    let factors = Factors::new(a, b, level).unwrap();
+fn product<T: Sparse>(a: &Checked<Csr<T>>, b: &Checked<Csr<T>>, level: Level, way: &Way) -> Csr<T> {
+    let factors = Factors::new(a.checked_view(), b.checked_view(), level).unwrap();
     let (mut lengths, mut product) = (vec![77; a.height()], Csr::default());
     let counting = Counting::new(&factors, &mut lengths);
     way.run(&counting);
@@ -22,10 +22,10 @@ fn product<T: Sparse>(a: &Checked<T>, b: &Checked<T>, level: Level, way: &Way) -
 }
 
 /// Alone on the device, in both precisions; the sums are not whole numbers, so their order matters.
-fn check(a: &Checked<f64>, b: Option<&Checked<f64>>, what: &str) {
-    fn of<T: Sparse>(a: &Checked<T>, b: &Checked<T>, what: &str) {
+fn check(a: &Checked<Csr<f64>>, b: Option<&Checked<Csr<f64>>>, what: &str) {
+    fn of<T: Sparse>(a: &Checked<Csr<T>>, b: &Checked<Csr<T>>, what: &str) {
         let mut expected = Csr::default();
-        multiply(a, b, Level::Off, &mut expected).unwrap();
+        multiply(a.checked_view(), b.checked_view(), Level::Off, &mut expected).unwrap();
         for device in ["emulated", "emulated:launch=once"] {
             let way = Way::new(0, &[device], Sizes::Measured);
             assert!(product(a, b, Level::Off, &way) == expected, "{what}, {}, {device}", T::NAME);
@@ -88,7 +88,7 @@ fn rows_may_be_empty_long_and_far_apart() {
         Csr { width: 1 << 31, starts: vec![0, 2], columns: vec![0, last], values: vec![2.0, 3.0] };
     let factor = Csr::of(2, 1, &[(0, 0, 5.0), (1, 0, 7.0)]);
     let [factor, wide] = [factor, wide].map(|matrix| matrix.checked().unwrap());
-    let factors = Factors::new(&factor, &wide, Level::Off).unwrap();
+    let factors = Factors::new(factor.checked_view(), wide.checked_view(), Level::Off).unwrap();
     let (mut lengths, mut product) = (vec![0; 2], Csr::default());
     let way = Way::new(0, &["emulated"], Sizes::Measured);
     // Threads' hands would take gigabytes.
@@ -128,7 +128,7 @@ fn however_rows_are_shared_the_product_is_the_same() {
     let [a, b] = [a, b].map(|matrix| matrix.checked().unwrap());
     for b in [&a, &b] {
         let mut expected = Csr::default();
-        multiply(&a, b, Level::best(), &mut expected).unwrap();
+        multiply(a.checked_view(), b.checked_view(), Level::best(), &mut expected).unwrap();
         for way in ways() {
             assert!(product(&a, b, Level::best(), &way) == expected, "{way:?}");
         }
