@@ -108,16 +108,18 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Whether to search by layers first; by default, trees with keys are. See [`Tree::key`].
+    /// Whether to search by layers first; by default, trees with keys are, unless
+    /// [best first](Self::best_first) is asked for. See [`Tree::key`].
     #[must_use]
     pub fn layers(mut self, layers: bool) -> Self {
         self.settings.layers = Some(layers);
         self
     }
 
-    /// Explores the nodes with the best bounds first, instead of depth first. This explores no more nodes than needed,
-    /// however late good solutions are found, but keeps many more open. Once two thirds of the [memory](Self::memory) are
-    /// taken, each thread keeps no more nodes than it has, and goes deep below the best one before it takes the next.
+    /// Once there is a value to beat, explores the nodes with the best bounds first, instead of going deep. Each thread
+    /// then explores few nodes in vain, however late good solutions are found, but keeps many more open. Once most of the
+    /// [memory](Self::memory) is taken, each thread keeps no more nodes than it has then, and goes deep below the best one
+    /// before it takes the next. Turns [layers](Self::layers) off, unless they are asked for.
     #[must_use]
     pub fn best_first(mut self) -> Self {
         self.settings.best_first = true;

@@ -37,7 +37,7 @@ pub fn by_layers(
     watch: &mut Watcher<'_>,
 ) -> Result<Option<Settings>, RunError> {
     let Some(layers) = problem.layers() else { return Ok(None) };
-    let wanted = settings.layers.unwrap_or(layers.has_keys());
+    let wanted = settings.layers.unwrap_or(layers.has_keys() && !settings.best_first);
     let alone = settings.processes.is_none() && !settings.policy.is_late();
     let threads = (1..=MOST_THREADS).contains(&settings.threads);
     // A policy may be refused, and then at once.

@@ -68,9 +68,11 @@ pub(crate) struct MemoryLimit {
     before: u64,
     /// How much more it may use.
     most: u64,
+    /// The use from which on little is left.
+    short: u64,
     /// How much more it used at the last check.
     used: u64,
-    /// When the limit can be exceeded at the earliest.
+    /// When either can be exceeded at the earliest.
     check_at: Instant,
 }
 
@@ -89,11 +91,12 @@ impl MemoryLimit {
     pub fn new(limit: Option<u64>, saves: bool) -> Option<Self> {
         let share = || free().map(|free| free - free / LEFT_TO_OTHERS);
         let all = limit.or_else(share)?;
-        let most = if saves { all / COPIES } else { all };
-        Some(Self { before: taken()?, most, used: 0, check_at: Instant::now() })
+        // While it is saved, a run holds its open work as bytes, too.
+        let (most, short) = if saves { (all / COPIES, all / 9) } else { (all, all / 3 * 2) };
+        Some(Self { before: taken()?, most, short, used: 0, check_at: Instant::now() })
     }
 
-    /// For how long the limit certainly cannot be exceeded.
+    /// For how long neither limit certainly can be exceeded.
     pub fn safe_for(&self) -> Duration {
         self.check_at.saturating_duration_since(Instant::now())
     }
@@ -105,7 +108,7 @@ impl MemoryLimit {
             return false;
         }
         self.used = taken().map_or(0, |taken| taken.saturating_sub(self.before));
-        let next = if self.is_short() { self.most } else { self.short() };
+        let next = if self.is_short() { self.most } else { self.short };
         let left = next.saturating_sub(self.used);
         let soonest = Duration::from_secs_f64(left as f64 / FASTEST as f64);
         self.check_at = now + soonest.min(CHECK_AT_LEAST_EVERY);
@@ -114,12 +117,7 @@ impl MemoryLimit {
 
     /// Whether little was left at the last check.
     pub fn is_short(&self) -> bool {
-        self.used > self.short()
-    }
-
-    /// The use from which on little is left: two thirds of what the process may use.
-    fn short(&self) -> u64 {
-        self.most - self.most / 3
+        self.used > self.short
     }
 }
 
@@ -159,12 +157,11 @@ mod tests {
         let mut wide = MemoryLimit::new(Some(1 << 50), false).unwrap();
         assert!(!wide.is_full());
         assert!(wide.check_at >= start + CHECK_AT_LEAST_EVERY);
-        let mut full = MemoryLimit { before: 0, most: 1, used: 0, check_at: Instant::now() };
+        let mut full = MemoryLimit { before: 0, most: 1, short: 0, used: 0, check_at: start };
         assert!(full.is_full() && full.is_full() && full.is_short());
         let used = taken().unwrap();
-        let mut short = MemoryLimit { most: used / 8 * 10, check_at: Instant::now(), ..full };
+        let mut short = MemoryLimit { most: 2 * used, short: used / 2, check_at: start, ..full };
         assert!(!short.is_full() && short.is_short());
-        short.most *= 2;
-        assert!(!short.is_short());
+        assert!(!MemoryLimit { short: 2 * used, ..short }.is_short());
     }
 }

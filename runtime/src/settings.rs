@@ -38,8 +38,8 @@ pub struct Settings {
     pub start: Option<Solution>,
     /// Whether a thread runs a heuristic alongside the search, where the problem has one. On in a `Solver`.
     pub improve: bool,
-    /// Whether a tree is searched by layers first; by default, if it minimises or maximises and has
-    /// [keys](pleach_core::search::tree::Tree::key). Needs a single process, and does not apply to resumed searches.
+    /// Whether a tree is searched by layers first; by default, if it minimises or maximises, has
+    /// [keys](pleach_core::search::tree::Tree::key), and is not searched best first. Needs a single process, and does not apply to resumed searches.
     pub layers: Option<bool>,
     /// Whether threads explore the nodes with the best bounds first. Once memory is short, they go deep.
     pub best_first: bool,

@@ -57,6 +57,9 @@ impl WorkerPool {
         if settings.threads > MOST_THREADS {
             return Err(RunError::Threads(settings.threads));
         }
+        if settings.best_first && problem.best_first().is_none() {
+            return Err(RunError::BestFirst);
+        }
         if let Some(processes) = &settings.processes {
             return processes.run(self, problem, settings, watch);
         }

@@ -50,14 +50,11 @@ pub fn plan_units<'p>(
     let fewer = if settings.make_room { busy } else { 0 };
     let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
     let best_first = settings.best_first;
-    if best_first && problem.best_first().is_none() {
-        return Err(RunError::BestFirst);
-    }
     let thread = |me: u32| PlannedUnit { name: format!("cpu{me}"), device: None, best_first };
     let device = |device: Box<dyn PlannedDevice + 'p>| PlannedUnit {
         name: device.name().into(),
         device: Some(device),
-        best_first,
+        best_first: false,
     };
     let units: Vec<_> = (0..threads).map(thread).chain(devices.into_iter().map(device)).collect();
     if units.is_empty() {

@@ -4,26 +4,26 @@ use crate::search::depth_first::{TreeExplorer, hand_down};
 use crate::search::explorer::{Explorer, Progress};
 use crate::search::found::Found;
 use crate::search::tree::{Children, Counts, Tree, read};
-use crate::search::work::{Entry, Malformed, Pool, Work, portion};
+use crate::search::work::{Entry, Malformed, Pool, Work, pack_entries, portion};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// The most nodes that a split gives. Each costs a removal from a heap that may be large.
 const MOST_GIVEN: usize = 4096;
 
-/// An explorer of any [`Tree`] that always continues from the node with the best bound; of equal ones, from the deepest.
+/// An explorer of any [`Tree`] that continues from the node with the best bound; of equal ones, from the deepest.
 ///
-/// All nodes whose bounds are better than the optimum must be explored in any order; a best-first search explores no
-/// others, except that it goes straight down as long as nothing is known to beat. The price is memory: once that is
-/// short, the explorer keeps no more nodes than it has. It then searches the whole subtree below the best one depth
-/// first before it takes the next.
+/// Until there is a value to beat, it goes deep, since nothing could be dropped. From then on, it explores only nodes
+/// whose bounds are at least as good as the optimum, as far as it knows good solutions in time. The price is memory: once
+/// that is short, the explorer keeps no more nodes than it has then, and searches the whole subtree below the best one
+/// depth first before it takes the next.
 pub struct BestFirst<'t, T: Tree> {
     tree: &'t T,
     open: OpenNodes<T::Node>,
     /// The most open nodes to keep, once memory was short.
     most: usize,
-    /// What is open below a node that is searched depth first.
-    deep: TreeExplorer<'t, T>,
+    /// Searches depth first, with work of its own.
+    deep: Box<dyn Explorer + 't>,
     /// The score to beat in the stretch before.
     best: i64,
 }
@@ -32,25 +32,36 @@ impl<'t, T: Tree> BestFirst<'t, T> {
     /// An explorer without work.
     #[must_use]
     pub fn new(tree: &'t T) -> Self {
-        let (open, deep) = (OpenNodes::default(), TreeExplorer::new(tree));
-        Self { tree, open, most: usize::MAX, deep, best: i64::MAX }
+        let deep = tree.own_explorer().unwrap_or_else(|| Box::new(TreeExplorer::new(tree)));
+        Self { tree, open: OpenNodes::default(), most: usize::MAX, deep, best: i64::MAX }
     }
 
     fn is_full(&self) -> bool {
         self.open.heap.len() >= self.most
     }
 
+    /// Hands the best node to the search that goes deep.
+    fn go_below_best(&mut self) {
+        if let Some(entry) = self.open.pop() {
+            let work = Pool::new(vec![entry]).to_work();
+            self.deep.add_work(&work.bytes).expect("an explorer takes a node of its tree");
+        }
+    }
+
     /// All work, in an order that depends on nothing else.
-    fn pool(open: impl Iterator<Item = Node<T::Node>>, deep: Pool<T::Node>) -> Pool<T::Node> {
-        let deep = deep.into_entries().into_iter().map(|entry| Node { entry, number: u64::MAX });
+    fn all_work(&self, deep: &Work) -> Work {
+        let deep = read(self.tree, &deep.bytes).expect("an explorer hands over nodes of its tree");
+        let deep = deep.entries().iter().map(|entry| (entry, u64::MAX));
+        let open = self.open.heap.iter().map(|node| (&node.entry, node.number));
         let mut all: Vec<_> = open.chain(deep).collect();
-        all.sort_by_key(|Node { entry, number }| (entry.depth, Reverse(entry.bound), *number));
-        Pool::new(all.into_iter().map(|node| node.entry).collect())
+        all.sort_by_key(|(entry, number)| (entry.depth, Reverse(entry.bound), *number));
+        let all: Vec<_> = all.into_iter().map(|(entry, _)| entry).collect();
+        pack_entries(&all)
     }
 }
 
 /// An open node, compared by what to explore first: the best bound, the greatest depth, the newest.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Node<N> {
     entry: Entry<N>,
     /// Rises from node to node.
@@ -114,6 +125,10 @@ impl<N> OpenNodes<N> {
         self.heap.peek().map(|node| node.entry.bound)
     }
 
+    fn extend(&mut self, pool: Pool<N>) {
+        pool.into_entries().into_iter().for_each(|entry| self.push(entry));
+    }
+
     /// Drops what cannot beat a score.
     fn prune(&mut self, best: i64) {
         self.heap.retain(|node| node.entry.bound < best);
@@ -123,8 +138,7 @@ impl<N> OpenNodes<N> {
 
 impl<T: Tree> Explorer for BestFirst<'_, T> {
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        let pool = read(self.tree, work)?;
-        pool.into_entries().into_iter().for_each(|entry| self.open.push(entry));
+        self.open.extend(read(self.tree, work)?);
         Ok(())
     }
 
@@ -143,23 +157,31 @@ impl<T: Tree> Explorer for BestFirst<'_, T> {
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
         if best < self.best {
             self.open.prune(best);
+            if self.best == i64::MAX {
+                let work = self.deep.drain();
+                self.add_work(&work.bytes).expect("an explorer hands over nodes of its tree");
+            }
         }
         self.best = best;
         let mut progress = Progress::default();
-        while progress.used < fuel && progress.found.is_none() {
-            let left = fuel - progress.used;
-            if self.deep.size() > 0.0 {
-                progress.add(self.deep.run(left, best));
-            } else if !self.is_full() {
-                progress.add(search_best_first(self.tree, &mut self.open, self.most, left, best));
-            } else if let Some(entry) = self.open.pop() {
-                self.deep.put_pool(Pool::new(vec![entry]));
+        loop {
+            let left = fuel - progress.used.min(fuel);
+            if self.deep.size() == 0.0 && (best == i64::MAX || self.is_full()) {
+                self.go_below_best();
             }
-            if self.size() == 0.0 {
-                break;
+            let goes_deep = self.deep.size() > 0.0;
+            let more = if goes_deep {
+                self.deep.run(left, best)
+            } else {
+                search_best_first(self.tree, &mut self.open, self.most, left, best)
+            };
+            progress.add(more);
+            // Otherwise the fuel is used up, there is a solution, or a node was put off.
+            let done = if goes_deep { self.deep.size() == 0.0 } else { self.is_full() };
+            if !done || progress.used >= fuel || progress.found.is_some() || self.size() == 0.0 {
+                return progress;
             }
         }
-        progress
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
@@ -190,19 +212,21 @@ impl<T: Tree> Explorer for BestFirst<'_, T> {
     }
 
     fn drain(&mut self) -> Work {
-        let open = std::mem::take(&mut self.open).heap.into_vec();
-        Self::pool(open.into_iter(), self.deep.take_pool()).to_work()
+        let deep = self.deep.drain();
+        let all = self.all_work(&deep);
+        self.open = OpenNodes::default();
+        all
     }
 
     fn copy(&mut self) -> Work {
-        let deep = self.deep.take_pool();
-        let all = Self::pool(self.open.heap.iter().cloned(), deep.clone());
-        self.deep.put_pool(deep);
-        all.to_work()
+        let deep = self.deep.copy();
+        self.all_work(&deep)
     }
 
     fn go_deep(&mut self) {
-        self.most = self.most.min(self.open.heap.len().max(1));
+        if self.most == usize::MAX {
+            self.most = self.open.heap.len().max(1);
+        }
     }
 }
 
@@ -238,8 +262,7 @@ fn search_best_first<T: Tree>(
         }
         out.stack.drain(..).for_each(|child| open.push(child));
         let first = Entry { bound, depth: out.depth, share, node };
-        // As long as nothing is known to beat, it goes straight down.
-        if out.cutoff == i64::MAX || open.least_bound().is_none_or(|least| bound <= least) {
+        if open.least_bound().is_none_or(|least| bound <= least) {
             next = Some(first);
         } else {
             open.push(first);
@@ -334,6 +357,16 @@ mod tests {
             assert_eq!(Goal::Maximise.value(optimum), tree.most());
             let deep = search(&mut TreeExplorer::new(&tree), &tree, i64::MAX);
             assert!(best.counts.branched <= deep.counts.branched, "seed {seed}");
+            // The engine interrupts an explorer after every few nodes.
+            let mut small = BestFirst::new(&tree);
+            small.add_work(&root(&tree).bytes).unwrap();
+            let (mut to_beat, mut all) = (i64::MAX, Counts::default());
+            while small.size() > 0.0 {
+                let progress = small.run(2, to_beat);
+                to_beat = progress.found.map_or(to_beat, |found| found.score);
+                all.add(&progress.counts);
+            }
+            assert_eq!((to_beat, all.branched), (optimum, best.counts.branched), "seed {seed}");
             // From a value that no node beats, both explore the same tree.
             let one = search(&mut BestFirst::new(&tree), &tree, optimum);
             let other = search(&mut TreeExplorer::new(&tree), &tree, optimum);
@@ -391,16 +424,19 @@ mod tests {
         let tree = Sack::new(40, 2);
         let mut explorer = BestFirst::new(&tree);
         explorer.add_work(&root(&tree).bytes).unwrap();
-        explorer.run(300, i64::MAX);
+        // Any solution will do, but there is a value to beat.
+        let mut best = i64::MAX - 1;
+        while explorer.size() < 100.0 {
+            explorer.run(50, best);
+        }
         explorer.go_deep();
         let most = explorer.size();
-        let mut best = i64::MAX;
         for _ in 0..100 {
             let progress = explorer.run(50, best);
             best = progress.found.map_or(best, |found| found.score);
             // A path down has at most one open child a level.
             assert!(explorer.size() <= most + 40.0, "{} after {most}", explorer.size());
         }
-        assert!(best < i64::MAX);
+        assert!(best < i64::MAX - 1);
     }
 }

@@ -24,7 +24,12 @@ pub const ENTRY: Entry = Entry {
     tasks: &[
         Task {
             verb: Verb::Solve,
-            flags: &[BEST, Use::plain("solution"), Use::plain("certificate")],
+            flags: &[
+                BEST,
+                Use::plain("best-first"),
+                Use::plain("solution"),
+                Use::plain("certificate"),
+            ],
             examples: &["solve clique brock200_4"],
             act: Act::Search(solve),
         },

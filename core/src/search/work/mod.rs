@@ -10,7 +10,7 @@ pub use intervals::Intervals;
 pub use pack::{Malformed, Pack, Reader};
 pub use pleach_derive::Pack;
 pub use pool::{Entry, Pool};
-pub(crate) use pool::{bound_at, distance};
+pub(crate) use pool::{bound_at, distance, pack_entries};
 
 /// A piece of work in its canonical encoding, on its way from one unit to another.
 ///

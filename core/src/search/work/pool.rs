@@ -1,6 +1,7 @@
 //! Pools: open nodes ordered by depth, the kind of work that every tree has.
 
 use super::{Malformed, Pack, Reader, Work, portions};
+use std::borrow::Borrow;
 
 /// An open node with what the engine knows about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,25 +159,30 @@ pub(crate) fn bound_at(distance: u64) -> i64 {
     (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed()
 }
 
+/// Encodes nodes in the order of a pool.
+///
+/// They come in runs of equal depth: the depth, the number of nodes, then each node's bound, share and node.
+pub fn pack_entries<N: Pack, E: Borrow<Entry<N>>>(entries: &[E]) -> Work {
+    let (mut bytes, mut least_bound) = (Vec::new(), i64::MAX);
+    for run in entries.chunk_by(|a, b| a.borrow().depth == b.borrow().depth) {
+        run[0].borrow().depth.pack(&mut bytes);
+        run.len().pack(&mut bytes);
+        for entry in run {
+            let entry = entry.borrow();
+            least_bound = least_bound.min(entry.bound);
+            distance(entry.bound).pack(&mut bytes);
+            bytes.extend(entry.share.to_le_bytes());
+            entry.node.pack(&mut bytes);
+        }
+    }
+    Work { size: entries.len() as f64, least_bound, bytes }
+}
+
 impl<N: Pack> Pool<N> {
     /// Encodes the pool.
-    ///
-    /// Nodes come in runs of equal depth: the depth, the number of nodes, then each node's bound,
-    /// share and node.
     #[must_use]
     pub fn to_work(&self) -> Work {
-        let mut bytes = Vec::new();
-        for run in self.stack.chunk_by(|a, b| a.depth == b.depth) {
-            run[0].depth.pack(&mut bytes);
-            run.len().pack(&mut bytes);
-            for entry in run {
-                distance(entry.bound).pack(&mut bytes);
-                bytes.extend(entry.share.to_le_bytes());
-                entry.node.pack(&mut bytes);
-            }
-        }
-        let least_bound = self.least_bound().unwrap_or(i64::MAX);
-        Work { size: self.stack.len() as f64, least_bound, bytes }
+        pack_entries(&self.stack)
     }
 
     /// Decodes a pool from untrusted bytes.

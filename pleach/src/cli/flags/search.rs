@@ -221,6 +221,7 @@ pub static BEST_FIRST: Flag<()> = Flag {
     about: About {
         name: "best-first",
         help: "explore the nodes with the best bounds first, as long as there is memory for them",
+        lasts: Lasts::Kept,
         ..ABOUT
     },
     parse: switch,
