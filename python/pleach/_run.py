@@ -27,7 +27,8 @@ class Options(TypedDict, total=False):
     time_limit: stop after this many seconds, or this timedelta.
     node_limit: stop after about this many nodes.
     memory: stop when open work takes more bytes than this; four fifths of the free memory by default.
-    best_first: explore the nodes with the best bounds first, as long as there is memory for them.
+    best_first: explore the nodes with the best bounds first, as long as there is memory for them. Only for knapsacks,
+        cliques, quadratic assignment and own trees.
     gap: stop when the gap between the best value and the bound is at most this, 0.01 for 1 %.
     no_improvement: stop when the best solution has not improved for this many seconds, or this timedelta.
     seed: the seed for all random choices.
@@ -71,6 +72,13 @@ def _share(argument: str, value: object) -> float:
     return found
 
 
+def _truth(argument: str, value: object) -> bool:
+    """Return a truth value."""
+    if not isinstance(value, bool):
+        wrong(TypeError, argument, value, "True or False")
+    return value
+
+
 def _path(argument: str, value: object) -> str:
     """Return the path of a file."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
@@ -99,7 +107,7 @@ def limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
         "time_limit": get("time_limit", seconds),
         "node_limit": get("node_limit", lambda a, v: whole(a, v, 1)),
         "memory": get("memory", lambda a, v: whole(a, v, 1)),
-        "best_first": get("best_first", lambda _, v: bool(v), False),
+        "best_first": get("best_first", _truth, False),
         "gap": get("gap", _share),
         "no_improvement": get("no_improvement", seconds),
         "checkpoint": get("checkpoint", _path),
@@ -257,8 +265,7 @@ def start(
     threads: int | None = None,
 ) -> R | Run[R]:
     """Start a search by a function of the compiled part, and wait for its result if it is blocking."""
-    if not isinstance(blocking, bool):
-        wrong(TypeError, "blocking", blocking, "True or False")
+    blocking = _truth("blocking", blocking)
     given = limits(options, threads)
     cluster = options.get("cluster")
     if cluster is not None:

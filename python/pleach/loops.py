@@ -21,25 +21,28 @@ def _csr(argument: str, matrix: Any) -> Any:
 
 
 def _parts(matrix: Any, dtype: Any) -> dict[str, Any]:
-    """Return a sparse matrix as the compiled part takes it: the columns and values are not copied if they have its types."""
+    """Return a sparse matrix as the compiled part takes it: columns and values of its types are not copied."""
+    import numpy
+
     return {
         "width": matrix.shape[1],
-        "starts": matrix.indptr.astype("int64", copy=False),
-        "columns": matrix.indices.astype("int32", copy=False),
-        "values": matrix.data.astype(dtype, copy=False),
+        "starts": numpy.ascontiguousarray(matrix.indptr, "int64"),
+        "columns": numpy.ascontiguousarray(matrix.indices, "int32"),
+        "values": numpy.ascontiguousarray(matrix.data, dtype),
     }
 
 
 def multiply(a: Any, b: Any, *, threads: int | None = None, sort: bool = True) -> Any:
     """Multiply a sparse matrix by a sparse or a dense one.
 
-    a: a sparse matrix or array of SciPy; others than CSR are converted.
+    a: a sparse matrix or array of SciPy; formats other than CSR are converted.
     b: a sparse matrix or array of SciPy, or an array of NumPy with one or two dimensions.
     threads: how many threads multiply; all cores by default.
     sort: whether the columns of a sparse product ascend; without it, the product of scattered matrices is faster.
 
-    The product is in single precision if both are, and in double precision otherwise; matrices of NumPy and SciPy are
-    not copied if they are in this precision. A sparse product has the class of `a`, a dense one is an array of NumPy.
+    The product is in single precision if both are, and in double precision otherwise. Matrices by rows in this
+    precision are read where they are, if their columns ascend and have 32 bits. They must not change meanwhile. A sparse
+    product is in the format CSR, a dense one an array of NumPy.
     """
     import numpy
 
@@ -56,9 +59,12 @@ def multiply(a: Any, b: Any, *, threads: int | None = None, sort: bool = True) -
     if a.shape[1] != b.shape[0]:
         expected = f"{a.shape[1]} rows, as many as a has columns"
         _numbers.wrong(ValueError, "b", b.shape[0], expected)
+    for argument, matrix in (("a", a), ("b", b)):
+        if matrix.shape[1:] > (2**31 - 1,):
+            _numbers.wrong(ValueError, argument, matrix.shape, "less than 2^31 columns")
     cores = _pleach.cores() if threads is None else _numbers.whole("threads", threads, 1, 1024)
     if dense:
-        table = numpy.ascontiguousarray(b, dtype).reshape(b.shape[0], -1)
+        table = numpy.ascontiguousarray(b if b.ndim == 2 else b[:, None], dtype)
         memory, begin = _pleach.dense_product(_parts(a, dtype), table, cores)
         size = a.shape[0] * table.shape[1]
         return memory[begin : begin + size].reshape((a.shape[0], *b.shape[1:]))

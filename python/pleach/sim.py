@@ -83,11 +83,11 @@ def _toml(argument: str, value: object) -> str:
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (str, os.PathLike)):
-        return json.dumps(os.fspath(value), ensure_ascii=False)
+        return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         parts = (f"{_toml(argument, str(key))} = {_toml(f'{argument}.{key}', own)}" for key, own in value.items())
         return f"{{ {', '.join(parts)} }}"
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
         return f"[{', '.join(_toml(argument, own) for own in value)}]"
     _numbers.wrong(TypeError, argument, value, "a number, a text, a list or a mapping")
 
@@ -120,6 +120,7 @@ def run(scenario: str | os.PathLike[str] | Mapping[str, object], *, threads: int
         ended = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", stdin=subprocess.DEVNULL)
         if ended.returncode != 0:
             line = ended.stderr.strip().removeprefix("pleach: ").replace(os.path.join(folder, ""), "")
+            line = line or f"the simulation ended with exit code {ended.returncode}"
             raise (ValueError if ended.returncode == 2 else RuntimeError)(line)
         with open(chart, encoding="utf-8") as file:
             drawn = file.read()

@@ -30,6 +30,9 @@ impl<T: Element> Matrix<'_, T> {
 
     /// The matrix; its entries are not copied.
     fn view<'a>(&'a self, starts: &'a [usize]) -> PyResult<Checked<CsrView<'a, T>>> {
+        if i32::try_from(self.width).is_err() {
+            return Err(PyValueError::new_err("expected less than 2^31 columns"));
+        }
         // A negative column becomes one that is too large, which the check finds.
         let columns = bytemuck::cast_slice(self.columns.as_slice()?);
         let view = CsrView { width: self.width, starts, columns, values: self.values.as_slice()? };
@@ -55,15 +58,16 @@ pub enum AnyNumbers<'py> {
 fn run<L: Loop>(work: &L, threads: u32) -> PyResult<()> {
     let settings = LoopSettings { threads, ..LoopSettings::default() };
     let mut raised = None;
-    let outcome = WorkerPool::shared().run_loop(work, &settings, &mut |_| {
-        match Python::attach(|py| py.check_signals()) {
+    let outcome =
+        WorkerPool::shared().run_loop(work, &settings, &mut |_| match Python::attach(|py| {
+            py.check_signals()
+        }) {
             Ok(()) => ControlFlow::Continue(()),
             Err(why) => {
                 raised = Some(why);
                 ControlFlow::Break(())
             }
-        }
-    });
+        });
     outcome.map_err(|why| PyRuntimeError::new_err(why.to_string()))?;
     raised.map_or(Ok(()), Err)
 }
@@ -88,7 +92,12 @@ fn multiplied<'py, T: Sparse + Element>(
         run(&Adding::new(&factors, &mut product), threads)?;
         Ok::<_, PyErr>(product)
     })?;
-    let starts = cast_vec::<usize, i64>(starts).into_pyarray(py).into_any();
+    // With starts of 64 bits, SciPy would copy the columns to as many bits.
+    let starts = if values.len() <= i32::MAX as usize {
+        starts.iter().map(|&start| start as i32).collect::<Vec<_>>().into_pyarray(py).into_any()
+    } else {
+        cast_vec::<usize, i64>(starts).into_pyarray(py).into_any()
+    };
     let columns = cast_vec::<u32, i32>(columns).into_pyarray(py).into_any();
     Ok((starts, columns, values.into_pyarray(py).into_any()))
 }

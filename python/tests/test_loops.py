@@ -84,6 +84,25 @@ def test_wrong_factors_are_refused(b: Any, kind: type[Exception], line: str) -> 
         pleach.loops.multiply(a, a, threads=0)
 
 
+def test_unusual_matrices() -> None:
+    empty = pleach.loops.multiply(sparse.csr_array((3, 0)), np.zeros((0, 5)))
+    assert empty.shape == (3, 5) and not empty.any()
+    assert pleach.loops.multiply(sparse.csr_array((3, 0)), np.zeros(0)).shape == (3,)
+    assert pleach.loops.multiply(sparse.csr_array((0, 3)), sparse.csr_array((3, 2))).shape == (0, 2)
+    strided = (matrix(9, 9, 0.5) * (1 + 2j)).real
+    assert not strided.data.flags.c_contiguous
+    assert (pleach.loops.multiply(strided, np.eye(9)) == strided.toarray()).all()
+    wide = sparse.csr_array(
+        (np.ones(1), np.array([2**32 + 1]), np.array([0, 1])), shape=(1, 2**33)
+    )
+    with pytest.raises(ValueError, match=r"^b: .*less than 2\^31 columns"):
+        pleach.loops.multiply(sparse.csr_array(np.eye(1)), wide)
+    # Neither factors nor products are copied.
+    a = matrix(50, 50, 0.2)
+    product = pleach.loops.multiply(a, a)
+    assert product.indices.dtype == np.int32 and not product.indices.flags.owndata
+
+
 def test_corrupt_matrices_are_refused() -> None:
     a = sparse.csr_array(np.eye(3))
     a.indices[1] = 7

@@ -32,7 +32,7 @@ impl<T: Sparse> Factors<'_, T> {
             [begin, begin + starts.len()]
         };
         let [_, a_columns] = place(self.a.starts, self.a.columns);
-        let same = self.a.is(&self.b);
+        let same = self.a.is_same_memory(&self.b);
         let [b_starts, b_columns] =
             if same { [0, a_columns] } else { place(self.b.starts, self.b.columns) };
         (tables, [a_columns, b_starts, b_columns])
@@ -103,7 +103,8 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
         tables.extend(self.starts.iter().map(|&start| start as u32));
         let Factors { a, b, .. } = self.factors;
         let a_values = append(a.values, &mut tables, wanted)?;
-        let b_values = if a.is(b) { a_values } else { append(b.values, &mut tables, wanted)? };
+        let b_values =
+            if a.is_same_memory(b) { a_values } else { append(b.values, &mut tables, wanted)? };
         let mut values = places.to_vec();
         values.extend([starts, a_values, b_values, T::WORDS - 1]);
         Some(Layout {
