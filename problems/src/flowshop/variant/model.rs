@@ -36,10 +36,20 @@ impl Variant {
     /// A shop with an objective and the way jobs pass between machines.
     ///
     /// # Errors
-    /// If the shop lacks due dates that the objective needs, if conditions cannot be combined, or if costs could grow
-    /// too large.
+    /// If a list is too long or too short, the shop lacks due dates that the objective needs, conditions cannot be
+    /// combined, or costs could grow too large.
     pub fn new(mut shop: Shop, objective: Objective, passing: Passing) -> Result<Self, String> {
         let jobs = shop.instance.jobs();
+        let each = |list: &Option<Vec<u32>>, what: &str, expected: usize| match list {
+            Some(list) if list.len() != expected => {
+                Err(format!("{} {what}, expected {expected}", list.len()))
+            }
+            _ => Ok(()),
+        };
+        each(&shop.due, "due dates", jobs)?;
+        each(&shop.weights, "weights", jobs)?;
+        each(&shop.releases, "release dates", jobs)?;
+        each(&shop.setups, "setup times", shop.instance.machines() * jobs * jobs)?;
         let wide = |numbers: &Option<Vec<u32>>| -> Option<Vec<i64>> {
             numbers.as_ref().map(|all| all.iter().map(|&number| number.into()).collect())
         };
