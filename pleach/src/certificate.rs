@@ -1,6 +1,6 @@
 //! Certificates of proofs: [`certify`] makes one by a second search, [`audit`] explores parts of it again.
 
-use crate::report::{Report, Status};
+use crate::report::{Report, Status, counted};
 use oorandom::Rand64;
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::region::{NodeKey, Region, Walk};
@@ -219,8 +219,10 @@ fn fits(problem: &dyn Problem, top: &dyn Top, certificate: &Certificate) -> Resu
     let twice: i64 = left.values().filter(|&&times| times < 0).map(|times| -times).sum();
     match (missing, twice) {
         (0, 0) => Ok(()),
-        (0, _) => wrong(format!("regions begin at {twice} nodes at which no region ends")),
-        _ => wrong(format!("no region begins at {missing} nodes at which others end")),
+        (0, _) => {
+            wrong(format!("regions begin at {} at which no region ends", counted(twice, "node")))
+        }
+        _ => wrong(format!("no region begins at {} at which others end", counted(missing, "node"))),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Rows of whole numbers in a text.
 
+use crate::report::counted;
+
 /// Reads the rows; an error continues from the file's name.
 pub(crate) fn parse<const N: usize>(
     text: &str,
@@ -14,7 +16,7 @@ pub(crate) fn parse<const N: usize>(
         }
         let mut row = [0; N];
         if words.len() != N {
-            return Err(format!(", line {line}: {}, expected {N}", several(words.len(), "number")));
+            return Err(format!(", line {line}: {}, expected {N}", counted(words.len(), "number")));
         }
         for (slot, word) in row.iter_mut().zip(words) {
             let number = word.parse().ok().filter(|number| (0..=most).contains(number));
@@ -30,16 +32,11 @@ pub(crate) fn parse<const N: usize>(
             Err(format!(", line 1: {said} rows, expected at most {most_rows}"))
         }
         Some(said) if said != rows.len() as i64 - 1 => {
-            let rows = several(rows.len() - 1, "row");
+            let rows = counted(rows.len() - 1, "row");
             Err(format!(": {rows} after the first, expected {said} as line 1 announces"))
         }
         Some(_) => Ok(rows),
     }
-}
-
-/// A number of things.
-fn several(n: usize, thing: &str) -> String {
-    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::log::Seen;
 use super::metrics::Metrics;
 pub use super::stopping::interrupts;
 use crate::decimal::written;
-use crate::report::{estimate, gap, grouped, short};
+use crate::report::{counted, estimate, gap, grouped, short};
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pleach_runtime::{ProgressSnapshot, SaveNow, SitesSnapshot};
@@ -183,8 +183,7 @@ fn progress_line(snapshot: &ProgressSnapshot, rate: f64, decimals: u32) -> Strin
     }
     if let Some(sites) = &snapshot.sites {
         let SitesSnapshot { sites, units, busy } = sites;
-        let many = if *sites == 1 { "" } else { "s" };
-        text += &format!("  {sites} site{many}, {busy} of {units} units busy");
+        text += &format!("  {}, {busy} of {units} units busy", counted(*sites, "site"));
     }
     let nodes = snapshot.counts.bounded;
     if snapshot.counts.total > 0 && snapshot.counts.total != u128::from(nodes) {

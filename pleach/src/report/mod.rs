@@ -16,7 +16,7 @@ use moment::Moment;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::wire::certificate::Certificate;
 use pleach_runtime::{Balance, Outcome, Stop};
-pub(crate) use text::{estimate, grouped, short};
+pub(crate) use text::{counted, estimate, grouped, short};
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

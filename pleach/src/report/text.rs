@@ -3,7 +3,7 @@
 use super::{Labels, Report, Status};
 use pleach_core::search::tree::Goal;
 use pleach_runtime::{Outcome, SiteEnd, SiteReport, Stop};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 impl Report {
     /// The report as text for people.
@@ -62,7 +62,6 @@ impl Report {
         let own = |name: &str| name.rsplit('/').next().is_some_and(|own| own.starts_with("cpu"));
         let only_threads = units.iter().all(|unit| own(&unit.name));
         let kind = if only_threads { "thread" } else { "unit" };
-        let many = if units.len() == 1 { "" } else { "s" };
         if counts.bounded == 0 {
             let how = if self.status == Status::Stopped {
                 "stopped before the search began"
@@ -75,7 +74,7 @@ impl Report {
         let _ = write!(out, "\n{} nodes in {seconds:.3} s", grouped(counts.bounded.into()));
         // There are none yet if the search was stopped in its layers.
         if !units.is_empty() {
-            let _ = write!(out, " on {} {kind}{many}{}", units.len(), of_sites(sites));
+            let _ = write!(out, " on {}{}", counted(units.len(), kind), of_sites(sites));
         }
         let _ = write!(out, ", {} a second", short(rate));
         if balance.redundant > 0 {
@@ -110,6 +109,11 @@ fn reason(why: Stop) -> &'static str {
         Stop::Memory => "the memory limit",
         Stop::Found | Stop::Failed => "a unit that failed",
     }
+}
+
+/// A number of things: `1 run`, `2 runs`.
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == N::from(1) { "" } else { "s" })
 }
 
 /// A whole number with a comma every three digits.

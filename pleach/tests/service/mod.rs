@@ -110,7 +110,7 @@ fn users_see_and_control_what_is_theirs() {
     assert!(
         service
             .refused("bob", "submit count queens 8")
-            .contains("you have 1 unfinished jobs and submit 1, expected at most 1")
+            .contains("you have unfinished jobs: 1, and 1 more; expected at most 1")
     );
     assert!(service.text("bob", &format!("cancel {bob}")).contains("job 2 is"));
     service.until(bob, |job| job.state == JobState::Cancelled);

@@ -346,9 +346,8 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
     let own = state.jobs.values().filter(|job| job.row.user == caller.name).count();
     if fresh > 0 && limits.jobs.is_some_and(|most| own + fresh > most as usize) {
         let most = limits.jobs.unwrap_or_default();
-        let why = format!(
-            "you have {own} unfinished jobs and submit {fresh}, expected at most {most} in all"
-        );
+        let why =
+            format!("you have unfinished jobs: {own}, and {fresh} more; expected at most {most}");
         return Err((CONFLICT, why));
     }
     Ok(())

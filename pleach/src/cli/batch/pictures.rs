@@ -3,6 +3,7 @@
 use super::plan::Plan;
 use super::summary::Ended;
 use crate::draw::chart::{Chart, Series};
+use crate::report::counted;
 use std::collections::BTreeMap;
 
 /// Shorter times count as this, since they say little.
@@ -49,10 +50,6 @@ pub fn cactus(plan: &Plan, ended: &[Ended<'_>]) -> String {
         &curves,
         SHORTEST_S,
     )
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The profile of each setting, and the number of problems.

@@ -16,6 +16,7 @@ use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::provenance::Provenance;
 use crate::registry::Entry;
+use crate::report::counted;
 use crate::results::{RunData, read};
 use inputs::Input;
 use page::{AnyResult, Shown};
@@ -81,8 +82,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         let said = json!({ "pleach": version, "page": path, "runs": all.len() });
         Provenance::now().stamp(said).to_string()
     } else {
-        let many = if all.len() == 1 { "" } else { "s" };
-        format!("{path}: {} run{many}", all.len())
+        format!("{path}: {}", counted(all.len(), "run"))
     };
     console.print(&said).map(|()| DONE)
 }

@@ -7,7 +7,7 @@ use super::traced::Traced;
 use crate::draw::page::{chart, table_of, whole};
 use crate::draw::svg::escaped;
 use crate::report::columns::digits;
-use crate::report::{gap, short};
+use crate::report::{counted, gap, short};
 use crate::results::{JsonInteger, RunData, SimulationData};
 use std::fmt::Write;
 
@@ -32,10 +32,9 @@ pub struct Shown {
 
 /// The page for these.
 pub fn page(all: &[Shown]) -> String {
-    let many = if all.len() == 1 { "run" } else { "runs" };
     let title = match all {
         [Shown { result: AnyResult::Run(run), .. }] => format!("{} {}", run.problem, run.instance),
-        _ => format!("{} {many}", all.len()),
+        _ => counted(all.len(), "run"),
     };
     let mut html = format!("<h1 class=\"said\">{}</h1>\n", escaped(&title));
     let runs = all.iter().enumerate().filter_map(|(at, shown)| match &shown.result {
@@ -118,7 +117,7 @@ fn speed_up(group: &Group<'_>) -> String {
         html,
         "<p>Compared with run {}, the one with the fewest units: {} in {} s{}.</p>",
         link(group.base.number),
-        counted(base.units.len()),
+        counted(base.units.len(), "unit"),
         digits(base.time_s()),
         if base.repeats.is_some() { ", the mean of its repeats" } else { "" }
     );
@@ -152,10 +151,6 @@ fn speed_up(group: &Group<'_>) -> String {
         );
     }
     html
-}
-
-fn counted(units: usize) -> String {
-    format!("{units} unit{}", if units == 1 { "" } else { "s" })
 }
 
 /// All about one run.
@@ -227,7 +222,7 @@ fn answer(run: &RunData) -> String {
     if let (Some(_), Some(count)) = (run.objective, run.count) {
         text += &format!(", {} optimal solutions", sections::number(Some(count)));
     }
-    text += &format!(". {} s on {}", digits(run.seconds.0), counted(run.units.len()));
+    text += &format!(". {} s on {}", digits(run.seconds.0), counted(run.units.len(), "unit"));
     if run.setup_s() > 0.0 {
         text += &format!(", {} s of them before the first node", digits(run.setup_s()));
     }

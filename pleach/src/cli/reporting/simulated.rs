@@ -4,6 +4,7 @@ use crate::draw::chart::{Chart, Series};
 use crate::draw::page;
 use crate::draw::svg::escaped;
 use crate::report::columns::with_spread;
+use crate::report::counted;
 use crate::results::{CellData, FigureData, SimulationData};
 use serde_json::Value;
 
@@ -22,11 +23,10 @@ pub fn is_one(value: &Value) -> bool {
 pub fn html_of(all: &SimulationData, number: usize, place: &str) -> String {
     let title = if all.title.is_empty() { &all.scenario } else { &all.title };
     let [title, place, scenario] = [title, place, &all.scenario].map(escaped);
-    let many = if all.seeds.len() == 1 { "" } else { "s" };
     let mut html = format!(
         "<h2 id=\"run-{number}\">{number}: {title}</h2>\n<p class=\"quiet said\">Simulated from {scenario} \
-         with {} seed{many}; {place}.</p>\n",
-        all.seeds.len()
+         with {}; {place}.</p>\n",
+        counted(all.seeds.len(), "seed")
     );
     if let Some(drawn) = chart(all) {
         html += &page::chart(&drawn);

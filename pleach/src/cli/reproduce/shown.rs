@@ -5,6 +5,7 @@ use super::measures::BY_PEER;
 use super::part::{ChartShape, On};
 use crate::draw::chart::{Chart, Series};
 use crate::report::columns::{digits, with_spread};
+use crate::report::counted;
 
 /// A part's figures: a head, and a row for each point.
 pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
@@ -63,8 +64,8 @@ pub fn chart(data: &Data<'_>) -> String {
     let chart = Chart {
         title: part.title.clone(),
         below: format!(
-            "{how}, {runs} run{}{}",
-            if runs == 1 { "" } else { "s" },
+            "{how}, {}{}",
+            counted(runs, "run"),
             if vary { "; whiskers show the standard deviation" } else { "" }
         ),
         x_name: grid.x_name.clone(),

@@ -9,7 +9,7 @@ use super::request::{check, client, escaped, failed, number};
 use crate::decimal::written;
 use crate::failure::{Failure, usage};
 use crate::report::columns::aligned;
-use crate::report::{estimate, gap, grouped};
+use crate::report::{counted, estimate, gap, grouped};
 use pleach_serve::api::{JobState, JobView};
 use pleach_serve::client::Client;
 use serde::Deserialize;
@@ -76,11 +76,9 @@ fn described(job: &JobView) -> String {
     if !job.state.is_over() {
         let joiners = match job.joiners {
             0 => String::new(),
-            1 => " (1 joiner)".into(),
-            n => format!(" ({n} joiners)"),
+            n => format!(" ({})", counted(n, "joiner")),
         };
-        let threads = if job.workers == 1 { "thread" } else { "threads" };
-        add(format!("{} {threads}{joiners}: {}", job.workers, job.why));
+        add(format!("{}{joiners}: {}", counted(job.workers, "thread"), job.why));
         if let Some(seconds) = job.more_in_s {
             add(format!("more threads are expected in about {}", minutes(seconds)));
         }
