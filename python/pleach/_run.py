@@ -271,7 +271,7 @@ def start(
     if cluster is not None:
         if not hasattr(cluster, "_shared"):
             wrong(TypeError, "cluster", cluster, "a cluster from pleach.cluster.listen")
-        given |= cluster._shared(function, arguments)
+        given |= cluster._shared(function, arguments, given["best_first"])
     calls = (options.get("on_improvement"), options.get("on_progress"))
     started = getattr(_pleach, function)(*arguments, given)
     if not blocking:

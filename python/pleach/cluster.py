@@ -57,7 +57,7 @@ class Cluster:
         """Close the cluster."""
         self.close()
 
-    def _shared(self, function: str, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    def _shared(self, function: str, arguments: tuple[Any, ...], best_first: bool) -> dict[str, Any]:
         """Return what the compiled part takes to share a search."""
         if function not in _FUNCTIONS:
             raise TypeError("cluster: compiled trees cannot be sent to other processes; derive a class from pleach.Tree")
@@ -65,7 +65,7 @@ class Cluster:
             sent = base64.b64encode(pickle.dumps(arguments)).decode()
         except (pickle.PicklingError, AttributeError, TypeError) as why:
             raise TypeError(f"cluster: the tree cannot be sent to other processes: {why}") from why
-        about = json.dumps({"python": {"function": function, "arguments": sent}})
+        about = json.dumps({"python": {"function": function, "arguments": sent, "best_first": best_first}})
         return {"cluster": self._engine, "about": about}
 
 
@@ -120,9 +120,9 @@ def join(
         raise
     try:
         while (about := engine.next()) is not None:
-            function, arguments = _read(about)
+            function, arguments, best_first = _read(about)
             limits = _run.limits(own, 1 if function == "own" else None)
-            limits |= {"cluster": engine, "about": about}
+            limits |= {"cluster": engine, "about": about, "best_first": best_first}
             try:
                 raw = _run.waited(getattr(_pleach, function)(*arguments, limits))
             except _pleach.SearchLost:
@@ -145,16 +145,17 @@ def _text(argument: str, value: object) -> str:
     return value
 
 
-def _read(about: str) -> tuple[str, tuple[Any, ...]]:
-    """Return a search that the first process shares: a function of the compiled part, and its arguments."""
+def _read(about: str) -> tuple[str, tuple[Any, ...], bool]:
+    """Return a search that the first process shares: a function of the compiled part, its arguments, and the order."""
     try:
         shared = json.loads(about)["python"]
         function, sent = shared["function"], base64.b64decode(shared["arguments"])
+        best_first = shared["best_first"] is True
     except (ValueError, KeyError, TypeError, binascii.Error):
         raise RuntimeError("the first process is not a Python program: join it with 'pleach join'") from None
     if function not in _FUNCTIONS:
         raise RuntimeError(f"the first process searches by {function!r}, expected one of {', '.join(_FUNCTIONS)}")
     try:
-        return function, pickle.loads(sent)
+        return function, pickle.loads(sent), best_first
     except (AttributeError, ImportError) as why:
         raise RuntimeError(f"the tree of the first process cannot be made here: {why}") from why

@@ -51,6 +51,7 @@ SEARCHES: dict[str, Callable[..., Any]] = {
     "atsp": lambda **options: pleach.atsp.solve("ftv33", **options),
     "clique": lambda **options: pleach.clique.solve("brock200_4", **options),
     "qap": lambda **options: pleach.qap.solve("nug12", **options),
+    "best-first": lambda **options: pleach.qap.solve("nug12", best=578, best_first=True, **options),
     "uts": lambda **options: pleach.uts.count("T1", **options),
 }
 
@@ -64,7 +65,7 @@ def test_problems_are_shared(name: str, tmp_path: Path) -> None:
     assert together.status == alone.status
     for what in ("value", "count"):
         assert getattr(together, what, None) == getattr(alone, what, None)
-    if name in ("queens", "flowshop", "uts"):
+    if name in ("queens", "flowshop", "best-first", "uts"):
         assert together.nodes == alone.nodes
     assert all(ended(other).startswith("Joined(searches=") for other in others)
 
