@@ -292,7 +292,7 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
         ("solve flowshop ta000", "expected a file, or a name from ta001 to ta120"),
         (
             "solve flowshop ta001 --bound three",
-            "--bound 'three': expected auto, one, one-tight or two",
+            "--bound 'three': expected auto, one, one-tight, two, two-adjacent or two-last",
         ),
         ("solve flowshop ta001 --branching up", "--branching 'up': expected auto, forward"),
         ("solve flowshop ta001 --best good", "--best good: expected none, optimum, neh, search"),

@@ -161,7 +161,7 @@ fn prepare<'s, 'a>(
     let (simd, nodes) = (search.simd, search.nodes);
     // What `auto` computes depends on what it has learned.
     if certifies && *bound == Some(Bound::Auto) {
-        let why = "a certificate needs a bound that does not depend on time: one, one-tight or two";
+        let why = "a certificate needs a bound that does not depend on time, so not auto";
         return Err(Error::Input(why.into()));
     }
     let bound = bound.or(certifies.then_some(Bound::One));

@@ -20,8 +20,8 @@ use pleach_problems::flowshop::named;
 use pleach_problems::simd::Level;
 use serde_json::json;
 
-const BOUNDS: &str =
-    "lower bound of a node: auto, one (LB1), one-tight, two (LB2, pairs of machines)";
+const BOUNDS: &str = "lower bound of a node: auto, one (LB1), one-tight, two (LB2, pairs of machines), two-adjacent \
+                      (pairs of neighbours), two-last (pairs with the last machine)";
 const BRANCHINGS: &str = "end of the schedule to extend: auto, forward, backward, alternate, max-sum, min-branch, min-min";
 const BEST_WORDS: [&str; 4] = ["none", "neh", "search", "optimum"];
 const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic), search (iterated greedy \

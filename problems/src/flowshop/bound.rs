@@ -1,5 +1,6 @@
 //! [`Bound`]: how a node's children are bounded; and LB1, the one-machine bound, in plain code.
 
+use super::johnson::MachinePairs;
 use super::tables::{Partial, Tables, Word};
 use std::fmt;
 
@@ -13,13 +14,18 @@ pub enum Bound {
     /// LB2: the maximum of `one` and, for every pair of machines, the best order of the jobs left
     /// on these two, with time lags for the machines in between.
     Two,
+    /// The same for pairs of neighbouring machines only (Nabeshima 1967).
+    TwoAdjacent,
+    /// The same for pairs with the last machine only (Lageweg, Lenstra and Rinnooy Kan 1978).
+    TwoLast,
     /// `one`, then `two` on the surviving children where that has paid off so far.
     Auto,
 }
 
 impl Bound {
     /// All bounds.
-    pub const ALL: [Bound; 4] = [Bound::One, Bound::OneTight, Bound::Two, Bound::Auto];
+    pub const ALL: [Bound; 6] =
+        [Bound::One, Bound::OneTight, Bound::Two, Bound::TwoAdjacent, Bound::TwoLast, Bound::Auto];
 
     /// Parses a bound's name.
     ///
@@ -27,7 +33,25 @@ impl Bound {
     /// If there is no such bound.
     pub fn parse(word: &str) -> Result<Self, String> {
         let bound = Self::ALL.into_iter().find(|bound| bound.to_string() == word);
-        bound.ok_or_else(|| format!("'{word}': expected auto, one, one-tight or two"))
+        bound.ok_or_else(|| {
+            format!("'{word}': expected auto, one, one-tight, two, two-adjacent or two-last")
+        })
+    }
+
+    /// Whether all children get LB2.
+    #[must_use]
+    pub fn is_two(self) -> bool {
+        matches!(self, Bound::Two | Bound::TwoAdjacent | Bound::TwoLast)
+    }
+
+    /// The pairs of machines that it uses.
+    pub(super) fn pairs(self) -> Option<MachinePairs> {
+        match self {
+            Bound::One | Bound::OneTight => None,
+            Bound::Two | Bound::Auto => Some(MachinePairs::All),
+            Bound::TwoAdjacent => Some(MachinePairs::Adjacent),
+            Bound::TwoLast => Some(MachinePairs::WithLast),
+        }
     }
 }
 
@@ -37,6 +61,8 @@ impl fmt::Display for Bound {
             Bound::One => "one",
             Bound::OneTight => "one-tight",
             Bound::Two => "two",
+            Bound::TwoAdjacent => "two-adjacent",
+            Bound::TwoLast => "two-last",
             Bound::Auto => "auto",
         })
     }

@@ -33,7 +33,10 @@ impl Flowshop {
         fits(&self.instance)?;
         let faults = [
             (self.all, "all optimal schedules"),
-            (!matches!(self.bounding(), Bound::One | Bound::Two), "bounds other than one and two"),
+            (
+                self.bounding() != Bound::One && !self.bounding().is_two(),
+                "bounds other than one and two",
+            ),
         ];
         faults.into_iter().find(|(fault, _)| *fault).map_or(Ok(()), |(_, what)| Err(what))
     }
@@ -104,7 +107,7 @@ pub(super) fn halves(array: &[u32]) -> impl Iterator<Item = u32> {
 
 /// The best orders of an instance's jobs on pairs of machines, then the pairs: their number, and the words.
 pub(super) fn pairs_in_words(flowshop: &Flowshop) -> (u32, impl Iterator<Item = u32>) {
-    let wanted = flowshop.pairs().filter(|_| flowshop.bounding() == Bound::Two);
+    let wanted = flowshop.pairs().filter(|_| flowshop.bounding().is_two());
     let pairs = wanted.map_or(&[][..], |pairs| &pairs.0);
     let of_pair = pairs.iter().map(|pair| pair.first as u32 | (pair.second as u32) << 16);
     let steps = pairs.iter().flat_map(|pair| &pair.steps).flat_map(|step| {
@@ -131,7 +134,7 @@ impl OnDevice for Flowshop {
         Layout {
             kernel: match (self.nodes, self.bounding()) {
                 (Nodes::Pool, _) => "flowshop",
-                (Nodes::Interval, Bound::Two) => PARALLEL,
+                (Nodes::Interval, bound) if bound.is_two() => PARALLEL,
                 (Nodes::Interval, _) => "flowshop_intervals",
             },
             parallel: self.is_intervals().then_some(PARALLEL),

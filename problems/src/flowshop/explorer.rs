@@ -126,7 +126,9 @@ impl<'f, K: Kernel> Frames<'f, K> {
         }
         let depth = self.flowshop.instance.jobs() - frame.jobs;
         let fixed = branching.fixed(depth);
-        if let (Bound::Two, Some((lb2, _))) = (self.flowshop.bounding(), &mut self.lb2) {
+        if flowshop.bounding().is_two()
+            && let Some((lb2, _)) = &mut self.lb2
+        {
             // With a fixed end, the bounds only decide which children to prune.
             let side = |back: bool| (stretch.limits.best, SIDES[usize::from(back)]);
             let left = Cell::new(false);

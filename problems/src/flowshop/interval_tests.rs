@@ -20,7 +20,7 @@ fn levels() -> impl Iterator<Item = Level> {
 
 /// All bounds except `auto`, with all branching rules.
 fn rules() -> impl Iterator<Item = (Branching, Bound)> {
-    let bounds = [Bound::One, Bound::OneTight, Bound::Two];
+    let bounds = [Bound::One, Bound::OneTight, Bound::Two, Bound::TwoAdjacent];
     Branching::ALL.into_iter().flat_map(move |rule| bounds.map(|bound| (rule, bound)))
 }
 

@@ -28,15 +28,43 @@ pub struct Pair<W> {
     pub steps: Vec<Step<W>>,
 }
 
-/// All pairs of machines.
+/// Which pairs of machines a bound uses.
+#[derive(Clone, Copy, Debug)]
+pub enum MachinePairs {
+    /// All of them.
+    All,
+    /// Neighbouring machines.
+    Adjacent,
+    /// Each machine with the last one.
+    WithLast,
+}
+
+impl MachinePairs {
+    /// The pairs of so many machines, in order.
+    fn of(self, machines: usize) -> impl Iterator<Item = (usize, usize)> {
+        let all =
+            (0..machines).flat_map(move |first| (first + 1..machines).map(move |k| (first, k)));
+        all.filter(move |&(first, second)| match self {
+            MachinePairs::All => true,
+            MachinePairs::Adjacent => second == first + 1,
+            MachinePairs::WithLast => second == machines - 1,
+        })
+    }
+}
+
+/// Pairs of machines.
 #[derive(Clone, Debug)]
 pub struct JohnsonOrders<W>(pub Vec<Pair<W>>);
 
 impl<W: Word> JohnsonOrders<W> {
-    /// The pairs of an instance, unless `keep_going` returns false on the way.
-    pub fn new(instance: &Instance, keep_going: &dyn Fn() -> bool) -> Option<Self> {
+    /// These pairs of an instance, unless `keep_going` returns false on the way.
+    pub fn new(
+        instance: &Instance,
+        pairs: MachinePairs,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let machines = instance.machines();
-        let pairs = (0..machines).flat_map(|first| (first + 1..machines).map(move |k| (first, k)));
+        let pairs = pairs.of(machines);
         let sums: Vec<u32> = (0..instance.jobs())
             .flat_map(|job| {
                 let sum = |sum: &mut u32, &time: &u32| Some(std::mem::replace(sum, *sum + time));

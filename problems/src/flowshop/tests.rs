@@ -110,6 +110,11 @@ fn forward_trees_are_those_published() {
         ("ta003", Bound::Two, 80_062),
         ("ta004", Bound::Two, 33_283),
         ("ta014", Bound::Two, 144_639),
+        ("ta007", Bound::TwoAdjacent, 0),
+        ("ta004", Bound::TwoAdjacent, 445_189),
+        ("ta003", Bound::TwoLast, 86_509),
+        ("ta004", Bound::TwoLast, 33_956),
+        ("ta014", Bound::TwoLast, 167_664),
     ] {
         for level in levels() {
             if level == Level::Off && kept > 50_000 {
@@ -193,18 +198,22 @@ fn bounds_never_exceed_what_can_be_reached() {
         let mut flowshop = Flowshop::new(instance, Level::Off);
         let left = node.left(flowshop.instance.jobs());
         let mut all = Vec::new();
-        for bound in [Bound::One, Bound::OneTight, Bound::Two] {
+        for bound in Bound::ALL.into_iter().filter(|&bound| bound != Bound::Auto) {
             flowshop.bound = bound;
             all.push(flowshop.bounds(&flowshop.partial(&node), &left));
         }
-        let [one, tight, two] = &all[..] else { unreachable!() };
+        let [one, tight, two, adjacent, last] = &all[..] else { unreachable!() };
         for (i, &job) in left.iter().enumerate() {
             for (side, back) in [false, true].into_iter().enumerate() {
                 let mut child = node.clone();
                 child.place(job, back);
                 let (reached, _) = brute_force(&flowshop.instance, &child);
-                let [one, tight, two] = [one, tight, two].map(|bounds| bounds[i][side]);
+                let [one, tight, two, adjacent, last] =
+                    [one, tight, two, adjacent, last].map(|bounds| bounds[i][side]);
                 assert!(one <= tight && one <= two, "case {case}: {one} {tight} {two}");
+                for some in [adjacent, last] {
+                    assert!(one <= some && some <= two, "case {case}: {one} {some} {two}");
+                }
                 assert!(tight.max(two) <= reached, "case {case}: {tight} {two}, {reached}");
             }
         }

@@ -3,7 +3,7 @@
 use super::bound::{self, Bound};
 use super::branching::{Branching, Ends};
 use super::instance::{Instance, solution_of};
-use super::johnson::{self, JohnsonOrders};
+use super::johnson::{self, JohnsonOrders, MachinePairs};
 use super::node::Node;
 use super::tables::{Partial, Tables};
 use crate::simd::Level;
@@ -20,8 +20,8 @@ const MOST_STEPS: usize = 3_000_000;
 pub struct Flowshop {
     pub(super) instance: Instance,
     pub(super) tables: Tables<u32>,
-    /// Computed when a bound first needs them; copies of the flowshop share them.
-    pub(super) pairs: Arc<OnceLock<JohnsonOrders<u32>>>,
+    /// Of each kind, computed when a bound first needs them; copies of the flowshop share them.
+    pub(super) pairs: Arc<[OnceLock<JohnsonOrders<u32>>; 3]>,
     /// The lower bound of children.
     pub bound: Bound,
     /// The branching rule.
@@ -76,29 +76,29 @@ impl Flowshop {
         }
     }
 
-    /// Whether the bound uses pairs of machines: `auto` does unless there are too many.
-    fn wants_pairs(&self) -> bool {
+    /// The pairs of machines that the bound uses: `auto` has none if there are too many.
+    fn wanted_pairs(&self) -> Option<MachinePairs> {
         let machines = self.instance.machines();
         let few = machines * machines / 2 * self.instance.jobs() <= MOST_STEPS;
-        self.bounding() == Bound::Two || self.bounding() == Bound::Auto && few
+        self.bounding().pairs().filter(|_| few || self.bounding().is_two())
     }
 
-    /// All pairs of machines, if the bound uses them.
+    /// The pairs of machines that the bound uses, if it uses any.
     pub(super) fn pairs(&self) -> Option<&JohnsonOrders<u32>> {
-        self.wants_pairs().then(|| {
-            let all = || JohnsonOrders::new(&self.instance, &|| true);
-            self.pairs.get_or_init(|| all().expect("nothing stops it"))
+        self.wanted_pairs().map(|pairs| {
+            let all = || JohnsonOrders::new(&self.instance, pairs, &|| true);
+            self.pairs[pairs as usize].get_or_init(|| all().expect("nothing stops it"))
         })
     }
 
     /// Computes in advance what the bound needs, unless `keep_going` returns false on the way.
     pub fn prepare(&self, keep_going: &dyn Fn() -> bool) {
-        if self.wants_pairs()
-            && self.pairs.get().is_none()
-            && let Some(pairs) = JohnsonOrders::new(&self.instance, keep_going)
+        if let Some(wanted) = self.wanted_pairs()
+            && self.pairs[wanted as usize].get().is_none()
+            && let Some(pairs) = JohnsonOrders::new(&self.instance, wanted, keep_going)
         {
             // If another thread was faster, its pairs are the same.
-            let _ = self.pairs.set(pairs);
+            let _ = self.pairs[wanted as usize].set(pairs);
         }
     }
 
@@ -110,7 +110,7 @@ impl Flowshop {
     /// Whether to leave nodes unbranched, because the run is waiting to stop and they take long.
     /// Intervals cannot: bounds computed in part would change the ranks of children.
     pub(super) fn leaves_nodes(&self) -> bool {
-        self.bound == Bound::Two && self.nodes == Nodes::Pool && self.stop_requested()
+        self.bound.is_two() && self.nodes == Nodes::Pool && self.stop_requested()
     }
 
     /// The lower bound at the root; `auto` takes the best one available, or the best one already computed once a stop
@@ -122,7 +122,8 @@ impl Flowshop {
         let heads = self.tables.least().iter().rev();
         let bounds = partial.rest.iter().zip(heads).map(|(rest, head)| rest + head);
         let one = bounds.max().unwrap_or(0);
-        let pairs = if self.stop_requested() { self.pairs.get() } else { self.pairs() };
+        let known = || self.pairs[self.wanted_pairs()? as usize].get();
+        let pairs = if self.stop_requested() { known() } else { self.pairs() };
         let two = pairs.map_or(0, |pairs| partial.two_of_all(pairs, &self.tables));
         one.max(two).into()
     }
@@ -140,7 +141,7 @@ impl Flowshop {
             bound::least_tails(&self.tables, left, &mut least);
             partial.look_ahead(&least);
         }
-        let pairs = self.pairs().filter(|_| self.bound == Bound::Two);
+        let pairs = self.pairs().filter(|_| self.bound.is_two());
         let child = |&job: &u16| match pairs {
             Some(pairs) => johnson::two(pairs, &self.tables, &partial, job, left),
             None => bound::one(&partial, self.tables.job(job)),

@@ -85,7 +85,8 @@ fn random(rng: &mut Rand64, jobs: u64, machines: u64, spread: u64) -> Flowshop {
     Flowshop::new(Instance::new(machines as usize, times).unwrap(), Level::Off)
 }
 
-const BOUNDS: [Bound; 3] = [Bound::One, Bound::OneTight, Bound::Two];
+const BOUNDS: [Bound; 5] =
+    [Bound::One, Bound::OneTight, Bound::Two, Bound::TwoAdjacent, Bound::TwoLast];
 
 #[test]
 fn trees_are_those_of_the_cpu_on_all_devices() {

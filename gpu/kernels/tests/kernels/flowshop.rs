@@ -37,8 +37,9 @@ fn trees_from_the_optimum_are_those_of_the_cpu() {
         let mut flowshop = Flowshop::new(instance, Level::Off);
         let best = on_cpu(&flowshop, i64::MAX).found.unwrap().score;
         flowshop.reference = best;
-        let both = Branching::ALL
-            .map(|branching| [Bound::One, Bound::Two].map(|bound| (branching, bound)));
+        let two = [Bound::Two, Bound::TwoAdjacent, Bound::TwoLast][case % 3];
+        let both =
+            Branching::ALL.map(|branching| [Bound::One, two].map(|bound| (branching, bound)));
         for (branching, bound) in both.into_iter().flatten() {
             (flowshop.branching, flowshop.bound) = (branching, bound);
             let Some(wanted) = on_cpu_within(&flowshop, best, 10_000) else { continue };
