@@ -182,7 +182,7 @@ fn no_forged_certificate_passes() {
     refused(
         "nothing was explored",
         &|forged| forged.regions.clear(),
-        "no region begins at 1 nodes",
+        "no region begins at 1 node at",
     );
     refused(
         "the root alone, never explored",
