@@ -146,12 +146,12 @@ impl Report {
 
     /// Adds a second search, which counted the optimal solutions; without a solution that `attained`
     /// the value there is no count.
-    pub(crate) fn add_optima(&mut self, counted: Report, attained: bool) {
-        match counted.status {
-            Status::Counted => self.optima = attained.then_some(counted.count),
-            _ => self.status = counted.status,
+    pub(crate) fn add_optima(&mut self, second: Report, attained: bool) {
+        match second.status {
+            Status::Counted => self.optima = attained.then_some(second.count),
+            _ => self.status = second.status,
         }
-        let (all, more) = (&mut self.outcome, counted.outcome);
+        let (all, more) = (&mut self.outcome, second.outcome);
         all.counts.add(&more.counts);
         all.seconds += more.seconds;
         all.setup_seconds += more.setup_seconds;

@@ -1,6 +1,6 @@
-//! [`Bound`]: how a node's children are bounded; and LB1, the one-machine bound, in plain code.
+//! [`Bound`]: how a node's children are bounded, and by which [`MachinePairs`]; and LB1, the one-machine bound, in
+//! plain code.
 
-use super::johnson::MachinePairs;
 use super::tables::{Partial, Tables, Word};
 use std::fmt;
 
@@ -52,6 +52,30 @@ impl Bound {
             Bound::TwoAdjacent => Some(MachinePairs::Adjacent),
             Bound::TwoLast => Some(MachinePairs::WithLast),
         }
+    }
+}
+
+/// Which pairs of machines a bound uses.
+#[derive(Clone, Copy, Debug)]
+pub enum MachinePairs {
+    /// All of them.
+    All,
+    /// Neighbouring machines.
+    Adjacent,
+    /// Each machine with the last one.
+    WithLast,
+}
+
+impl MachinePairs {
+    /// The pairs of so many machines, in order.
+    pub(super) fn of(self, machines: usize) -> impl Iterator<Item = (usize, usize)> {
+        let all =
+            (0..machines).flat_map(move |first| (first + 1..machines).map(move |k| (first, k)));
+        all.filter(move |&(first, second)| match self {
+            MachinePairs::All => true,
+            MachinePairs::Adjacent => second == first + 1,
+            MachinePairs::WithLast => second == machines - 1,
+        })
     }
 }
 

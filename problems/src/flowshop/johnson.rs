@@ -4,7 +4,7 @@
 //! by its times there, without queueing. The order is optimal whenever the machines become free, so
 //! one order per pair serves every node, which skips the jobs already placed.
 
-use super::bound::one;
+use super::bound::{MachinePairs, one};
 use super::instance::Instance;
 use super::tables::{Partial, Tables, Word};
 
@@ -26,30 +26,6 @@ pub struct Pair<W> {
     pub second: usize,
     /// The jobs.
     pub steps: Vec<Step<W>>,
-}
-
-/// Which pairs of machines a bound uses.
-#[derive(Clone, Copy, Debug)]
-pub enum MachinePairs {
-    /// All of them.
-    All,
-    /// Neighbouring machines.
-    Adjacent,
-    /// Each machine with the last one.
-    WithLast,
-}
-
-impl MachinePairs {
-    /// The pairs of so many machines, in order.
-    fn of(self, machines: usize) -> impl Iterator<Item = (usize, usize)> {
-        let all =
-            (0..machines).flat_map(move |first| (first + 1..machines).map(move |k| (first, k)));
-        all.filter(move |&(first, second)| match self {
-            MachinePairs::All => true,
-            MachinePairs::Adjacent => second == first + 1,
-            MachinePairs::WithLast => second == machines - 1,
-        })
-    }
 }
 
 /// Pairs of machines.

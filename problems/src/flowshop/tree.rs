@@ -1,9 +1,9 @@
 //! [`Flowshop`]: an instance, and the tree of its schedules.
 
-use super::bound::{self, Bound};
+use super::bound::{self, Bound, MachinePairs};
 use super::branching::{Branching, Ends};
 use super::instance::{Instance, solution_of};
-use super::johnson::{self, JohnsonOrders, MachinePairs};
+use super::johnson::{self, JohnsonOrders};
 use super::node::Node;
 use super::tables::{Partial, Tables};
 use crate::simd::Level;
