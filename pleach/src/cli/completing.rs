@@ -203,7 +203,8 @@ mod tests {
         assert_eq!(offered("solve queens 8 --branch"), [""; 0]);
         assert_eq!(offered("solve flowshop ta021 --bound one --bou"), [""; 0], "it was given");
         assert_eq!(offered("solve flowshop ta021 --bound o"), ["one", "one-tight"]);
-        assert_eq!(offered("solve flowshop ta021 --bound=t"), ["--bound=two"]);
+        let two = ["--bound=two", "--bound=two-adjacent", "--bound=two-last"];
+        assert_eq!(offered("solve flowshop ta021 --bound=t"), two);
         assert_eq!(offered("solve atsp ftv33 --bound p"), ["partial"]);
         assert_eq!(offered("count queens 8 --simd av"), ["avx2", "avx512"]);
         assert_eq!(offered("solve flowshop ta021 --gantt "), ["FILE"]);
