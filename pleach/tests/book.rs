@@ -247,7 +247,12 @@ impl Trial {
             // On a busy machine it may not yet be able to stop cleanly, or not be done: then it gets more time.
             most *= 4;
             let stopped = end.signal() == Some(2) || end.code() == Some(130);
-            if stopped || interrupted && is_needed && end.code() == Some(3) {
+            let searches =
+                ["pleach solve", "pleach count"].iter().any(|it| changed.starts_with(it));
+            let mut words = changed.split_whitespace().skip_while(|word| *word != "--checkpoint");
+            let file = words.nth(1).filter(|_| searches);
+            let unsaved = file.is_some_and(|file| !self.place.join(file).exists());
+            if stopped || interrupted && (is_needed || unsaved) && end.code() == Some(3) {
                 continue;
             }
             let (out, err) = (self.text("command.out"), self.text("command.err"));
