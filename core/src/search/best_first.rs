@@ -100,11 +100,13 @@ struct OpenNodes<N> {
     heap: BinaryHeap<Node<N>>,
     added: u64,
     share: f64,
+    /// Working memory, kept from stretch to stretch.
+    children: Vec<Entry<N>>,
 }
 
 impl<N> Default for OpenNodes<N> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), added: 0, share: 0.0 }
+        Self { heap: BinaryHeap::new(), added: 0, share: 0.0, children: Vec::new() }
     }
 }
 
@@ -239,7 +241,7 @@ fn search_best_first<T: Tree>(
     best: i64,
 ) -> Progress {
     let (mut counts, mut used, mut found) = (Counts::default(), 0, Found::default());
-    let mut stack = Vec::new();
+    let mut stack = std::mem::take(&mut open.children);
     let mut out = Children::new(tree, &mut stack, &mut found, fuel, best);
     let mut next = None;
     while used < out.fuel && (next.is_some() || open.heap.len() < most) {
@@ -270,6 +272,7 @@ fn search_best_first<T: Tree>(
     }
     next.into_iter().for_each(|entry| open.push(entry));
     counts.total = out.total;
+    open.children = stack;
     let Found { solution: found, fault, tally } = found;
     counts.tally = tally;
     Progress { counts, used, found, fault }
