@@ -67,7 +67,7 @@ pub enum MachinePairs {
 }
 
 impl MachinePairs {
-    /// The pairs of so many machines, in order.
+    /// The pairs of this many machines, in order.
     pub(super) fn of(self, machines: usize) -> impl Iterator<Item = (usize, usize)> {
         let all =
             (0..machines).flat_map(move |first| (first + 1..machines).map(move |k| (first, k)));
