@@ -6,7 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import Decimal
+from decimal import MAX_PREC, Context, Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 MOST_DECIMALS = 9
@@ -42,7 +42,10 @@ def number(argument: str, value: object) -> int | Decimal:
         as_float = float(value)
         if not math.isfinite(as_float):
             wrong(ValueError, argument, value, "a finite number")
-        exact = Decimal(str(value))
+        try:
+            exact = Decimal(str(value))
+        except InvalidOperation:
+            wrong(TypeError, argument, value, "an int, a float or a Decimal")
     if not exact.is_finite():
         wrong(ValueError, argument, value, "a finite number")
     whole = int(exact)
@@ -127,13 +130,23 @@ def decimals_of(values: Iterable[int | Decimal]) -> int:
     most = 0
     for value in values:
         if isinstance(value, Decimal):
-            most = max(most, -int(value.normalize().as_tuple().exponent))
+            # Trailing zeros do not count. The user's context may round, and this must not.
+            exact = Context(prec=len(value.as_tuple().digits))
+            most = max(most, -int(value.normalize(exact).as_tuple().exponent))
     return most
+
+
+def multiple_of(value: int | Decimal, decimals: int) -> int:
+    """Return a number as a multiple of a power of ten, exactly, whatever the user's context says."""
+    if not isinstance(value, Decimal):
+        return int(value * 10**decimals)
+    # This changes only the exponent.
+    return int(value.scaleb(decimals, Context(prec=MAX_PREC)))
 
 
 def scaled(argument: str, value: int | Decimal, decimals: int, most: int) -> int:
     """Return a number as a multiple of a power of ten, between 0 and a limit."""
-    multiple = int(value * 10**decimals) if decimals else int(value)
+    multiple = multiple_of(value, decimals)
     if not 0 <= multiple <= most:
         bits = "" if -(2**63) <= multiple < 2**63 else ", within 64 bits,"
         limit = Decimal(most) / 10**decimals if decimals else most
@@ -143,9 +156,11 @@ def scaled(argument: str, value: int | Decimal, decimals: int, most: int) -> int
 
 def names_of(argument: str, labels: object, length: int) -> list[str] | None:
     """Return the names in an index of pandas; ``None`` if it only counts from 0."""
-    if labels is None or type(labels).__name__ == "RangeIndex":
+    if labels is None:
         return None
     names = [str(label) for label in labels]  # type: ignore[attr-defined]
+    if type(labels).__name__ == "RangeIndex" and names == [str(place) for place in range(length)]:
+        return None
     if len(names) != length:
         wrong(ValueError, argument, len(names), f"{length} names")
     seen: set[str] = set()

@@ -233,10 +233,13 @@ def _by_job(argument: str, values: object, shop: _Shop) -> list[int | Decimal]:
         numbers: list[Any] = list(values.values())
     else:
         numbers = _numbers.items(argument, values)
-    names = None if labels is None else _numbers.names_of(argument, labels, len(numbers))
-    if names is None or (shop.jobs is None and not isinstance(values, Mapping)):
+    if labels is None:
         return _numbers.row(argument, numbers, jobs)
     wanted = shop.jobs or [str(job) for job in range(jobs)]
+    names = _numbers.names_of(argument, labels, len(numbers)) or [str(place) for place in range(len(numbers))]
+    # An index that has nothing to do with the jobs only counts.
+    if names == wanted or (not isinstance(values, Mapping) and not set(names) & set(wanted)):
+        return _numbers.row(argument, numbers, jobs)
     known = dict(zip(names, numbers, strict=True))
     missing = [name for name in wanted if name not in known]
     if missing or len(known) != jobs:
@@ -272,8 +275,7 @@ def _arguments(
 
     def flat(name: str, values: Sequence[int | Decimal], n: int = decimals, most: int = _MOST_TIME) -> list[int]:
         """Return numbers as multiples of a power of ten."""
-        factor = 10**n
-        multiples = [int(value * factor) for value in values]
+        multiples = [_numbers.multiple_of(value, n) for value in values]
         if not multiples or (min(multiples) >= 0 and max(multiples) <= most):
             return multiples
         return [_numbers.scaled(f"{name}[{i}]", value, n, most) for i, value in enumerate(values)]
@@ -296,7 +298,7 @@ def _arguments(
 def _best(best: object, decimals: int) -> int:
     """Return the value to beat as a multiple of a power of ten."""
     exact = _numbers.number("best", best)
-    multiple = exact * 10**decimals
+    multiple = _numbers.multiple_of(exact, decimals)
     if multiple != int(multiple):
         _numbers.wrong(ValueError, "best", best, f"at most {decimals} decimals, as in times")
     return _numbers.whole("best", int(multiple))

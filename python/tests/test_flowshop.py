@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,33 @@ def test_lists_arrays_and_frames_are_read_alike() -> None:
     table = schedule.to_pandas()
     assert list(table.columns) == ["job", "machine", "start", "end"] and len(table) == 6
     assert set(table["machine"]) == {"saw", "drill"} and table["end"].max() == 12
+
+
+def test_numbers_follow_the_labels_of_their_jobs() -> None:
+    frame = pd.DataFrame({"saw": [5, 3, 4], "due": [5, 100, 9]})
+    by_label = pleach.flowshop.solve(frame[["saw"]], due=frame["due"], objective="tardiness").value
+    assert by_label == 0
+    for order in ([2, 0, 1], [1, 2, 0], [2, 1, 0]):
+        moved = frame.iloc[order]
+        for times, due in (
+            (moved[["saw"]], frame["due"]),
+            (frame[["saw"]], moved["due"]),
+            (frame[["saw"]].to_numpy(), moved["due"]),
+            (moved[["saw"]], moved["due"]),
+        ):
+            assert pleach.flowshop.solve(times, due=due, objective="tardiness").value == 0
+    assert pleach.flowshop.solve(frame[["saw"]][::-1], due=frame["due"], objective="tardiness").value == 0
+    # Labels that have nothing to do with the jobs do not matter; those of some jobs only do.
+    named = pd.Series([5, 100, 9], index=["a", "b", "c"])
+    assert pleach.flowshop.solve(frame[["saw"]], due=named, objective="tardiness").value == 0
+    with pytest.raises(ValueError, match="a number for each job of times"):
+        pleach.flowshop.solve(frame[["saw"]], due=pd.Series([5, 100, 9], index=[1, 2, 3]), objective="tardiness")
+
+
+def test_the_decimal_context_of_the_user_changes_nothing() -> None:
+    with localcontext() as context:
+        context.prec = 3
+        assert pleach.flowshop.solve([[Decimal("123456.75")]]).makespan == 123456.75
 
 
 def test_files_are_read_and_win_over_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
