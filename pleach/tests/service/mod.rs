@@ -184,6 +184,12 @@ fn jobs_that_crash_joiners_are_set_aside() {
     }
     let job = service.until(id, |job| job.state == JobState::Failed);
     assert_eq!(job.error.unwrap(), "set aside after 3 crashes of joiners: signal: 11");
+    // Its checkpoint stays when the other files go.
+    let folder = service.folder.join(format!("data/jobs/{id}"));
+    while folder.join("result.json").exists() {
+        sleep(Duration::from_millis(50));
+    }
+    assert!(folder.join("search.pleach").exists());
 }
 
 /// A stand-in for Slurm: joiners come while a search can use them, and go when they are idle.

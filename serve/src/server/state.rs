@@ -382,8 +382,11 @@ impl Service {
             self.retire(state, id, keep);
         } else {
             state.unsaved.insert(id);
-            // The next root must not take it for its own.
-            let _ = std::fs::remove_file(self.folder(id).join(RESULT));
+            // The next root must not take it for its own. One that never started does not hold it: that of a service
+            // that was killed may.
+            if code != Some(NOT_STARTED) {
+                let _ = std::fs::remove_file(self.folder(id).join(RESULT));
+            }
         }
         drop(guard);
         self.wake.notify_one();
@@ -405,9 +408,12 @@ impl Service {
     /// Stores what changed, and removes the internal files of jobs that are over.
     pub(super) fn flush(&self, state: &mut State) {
         let done = state.flush();
-        for id in done {
+        for (id, failed) in done {
             let folder = self.folder(id);
-            for name in [RESULT, CHECKPOINT, KEY, &format!("{CHECKPOINT}.old")] {
+            // What failed may be resumed by hand.
+            let saved = [CHECKPOINT, &format!("{CHECKPOINT}.old")];
+            let saved = if failed { &[][..] } else { &saved };
+            for name in [RESULT, KEY].iter().chain(saved) {
                 // What cannot be removed does no harm.
                 let _ = std::fs::remove_file(folder.join(name));
             }
@@ -438,7 +444,8 @@ impl State {
     }
 
     /// Stores what changed, all or nothing. Returns the jobs that are over and stored.
-    fn flush(&mut self) -> Vec<u64> {
+    /// Stores what changed. Returns which jobs are over now, and whether they failed.
+    fn flush(&mut self) -> Vec<(u64, bool)> {
         if self.unsaved.is_empty() && self.unstored.is_empty() {
             return Vec::new();
         }
@@ -461,7 +468,8 @@ impl State {
             return Vec::new();
         }
         self.unsaved.clear();
-        std::mem::take(&mut self.unstored).into_keys().collect()
+        let over = std::mem::take(&mut self.unstored).into_iter();
+        over.map(|(id, ended)| (id, ended.job.row.state == JobState::Failed)).collect()
     }
 
     /// Brings the usage of all users up to date.
