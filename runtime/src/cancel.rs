@@ -17,7 +17,8 @@ struct CancelState {
 
 impl Cancel {
     /// One that has stopped its search already.
-    pub(crate) fn cancelled() -> Self {
+    #[must_use]
+    pub fn cancelled() -> Self {
         let cancel = Self::default();
         cancel.cancel();
         cancel

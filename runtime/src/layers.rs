@@ -137,7 +137,7 @@ fn watch_layers(
     known: &dyn Fn() -> LayersProgress,
     watch: &mut Watcher<'_>,
 ) -> bool {
-    let memory = settings.memory.or_else(memory::free).map(|bytes| bytes / SHARE);
+    let memory = settings.memory.or_else(memory::free_memory).map(|bytes| bytes / SHARE);
     let mut memory = MemoryLimit::new(memory, false);
     let mut progress_at = settings.progress_every;
     // Nothing is ever sent: the channel closes when the layers have ended.

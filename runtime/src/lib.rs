@@ -84,6 +84,8 @@ pub use layers::by_layers;
 #[cfg(not(loom))]
 pub use lock::Lock;
 #[cfg(not(loom))]
+pub use memory::free_memory;
+#[cfg(not(loom))]
 pub use outcome::{
     Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
     UnitReport, UnitSnapshot,

@@ -11,7 +11,7 @@ pub(crate) fn taken() -> Option<u64> {
 
 /// The memory that the process may still use, in bytes: what the machine has free, or what its control group or a limit
 /// on its address space leaves.
-pub(crate) fn free() -> Option<u64> {
+pub fn free_memory() -> Option<u64> {
     let machine = kib(&read_to_string("/proc/meminfo").ok()?, "MemAvailable:");
     [machine, of_group(), of_addresses()].into_iter().flatten().min()
 }
@@ -89,7 +89,7 @@ const COPIES: u64 = 3;
 impl MemoryLimit {
     /// The limit of a run that begins; `None` if the system does not report memory use.
     pub fn new(limit: Option<u64>, saves: bool) -> Option<Self> {
-        let share = || free().map(|free| free - free / LEFT_TO_OTHERS);
+        let share = || free_memory().map(|free| free - free / LEFT_TO_OTHERS);
         let all = limit.or_else(share)?;
         // While it is saved, a run holds its open work as bytes, too.
         let (most, short) = if saves { (all / COPIES, all / 9) } else { (all, all / 3 * 2) };
@@ -152,7 +152,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn this_process_uses_memory_and_may_use_more() {
-        assert!(taken().unwrap() > 0 && free().unwrap() > 0);
+        assert!(taken().unwrap() > 0 && free_memory().unwrap() > 0);
         let start = Instant::now();
         let mut wide = MemoryLimit::new(Some(1 << 50), false).unwrap();
         assert!(!wide.is_full());

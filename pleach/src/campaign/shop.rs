@@ -11,12 +11,12 @@ use pleach_problems::flowshop::no_wait;
 pub use pleach_problems::flowshop::shop::Shop;
 use pleach_problems::flowshop::variant::{LayersLimits, LayersProgress, VariantTree};
 pub use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
-use pleach_runtime::{ProgressSnapshot, Settings};
+use pleach_runtime::{Cancel, ProgressSnapshot, Settings, free_memory};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// The most bytes for the prefixes of a search by layers, unless a limit is given.
+/// The most bytes for the prefixes of a search by layers, unless a limit is given or less is free.
 const MEMORY: usize = 2 << 30;
 /// The time between two progress reports of a search by layers.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
@@ -209,7 +209,11 @@ fn begin(
     }
     let mut counts = Counts::default();
     if begun.go_on() {
-        (start, counts) = by_layers(tree, begun, &settings, start);
+        let stopped;
+        (start, counts, stopped) = by_layers(tree, begun, &settings, start);
+        if stopped {
+            settings.cancel = Cancel::cancelled();
+        }
         settings.node_limit =
             settings.node_limit.map(|limit| limit.saturating_sub(counts.bounded).max(1));
     }
@@ -225,15 +229,16 @@ fn begin(
     Ready { settings, state }
 }
 
-/// Searches by layers first, if there are few enough jobs. Returns the best schedule and the counts.
+/// Searches by layers first, if there are few enough jobs. Returns the best schedule, the counts, and whether the
+/// progress callback stopped it.
 fn by_layers(
     tree: &mut VariantTree,
     begun: &mut StartedSearch<'_, '_>,
     settings: &Settings,
     start: Option<(Vec<u16>, i64)>,
-) -> (Option<(Vec<u16>, i64)>, Counts) {
+) -> (Option<(Vec<u16>, i64)>, Counts, bool) {
     let to_beat = settings.best.unwrap_or(i64::MAX);
-    let Some(layers) = tree.layers() else { return (start, Counts::default()) };
+    let Some(layers) = tree.layers() else { return (start, Counts::default(), false) };
     let (mut due, mut stopped) = (Instant::now(), false);
     let watch = &mut |progress: &LayersProgress| {
         let made = progress.counts.bounded;
@@ -250,14 +255,19 @@ fn by_layers(
     };
     let limits = LayersLimits {
         threads: settings.threads.max(1) as usize,
-        memory: settings.memory.map_or(MEMORY, |memory| memory as usize),
+        memory: settings.memory.map_or_else(usual_memory, |memory| memory as usize),
         seed: settings.seed,
         watch,
     };
     let end = layers.search(start, to_beat, limits);
     begun.keep_preparation();
     tree.take_over(end.progress.least, end.open);
-    (end.progress.best, end.progress.counts)
+    (end.progress.best, end.progress.counts, stopped)
+}
+
+/// How many bytes prefixes may take without a limit: at most four fifths of what is free.
+fn usual_memory() -> usize {
+    free_memory().map_or(MEMORY, |free| MEMORY.min((free / 5 * 4) as usize))
 }
 
 fn snapshot(progress: &LayersProgress) -> ProgressSnapshot {
