@@ -42,7 +42,10 @@ impl<N: Number> SetBounds<N> {
         let entries = 1usize.checked_shl(jobs as u32).and_then(|sets| sets.checked_mul(places));
         let bytes =
             entries.and_then(|entries| (entries / 2).checked_mul(machines * size_of::<N>()));
-        let fits = jobs < 30 && bytes.is_some_and(|bytes| bytes + (8 << jobs) <= memory);
+        // Starts are numbers of 32 bits.
+        let fits = jobs < 30
+            && entries.is_some_and(|entries| entries / 2 <= u32::MAX as usize)
+            && bytes.is_some_and(|bytes| bytes + (8 << jobs) <= memory);
         if !fits || !even.contains(&variant.objective()) {
             return Self::default();
         }
