@@ -135,11 +135,13 @@ impl Instance {
 }
 
 /// The greatest common divisor, in absolute value.
-fn gcd(mut one: i64, mut other: i64) -> i64 {
+fn gcd(one: i64, other: i64) -> i64 {
+    let (mut one, mut other) = (one.unsigned_abs(), other.unsigned_abs());
     while other != 0 {
         (one, other) = (other, one % other);
     }
-    one.abs()
+    // Only 2^63, the absolute value of the least number, does not fit: half of it divides as much.
+    i64::try_from(one).unwrap_or(1 << 62)
 }
 
 /// An assignment as a solution: its cost, and the location of each facility, numbered from 1.
