@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import MAX_PREC, Context, Decimal
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pleach import _draw, _numbers, _pleach, _run
@@ -298,7 +298,7 @@ def _arguments(
 def _best(best: object, decimals: int) -> int:
     """Return the value to beat as a multiple of a power of ten."""
     exact = _numbers.number("best", best)
-    multiple = _numbers.multiple_of(exact, decimals)
+    multiple = exact.scaleb(decimals, Context(prec=MAX_PREC)) if isinstance(exact, Decimal) else exact * 10**decimals
     if multiple != int(multiple):
         _numbers.wrong(ValueError, "best", best, f"at most {decimals} decimals, as in times")
     return _numbers.whole("best", int(multiple))
