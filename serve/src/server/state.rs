@@ -443,8 +443,7 @@ impl State {
             .count()
     }
 
-    /// Stores what changed, all or nothing. Returns the jobs that are over and stored.
-    /// Stores what changed. Returns which jobs are over now, and whether they failed.
+    /// Stores what changed, all or nothing. Returns the jobs that are over and stored, and whether they failed.
     fn flush(&mut self) -> Vec<(u64, bool)> {
         if self.unsaved.is_empty() && self.unstored.is_empty() {
             return Vec::new();
