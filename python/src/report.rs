@@ -58,13 +58,8 @@ pub fn news<'py>(py: Python<'py>, news: &News) -> PyResult<Bound<'py, PyDict>> {
 pub fn finished<'py>(py: Python<'py>, end: &Finished) -> PyResult<Bound<'py, PyDict>> {
     let Finished { report, ends, reason, history } = end;
     let outcome = &report.outcome;
-    let stopped_by = match outcome.stop {
-        None | Some(Stop::Found) => None,
-        Some(Stop::Time) => Some("time-limit"),
-        Some(Stop::Nodes) => Some("node-limit"),
-        Some(Stop::Memory) => Some("memory"),
-        Some(Stop::Asked | Stop::Failed) => Some(reason.unwrap_or("cancelled")),
-    };
+    let reason = reason.filter(|_| outcome.stop == Some(Stop::Asked));
+    let stopped_by = report.stopped_by().map(|word| reason.unwrap_or(word));
     let dict = PyDict::new(py);
     dict.set_item("status", report.status.word())?;
     dict.set_item("stopped_by", stopped_by)?;

@@ -25,6 +25,17 @@ const STOPS: [Stop; 6] =
     [Stop::Time, Stop::Nodes, Stop::Asked, Stop::Found, Stop::Memory, Stop::Failed];
 
 impl Stop {
+    /// What stopped a search early, in a word; `None` if it found what it was after.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Stop::Found => None,
+            Stop::Time => Some("time-limit"),
+            Stop::Nodes => Some("node-limit"),
+            Stop::Memory => Some("memory"),
+            Stop::Asked | Stop::Failed => Some("cancelled"),
+        }
+    }
+
     /// The reason with this number, if there is one.
     pub fn of(number: u8) -> Option<Self> {
         STOPS.get(usize::from(number).checked_sub(1)?).copied()

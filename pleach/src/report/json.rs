@@ -32,6 +32,7 @@ impl Report {
             problem: problem.into(),
             instance: instance.into(),
             status: self.status.word().into(),
+            stopped_by: self.stopped_by().map(String::from),
             objective: self.objective.map(JsonInteger),
             lower_bound: self.lower_bound.map(JsonInteger),
             solution: solution.map(|plan| plan.iter().copied().map(JsonInteger).collect()),

@@ -132,6 +132,12 @@ impl Report {
         Self::new(outcome, None)
     }
 
+    /// What stopped the search early, in a word.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<&'static str> {
+        self.outcome.stop.filter(|_| self.status == Status::Stopped).and_then(Stop::word)
+    }
+
     /// A value of the report as a real number.
     #[must_use]
     pub fn real(&self, value: i64) -> f64 {

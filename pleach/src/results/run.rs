@@ -21,6 +21,8 @@ pub struct RunData {
     pub instance: String,
     #[serde(deserialize_with = "status")]
     pub status: String,
+    /// What stopped it, if it was stopped.
+    pub stopped_by: Option<String>,
     pub objective: Option<JsonInteger<i64>>,
     pub lower_bound: Option<JsonInteger<i64>>,
     pub solution: Option<Vec<JsonInteger<i64>>>,

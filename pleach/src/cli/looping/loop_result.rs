@@ -153,6 +153,7 @@ impl LoopResult<'_> {
             problem: self.entry.name.into(),
             instance: self.order.words.join(" "),
             status: if self.job.is_some() { "done" } else { "stopped" }.into(),
+            stopped_by: if self.job.is_some() { None } else { Some("cancelled".into()) },
             seconds: JsonNumber(report.seconds),
             units: report.parts.iter().map(unit).collect(),
             sites: self.sites(),
