@@ -191,7 +191,10 @@ impl GatewayThread<'_> {
                 }
                 self.others.record_progress(from, progress);
             }
-            Incoming::Message(_, SessionMessage::Wish(Stop::Memory)) if root => {
+            // Where processes come and go, one without memory leaves.
+            Incoming::Message(_, SessionMessage::Wish(Stop::Memory))
+                if root && !self.cluster.is_open() =>
+            {
                 self.site_state.request_stop(Stop::Memory)
             }
             Incoming::Message(site, SessionMessage::Failed(why)) if root || site == 0 => {
@@ -343,10 +346,6 @@ impl GatewayThread<'_> {
             let wait_ns = self.cluster.terms().lease_ns / 4;
             self.begins_again = Some((order, self.run_state.now_ns().saturating_add(wait_ns)));
         }
-        if let Some(why) = self.stop.filter(|&why| why == Stop::Memory) {
-            // The previous root may have died before it stopped the search.
-            self.session.send(0, &SessionMessage::Wish(why));
-        }
         self.gateway.site_joined(0, self.run_state.now_ns(), &mut self.workers)
     }
 
@@ -354,7 +353,12 @@ impl GatewayThread<'_> {
     fn carry_out_requests(&mut self) -> Result<(), RunError> {
         let now_ns = self.run_state.now_ns();
         let follows = !self.cluster.is_root();
-        if follows && self.site_state.asked_to_leave() && !self.leaving {
+        let full = self.cluster.is_open() && self.site_state.requested_stop() == Some(Stop::Memory);
+        if follows && (full || self.site_state.asked_to_leave()) && !self.leaving {
+            if full {
+                let why = "its open work exceeds the memory limit: this process leaves the search";
+                self.run_state.warn(why.into());
+            }
             (self.leaving, self.stop) = (true, Some(Stop::Asked));
             self.gateway.leave_search(now_ns, &mut self.workers)?;
         }

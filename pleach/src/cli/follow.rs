@@ -32,8 +32,19 @@ const HIDDEN_PROGRESS_EVERY: Duration = Duration::from_secs(1);
 pub const SHAPING: [&str; 2] = ["balance", "seed"];
 
 /// Flags that each process sets for itself.
-pub const OWN: [&str; 10] =
-    ["threads", "devices", "slow", "simd", "pace", "quiet", "json", "dashboard", "log", "metrics"];
+pub const OWN: [&str; 11] = [
+    "threads",
+    "devices",
+    "slow",
+    "simd",
+    "pace",
+    "memory",
+    "quiet",
+    "json",
+    "dashboard",
+    "log",
+    "metrics",
+];
 
 /// What a process can search.
 #[derive(Clone, Copy)]

@@ -109,6 +109,19 @@ fn a_joiner_leaves_in_order() {
     );
 }
 
+/// One process without memory used to stop the search of all.
+#[test]
+fn a_joiner_without_memory_leaves() {
+    let mut party = Party::begin("memory", &QUEENS, 600_000, &[]);
+    party.join_with(&["--memory", "1"]);
+    party.join();
+    QUEENS.check(&party.end());
+    let left = &mut party.joiners[0];
+    assert_eq!(left.end(), Some(3), "{}", left.said());
+    assert!(left.said().contains("exceeds the memory limit"), "{}", left.said());
+    assert_eq!(party.joiners[1].end(), Some(0));
+}
+
 #[test]
 fn limits_hold_for_all_processes_together() {
     let mut party = Party::begin("limit", &QUEENS, 600_000, &["--node-limit", "2000000"]);

@@ -65,6 +65,7 @@ pub static MEMORY: Flag<u64> = Flag {
         value: Some("SIZE"),
         help: "stop once open work takes more memory than this: 512M, 8G, or bytes",
         default: "four fifths of free memory",
+        applies: Applies::To(SEARCHES_AND_JOIN),
         ..ABOUT
     },
     parse: size,
