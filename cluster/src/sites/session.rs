@@ -17,6 +17,11 @@ pub const ROOT_LOST: &str = "the connection to the root is lost";
 /// The reason why nobody can join any more.
 pub const SEARCH_OVER: &str = "the search is over";
 
+/// The most messages of a site other than the root about later searches that are kept.
+const EARLY: usize = 1000;
+/// The longest of them, in bytes: they are requests.
+const LONGEST_EARLY: usize = 1 << 16;
+
 /// An arrival from the network.
 pub enum Incoming {
     /// A message about the search under way.
@@ -352,6 +357,10 @@ impl Session {
             }
             // No site knows of a search before the root does.
             Ok((search, message)) if search > self.search && self.network.me() != 0 => {
+                let kept = || self.early.iter().filter(|(sender, ..)| *sender == from).count();
+                if from != 0 && (bytes.len() > LONGEST_EARLY || kept() >= EARLY) {
+                    return Incoming::Invalid(from);
+                }
                 self.early.push_back((from, search, message));
                 Incoming::Nothing
             }
