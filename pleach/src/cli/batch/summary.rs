@@ -84,7 +84,8 @@ impl Ended<'_> {
             return true;
         }
         let apart = |a: (f64, f64), b: (f64, f64)| a.1 < b.0 || b.1 < a.0;
-        let exists = |it: &Self| !it.row.get("objective").is_empty();
+        let exists =
+            |it: &Self| !it.row.get("objective").is_empty() || it.row.get("status") == "found";
         self.range().zip(other.range()).is_some_and(|(one, two)| apart(one, two))
             || (self.row.get("status") == "infeasible" && exists(other))
             || (other.row.get("status") == "infeasible" && exists(self))
@@ -237,6 +238,9 @@ mod tests {
         assert_eq!(contradict(&optimal("7"), &stopped("10", "8")).len(), 1);
         assert_eq!(contradict(&[("status", "infeasible")], &optimal("7")).len(), 1);
         assert_eq!(contradict(&[("status", "infeasible")], &stopped("7", "6")).len(), 1);
+        let found = [("status", "found")];
+        assert_eq!(contradict(&[("status", "infeasible")], &found).len(), 1);
+        assert_eq!(contradict(&found, &found), [""; 0]);
         let counted = |count| [("status", "counted"), ("count", count)];
         assert_eq!(contradict(&counted("92"), &counted("92")), [""; 0]);
         assert_eq!(contradict(&counted("92"), &counted("93")).len(), 1);
