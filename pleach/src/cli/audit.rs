@@ -11,7 +11,7 @@ use crate::certificate::{Audit, NoProof, Sample};
 use crate::failure::{Failure, usage};
 use crate::provenance::Provenance;
 use crate::registry::{Act, Ended, Entry, Mode, Request, entry};
-use crate::report::grouped;
+use crate::report::{Labels, grouped};
 use crate::results::JsonInteger;
 use pleach_core::wire::certificate::Certificate;
 use serde_json::{Value, json};
@@ -56,6 +56,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     search.settings.cancel = interrupts();
     search.certify = Certify::Audit(certificate.clone(), sample);
     drop(phase);
+    let labels = start.labels;
     let began = Instant::now();
     let ended = (start.search)(search, Mode::Inspect)?;
     let Ended::Inspection(seen) = ended else { return Err(unexpected()) };
@@ -63,7 +64,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let seconds = began.elapsed().as_secs_f64();
     match result {
         Ok(audit) => {
-            let shown = Shown { file, problem, instance, audit, seconds };
+            let shown = Shown { file, problem, instance, labels: &labels, audit, seconds };
             let counts = verb == Verb::Count;
             let text = if given.on("json") { shown.json(counts) } else { shown.text(counts) };
             console.print(&text)?;
@@ -102,16 +103,17 @@ struct Shown<'a> {
     file: &'a str,
     problem: &'a str,
     instance: &'a str,
+    labels: &'a Labels,
     audit: Audit,
     seconds: f64,
 }
 
 impl Shown<'_> {
     fn json(&self, counts: bool) -> String {
-        let Self { file, problem, instance, audit, seconds } = self;
+        let Self { file, problem, instance, labels, audit, seconds } = self;
         let Audit { regions, explored, counts: all, objective, bound } = audit;
         let count = if counts { json!(JsonInteger(all.total)) } else { Value::Null };
-        let said = json!({
+        let mut said = json!({
             "certificate": file,
             "problem": problem,
             "instance": instance,
@@ -127,16 +129,19 @@ impl Shown<'_> {
             },
             "seconds": seconds,
         });
+        if labels.decimals > 0 {
+            said["decimals"] = json!(labels.decimals);
+        }
         Provenance::now().stamp(said).to_string()
     }
 
     fn text(&self, counts: bool) -> String {
-        let Self { file, problem, instance, audit, seconds } = self;
+        let Self { file, problem, instance, labels, audit, seconds } = self;
         let Audit { regions, explored, counts: all, objective, bound } = audit;
         let proves = match (objective, bound) {
             _ if counts => format!("the count is {}", grouped(all.total)),
-            (Some(value), _) => format!("the optimum is {value}"),
-            (None, Some(bound)) => format!("no solution beats {bound}"),
+            (Some(value), _) => format!("the optimum is {}", labels.value(*value)),
+            (None, Some(bound)) => format!("no solution beats {}", labels.value(*bound)),
             (None, None) => "there is no solution".into(),
         };
         let nodes = grouped(all.bounded.into());
