@@ -255,6 +255,9 @@ const WRITTEN: [&str; 9] = [
     "out",
 ];
 
+/// The flags of searches that name files to read.
+pub const READ: [&str; 5] = ["start", "due", "weights", "releases", "setups"];
+
 /// Refuses an output that is the same file as another output or as an input.
 ///
 /// # Errors
@@ -265,7 +268,7 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
-    let read = ["start", "beside", "due", "weights", "releases", "setups"].into_iter();
+    let read = READ.into_iter().chain(["beside"]);
     let read = read.filter_map(|flag| Some((format!("--{flag}"), given.path(flag)?)));
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));

@@ -1,7 +1,9 @@
 //! Saved searches: what their files say about them, and the command line that resumes them.
 
+use super::files::READ;
 use super::flags::{FlagValues, Lasts, Saving};
 use super::line::{Line, parse_again};
+use super::order_text::name_of;
 use crate::campaign::described;
 use crate::failure::{Failure, usage};
 use pleach_core::wire::fingerprint;
@@ -16,7 +18,9 @@ pub fn origin(program: &str, words: &[String], inputs: &[String], given: &FlagVa
         let place = absolute(word).ok()?.to_string_lossy().into_owned();
         Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
     };
-    let files: Map<String, Value> = inputs.iter().filter_map(input).collect();
+    let flags = READ.into_iter().filter_map(|flag| Some(given.word(flag)?.to_string()));
+    let words_of_files: Vec<String> = inputs.iter().cloned().chain(flags).collect();
+    let files: Map<String, Value> = words_of_files.iter().filter_map(input).collect();
     with_flags(
         json!({ "program": program, "words": words, "flags": lasting(given), "files": files }),
         given,
@@ -175,8 +179,14 @@ pub fn line_of(
     let found = |word: String| {
         if copied && has_text(&word) { Ok(word) } else { found(&cannot, word, &about) }
     };
-    let words = words.into_iter().map(found);
+    let words = words.into_iter().map(&found);
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
+    for flag in &mut flags {
+        let file = flag.split_once('=').filter(|_| READ.contains(&name_of(flag)));
+        if let Some((name, file)) = file {
+            *flag = format!("{name}={}", found(file.to_string())?);
+        }
+    }
     // With other units, flags about the earlier ones no longer apply.
     let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
     if now.has("devices") || now.has("threads") || now.has("slow") {

@@ -255,6 +255,67 @@ fn files_of_jobs_that_are_over_go_in_time() {
     assert_eq!(fs::read_dir(data.join("jobs/incoming")).unwrap().count(), 0);
 }
 
+/// A search used to get its whole limit again with every start of its root.
+#[test]
+fn a_limit_counts_all_starts_of_a_search() {
+    let mut service = Service::start("service-limit", "");
+    service.text("operator", "user ann");
+    let words = "count queens 13 --pace 50000 --node-limit 300000";
+    let id = service.submit("ann", words);
+    let nodes = |job: &JobView| job.search.as_ref().map_or(0, |search| search.nodes);
+    for round in 1..=2 {
+        service.until(id, |job| nodes(job) > round * 100_000);
+        service.kill();
+        service.begin();
+    }
+    let result = service.result(id);
+    assert_eq!(
+        (&result["status"], &result["stopped_by"]),
+        (&json!("stopped"), &json!("node-limit"))
+    );
+    let nodes = result["nodes"]["bounded"].as_u64().unwrap();
+    assert!((290_000..330_000).contains(&nodes), "{nodes}");
+}
+
+/// A search with a limit used to be done when a signal stopped its root.
+#[test]
+fn a_signal_to_a_root_ends_no_job() {
+    let service = Service::start("service-signal", "");
+    service.text("operator", "user ann");
+    let id = service.submit("ann", "count queens 11 --pace 50000 --time-limit 10h");
+    service.until(id, |job| job.search.as_ref().is_some_and(|search| search.nodes > 20_000));
+    let folder = service.folder.join(format!("data/jobs/{id}"));
+    let folder = fs::canonicalize(folder).unwrap();
+    let mut processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let root =
+        processes.find(|it| fs::read_link(it.path().join("cwd")).is_ok_and(|at| at == folder));
+    let root = root.unwrap().file_name();
+    assert!(std::process::Command::new("kill").arg("-INT").arg(root).status().unwrap().success());
+    service.until(id, |job| job.error.as_deref() == Some("a signal stopped it"));
+    let result = service.result(id);
+    assert_eq!((&result["status"], &result["count"]), (&json!("counted"), &json!(2_680)));
+    assert_eq!(service.job(id).error, None);
+}
+
+/// A job whose checkpoint could not be read used to fail for good.
+#[test]
+fn a_job_waits_until_its_checkpoint_can_be_read() {
+    let service = Service::start("service-unread", "");
+    service.text("operator", "user ann");
+    let id = service.submit("ann", "count uts T3 --pace 50000");
+    service.until(id, |job| job.search.as_ref().is_some_and(|search| search.nodes > 20_000));
+    service.text("ann", &format!("pause {id}"));
+    service.until(id, |job| job.state == JobState::Paused && job.workers == 0);
+    let file = service.folder.join(format!("data/jobs/{id}/search.pleach"));
+    let saved = fs::read(&file).unwrap();
+    fs::write(&file, &saved[..saved.len() / 2]).unwrap();
+    service.text("ann", &format!("continue {id}"));
+    let job = service.until(id, |job| job.state == JobState::Waiting && job.error.is_some());
+    assert!(job.error.unwrap().contains("search.pleach"), "{:?}", service.job(id));
+    service.until(id, |job| job.why == "waiting to be tried again");
+    service.text("ann", &format!("cancel {id}"));
+}
+
 /// Requests of all kinds: none gets in without a token, and none harms the service.
 #[test]
 fn hostile_requests_do_no_harm() {

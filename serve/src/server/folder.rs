@@ -3,7 +3,9 @@
 use crate::api::Update;
 use crate::credentials::new_token;
 use serde::Deserialize;
-use std::io;
+use serde::de::IgnoredAny;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Where files lie until their job is stored: beside the folders of jobs, which are numbers.
@@ -17,6 +19,9 @@ pub const CHECKPOINT: &str = "search.pleach";
 pub const KEY: &str = "search.key";
 /// What it said.
 pub const LOG: &str = "log.txt";
+
+/// The exit code that stands for a root that was not started.
+pub const NOT_STARTED: i32 = -1;
 
 /// The longest result that is kept, in bytes.
 const MOST: u64 = 1 << 28;
@@ -35,9 +40,17 @@ impl IncomingFiles {
         std::fs::create_dir_all(&place)?;
         let written = Self(Some(place.clone()));
         for (name, bytes) in files {
-            std::fs::write(place.join(name), bytes)?;
+            let mut file = File::create(place.join(name))?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
         }
+        sync_folder(&place)?;
         Ok(written)
+    }
+
+    /// Makes moves to folders of jobs last, even if the machine fails.
+    pub fn sync_moves(data: &Path) -> io::Result<()> {
+        sync_folder(&data.join("jobs"))
     }
 
     /// Moves them to the folder of a job, which must not exist.
@@ -64,18 +77,41 @@ impl Drop for IncomingFiles {
     }
 }
 
+/// Makes the names in a folder last, even if the machine fails.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
 /// How a root ended.
 pub struct RootEnd {
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
-    pub result: Vec<u8>,
-    /// Whether it says that it was stopped.
-    pub stopped: bool,
+    /// What it printed, if all of it can be read.
+    pub result: Result<Vec<u8>, String>,
+    /// What stopped the search, if its result says that it was stopped; empty if it does not say by what.
+    pub stopped_by: Option<String>,
     /// The last state of its search, if it is one.
     pub last: Option<Update>,
     /// The last line that it said.
     pub said: String,
+}
+
+impl RootEnd {
+    /// The end of a root that was not started.
+    pub fn not_started(why: &str) -> Self {
+        let said = format!("cannot start: {why}");
+        let result = Err("it was not started".into());
+        Self { code: Some(NOT_STARTED), result, stopped_by: None, last: None, said }
+    }
+
+    /// Whether its job is done: a search is that was not stopped, or by a limit that its user set.
+    pub fn is_done(&self, memory_is_limited: bool) -> bool {
+        matches!(self.code, Some(0 | 3))
+            && match self.stopped_by.as_deref() {
+                None | Some("time-limit" | "node-limit") => true,
+                Some(why) => why == "memory" && memory_is_limited,
+            }
+    }
 }
 
 /// What matters here of a result that a search printed.
@@ -83,6 +119,7 @@ pub struct RootEnd {
 #[serde(default)]
 struct Printed {
     status: String,
+    stopped_by: Option<String>,
     objective: Option<f64>,
     lower_bound: Option<f64>,
     seconds: f64,
@@ -121,13 +158,24 @@ impl Printed {
 
 /// How a root ended, by what it left in its folder.
 pub fn end_of(folder: &Path, code: Option<i32>, said: &str) -> RootEnd {
-    let path = folder.join(RESULT);
-    let small = std::fs::metadata(&path).is_ok_and(|file| file.len() <= MOST);
-    let result = if small { std::fs::read(&path).unwrap_or_default() } else { Vec::new() };
-    let printed = serde_json::from_slice::<Printed>(&result).ok();
-    let stopped = printed.as_ref().is_some_and(|printed| printed.status == "stopped");
-    let last = printed.filter(|printed| !printed.status.is_empty()).map(|printed| printed.update());
+    let result = read_result(&folder.join(RESULT));
+    let bytes = result.as_deref().unwrap_or_default();
+    let printed = serde_json::from_slice::<Printed>(bytes).unwrap_or_default();
+    let stopped = printed.status == "stopped";
+    let last = (!printed.status.is_empty()).then(|| printed.update());
+    let stopped_by = stopped.then(|| printed.stopped_by.unwrap_or_default());
     let said = said.strip_prefix("pleach: ").unwrap_or(said);
     let said = said.chars().filter(|c| !c.is_control()).take(400).collect();
-    RootEnd { code, stopped, result, last, said }
+    RootEnd { code, stopped_by, result, last, said }
+}
+
+/// Reads a result that was printed to its end.
+fn read_result(path: &Path) -> Result<Vec<u8>, String> {
+    let fails = |why: io::Error| format!("cannot read its result: {why}");
+    if std::fs::metadata(path).map_err(fails)?.len() > MOST {
+        return Err(format!("its result takes more than {} MiB", MOST >> 20));
+    }
+    let bytes = std::fs::read(path).map_err(fails)?;
+    let complete = bytes.ends_with(b"\n") && serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
+    if complete { Ok(bytes) } else { Err("its result is incomplete".into()) }
 }

@@ -42,6 +42,8 @@ pub struct Root {
     pub key: String,
     /// When it started.
     pub since: Instant,
+    /// Whether there was a saved search when it started.
+    pub resumes: bool,
     /// Why it was asked to stop.
     pub stop: Option<StopReason>,
 }

@@ -3,6 +3,7 @@
 mod access;
 mod caller;
 mod door;
+mod ending;
 mod folder;
 mod grow;
 mod job;

@@ -90,12 +90,7 @@ fn plan(service: &Arc<Service>, seconds: f64, explain: bool, store: bool) -> boo
         changed = true;
     }
     if store {
-        let saved = state.store.together(|store| {
-            state.accounts.values().try_for_each(|account| store.save_account(&account.row))?;
-            let mut running = state.jobs.values().filter(|job| job.root.is_some());
-            running.try_for_each(|job| job.save_course(store))
-        });
-        state.failing = saved.is_err();
+        state.failing = state.store_usage().is_err();
     }
     service.flush(state);
     drop(guard);
@@ -237,6 +232,7 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
         port: None,
         key: String::new(),
         since: Instant::now(),
+        resumes: false,
         stop: None,
     });
     job.row.state = JobState::Running;
@@ -269,7 +265,6 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
         let share = |part: f64| format!("{:.0} %", 100.0 * part);
         let due = weight / weights.max(1e-9);
         let at_limit = most.is_some_and(|most| workers >= most);
-        let failed = job.row.failures > 0 || job.row.crashes > 0;
         job.why = match (&job.root, job.row.state) {
             (Some(root), _) if root.stop == Some(StopReason::Pause) => {
                 "saving, to be paused".into()
@@ -280,7 +275,9 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             (Some(root), _) if root.stop.is_some() => "stopping".into(),
             (None, JobState::Paused) if !job.why.is_empty() => continue,
             (None, JobState::Paused) => format!("paused by {user} or an operator"),
-            (None, _) if failed && job.not_before.is_some() => "waiting to be tried again".into(),
+            (None, _) if job.not_before.is_some_and(|at| at > Instant::now()) => {
+                "waiting to be tried again".into()
+            }
             (None, _) if plan.roots.binary_search(&id).is_ok() => "starting".into(),
             (None, _) if most.is_some_and(|most| workers + root_threads > most) => format!(
                 "waiting: {user} has {workers} threads of the {} allowed, and a job begins with {root_threads}",

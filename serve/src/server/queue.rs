@@ -115,6 +115,9 @@ impl Service {
                 ids.push(id);
                 added.push(Job::new(JobRow { id, ..row }, *kind == CommandKind::Search));
             }
+            if new > 0 {
+                IncomingFiles::sync_moves(&self.settings.data).map_err(StoreError::Files)?;
+            }
             Ok(ids)
         });
         let ids = stored.map_err(|why| (FULL, format!("cannot be stored: {why}")))?;

@@ -3,9 +3,9 @@
 //! The process outlives a service that is killed by as long as it needs to save: its input ends with the service. It
 //! holds a lock on its result until then, so that the next service waits for it.
 
-use super::folder::{KEY, LOG, RESULT, RootEnd, end_of};
+use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of};
 use super::job::StopReason;
-use super::state::{NOT_STARTED, Service};
+use super::state::Service;
 use crate::api::Update;
 use serde::Deserialize;
 use std::fs::{File, TryLockError};
@@ -21,6 +21,9 @@ use tokio::time::sleep;
 const GRACE: Duration = Duration::from_secs(120);
 /// How long a root may take that was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// The exit code of a command that was stopped.
+const STOPPED: i32 = 3;
+
 /// Runs the root of a job, and settles the job at its end.
 pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
     let folder = service.folder(id);
@@ -37,13 +40,7 @@ pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
             end_of(&folder, code, &said)
         }
         Ok(Begun::Over(end)) => end,
-        Err(why) => RootEnd {
-            code: Some(NOT_STARTED),
-            result: Vec::new(),
-            stopped: false,
-            last: None,
-            said: format!("cannot start: {why}"),
-        },
+        Err(why) => RootEnd::not_started(&why.to_string()),
     };
     service.root_ended(id, run, end);
 }
@@ -104,12 +101,22 @@ async fn begin(
         sleep(Duration::from_millis(20)).await;
     }
     if output.metadata()?.len() > 0 {
-        let end = end_of(folder, Some(0), "");
-        if is_complete(&end.result) && !end.stopped {
+        let mut end = end_of(folder, Some(0), "");
+        if end.result.is_ok() && end.is_done(false) {
+            end.code = end.stopped_by.as_ref().map_or(end.code, |_| Some(STOPPED));
             return Ok(Begun::Over(end));
+        }
+        if let Some(last) = end.last {
+            service.root_reported(id, run, last);
         }
         output.set_len(0)?;
     }
+    let args = if folder.join(CHECKPOINT).exists() {
+        let Update { seconds, nodes, .. } = service.root_resumes(id, run).unwrap_or_default();
+        (service.settings.continued)(args, Duration::from_secs_f64(seconds.max(0.0)), nodes)
+    } else {
+        args.to_vec()
+    };
     let mut command = Command::new(&service.settings.program);
     command.args(args).current_dir(folder);
     command.stdin(Stdio::piped()).stdout(output).stderr(Stdio::piped());
@@ -119,11 +126,6 @@ async fn begin(
     let mut child = command.spawn()?;
     service.root_began(id, run, child.stdin.take());
     Ok(Begun::Child(child))
-}
-
-/// Whether a result was printed to its end.
-fn is_complete(result: &[u8]) -> bool {
-    result.ends_with(b"\n") && serde_json::from_slice::<serde::de::IgnoredAny>(result).is_ok()
 }
 
 /// Waits for the end of a root. One that was asked to stop has a while for it.

@@ -33,6 +33,8 @@ pub struct Settings {
     pub grow: Option<Slurm>,
     /// Checks a command of a user, and says whether joiners can take part.
     pub check: fn(&[String]) -> Result<CommandKind, String>,
+    /// The command that continues a search after this time and this many nodes: its limits are what is left of them.
+    pub continued: fn(&[String], Duration, u64) -> Vec<String>,
     /// Where events are shown.
     pub note: fn(&str),
 }

@@ -1,6 +1,6 @@
 //! [`Service`]: what a service knows, behind one lock, and how it changes.
 
-use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT, RootEnd};
+use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
 use super::job::{Job, StopReason};
 use super::refusal::Refused;
 use super::settings::Settings;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::process::ChildStdin;
 use tokio::sync::{Notify, watch};
 
@@ -82,15 +82,6 @@ pub(super) struct Joiner {
     /// Whether it should end.
     pub dismissed: bool,
 }
-
-/// How long a root must run for earlier crashes to be forgotten.
-const STEADY: Duration = Duration::from_secs(600);
-/// How long a job waits that could not start or save.
-const RETRY: Duration = Duration::from_secs(30);
-/// The exit code that stands for a root that could not be started.
-pub(super) const NOT_STARTED: i32 = -1;
-/// Errors of a full disk or quota, as the system numbers them.
-const FULL: [&str; 2] = ["(os error 28)", "(os error 122)"];
 
 /// The number of ended jobs that lists show.
 pub(super) const SHOWN: usize = 200;
@@ -263,7 +254,10 @@ impl Service {
                 break;
             }
         }
-        self.flush(&mut self.lock());
+        let mut state = self.lock();
+        self.flush(&mut state);
+        // What cannot be stored is at most ten seconds of use.
+        let _ = state.store_usage();
     }
 
     /// Calls `act` with the root of a job if it is still this one.
@@ -295,6 +289,18 @@ impl Service {
         self.wake.notify_one();
     }
 
+    /// A root resumes a search. Returns its state.
+    pub(super) fn root_resumes(&self, id: u64, run: u64) -> Option<Update> {
+        let mut search = None;
+        self.with_root(id, run, |job| {
+            search.clone_from(&job.search);
+            if let Some(root) = &mut job.root {
+                root.resumes = true;
+            }
+        });
+        search
+    }
+
     /// A root reported its state.
     pub(super) fn root_reported(&self, id: u64, run: u64, update: Update) {
         self.with_root(id, run, |job| job.update(update, now()));
@@ -318,79 +324,6 @@ impl Service {
                 return StopReason::End;
             }
         }
-    }
-
-    /// A root has ended.
-    pub(super) fn root_ended(&self, id: u64, run: u64, end: RootEnd) {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        let Some(job) = state.jobs.get_mut(&id) else { return };
-        let Some(root) = job.root.take_if(|root| root.run == run) else { return };
-        let RootEnd { code, result, stopped, last, said } = end;
-        if let Some(last) = last {
-            job.update(last, now());
-        }
-        let row = &mut job.row;
-        if root.since.elapsed() > STEADY {
-            // What happened long ago was another fault.
-            row.failures = 0;
-        }
-        // A search without limits was stopped by a signal from outside.
-        let limits = ["--time-limit", "--node-limit", "--memory"];
-        let limited = limits.iter().any(|limit| row.args.iter().any(|arg| arg.starts_with(limit)))
-            || state.accounts.get(&row.user).is_some_and(|it| it.row.limits.memory.is_some());
-        let unfinished = stopped && (root.stop.is_some() || !limited);
-        let finished = matches!(code, Some(0 | 3)) && !unfinished;
-        // Nothing is wrong with the job itself.
-        let no_room = code == Some(NOT_STARTED) || FULL.iter().any(|why| said.contains(why));
-        let mut keep = None;
-        row.state = match (root.stop, code) {
-            (Some(StopReason::Cancel), _) => JobState::Cancelled,
-            _ if finished => {
-                (row.exit, row.error) = (code, None);
-                keep = Some(result);
-                JobState::Done
-            }
-            (Some(StopReason::SetAside), _) => JobState::Failed,
-            (Some(StopReason::Pause), _) => JobState::Paused,
-            (Some(StopReason::End), _) => JobState::Waiting,
-            (Some(StopReason::Yield), Some(0 | 3 | NOT_STARTED)) => JobState::Waiting,
-            _ if no_room => {
-                row.error = Some(said);
-                job.not_before = Some(Instant::now() + RETRY);
-                JobState::Waiting
-            }
-            (_, Some(2)) => {
-                (row.exit, row.error) = (code, Some(said));
-                JobState::Failed
-            }
-            _ => {
-                row.failures += 1;
-                let how = match code {
-                    None => "a signal ended it".into(),
-                    Some(3) => "its memory was full, or a signal stopped it".into(),
-                    Some(code) => format!("exit code {code}"),
-                };
-                let error = if said.is_empty() { how } else { format!("{how}: {said}") };
-                (row.exit, row.error) = (code, Some(error));
-                job.not_before = Some(Instant::now() + Duration::from_secs(1));
-                if row.failures < CRASHES { JobState::Waiting } else { JobState::Failed }
-            }
-        };
-        job.has_now(0, 0);
-        if job.row.state.is_over() {
-            self.retire(state, id, keep);
-        } else {
-            state.unsaved.insert(id);
-            // The next root must not take it for its own. One that never started does not hold it: that of a service
-            // that was killed may.
-            if code != Some(NOT_STARTED) {
-                let _ = std::fs::remove_file(self.folder(id).join(RESULT));
-            }
-        }
-        drop(guard);
-        self.wake.notify_one();
-        self.announce();
     }
 
     /// Removes a job that is over from those that are not. It is stored with the next changes, together with others.
@@ -469,6 +402,17 @@ impl State {
         self.unsaved.clear();
         let over = std::mem::take(&mut self.unstored).into_iter();
         over.map(|(id, ended)| (id, ended.job.row.state == JobState::Failed)).collect()
+    }
+
+    /// Stores what users and running jobs have used.
+    pub fn store_usage(&self) -> Result<(), StoreError> {
+        self.store.together(|store| {
+            self.accounts.values().try_for_each(|account| store.save_account(&account.row))?;
+            self.jobs.values().filter(|job| job.root.is_some()).try_for_each(|job| {
+                store.save_job(&job.row)?;
+                job.save_course(store)
+            })
+        })
     }
 
     /// Brings the usage of all users up to date.

@@ -240,11 +240,21 @@ pub fn act(console: &Console<'_>, line: &Line, verb: Verb) -> Result<u8, Failure
     let ids = line.words[1..].iter().map(|word| number(verb, word));
     let ids = ids.collect::<Result<Vec<u64>, Failure>>()?;
     let mut client = client(&line.given)?;
+    let mut refused = None;
     for id in ids {
         let path = format!("/v1/jobs/{id}/{}", verb.word());
-        show_change(console, line, client.post(&path, &json!({})).map_err(failed)?)?;
+        match client.post(&path, &json!({})).map_err(failed) {
+            Ok(job) => show_change(console, line, job)?,
+            // The jobs after it are no worse.
+            Err(why @ Failure::Usage(_)) => {
+                if let Some(earlier) = refused.replace(why) {
+                    console.note(&earlier.to_string());
+                }
+            }
+            Err(why) => return Err(why),
+        }
     }
-    Ok(DONE)
+    refused.map_or(Ok(DONE), Err)
 }
 
 /// Changes the priority of a job.

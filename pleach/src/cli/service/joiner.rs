@@ -8,7 +8,7 @@ use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
 use pleach_runtime::cores;
 use pleach_serve::client::Client;
-use pleach_serve::credentials::Credentials;
+use pleach_serve::credentials::{Credentials, new_token};
 use pleach_serve::joiner::{JoinerEnd, Settings, serve};
 use std::path::Path;
 use std::time::Duration;
@@ -42,14 +42,17 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
         .iter()
         .filter(|name| given.has(name))
         .filter_map(|name| Some([format!("--{name}"), given.word(name)?.to_string()]));
+    // The service knows by this name which of Slurm's jobs it is.
+    let name = match (std::env::var("SLURM_JOB_ID"), std::env::var("SLURM_PROCID").as_deref()) {
+        (Ok(id), Err(_) | Ok("0")) => format!("slurm-{id}"),
+        _ => format!("{}-{}", pleach_runtime::host(), std::process::id()),
+    };
+    // Two containers may agree in host and process, and two joiners in their job of Slurm.
+    let token = new_token().map_err(Failure::Machine)?;
     let settings = Settings {
         program: own_path(),
         build: BUILD.into(),
-        // The service knows by this name which of Slurm's jobs it is.
-        name: match (std::env::var("SLURM_JOB_ID"), std::env::var("SLURM_PROCID").as_deref()) {
-            (Ok(id), Err(_) | Ok("0")) => format!("slurm-{id}"),
-            _ => format!("{}-{}", pleach_runtime::host(), std::process::id()),
-        },
+        name: format!("{name}-{}", &token[..6]),
         threads: threads.unwrap_or(cores() as u32),
         flags: flags.flatten().collect(),
         patience: patience.unwrap_or(Some(Duration::from_secs(60))),

@@ -5,7 +5,7 @@ use super::super::flags::{ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, ROOTS, THREADS
 use super::super::line::{Line, no_more};
 use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
-use super::submission::check_command;
+use super::submission::{check_command, continued};
 use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
 use crate::provenance::now;
@@ -51,6 +51,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         certificate,
         grow: given.get(&GROW).map_err(Failure::Usage)?,
         check: check_command,
+        continued,
         note: if given.on("quiet") { |_| {} } else { note },
     };
     let cancel = interrupts();

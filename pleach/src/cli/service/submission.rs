@@ -1,18 +1,22 @@
 //! `pleach submit COMMAND`: sends a command and the files that it reads to a service; and what a service accepts.
 
 use super::super::console::{Console, DONE};
-use super::super::flags::{FLAGS, Kind, PRIORITY, Verb};
+use super::super::files::READ;
+use super::super::flags::{FLAGS, Kind, NODE_LIMIT, PRIORITY, TIME_LIMIT, Verb};
 use super::super::line::{self, Line};
+use super::super::order_text::name_of;
 use super::request::{client, failed};
 use crate::failure::{Failure, usage};
 use crate::registry::{ENTRIES, Entry, entry};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pleach_serve::api::{CommandKind, Submission};
+use pleach_serve::client::ClientError;
 use pleach_serve::credentials::new_token;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 /// Flags that belong to `submit`, and not to the command.
 const OWN: [&str; 4] = ["service", "priority", "wait", "json"];
@@ -40,8 +44,11 @@ const REFUSED: [&str; 21] = [
     "certificate",
     "repeat",
 ];
-/// Flags with a file to read.
-const INPUTS: [&str; 7] = ["start", "due", "weights", "releases", "setups", "transfer", "obstacle"];
+/// Flags of loops that name files to read.
+const READ_BY_LOOPS: [&str; 2] = ["transfer", "obstacle"];
+
+/// Limits of a whole search.
+const LIMITS: [&str; 2] = ["time-limit", "node-limit"];
 
 /// What a service may run: searches, loops and simulations, with flags that fit.
 pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
@@ -99,6 +106,27 @@ pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
     })
 }
 
+/// The command that continues a search after this time and this many nodes: its limits are what is left of them.
+pub fn continued(args: &[String], time: Duration, nodes: u64) -> Vec<String> {
+    let Ok(line) = line::parse(args.iter().map(OsString::from)) else { return args.to_vec() };
+    let mut out = Vec::new();
+    let mut all = args.iter();
+    while let Some(arg) = all.next() {
+        if !LIMITS.contains(&name_of(arg)) {
+            out.push(arg.clone());
+        } else if !arg.contains('=') {
+            all.next();
+        }
+    }
+    if let Ok(Some(Some(limit))) = line.given.get(&TIME_LIMIT) {
+        out.push(format!("--time-limit={}ms", limit.saturating_sub(time).as_millis().max(1)));
+    }
+    if let Ok(Some(Some(limit))) = line.given.get(&NODE_LIMIT) {
+        out.push(format!("--node-limit={}", limit.saturating_sub(nodes).max(1)));
+    }
+    out
+}
+
 /// Submits a command.
 pub fn submit(
     registry: &[Entry],
@@ -118,7 +146,12 @@ pub fn submit(
     // A submission that is sent twice, because an answer was lost, is one job.
     let key = new_token().map_err(Failure::Machine)?;
     let submission = Submission { args, files, priority, key };
-    let id = client.submit(&submission).map_err(failed)?;
+    let id = match client.submit(&submission) {
+        // The service knows by the key whether it has the job already.
+        Err(ClientError::Unreachable { .. }) => client.submit(&submission),
+        answer => answer,
+    };
+    let id = id.map_err(failed)?;
     if given.on("wait") {
         return super::jobs::wait(console, &mut client, id);
     }
@@ -188,7 +221,7 @@ fn with_files(
             out.push(if is_input { send(&arg)? } else { arg });
         } else if let Some(flag) = arg.strip_prefix("--") {
             let (name, value) = flag.split_once('=').map_or((flag, None), |(n, v)| (n, Some(v)));
-            let input = INPUTS.contains(&name);
+            let input = READ.contains(&name) || READ_BY_LOOPS.contains(&name);
             let about = FLAGS.iter().map(|flag| flag.about()).find(|about| about.name == name);
             match value {
                 Some(value) if input => out.push(format!("--{name}={}", send(value)?)),
@@ -251,6 +284,18 @@ mod tests {
         let args = words("--service f submit solve flowshop ta001 --priority 3 --bound=one --wait");
         let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
         assert_eq!(inner(&args).unwrap(), words("solve flowshop ta001 --bound=one"));
+    }
+
+    #[test]
+    fn limits_of_a_continued_search_are_what_is_left() {
+        let left =
+            |text: &str| continued(&words(text), Duration::from_millis(20_500), 700).join(" ");
+        assert_eq!(
+            left("solve flowshop ta056 --time-limit 1m --bound one --node-limit=1000"),
+            "solve flowshop ta056 --bound one --time-limit=39500ms --node-limit=300"
+        );
+        assert_eq!(left("count uts T3 --time-limit=20"), "count uts T3 --time-limit=1ms");
+        assert_eq!(left("count uts T3 --node-limit none"), "count uts T3");
     }
 
     #[test]

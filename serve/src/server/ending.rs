@@ -1,0 +1,104 @@
+//! What becomes of a job when its root has ended.
+
+use super::folder::{NOT_STARTED, RESULT, RootEnd};
+use super::job::StopReason;
+use super::state::{CRASHES, Service, now};
+use crate::api::JobState;
+use std::time::{Duration, Instant};
+
+/// How long a root must run for earlier crashes to be forgotten.
+const STEADY: Duration = Duration::from_secs(600);
+/// How long a job waits after a fault that is not its own.
+const RETRY: Duration = Duration::from_secs(30);
+/// How long it waits after a crash or a signal.
+const AGAIN: Duration = Duration::from_secs(1);
+/// What roots say of a machine that has no memory, files or disk left, or whose disk fails, as the system numbers it.
+const FAULTS: [&str; 7] = ["5", "11", "12", "23", "24", "28", "122"];
+
+impl Service {
+    /// A root has ended.
+    pub(super) fn root_ended(&self, id: u64, run: u64, end: RootEnd) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let Some(job) = state.jobs.get_mut(&id) else { return };
+        let Some(root) = job.root.take_if(|root| root.run == run) else { return };
+        let limited = job.row.args.iter().any(|arg| arg.starts_with("--memory"))
+            || state.accounts.get(&job.row.user).is_some_and(|it| it.row.limits.memory.is_some());
+        let done = end.is_done(limited);
+        let RootEnd { code, result, stopped_by, last, said } = end;
+        if let Some(last) = last {
+            job.update(last, now());
+        }
+        let row = &mut job.row;
+        if root.since.elapsed() > STEADY {
+            // What happened long ago was another fault.
+            row.failures = 0;
+        }
+        let stopped_by = stopped_by.as_deref();
+        let by_signal = stopped_by == Some("cancelled");
+        let not_its_own = code == Some(NOT_STARTED)
+            // What was right when it began is right now.
+            || root.resumes && code == Some(2)
+            || FAULTS.iter().any(|number| said.contains(&format!("(os error {number})")));
+        let (keep, unread) = match result {
+            Ok(result) => (Some(result), None),
+            Err(why) => (None, Some(why)),
+        };
+        row.state = match (root.stop, code) {
+            (Some(StopReason::Cancel), _) => JobState::Cancelled,
+            _ if done && unread.is_none() => {
+                (row.exit, row.error) = (code, None);
+                JobState::Done
+            }
+            (Some(StopReason::SetAside), _) => JobState::Failed,
+            (Some(StopReason::Pause), _) => JobState::Paused,
+            (Some(StopReason::End), _) => JobState::Waiting,
+            (Some(StopReason::Yield), Some(0 | 3 | NOT_STARTED)) => JobState::Waiting,
+            _ if done => {
+                (row.exit, row.error) = (code, unread);
+                JobState::Failed
+            }
+            _ if by_signal => {
+                row.error = Some("a signal stopped it".into());
+                job.not_before = Some(Instant::now() + AGAIN);
+                JobState::Waiting
+            }
+            _ if not_its_own => {
+                row.error = Some(said);
+                job.not_before = Some(Instant::now() + RETRY);
+                JobState::Waiting
+            }
+            (_, Some(2)) => {
+                (row.exit, row.error) = (code, Some(said));
+                JobState::Failed
+            }
+            _ => {
+                row.failures += 1;
+                let how = match (code, stopped_by) {
+                    (None, _) => "a signal ended it".into(),
+                    (_, Some("memory")) => "its memory was full".into(),
+                    (Some(code), _) => format!("exit code {code}"),
+                };
+                let error = if said.is_empty() { how } else { format!("{how}: {said}") };
+                (row.exit, row.error) = (code, Some(error));
+                job.not_before = Some(Instant::now() + AGAIN);
+                if row.failures < CRASHES { JobState::Waiting } else { JobState::Failed }
+            }
+        };
+        job.has_now(0, 0);
+        if job.row.state.is_over() {
+            let is_done = job.row.state == JobState::Done;
+            self.retire(state, id, keep.filter(|_| is_done));
+        } else {
+            state.unsaved.insert(id);
+            // The next root must not take it for its own. One that never started does not hold it: that of a service
+            // that was killed may.
+            if code != Some(NOT_STARTED) {
+                let _ = std::fs::remove_file(self.folder(id).join(RESULT));
+            }
+        }
+        drop(guard);
+        self.wake.notify_one();
+        self.announce();
+    }
+}
