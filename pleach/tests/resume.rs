@@ -167,6 +167,31 @@ fn a_checkpoint_named_like_the_instance_is_resumed() {
     is_exact(&report, SEARCHES[2]);
 }
 
+/// Files that flags name are found from another folder, and not taken for what they were once they have changed.
+#[test]
+fn files_of_flags_are_found_from_elsewhere() {
+    let folder = folder("resume-flags");
+    let elsewhere = folder.join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let due: Vec<String> = (600..620).map(|due: u32| due.to_string()).collect();
+    fs::write(folder.join("due.txt"), due.join("\n")).unwrap();
+    let _ = fs::remove_file(folder.join("run.pleach"));
+    let run = |at: &Path, words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.current_dir(at).args(words.split_whitespace()).output().unwrap()
+    };
+    let words = "solve flowshop ta001 --objective tardiness --due due.txt --node-limit 20000";
+    let first = run(&folder, &format!("{words} --checkpoint run.pleach --quiet"));
+    assert_eq!(first.status.code(), Some(3), "{first:?}");
+    let again = run(&elsewhere, "resume ../run.pleach --node-limit 20000 --quiet");
+    assert_eq!(again.status.code(), Some(3), "{again:?}");
+    fs::write(folder.join("due.txt"), due[1..].join("\n") + "\n7\n").unwrap();
+    let changed = run(&elsewhere, "resume ../run.pleach --quiet");
+    let said = String::from_utf8_lossy(&changed.stderr).into_owned();
+    assert_eq!(changed.status.code(), Some(2), "{said}");
+    assert!(said.contains("its input due.txt has changed since it was saved"), "{said}");
+}
+
 /// Counts that would overflow, and bytes that are not work, are refused even with a valid checksum.
 #[test]
 fn made_up_checkpoints_are_refused() {

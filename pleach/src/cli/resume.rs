@@ -181,10 +181,16 @@ pub fn line_of(
     };
     let words = words.into_iter().map(&found);
     let words = words.collect::<Result<Vec<String>, Failure>>()?;
+    // A resumed search names a file by its path.
+    let word_of = |path: &str| {
+        let mut files = about["files"].as_object().into_iter().flatten();
+        let file = files.find(|(word, file)| *word == path || file["path"] == path);
+        file.map_or(path, |(word, _)| word).to_string()
+    };
     for flag in &mut flags {
         let file = flag.split_once('=').filter(|_| READ.contains(&name_of(flag)));
         if let Some((name, file)) = file {
-            *flag = format!("{name}={}", found(file.to_string())?);
+            *flag = format!("{name}={}", found(word_of(file))?);
         }
     }
     // With other units, flags about the earlier ones no longer apply.
