@@ -31,6 +31,7 @@ fn json_always_has_the_same_keys() {
         "problem",
         "instance",
         "status",
+        "stopped_by",
         "objective",
         "lower_bound",
         "solution",

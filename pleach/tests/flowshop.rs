@@ -212,6 +212,14 @@ fn a_table_is_solved_and_its_schedule_written() {
         assert!(svg.contains("<title>job B; x on Ofen: 1.25 to 5.25</title>"), "{svg}");
         assert_eq!(json(&words)["decimals"], 2);
     }
+    let proof = folder("flowshop").join("decimals.cert");
+    let proof = proof.display();
+    json(&format!("solve flowshop {table} --certificate {proof}"));
+    let audited = pleach(&format!("audit {proof}"));
+    let audited = String::from_utf8_lossy(&audited.stdout).into_owned();
+    assert!(audited.contains("the optimum is 7.25, by"), "{audited}");
+    let audited = json(&format!("audit {proof}"));
+    assert_eq!((&audited["objective"], &audited["decimals"]), (&725.into(), &2.into()));
     // One's own plan, and the one that was found below it.
     let own = file("own.txt", "A 1\nB; x\n");
     let both = format!("check flowshop {table} {own} --gantt {chart} --quiet --beside");

@@ -18,6 +18,13 @@ pub struct JoinTicket {
     pub succeeds: bool,
 }
 
+/// A process that asks to join.
+pub(super) struct JoinRequest {
+    pub number: u32,
+    pub host: String,
+    pub ticket: JoinTicket,
+}
+
 impl JoinTicket {
     /// The ticket as bytes.
     #[must_use]

@@ -1,6 +1,6 @@
 //! [`Session`]: a network that carries messages about searches, and its members.
 
-use super::join_ticket::JoinTicket;
+use super::join_ticket::{JoinRequest, JoinTicket};
 use super::message::{Order, SessionMessage};
 use super::place::{PLACE_HELD_FOR, Place};
 use super::reconnect::{Admission, OfflineNetwork};
@@ -42,13 +42,6 @@ pub enum Incoming {
     End,
     /// Nothing of interest.
     Nothing,
-}
-
-/// A process that asks to join.
-struct JoinRequest {
-    number: u32,
-    host: String,
-    ticket: JoinTicket,
 }
 
 /// A network that carries messages about searches, and its members.
