@@ -312,7 +312,7 @@ fn a_job_waits_until_its_checkpoint_can_be_read() {
     service.text("ann", &format!("continue {id}"));
     let job = service.until(id, |job| job.state == JobState::Waiting && job.error.is_some());
     assert!(job.error.unwrap().contains("search.pleach"), "{:?}", service.job(id));
-    service.until(id, |job| job.why == "waiting to be tried again");
+    service.until(id, |job| job.why.starts_with("waiting to be tried again: --checkpoint"));
     service.text("ann", &format!("cancel {id}"));
 }
 

@@ -120,8 +120,8 @@ impl RootEnd {
 struct Printed {
     status: String,
     stopped_by: Option<String>,
-    objective: Option<f64>,
-    lower_bound: Option<f64>,
+    objective: Option<Whole>,
+    lower_bound: Option<Whole>,
     seconds: f64,
     nodes: PrintedNodes,
     settings: PrintedSettings,
@@ -130,7 +130,7 @@ struct Printed {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PrintedNodes {
-    bounded: u64,
+    bounded: Option<Whole>,
 }
 
 #[derive(Default, Deserialize)]
@@ -139,18 +139,33 @@ struct PrintedSettings {
     decimals: u32,
 }
 
+/// A whole number; JSON has large ones as strings.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Whole {
+    Number(i64),
+    Text(String),
+}
+
+impl Whole {
+    fn value(&self) -> Option<i64> {
+        match self {
+            Whole::Number(value) => Some(*value),
+            Whole::Text(text) => text.parse().ok(),
+        }
+    }
+}
+
 impl Printed {
     /// The last state of the search.
     fn update(&self) -> Update {
-        let decimals = self.settings.decimals;
-        // JSON has values as people write them.
-        let whole = |value: f64| (value * 10_f64.powi(decimals as i32)).round() as i64;
+        let value = |number: &Option<Whole>| number.as_ref()?.value();
         Update {
             seconds: self.seconds,
-            nodes: self.nodes.bounded,
-            best: self.objective.map(whole),
-            bound: self.lower_bound.map(whole),
-            decimals,
+            nodes: value(&self.nodes.bounded).map_or(0, i64::cast_unsigned),
+            best: value(&self.objective),
+            bound: value(&self.lower_bound),
+            decimals: self.settings.decimals,
             ..Update::default()
         }
     }
@@ -178,4 +193,42 @@ fn read_result(path: &Path) -> Result<Vec<u8>, String> {
     let bytes = std::fs::read(path).map_err(fails)?;
     let complete = bytes.ends_with(b"\n") && serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
     if complete { Ok(bytes) } else { Err("its result is incomplete".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_has_ended_as_its_result_says() {
+        let folder = std::env::temp_dir().join(format!("pleach-ended-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let end = |code, text: &str| {
+            std::fs::write(folder.join(RESULT), text).unwrap();
+            end_of(&folder, code, "pleach: said\n")
+        };
+        let stopped = |why: &str| format!("{{\"status\":\"stopped\",\"stopped_by\":{why}}}\n");
+        for (code, text, done) in [
+            (Some(0), "{\"status\":\"optimal\",\"stopped_by\":null}\n".to_string(), [true; 2]),
+            (Some(3), stopped("\"time-limit\""), [true; 2]),
+            (Some(3), stopped("\"node-limit\""), [true; 2]),
+            (Some(3), stopped("\"memory\""), [false, true]),
+            (Some(3), stopped("\"cancelled\""), [false; 2]),
+            (Some(3), stopped("null"), [false; 2]),
+            (None, stopped("\"time-limit\""), [false; 2]),
+        ] {
+            let end = end(code, &text);
+            assert_eq!([false, true].map(|limited| end.is_done(limited)), done, "{text}");
+            assert!(end.result.is_ok() && end.said == "said", "{text}");
+        }
+        let large = "{\"status\":\"stopped\",\"objective\":\"9007199254740993\",\"lower_bound\":-5,\
+                     \"nodes\":{\"bounded\":7},\"settings\":{\"decimals\":2}}\n";
+        let last = end(Some(3), large).last.unwrap();
+        assert_eq!((last.best, last.bound), (Some(9_007_199_254_740_993), Some(-5)));
+        assert_eq!((last.nodes, last.decimals), (7, 2));
+        assert_eq!(end(Some(0), "{\"status\":").result.unwrap_err(), "its result is incomplete");
+        std::fs::remove_dir_all(&folder).unwrap();
+        let said = end_of(&folder, Some(0), "").result.unwrap_err();
+        assert!(said.starts_with("cannot read its result"), "{said}");
+    }
 }

@@ -217,9 +217,9 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
             args.extend([flag.to_string(), value.to_string()]);
         }
         args.extend(["--updates", "--until-eof", "--quiet"].map(String::from));
-        if let Some(memory) = memory(&job.row.user)
-            && !args.iter().any(|arg| arg.starts_with("--memory"))
-        {
+        if let Some(memory) = memory(&job.row.user) {
+            // The job may be older than the limit.
+            remove_memory(&mut args);
             args.extend(["--memory".to_string(), memory.to_string()]);
         }
     }
@@ -239,6 +239,14 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
     job.row.started.get_or_insert_with(now);
     state.unsaved.insert(id);
     tokio::spawn(root::run(Arc::clone(service), id, run, args));
+}
+
+/// Removes `--memory` from a command.
+fn remove_memory(args: &mut Vec<String>) {
+    if let Some(at) = args.iter().position(|arg| arg == "--memory") {
+        args.drain(at..args.len().min(at + 2));
+    }
+    args.retain(|arg| !arg.starts_with("--memory="));
 }
 
 /// Says of each job why it has what it has, and when it can expect more.
@@ -276,7 +284,8 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             (None, JobState::Paused) if !job.why.is_empty() => continue,
             (None, JobState::Paused) => format!("paused by {user} or an operator"),
             (None, _) if job.not_before.is_some_and(|at| at > Instant::now()) => {
-                "waiting to be tried again".into()
+                let error = job.row.error.as_deref().unwrap_or("it could not start");
+                format!("waiting to be tried again: {error}")
             }
             (None, _) if plan.roots.binary_search(&id).is_ok() => "starting".into(),
             (None, _) if most.is_some_and(|most| workers + root_threads > most) => format!(

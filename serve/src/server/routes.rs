@@ -26,8 +26,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-/// The longest body of a request, in bytes.
-const BODY: usize = 64 << 20;
+/// The longest submission, in bytes.
+const SUBMISSION: usize = 64 << 20;
+/// The longest body of another request, in bytes.
+const OTHER: usize = 64 << 10;
 /// The longest body of a request of an unknown caller, in bytes.
 const SIGN_IN: usize = 4096;
 /// How often a stream shows that it is open.
@@ -64,7 +66,7 @@ pub(super) fn routes(service: App) -> Router {
         .route("/metrics", get(metrics))
         .route("/v1/session", get(session).delete(sign_out))
         .route("/v1/session", post(sign_in).layer(DefaultBodyLimit::max(SIGN_IN)))
-        .route("/v1/jobs", get(jobs).post(submit))
+        .route("/v1/jobs", get(jobs).post(submit).layer(DefaultBodyLimit::max(SUBMISSION)))
         .route("/v1/jobs/{id}", get(job))
         .route("/v1/jobs/{id}/result", get(result))
         .route("/v1/jobs/{id}/report", get(report))
@@ -85,7 +87,7 @@ pub(super) fn routes(service: App) -> Router {
         .route("/v1/joiners/report", post(report_of_joiner))
         .route("/v1/audit", get(audit))
         .fallback(|| async { Failed(404, "there is no such page".into()) })
-        .layer(DefaultBodyLimit::max(BODY))
+        .layer(DefaultBodyLimit::max(OTHER))
         .with_state(service)
 }
 
