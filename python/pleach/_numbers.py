@@ -154,6 +154,19 @@ def scaled(argument: str, value: int | Decimal, decimals: int, most: int) -> int
     return multiple
 
 
+def aligned(argument: str, matrix: Any) -> Any:
+    """Return a square frame with its rows in the order of its columns; anything else as it is."""
+    columns, index = getattr(matrix, "columns", None), getattr(matrix, "index", None)
+    if columns is None or index is None or len(columns) != len(index) or columns.equals(index):
+        return matrix
+    # An index that has nothing to do with the columns only counts.
+    if type(index).__name__ == "RangeIndex" and type(columns).__name__ != "RangeIndex":
+        return matrix
+    if set(columns) != set(index):
+        wrong(ValueError, f"{argument}.index", list(index), "the labels of the columns")
+    return matrix.loc[list(columns)]
+
+
 def names_of(argument: str, labels: object, length: int) -> list[str] | None:
     """Return the names in an index of pandas; ``None`` if it only counts from 0."""
     if labels is None:

@@ -40,14 +40,9 @@ class Progress:
     nodes: int
     best: Number | None
     bound: Number | None
+    #: The distance between the best value and the bound, relative to the value.
+    gap: float | None
     solution: tuple[int, ...] | None
-
-    @property
-    def gap(self) -> float | None:
-        """The distance between the best value and the bound, relative to the value."""
-        if self.best is None or self.bound is None:
-            return None
-        return abs(self.best - self.bound) / max(abs(self.best), 1)
 
 
 def _from_0(solution: list[int]) -> list[int]:
@@ -72,11 +67,14 @@ class View:
 
     def progress(self, raw: Mapping[str, Any]) -> Progress:
         """Return what a running search knows."""
+        best, bound = raw["best"], raw["bound"]
+        known = best is not None and bound is not None
         return Progress(
             seconds=raw["seconds"],
             nodes=raw["nodes"],
-            best=self.value(raw["best"]),
-            bound=self.value(raw["bound"]),
+            best=self.value(best),
+            bound=self.value(bound),
+            gap=abs(best - bound) / max(abs(best), 1) if known else None,
             solution=self.solution(raw["solution"]),
         )
 

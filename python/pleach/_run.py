@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
@@ -154,11 +155,14 @@ class Run(Generic[R]):
         Ctrl-C stops the search and returns the result so far.
         """
         limit = None if timeout is None else seconds("timeout", timeout)
+        began = time.monotonic()
         raw = self._search.wait(limit)
         if raw is None:
             raise TimeoutError(f"the search has not ended after {timeout} seconds")
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+            self._thread.join(None if limit is None else max(began + limit - time.monotonic(), 0.0))
+            if self._thread.is_alive():
+                raise TimeoutError(f"a callback of the search has not returned after {timeout} seconds")
         if self._raised:
             raise self._raised[0]
         return self._read(raw)

@@ -88,6 +88,7 @@ def solve(
     found = _numbers.text_of("costs", costs)
     names = None
     if found is None:
+        costs = _numbers.aligned("costs", costs)
         flat = _numbers.square("costs", costs)
         cities = round(len(flat) ** 0.5)
         names = _numbers.names_of("costs.columns", getattr(costs, "columns", None), cities)

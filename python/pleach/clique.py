@@ -86,6 +86,7 @@ def _read(graph: object) -> tuple[_pleach.Graph, list[str] | None]:
         graph = dict(adjacency())
     if isinstance(graph, Mapping):
         return _of_neighbours(graph)
+    graph = _numbers.aligned("graph", graph)
     names = getattr(graph, "columns", None)
     rows = [_numbers.items(f"graph[{i}]", row) for i, row in enumerate(_numbers.items("graph", graph))]
     edges = set()

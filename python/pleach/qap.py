@@ -83,6 +83,7 @@ def solve(
     if found is None:
         if distances is None:
             raise ValueError("distances: missing, expected a square matrix")
+        flows, distances = _numbers.aligned("flows", flows), _numbers.aligned("distances", distances)
         first = _numbers.square("flows", flows, diagonal=True)
         second = _numbers.square("distances", distances, diagonal=True)
         n, m = round(len(first) ** 0.5), round(len(second) ** 0.5)
