@@ -6,9 +6,14 @@ import sys
 
 from kernels import VARIANTS, paste
 
-# RDNA 1 and 2.
-GPUS = ["gfx1010", "gfx1030"]
+# RDNA 2, whose waves have 32 lanes, and CDNA 2 (MI200), whose waves have 64. Arguments name other GPUs.
+GPUS = sys.argv[1:] or ["gfx1030", "gfx90a"]
 KEYS = [".vgpr_count", ".vgpr_spill_count", ".sgpr_spill_count", ".group_segment_fixed_size"]
+
+
+def lanes(gpu: str) -> int:
+    """The lanes of a wave of a GPU: those numbered from gfx10 on have 32."""
+    return 32 if gpu.startswith("gfx1") else 64
 
 
 def compiled(hip, kernel: str, sizes: list, gpu: str) -> bytes:
@@ -16,7 +21,7 @@ def compiled(hip, kernel: str, sizes: list, gpu: str) -> bytes:
     source = paste(f"{kernel}.cu", set()).encode()
     program = ctypes.c_void_p()
     hip.hiprtcCreateProgram(ctypes.byref(program), source, kernel.encode(), 0, None, None)
-    words = [f"--offload-arch={gpu}", "-std=c++17"]
+    words = [f"--offload-arch={gpu}", "-std=c++17", f"-DWAVE_LANES={lanes(gpu)}"]
     words += [f"-DSIZE_{i}={size}u" for i, size in enumerate(sizes)]
     options = (ctypes.c_char_p * len(words))(*[word.encode() for word in words])
     failed = hip.hiprtcCompileProgram(program, len(words), options)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles all kernels with HIP's run-time compiler, for AMD GPUs whose waves have 32 lanes; needs no GPU. Exits with
-# 77 if the compiler cannot be obtained.
+# Compiles all kernels with HIP's run-time compiler, for AMD GPUs whose waves have 32 or 64 lanes, or for those that are
+# named; needs no GPU. Exits with 77 if the compiler cannot be obtained.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,4 +12,4 @@ if ! have; then
     echo "hip: HIP's run-time compiler is not here: install libamdhip64-5" >&2
     exit 77
 fi
-exec python3 ci/hip.py
+exec python3 ci/hip.py "$@"

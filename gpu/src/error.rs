@@ -9,6 +9,11 @@ pub enum DeviceError {
     /// A kernel could not be built.
     #[error("cannot build kernel '{0}': {1}")]
     Kernel(String, String),
+    /// A choice for which warps must not depend on one another, and its warps do.
+    #[error(
+        "{0} is not possible: two warps share each wave of 64 lanes, so neither may wait for the other"
+    )]
+    Dependent(&'static str),
     /// A kernel failed, or the device is gone.
     #[error("{0}")]
     Failed(String),

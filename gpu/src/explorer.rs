@@ -99,7 +99,11 @@ pub(super) fn prepare_to_explore(
     spec: &Spec,
 ) -> Result<(), DeviceError> {
     device.configure(spec.handling, spec.exchange.unwrap_or_default());
-    device.prepare(layout, spec.explorers).inspect_err(|_| device.mark_failed())
+    device.prepare(layout, spec.explorers).inspect_err(|_| device.mark_failed())?;
+    if spec.giving == Some(true) && device.giving_at_once() == 0 {
+        return Err(DeviceError::Dependent("giving=always"));
+    }
+    Ok(())
 }
 
 impl<'p> DeviceExplorer<'p> {

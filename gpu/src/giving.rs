@@ -23,12 +23,15 @@ pub(super) struct Giving {
 
 impl Giving {
     /// Follows the spec. By default, explorers give while rounds would otherwise end early, provided that they exchange
-    /// nodes.
+    /// nodes, and that some can run `at_once` while they give.
     ///
     /// While they give, only as many explorers take part as can run at once, if others can reach the work of the rest.
     pub fn new(spec: &Spec, inside: Inside, nodes: Nodes, at_once: u32) -> Self {
         let most = if inside.takes_from_all() { at_once } else { u32::MAX };
-        let tuned = spec.giving.is_none() && inside == Inside::Windows && nodes == Nodes::Pool;
+        let tuned = spec.giving.is_none()
+            && inside == Inside::Windows
+            && nodes == Nodes::Pool
+            && at_once > 0;
         Self { tuned, gives: spec.giving == Some(true), against: 0, most }
     }
 
@@ -73,6 +76,15 @@ mod tests {
         assert!(giving.gives());
         giving.note(100, 100, 0);
         assert!(!giving.gives());
+    }
+
+    #[test]
+    fn those_that_must_not_wait_for_one_another_never_give() {
+        let spec = Spec::parse("gpu").unwrap();
+        let mut giving = Giving::new(&spec, Inside::default(), Nodes::Pool, 0);
+        (0..50).for_each(|_| giving.note(1, 100, 0));
+        assert!(!giving.gives());
+        assert_eq!(giving.of(40), 40);
     }
 
     #[test]

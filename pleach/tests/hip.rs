@@ -25,6 +25,11 @@ fn pleach(words: &str, driver_is: &str) -> Option<Output> {
     run(words, "hip", driver_is, "", &folder("hip-kernels"))
 }
 
+/// The same on GPUs whose waves have 64 lanes.
+fn pleach_64(words: &str, driver_is: &str) -> Option<Output> {
+    run(words, "hip-64", driver_is, "", &folder("hip-64-kernels"))
+}
+
 /// A search on a GPU alone that fails, for this reason.
 fn refused(device: &str, place: &str, driver_is: &str, compiler_is: &str, why: &str) -> Option<()> {
     let words = format!("count queens 8 --devices {device}");
@@ -74,6 +79,51 @@ fn counts_on_amd_gpus_are_those_of_the_cpu() {
     }
 }
 
+/// Two warps then share each wave, and neither waits for the other.
+#[test]
+fn counts_on_waves_of_64_lanes_are_those_of_the_cpu() {
+    for (choices, command) in [
+        ("", "count queens 9"),
+        (":inside=ring", "count queens 8"),
+        (":mode=explore", "count queens 8 --nodes interval"),
+        ("", "count uts type=binomial,b0=60,q=0.19,m=5,seed=3"),
+        (":mode=explore", "solve flowshop VFR10_5_3 --best optimum --bound one"),
+        (":mode=evaluate", "solve flowshop VFR10_5_3 --best optimum --bound two"),
+        (":mode=explore", "solve atsp crane:8:1 --best 2301622 --bound partial"),
+    ] {
+        let run = |devices: &str, like: &str| {
+            let output = pleach_64(&format!("{command} --devices {devices} --json --quiet"), like)?;
+            assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+            Some(answer(&output))
+        };
+        let Some(wanted) = run("cpu", "") else { return };
+        for (devices, gpus) in
+            [(format!("gpu{choices}"), 1), (format!("gpu0{choices},gpu1{choices}"), 2)]
+        {
+            let answer = run(&devices, &format!("gpus={gpus}")).unwrap();
+            assert_eq!(answer["nodes"], wanted["nodes"], "{command} on {devices}");
+            assert_eq!(answer["count"], wanted["count"], "{command} on {devices}");
+        }
+    }
+    let matrix = "loop csrmm fem:300 --columns 8 --json --quiet --devices";
+    let sum = |devices: &str| answer(&pleach_64(&format!("{matrix} {devices}"), "").unwrap());
+    assert_eq!(sum("gpu")["loop"]["checksum"], sum("cpu")["loop"]["checksum"]);
+    for words in
+        ["count queens 8 --devices gpu:giving=always", &format!("{matrix} gpu:launch=once")]
+    {
+        let output = pleach_64(words, "").unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
+        assert!(said.contains("is not possible: two warps share each wave of 64 lanes"), "{said}");
+    }
+    let output = pleach_64("devices uts --check gpu0 --json --quiet --time-limit 5m", "").unwrap();
+    let all = answer(&output);
+    let checks = all["checks"].as_array().unwrap();
+    assert!(checks.len() >= 6, "{all}");
+    assert!(checks.iter().all(|it| !it["choices"].as_str().unwrap().contains("giving")), "{all}");
+    assert_eq!((&all["wrong"], &all["failed"]), (&0.into(), &0.into()), "{all}");
+}
+
 #[test]
 fn launches_are_as_the_kernels_expect_them() {
     let file = folder("hip").join("launches.txt");
@@ -110,12 +160,12 @@ fn launches_are_as_the_kernels_expect_them() {
 
 #[test]
 fn a_fault_of_an_amd_gpu_is_reported() {
-    let waves = "its waves have 64 lanes, expected 32";
+    let waves = "its waves have 16 lanes, expected 32 or 64";
     let code = "compiled: HIP error 6, compiler error; refused";
     for (device, place, driver_is, compiler_is, why) in [
         ("gpu", "nothing", "", "", "; HIP's libamdhip64.so is not installed"),
         ("gpu", "hip", "gpus=0", "", "; HIP sees no GPU"),
-        ("gpu", "hip", "wave=64", "", waves),
+        ("gpu", "hip", "wave=16", "", waves),
         ("gpu", "hip", "memory=20000", "", "bytes of memory, only"),
         ("gpu", "hip", "", "broken", code),
         (
@@ -136,7 +186,7 @@ fn a_fault_of_an_amd_gpu_is_reported() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("gpu1 not used: no such GPU, expected a number below 1"), "{said}");
     // Those that cannot be used are shown all the same.
-    let output = pleach("devices", "wave=64").unwrap();
+    let output = pleach("devices", "wave=16").unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         text.contains("gpu0: emulated GPU (AMD), 1024 MiB\n") && text.contains(waves),

@@ -2,7 +2,7 @@
 
 use crate::outside::folder;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::OnceLock;
 
 /// The folder of the driver, made once; `None` if there is no compiler.
@@ -12,67 +12,85 @@ pub fn driver() -> Option<&'static Path> {
 }
 
 fn make() -> Option<PathBuf> {
-    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpu/kernels");
     let folder = folder("driver");
-    let source = |name: &str| kernels.join("emulated").join(name).into_os_string();
-    let mut parts = Vec::new();
-    let mut compilers = Vec::new();
-    for (name, file) in [
-        ("queens", "kernel.cpp"),
-        ("queens_intervals", "kernel.cpp"),
-        ("flowshop", "kernel.cpp"),
-        ("flowshop_intervals", "kernel.cpp"),
-        ("flowshop_parallel", "kernel.cpp"),
-        ("flowshop_bounds", "kernel.cpp"),
-        ("uts", "kernel.cpp"),
-        ("atsp", "kernel.cpp"),
-        ("atsp_intervals", "kernel.cpp"),
-        ("loop_csrmm", "kernel.cpp"),
-        ("loop_rays", "kernel.cpp"),
-        ("loop_lattice", "kernel.cpp"),
-        ("loop_spmm_count", "kernel.cpp"),
-        ("loop_spmm_add", "kernel.cpp"),
-        ("block", "block.cpp"),
-        ("driver", "driver.cpp"),
-        ("compiler", "compiler.cpp"),
-        ("hip", "hip.cpp"),
-        ("hiprtc", "hiprtc.cpp"),
+    let compiled = |lanes: u32| compile(&folder.join(lanes.to_string()), lanes).map(linkable);
+    let (whole, halves) = (compiled(32)?, compiled(64)?);
+    for (parts, place, name, maker) in [
+        (&whole, "cuda", "cuda", "driver"),
+        (&whole, "nvrtc", "nvrtc", "compiler"),
+        (&whole, "hip", "amdhip64", "hip"),
+        (&whole, "no-hiprtc", "amdhip64", "hip"),
+        (&whole, "hip", "hiprtc", "hiprtc"),
+        (&halves, "hip-64", "amdhip64", "hip"),
+        (&halves, "hip-64", "hiprtc", "hiprtc"),
     ] {
+        let place = folder.join(place);
+        std::fs::create_dir_all(&place).unwrap();
+        let library = place.join(format!("lib{name}.so"));
+        let is_maker = |part: &&PathBuf| MAKERS.iter().any(|it| part.ends_with(format!("{it}.o")));
+        let own = |part: &&PathBuf| part.ends_with(format!("{maker}.o"));
+        let compiles = name.ends_with("rtc");
+        let parts = parts.iter().filter(|part| own(part) || !compiles && !is_maker(part));
+        let linked = Command::new("c++").arg("-shared").args(parts).arg("-o").arg(library).status();
+        assert!(linked.unwrap().success());
+    }
+    Some(folder)
+}
+
+/// The kernels of the emulated device.
+const KERNELS: [&str; 14] = [
+    "queens",
+    "queens_intervals",
+    "flowshop",
+    "flowshop_intervals",
+    "flowshop_parallel",
+    "flowshop_bounds",
+    "uts",
+    "atsp",
+    "atsp_intervals",
+    "loop_csrmm",
+    "loop_rays",
+    "loop_lattice",
+    "loop_spmm_count",
+    "loop_spmm_add",
+];
+
+/// The libraries of the makers.
+const MAKERS: [&str; 4] = ["driver", "compiler", "hip", "hiprtc"];
+
+/// Starts the compilers for a device whose waves have this many lanes; `None` if there is no compiler.
+fn compile(folder: &Path, lanes: u32) -> Option<Vec<(PathBuf, Child)>> {
+    std::fs::create_dir_all(folder).unwrap();
+    let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpu/kernels");
+    let source = |name: &str| kernels.join("emulated").join(name).into_os_string();
+    let parts = KERNELS.into_iter().chain(["block"]).chain(MAKERS);
+    let compiled = parts.map(|name| {
+        let file = if KERNELS.contains(&name) { "kernel" } else { name };
         let part = folder.join(format!("{name}.o"));
         let is_loop = name.starts_with("loop_");
         let compiler = Command::new("c++")
             .args(["-c", "-O1", "-fPIC", "-std=c++17", "-Wno-unknown-pragmas"])
+            .arg(format!("-DWAVE_LANES={lanes}"))
             .arg(format!("-DPLEACH_SOURCE=\"{name}.cu\""))
             .arg(format!("-DPLEACH_LAUNCH=pleach_emulated_{name}"))
             .arg(format!("-DPLEACH_BOUNDS={}", u8::from(name.ends_with("_bounds") || is_loop)))
             .arg(format!("-DPLEACH_SERVES={}", u8::from(is_loop && name != "loop_lattice")))
             .arg("-I")
             .arg(kernels.join("cuda"))
-            .args([source(file), "-o".into(), part.clone().into_os_string()])
-            .spawn()
-            .ok()?;
-        compilers.push(compiler);
-        parts.push(part);
-    }
-    for mut compiler in compilers {
+            .args([source(&format!("{file}.cpp")), "-o".into(), part.clone().into_os_string()])
+            .spawn();
+        compiler.ok().map(|compiler| (part, compiler))
+    });
+    compiled.collect()
+}
+
+/// Waits for the compilers. Returns what they made.
+fn linkable(parts: Vec<(PathBuf, Child)>) -> Vec<PathBuf> {
+    let made = parts.into_iter().map(|(part, mut compiler)| {
         assert!(compiler.wait().unwrap().success());
-    }
-    let makers = parts.split_off(parts.len() - 4);
-    for (part, place, name, kernels) in [
-        (&makers[0], "cuda", "cuda", &parts[..]),
-        (&makers[1], "nvrtc", "nvrtc", &[]),
-        (&makers[2], "hip", "amdhip64", &parts),
-        (&makers[2], "no-hiprtc", "amdhip64", &parts),
-        (&makers[3], "hip", "hiprtc", &[]),
-    ] {
-        let place = folder.join(place);
-        std::fs::create_dir_all(&place).unwrap();
-        let library = place.join(format!("lib{name}.so"));
-        let parts = kernels.iter().chain([part]);
-        let linked = Command::new("c++").arg("-shared").args(parts).arg("-o").arg(library).status();
-        assert!(linked.unwrap().success());
-    }
-    Some(folder)
+        part
+    });
+    made.collect()
 }
 
 /// Lets a command find the stand-in for NVIDIA's driver, and its compiler if wanted, but none of the machine's own.

@@ -4,7 +4,7 @@
 #include "hip.cuh"
 
 #if defined(__HIP__) || defined(PLEACH_EMULATED)
-#ifdef __HIP__
+#ifndef PLEACH_EMULATED
 #pragma clang fp contract(off)
 #endif
 template <class Number> __device__ __forceinline__ Number plus(Number a, Number b) { return a + b; }

@@ -1,18 +1,27 @@
-// What HIP's run-time compiler lacks compared with CUDA, for AMD GPUs whose waves have 32 lanes.
+// What HIP's run-time compiler lacks compared with CUDA. A warp is a wave of 32 lanes, or one half of a wave of 64. The
+// halves run independently, but neither may wait for the other: while one spins, the other may be held back.
 #pragma once
 
 #ifdef __HIP__
+#ifndef WAVE_LANES
+#define WAVE_LANES 32
+#endif
 // Newer compilers no longer define this; the host has checked before.
-#if defined(__AMDGCN_WAVEFRONT_SIZE) && __AMDGCN_WAVEFRONT_SIZE != 32
-#error "expected a GPU with waves of 32 lanes"
+#if defined(__AMDGCN_WAVEFRONT_SIZE) && __AMDGCN_WAVEFRONT_SIZE != WAVE_LANES
+#error "the GPU has waves of another size"
 #endif
 
-// All lanes of a wave are always named.
+// All lanes of a warp are always named.
 #define __shfl_sync(mask, value, lane) __shfl(value, lane, 32)
 #define __shfl_xor_sync(mask, value, lanes) __shfl_xor(value, lanes, 32)
 #define __shfl_up_sync(mask, value, lanes) __shfl_up(value, lanes, 32)
 #define __shfl_down_sync(mask, value, lanes) __shfl_down(value, lanes, 32)
+#if WAVE_LANES == 64
+// The votes of the other half, if it happens to be here, do not count.
+#define __ballot_sync(mask, vote) unsigned(__ballot(vote) >> (__lane_id() & 32))
+#else
 #define __ballot_sync(mask, vote) unsigned(__ballot(vote))
+#endif
 // Newer versions may have these.
 #define __syncwarp() sync_wave()
 #define __nanosleep(nanoseconds) __builtin_amdgcn_s_sleep(8)

@@ -76,13 +76,18 @@ struct Move {
 #define DENSE_ENTRY(blocks) ENTRY
 #define WIDE
 #define OTHERS_MAY_COME emulated::Block::current()->yield()
-#define NAP OTHERS_MAY_COME
+#define NAP emulated::Block::current()->nap()
 // Shared memory of a block.
 #define SHARED(Type, name, n) Type *name = emulated::shared<Type, n>(__LINE__)
 #else
 #define ENTRY extern "C" __global__ void __launch_bounds__(128)
-// An entry point; this many of its blocks must fit on a multiprocessor.
+// An entry point; this many of its blocks must fit on a multiprocessor. To HIP, the second bound is the number of waves
+// on each of its four SIMD units, and a block has two waves of 64 lanes.
+#if defined(__HIP__) && WAVE_LANES == 64
+#define DENSE_ENTRY(blocks) extern "C" __global__ void __launch_bounds__(128, (blocks) / 2)
+#else
 #define DENSE_ENTRY(blocks) extern "C" __global__ void __launch_bounds__(128, blocks)
+#endif
 // Nodes of four words are loaded and stored at once.
 #define WIDE __align__(16)
 #define OTHERS_MAY_COME

@@ -33,7 +33,7 @@ static thread_local Block *running = nullptr;
 
 Block *Block::current() { return running; }
 
-Block::Block(u32 size) : threads(size), waiting((size + LANES - 1) / LANES) {
+Block::Block(u32 size) : threads(size), waiting((size + LANES - 1) / LANES), holds(waiting.size() + 1) {
     for (u32 i = 0; i < size; ++i)
         threads[i].index = i;
 }
@@ -44,6 +44,7 @@ void Block::begin(u32 number, Body new_body, const void *new_argument, u64 seed)
     arrays.clear();
     ready.clear();
     done = 0;
+    holds.assign(holds.size(), 0);
     for (auto &thread : threads) {
         thread.context.prepare(thread.stack.get(), start);
         release(thread);
@@ -53,16 +54,45 @@ void Block::begin(u32 number, Body new_body, const void *new_argument, u64 seed)
 bool Block::turn_one() {
     if (!failed.empty() || ready.empty())
         return false;
-    u32 next = chance(u32(ready.size()));
-    turn = ready[next];
-    ready[next] = ready.back();
-    ready.pop_back();
+    turn = take_ready();
     Block *outer = running;
     running = this;
     Context::change(scheduler, turn->context);
     running = outer;
     done += turn->state == Thread::Done;
     return true;
+}
+
+// Takes any ready thread. In waves of 64 lanes, a half sometimes holds back the other one until it cannot continue
+// itself, as it may on a GPU once they have taken different paths.
+Thread *Block::take_ready() {
+    u32 next = chance(u32(ready.size()));
+    if (WAVE_LANES == 64) {
+        u32 warp = ready[next]->index / LANES;
+        if (!is_held_back(*ready[next]) && chance(4096) == 0)
+            holds[warp] = 1;
+        while (is_held_back(*ready[next]))
+            next = next + 1 < ready.size() ? next + 1 : 0;
+    }
+    Thread *taken = ready[next];
+    ready[next] = ready.back();
+    ready.pop_back();
+    return taken;
+}
+
+bool Block::is_held_back(const Thread &thread) {
+    u32 other = (thread.index / LANES) ^ 1;
+    if (holds[other] != 0 && !can_continue(other))
+        holds[other] = 0;
+    return holds[other] != 0;
+}
+
+bool Block::can_continue(u32 warp) const {
+    for (const Thread *thread : ready) {
+        if (thread->index / LANES == warp)
+            return true;
+    }
+    return false;
 }
 
 std::string Block::fault() const {
@@ -92,6 +122,15 @@ void *Block::shared(int line, std::size_t bytes) {
 }
 
 void Block::yield() { leave(Thread::Ready); }
+
+void Block::nap() {
+    u32 &naps = holds[turn->index / LANES];
+    if (naps != 0 && ++naps > MOST_NAPS)
+        fail("half of a wave may wait for the other: " + who_waits());
+    yield();
+}
+
+u64 Block::garbage() { return u64(chance(~0u)) << 32 | chance(~0u); }
 
 void Block::release(Thread &thread) {
     thread.state = Thread::Ready;

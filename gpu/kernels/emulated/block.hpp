@@ -13,7 +13,13 @@ namespace emulated {
 using u32 = unsigned int;
 using u64 = unsigned long long;
 
+// Lanes of a warp, and of a wave: a warp, or two that share its steps.
 constexpr u32 LANES = 32;
+#ifndef WAVE_LANES
+#define WAVE_LANES 32
+#endif
+// How often a thread may nap while it holds back the other half of its wave.
+constexpr u32 MOST_NAPS = 10000;
 
 // Where threads wait for each other. All that meet must arrive at the same point.
 struct Site {
@@ -62,6 +68,10 @@ class Block {
     void *shared(int line, std::size_t bytes);
     // Lets other threads run first.
     void yield();
+    // The same, in a loop that waits for another thread.
+    void nap();
+    // Any number.
+    u64 garbage();
     // Waits for all lanes of the mask, or for all threads of the block. Returns this lane's result.
     u64 meet(Site site, u64 value, u32 source);
 
@@ -74,10 +84,14 @@ class Block {
     [[noreturn]] void fail(const std::string &why);
     std::string who_waits() const;
     u32 chance(u32 below);
+    Thread *take_ready();
+    bool is_held_back(const Thread &thread);
+    bool can_continue(u32 warp) const;
 
     std::vector<Thread> threads;
     std::vector<Thread *> ready;
     std::vector<u32> waiting; // lanes waiting, by warp
+    std::vector<u32> holds;   // naps, plus one, by warp, while it holds back the other half of its wave
     u32 at_barrier = 0;
     u32 done = 0;
     Thread *turn = nullptr;

@@ -81,8 +81,35 @@ inline void __nanosleep(unsigned) {
     static thread_local unsigned times = 0;
     if (++times % 64 == 0)
         std::this_thread::sleep_for(std::chrono::microseconds(20));
-    emulated::Block::current()->yield();
+    emulated::Block::current()->nap();
 }
+
+#if WAVE_LANES == 64
+// HIP's names for what is above, which hip.cuh uses.
+#define __HIP__
+template <class T> T __shfl(T value, unsigned source, int, PLEACH_HERE) {
+    return __shfl_sync(~0u, value, source, file, line);
+}
+
+template <class T> T __shfl_xor(T value, unsigned other, int, PLEACH_HERE) {
+    return __shfl_xor_sync(~0u, value, other, file, line);
+}
+
+inline unsigned __lane_id() { return emulated::Block::current()->thread() % 64; }
+
+// On a GPU, the other half of the wave votes if it is at the same point.
+inline emulated::u64 __ballot(bool vote, PLEACH_HERE) {
+    emulated::u64 votes = __ballot_sync(~0u, vote, file, line);
+    emulated::u64 others = emulated::Block::current()->garbage() & 0xffffffff;
+    return __lane_id() < 32 ? others << 32 | votes : votes << 32 | others;
+}
+
+inline void pleach_wave_barrier(PLEACH_HERE) { __syncwarp(~0u, file, line); }
+inline void pleach_sleep() { __nanosleep(0); }
+#define __builtin_amdgcn_fence(order, scope)
+#define __builtin_amdgcn_wave_barrier() pleach_wave_barrier()
+#define __builtin_amdgcn_s_sleep(cycles) pleach_sleep()
+#endif
 
 // Other threads may run before an atomic operation, but not in the middle of it.
 template <class T, class Change> T pleach_atomic(T *place, Change change) {

@@ -1,7 +1,7 @@
 // A stand-in for HIP's run-time library whose GPUs are the emulated device: the stand-in for the CUDA driver under
 // other names.
 //
-// PLEACH_DRIVER sets its behaviour as it does there. In addition: wave=64, lanes of a wave; record=FILE, to which each
+// PLEACH_DRIVER sets its behaviour as it does there. In addition: wave=N, lanes of a wave; record=FILE, to which each
 // launch writes its kernel, entry point, blocks and threads, and the record that it takes.
 #include "driver.cpp"
 
@@ -65,7 +65,7 @@ Result hipDeviceTotalMem(size_t *bytes, int device) { return cuDeviceTotalMem_v2
 Result hipDeviceGetAttribute(int *value, int attribute, int device) {
     if (device >= int(told("gpus", 1)))
         return INVALID_DEVICE;
-    *value = attribute == 87   ? int(told("wave", 32))
+    *value = attribute == 87   ? int(told("wave", WAVE_LANES))
              : attribute == 63 ? 2
              : attribute == 23 ? 10
              : attribute == 61 ? 3

@@ -2,6 +2,11 @@
 // stand-in driver takes.
 #include "compiler.cpp"
 
+// Lanes of a wave.
+#ifndef WAVE_LANES
+#define WAVE_LANES 32
+#endif
+
 extern "C" {
 Result hiprtcVersion(int *major, int *minor) { return *major = 6, *minor = 0, 0; }
 
@@ -13,10 +18,12 @@ Result hiprtcCreateProgram(void **program, const char *source, const char *name,
 Result hiprtcCompileProgram(void *program, int options, const char *const *words) {
     // The current GPU is not named.
     const char *more[] = {words[0], "--gpu-architecture=sm_90"};
-    bool standard = false;
-    for (int i = 0; i < options; ++i)
+    bool standard = false, wave = false;
+    for (int i = 0; i < options; ++i) {
         standard |= std::strcmp(words[i], "-std=c++17") == 0;
-    return standard ? nvrtcCompileProgram(program, 2, more) : 5;
+        wave |= words[i] == "-DWAVE_LANES=" + std::to_string(WAVE_LANES);
+    }
+    return standard && wave ? nvrtcCompileProgram(program, 2, more) : 5;
 }
 
 Result hiprtcDestroyProgram(void **program) { return nvrtcDestroyProgram(program); }

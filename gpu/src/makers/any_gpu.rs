@@ -197,6 +197,10 @@ impl<D: Driver> Slots for Gpu<D> {
         most: usize,
         once: bool,
     ) -> Result<u32, DeviceError> {
+        // The warps of a block then wait for one another.
+        if once && !self.driver.has_independent_warps() {
+            return Err(DeviceError::Dependent("launch=once"));
+        }
         self.driver.bind()?;
         self.load(layout)?;
         let kernel = self.kernel(if once { SERVE } else { BOUND })?;
@@ -342,7 +346,10 @@ impl<D: Driver> Memory for Gpu<D> {
             let each = explorers_per_block(layout.kernel, entry) * self.driver.multiprocessors();
             self.blocks(kernel).map(|blocks| blocks * each)
         };
-        Ok((at_once(KernelEntry::Explore)?, at_once(KernelEntry::Give)?))
+        // Those that give wait for one another.
+        let gives = self.driver.has_independent_warps();
+        let giving = if gives { at_once(KernelEntry::Give)? } else { 0 };
+        Ok((at_once(KernelEntry::Explore)?, giving))
     }
 
     fn allocate(&mut self, words: usize) -> Result<u64, DeviceError> {

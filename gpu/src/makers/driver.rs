@@ -23,6 +23,11 @@ pub(super) trait Driver: Send + 'static {
     /// The number of multiprocessors, which hold blocks of threads.
     fn multiprocessors(&self) -> u32;
 
+    /// Whether warps run independently, so that one may wait for any other.
+    fn has_independent_warps(&self) -> bool {
+        true
+    }
+
     /// The number of free bytes.
     fn free_bytes(&self) -> u64;
 

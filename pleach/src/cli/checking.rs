@@ -18,7 +18,7 @@ use pleach_gpu::pending::PendingDevice;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::request::DeviceRequest;
 use pleach_gpu::spec::{DeviceKind, Mode, Spec};
-use pleach_gpu::{BoundingMode, Inside, emulates};
+use pleach_gpu::{BoundingMode, DeviceError, Inside, emulates};
 use pleach_problems::simd::Level;
 use pleach_runtime::{Settings, cores};
 use serde_json::{Value, json};
@@ -67,6 +67,8 @@ enum Broken {
     Lost(String),
     /// The time for all checks is up.
     Late,
+    /// The device cannot do it, by its nature.
+    Impossible,
 }
 
 /// Checks the kernels of a device: all, or those of the named problems. Prints a line per check.
@@ -172,6 +174,9 @@ fn of_entry(
                 Some(_) => on_device(&target, &way, &pool, (start, until)),
                 None => (None, Err(Broken::Late)),
             };
+            if let Err(Broken::Impossible) = found {
+                continue;
+            }
             let row = Row { entry, probe, way, words, built, start };
             let lost = matches!(found, Err(Broken::Lost(_)));
             tell(row.data(found, wanted))?;
@@ -240,7 +245,7 @@ impl Row<'_> {
             Ok(found) if wanted.is_some_and(|wanted| right(found, wanted)) => ("ok", None),
             Ok(_) => ("wrong", None),
             Err(Broken::Wrong(why) | Broken::Lost(why)) => ("failed", Some(why)),
-            Err(Broken::Late) => ("skipped", None),
+            Err(Broken::Late | Broken::Impossible) => ("skipped", None),
         };
         json!({
             "problem": self.entry.name,
@@ -312,6 +317,7 @@ fn on_device(
     let Some(opened) = opened else { return (None, Err(Broken::Late)) };
     let mut explorer = match opened.flatten().and_then(|opened| begin(opened, problem)) {
         Ok(explorer) => explorer,
+        Err(DeviceError::Dependent(_)) => return (None, Err(Broken::Impossible)),
         Err(why) => return (None, Err(Broken::Lost(why.to_string()))),
     };
     let built = explorer.built().cloned();

@@ -27,8 +27,8 @@ const IN_TURN: u32 = 0;
 const NON_BLOCKING: u32 = 1;
 const NO_TIMING: u32 = 2;
 
-/// Lanes per wave that the kernels require.
-const LANES: c_int = 32;
+/// Lanes per wave: the kernels' warps are waves, or halves of them.
+const LANES: [c_int; 2] = [32, 64];
 
 /// Whether there may be AMD GPUs.
 pub(super) fn is_here() -> bool {
@@ -56,8 +56,8 @@ pub(super) fn count() -> Result<u32, DeviceError> {
 /// Why they cannot.
 pub(super) fn check(number: u32) -> Result<(), DeviceError> {
     let lanes = attribute(hip()?, WAVE, number as c_int)?;
-    if lanes != LANES {
-        let why = format!("its waves have {lanes} lanes, expected {LANES}");
+    if !LANES.contains(&lanes) {
+        let why = format!("its waves have {lanes} lanes, expected 32 or 64");
         return Err(DeviceError::Failed(why));
     }
     Ok(())
@@ -92,6 +92,8 @@ pub(super) struct Amd {
     calls: &'static Hip,
     device: c_int,
     multiprocessors: u32,
+    /// Lanes per wave.
+    lanes: c_int,
     /// What its machine code depends on besides the source.
     kind: String,
     /// The stream of all launches that name no other.
@@ -105,13 +107,14 @@ impl Amd {
         // SAFETY: there is such a GPU.
         calls.done(unsafe { (calls.hipSetDevice)(device) })?;
         let multiprocessors = attribute(calls, MULTIPROCESSORS, device)?.max(0) as u32;
+        let lanes = attribute(calls, WAVE, device)?;
         let [major, minor] = ARCHITECTURE.map(|part| attribute(calls, part, device).unwrap_or(0));
         let mut version = 0;
         // SAFETY: writes to a valid integer.
         calls.done(unsafe { (calls.hipRuntimeGetVersion)(&mut version) })?;
         let kind = format!("{} {major}.{minor} {version}", describe(number)?.0);
         let main = Stream::new(calls, IN_TURN)?;
-        Ok(Self { calls, device, multiprocessors, kind, main })
+        Ok(Self { calls, device, multiprocessors, lanes, kind, main })
     }
 }
 
@@ -204,6 +207,10 @@ impl Driver for Amd {
         self.multiprocessors
     }
 
+    fn has_independent_warps(&self) -> bool {
+        self.lanes == LANES[0]
+    }
+
     fn free_bytes(&self) -> u64 {
         let (mut free, mut all) = (0, 0);
         // SAFETY: writes to valid integers.
@@ -262,7 +269,7 @@ impl Driver for Amd {
         let sizes = layout.sizes.iter().enumerate();
         let mut options: Vec<String> =
             sizes.map(|(i, size)| format!("-DSIZE_{i}={size}u")).collect();
-        options.push("-std=c++17".into());
+        options.extend(["-std=c++17".into(), format!("-DWAVE_LANES={}", self.lanes)]);
         if handling.lines {
             options.push("-gline-tables-only".into());
         }
