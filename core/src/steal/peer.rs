@@ -236,10 +236,13 @@ impl Peer {
         self.neighbours(self.me)
     }
 
-    /// The neighbours in the tree except one.
+    /// The neighbours in the tree except one. Where peers come and go, there are only those that have joined.
     fn neighbours(&self, but: PeerId) -> impl Iterator<Item = PeerId> {
-        let all = self.place.parent().into_iter().chain(self.place.children());
-        all.filter(move |&peer| peer != but)
+        let joined = |peer: &PeerId| {
+            self.others.as_ref().is_none_or(|others| others.binary_search(peer).is_ok())
+        };
+        let children = self.place.children().filter(joined);
+        self.place.parent().into_iter().chain(children).filter(move |&peer| peer != but)
     }
 
     /// Passes `Done` on, away from the neighbour that it came from.
