@@ -13,7 +13,7 @@ use pleach_core::steal::Policy;
 use pleach_core::wire::checkpoint::Checkpoint;
 use std::fmt::Debug;
 use std::panic::RefUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The parameters of a run.
@@ -131,8 +131,10 @@ impl Default for Settings {
     }
 }
 
-/// The number of cores that this process may use.
+/// The number of cores that this process may use, as of the first call.
 #[must_use]
 pub fn cores() -> u32 {
-    std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+    // The system reads several files to answer.
+    static CORES: OnceLock<u32> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get() as u32))
 }

@@ -130,19 +130,27 @@ fn situation(service: &Service, state: &State) -> Situation {
 /// The jobs that have a root, and of each user the first ones that could: no more can start.
 fn contenders(state: &State, roots: usize) -> Vec<JobShare> {
     let mut waiting: BTreeMap<&str, Vec<(Reverse<i32>, u64)>> = BTreeMap::new();
+    let first = |own: &mut Vec<_>| {
+        if own.len() > roots {
+            own.select_nth_unstable(roots);
+            own.truncate(roots);
+        }
+    };
     let mut all = Vec::new();
     for (&id, job) in state.jobs.iter().filter(|(_, job)| job.wants()) {
         if job.root.is_some() {
             all.push(job.share());
         } else {
-            waiting.entry(&job.row.user).or_default().push((Reverse(job.row.priority), id));
+            let own = waiting.entry(&job.row.user).or_default();
+            own.push((Reverse(job.row.priority), id));
+            // There may be thousands.
+            if own.len() > 2 * roots {
+                first(own);
+            }
         }
     }
     for mut own in waiting.into_values() {
-        if own.len() > roots {
-            own.select_nth_unstable(roots);
-            own.truncate(roots);
-        }
+        first(&mut own);
         all.extend(own.iter().filter_map(|(_, id)| Some(state.jobs.get(id)?.share())));
     }
     all
