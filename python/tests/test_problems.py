@@ -20,6 +20,21 @@ def test_tours() -> None:
     assert named.cities == ("x", "y", "z") and "<svg" in named._repr_html_()
     assert named.to_pandas().to_dict("list") == {"from": list("xyz"), "to": list("yzx"), "length": [1, 1, 1]}
     assert pleach.atsp.solve("br17").value == 39
+    # Labels count, not places; rows that only count are as they are.
+    frame = pd.DataFrame(costs, index=list("xyz"), columns=list("xyz"))
+    assert pleach.atsp.solve(frame.loc[list("zxy")]).cities == ("x", "y", "z")
+    assert pleach.atsp.solve(pd.DataFrame(costs, columns=list("xyz"))).cities == ("x", "y", "z")
+    with pytest.raises(ValueError, match=r"costs.index: \['x', 'y', 'w'\], expected the labels of the columns"):
+        pleach.atsp.solve(frame.set_axis(list("xyw"), axis=0))
+
+
+def test_rows_in_another_order() -> None:
+    names = list("abc")
+    flows = pd.DataFrame([[0, 5, 1], [5, 0, 0], [1, 0, 0]], index=names, columns=names)
+    distances = pd.DataFrame([[0, 1, 2], [1, 0, 3], [2, 3, 0]], index=names, columns=names)
+    assert pleach.qap.solve(flows.loc[list("bca")], distances.loc[list("cab")]).value == 14
+    edges = pd.DataFrame([[0, 1, 1], [1, 0, 0], [1, 0, 0]], index=names, columns=names)
+    assert pleach.clique.solve(edges.loc[list("cba")]).value == 2
 
 
 def test_assignments(tmp_path: Path) -> None:
