@@ -154,7 +154,12 @@ def atsp_instance(name: str, text: str | None = None) -> tuple[int, list[int]] |
     """The cities and costs of a name, or of a text; `None` if there is no such name."""
 
 def atsp(
-    cities: int, costs: list[int], best: int | None, start: list[int] | None, limits: dict[str, Any]
+    cities: int,
+    costs: list[int],
+    best: int | None,
+    start: list[int] | None,
+    bound: str | None,
+    limits: dict[str, Any],
 ) -> Search:
     """Searches for the shortest tour."""
 

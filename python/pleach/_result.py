@@ -40,9 +40,9 @@ class Progress:
     nodes: int
     best: Number | None
     bound: Number | None
-    #: The distance between the best value and the bound, relative to the value.
-    gap: float | None
     solution: tuple[int, ...] | None
+    #: The distance between the best value and the bound, relative to the value.
+    gap: float | None = None
 
 
 def _from_0(solution: list[int]) -> list[int]:
@@ -74,8 +74,8 @@ class View:
             nodes=raw["nodes"],
             best=self.value(best),
             bound=self.value(bound),
-            gap=abs(best - bound) / max(abs(best), 1) if known else None,
             solution=self.solution(raw["solution"]),
+            gap=abs(best - bound) / max(abs(best), 1) if known else None,
         )
 
     def common(self, raw: Mapping[str, Any]) -> dict[str, Any]:

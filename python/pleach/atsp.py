@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Unpack
 
-__all__ = ["Tour", "solve"]
+__all__ = ["Bound", "Tour", "solve"]
+
+Bound = Literal["partial", "assignment", "arborescence"]
+"""A lower bound of the length of tours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,7 @@ def solve(
     *,
     best: int | None = None,
     start: object = None,
+    bound: Bound | None = None,
     blocking: Literal[True] = True,
     **options: Unpack[_run.Options],
 ) -> Tour: ...
@@ -62,6 +66,7 @@ def solve(
     *,
     best: int | None = None,
     start: object = None,
+    bound: Bound | None = None,
     blocking: Literal[False],
     **options: Unpack[_run.Options],
 ) -> _run.Run[Tour]: ...
@@ -72,6 +77,7 @@ def solve(
     *,
     best: int | None = None,
     start: object = None,
+    bound: Bound | None = None,
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Tour | _run.Run[Tour]:
@@ -82,6 +88,8 @@ def solve(
         The diagonal does not matter.
     best: search only for tours shorter than this.
     start: a tour to start from: cities by their places, from 0, or by name.
+    bound: the lower bound: the assignment of successors, an arborescence with prices, or the path so far; chosen
+        automatically by default.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
@@ -109,4 +117,4 @@ def solve(
         city_names = tuple(names or map(str, range(cities)))
         return Tour(order=order, city_names=city_names, legs=legs, **view.optimised(raw))
 
-    return _run.start("atsp", (cities, flat, to_beat, begin), tour, view, options, blocking)
+    return _run.start("atsp", (cities, flat, to_beat, begin, bound), tour, view, options, blocking)

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Unpack
 
-__all__ = ["Objective", "Operation", "Schedule", "solve"]
+__all__ = ["Bound", "Branching", "Objective", "Operation", "Schedule", "solve"]
 
 Objective = Literal["makespan", "flow-time", "tardiness", "lateness", "tardy-jobs"]
 """What a schedule is judged by; less is better."""
+
+Bound = Literal["one", "one-tight", "two", "two-adjacent", "two-last"]
+"""A lower bound of the makespan: by single machines, or by pairs of them."""
+
+Branching = Literal["forward", "backward", "alternate", "max-sum", "min-branch", "min-min"]
+"""From which end a schedule is extended."""
 
 _OBJECTIVES = ("makespan", "flow-time", "tardiness", "lateness", "tardy-jobs")
 _MOST_TIME = 2**31 - 1
@@ -44,6 +50,7 @@ class Schedule(Optimised):
     order: the jobs in their order, by their places in the input, from 0; None if no schedule was found.
     job_names, machine_names: all names, in the order of the input.
     operations: each job on each machine, in the order of the schedule.
+    optimal_schedules: the number of optimal schedules, if it was asked for and all were counted.
     """
 
     objective: Objective
@@ -51,6 +58,7 @@ class Schedule(Optimised):
     job_names: tuple[str, ...]
     machine_names: tuple[str, ...]
     operations: tuple[Operation, ...] = field(repr=False)
+    optimal_schedules: int | None = None
 
     @property
     def jobs(self) -> tuple[str, ...] | None:
@@ -99,6 +107,9 @@ def solve(
     no_buffers: bool = False,
     best: Number | None = None,
     start: object = None,
+    bound: Bound | None = None,
+    branching: Branching | None = None,
+    count_optimal: bool = False,
     blocking: Literal[True] = True,
     **options: Unpack[_run.Options],
 ) -> Schedule: ...
@@ -117,6 +128,9 @@ def solve(
     no_buffers: bool = False,
     best: Number | None = None,
     start: object = None,
+    bound: Bound | None = None,
+    branching: Branching | None = None,
+    count_optimal: bool = False,
     blocking: Literal[False],
     **options: Unpack[_run.Options],
 ) -> _run.Run[Schedule]: ...
@@ -134,6 +148,9 @@ def solve(
     no_buffers: bool = False,
     best: Number | None = None,
     start: object = None,
+    bound: Bound | None = None,
+    branching: Branching | None = None,
+    count_optimal: bool = False,
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Schedule | _run.Run[Schedule]:
@@ -149,10 +166,13 @@ def solve(
     no_buffers: whether a job blocks its machine until the next one is free.
     best: search only for schedules with a smaller value than this.
     start: an order to start from: jobs by their places, from 0, or by name.
+    bound, branching: the lower bound, and from which end to extend a schedule; chosen automatically by default. Only for
+        the makespan without side conditions, like the next one.
+    count_optimal: whether to count all optimal schedules, too, in a second search.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
-    _check(objective, no_wait, no_buffers)
+    _check(objective, no_wait=no_wait, no_buffers=no_buffers, count_optimal=count_optimal)
     shop = _read(times)
     if due is not None:
         shop.due = _by_job("due", due, shop)
@@ -167,6 +187,7 @@ def solve(
     if weighted is not None and objective not in ("makespan", "lateness"):
         decimals += given["weight_decimals"]
     given |= {"objective": objective, "no_wait": no_wait, "no_buffers": no_buffers}
+    given |= {"bound": bound, "branching": branching, "count_optimal": count_optimal}
     given["best"] = None if best is None else _best(best, decimals)
     jobs = len(shop.times)
     given["start"] = None if start is None else _numbers.order("start", start, jobs, jobs, shop.jobs)
@@ -185,11 +206,11 @@ def solve(
     return _run.start("flowshop", (given,), read, view, options, blocking)
 
 
-def _check(objective: object, no_wait: object, no_buffers: object) -> None:
-    """Refuse an objective or a condition that does not exist."""
+def _check(objective: object, **flags: object) -> None:
+    """Refuse an objective that does not exist, and flags that are neither True nor False."""
     if objective not in _OBJECTIVES:
         _numbers.wrong(ValueError, "objective", objective, "one of " + ", ".join(_OBJECTIVES))
-    for name, value in (("no_wait", no_wait), ("no_buffers", no_buffers)):
+    for name, value in flags.items():
         if not isinstance(value, bool):
             _numbers.wrong(TypeError, name, value, "True or False")
 
@@ -323,5 +344,6 @@ def _schedule(shop: _Shop, objective: Objective, view: View, decimals: int, raw:
         job_names=jobs,
         machine_names=machines,
         operations=tuple(operations),
+        optimal_schedules=raw["optima"],
         **view.optimised(raw),
     )

@@ -3,7 +3,8 @@
 use crate::report::Finished;
 use crate::run::{Limits, Search};
 use pleach::{
-    Best, clique as cliques, knapsack as knapsacks, queens as boards, shop, uts as trees,
+    Best, clique as cliques, flowshop as flowshops, knapsack as knapsacks, queens as boards, shop,
+    uts as trees,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -61,6 +62,9 @@ pub struct ShopArguments {
     no_buffers: bool,
     best: Option<i64>,
     start: Option<Vec<u16>>,
+    bound: Option<String>,
+    branching: Option<String>,
+    count_optimal: bool,
 }
 
 /// Searches for the best schedule.
@@ -85,12 +89,38 @@ pub fn flowshop(given: ShopArguments, limits: Limits) -> PyResult<Search> {
     };
     let variant = shop::Variant::new(shop, objective, passing);
     let variant = variant.map_err(|why| wrong(format!("times: {why}")))?;
-    let (best, start) = (start_of(given.best), given.start);
+    let (best, start, all) = (start_of(given.best), given.start, given.count_optimal);
+    let bound = chosen("bound", given.bound, flowshops::Bound::parse)?;
+    let branching = chosen("branching", given.branching, flowshops::Branching::parse)?;
+    if variant.is_plain() {
+        return Search::start(limits, move |search| {
+            let options = flowshops::Options { best, start, bound, branching, all, search };
+            let answer = flowshops::solve(&variant.shop().instance, options)?;
+            let ends = answer.schedule.as_deref().map(|order| variant.ends(order));
+            Ok(Finished { ends, ..answer.report.into() })
+        });
+    }
+    let choices =
+        [("bound", bound.is_some()), ("branching", branching.is_some()), ("count_optimal", all)];
+    if let Some((name, _)) = choices.into_iter().find(|(_, given)| *given) {
+        let why = "expected only for the makespan without side conditions";
+        return Err(wrong(format!("{name}: {why}")));
+    }
     Search::start(limits, move |search| {
         let answer = shop::solve(&variant, shop::Options { best, start, search })?;
         let ends = answer.schedule.as_deref().map(|order| variant.ends(order));
         Ok(Finished { ends, ..answer.report.into() })
     })
+}
+
+/// A choice by its name.
+fn chosen<T>(
+    argument: &str,
+    name: Option<String>,
+    parse: fn(&str) -> Result<T, String>,
+) -> PyResult<Option<T>> {
+    let found = name.map(|name| parse(&name)).transpose();
+    found.map_err(|why| wrong(format!("{argument}: {why}")))
 }
 
 /// The cities and costs of a name, or of a text; `None` if there is no such name.
@@ -112,13 +142,15 @@ pub fn atsp(
     costs: Vec<i64>,
     best: Option<i64>,
     start: Option<Vec<u16>>,
+    bound: Option<String>,
     limits: Limits,
 ) -> PyResult<Search> {
     let instance = pleach::atsp::Instance::new(cities, costs);
     let instance = instance.map_err(|why| wrong(format!("costs: {why}")))?;
     let best = start_of(best);
+    let bound = chosen("bound", bound, pleach::atsp::Bound::parse)?;
     Search::start(limits, move |search| {
-        let options = pleach::atsp::Options { best, start, search, ..Default::default() };
+        let options = pleach::atsp::Options { best, start, bound, search };
         Ok(pleach::atsp::solve(&instance, options)?.report.into())
     })
 }

@@ -68,6 +68,7 @@ pub fn finished<'py>(py: Python<'py>, end: &Finished) -> PyResult<Bound<'py, PyD
     dict.set_item("gap", report.gap())?;
     dict.set_item("solution", report.solution.as_ref())?;
     dict.set_item("count", report.count)?;
+    dict.set_item("optima", report.optima)?;
     dict.set_item("tally", outcome.counts.tally.as_slice())?;
     dict.set_item("nodes", outcome.counts.bounded)?;
     dict.set_item("branched", outcome.counts.branched)?;

@@ -145,3 +145,21 @@ def test_no_bound_is_none_and_not_0() -> None:
     stopped = pleach.flowshop.solve("ta056", time_limit=0)
     assert stopped.status == "stopped" and stopped.stopped_by == "time-limit"
     assert stopped.bound is None or stopped.bound > 0
+
+
+def test_choices_of_the_search() -> None:
+    counted = pleach.flowshop.solve("VFR10_5_1", count_optimal=True)
+    assert (counted.status, counted.optimal_schedules) == ("optimal", 2228)
+    best = counted.makespan
+    one = pleach.flowshop.solve("VFR10_5_1", bound="one", branching="forward", best=best)
+    two = pleach.flowshop.solve("VFR10_5_1", bound="two", branching="backward", best=best)
+    assert (one.status, two.status, one.optimal_schedules) == ("no-better", "no-better", None)
+    assert one.nodes != two.nodes
+    for wrong, said in (
+        ({"bound": "three"}, "bound: 'three': expected auto, one, one-tight"),
+        ({"branching": "both"}, "branching: 'both': expected auto, forward"),
+        ({"bound": "one", "no_wait": True}, "bound: expected only for the makespan without side conditions"),
+        ({"count_optimal": True, "objective": "flow-time"}, "count_optimal: expected only for the makespan"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            pleach.flowshop.solve([[1, 2], [3, 4]], **wrong)

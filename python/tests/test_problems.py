@@ -20,6 +20,9 @@ def test_tours() -> None:
     assert named.cities == ("x", "y", "z") and "<svg" in named._repr_html_()
     assert named.to_pandas().to_dict("list") == {"from": list("xyz"), "to": list("yzx"), "length": [1, 1, 1]}
     assert pleach.atsp.solve("br17").value == 39
+    assert pleach.atsp.solve("br17", bound="assignment").nodes != pleach.atsp.solve("br17", bound="arborescence").nodes
+    with pytest.raises(ValueError, match="bound: 'path': expected auto, partial"):
+        pleach.atsp.solve(costs, bound="path")  # type: ignore[call-overload]
     # Labels count, not places; rows that only count are as they are.
     frame = pd.DataFrame(costs, index=list("xyz"), columns=list("xyz"))
     assert pleach.atsp.solve(frame.loc[list("zxy")]).cities == ("x", "y", "z")
