@@ -4,7 +4,7 @@ use crate::cluster::proxy::Proxy;
 use crate::outside::{example, folder, json};
 use pleach::flowshop::{self, Bound, Branching};
 use pleach::{Best, Cancel, Checkpoint, Error, Pause, RunError, Search, Settings, Solver, Status};
-use pleach::{Children, Goal, Improver, Solution, Tree, atsp, knapsack, queens, uts};
+use pleach::{Children, Goal, Improver, Solution, Tree, atsp, knapsack, queens, shop, uts};
 use pleach::{Processes, SharedReport, Stop};
 use std::fs;
 use std::ops::ControlFlow;
@@ -123,6 +123,23 @@ fn a_search_is_watched_and_cancelled() {
     search.settings.cancel.cancel();
     let options = flowshop::Options { search, ..flowshop::Options::default() };
     assert_eq!(flowshop::solve(&instance, options).unwrap().status, Status::Stopped);
+}
+
+/// A callback that breaks while a shop is searched by layers ends the search, not only the layers.
+#[test]
+fn a_break_in_layers_ends_the_search() {
+    let shop = shop::Shop::new(flowshop::named("ta001").unwrap());
+    let variant = shop::Variant::new(shop, shop::Objective::FlowTime, shop::Passing::Wait).unwrap();
+    let mut calls = 0;
+    let mut search = threads(2);
+    search.progress = Some(Box::new(|snapshot| {
+        calls += u32::from(snapshot.counts.bounded > 0);
+        if snapshot.counts.bounded > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }));
+    let options = shop::Options { search, ..shop::Options::default() };
+    let answer = shop::solve(&variant, options).unwrap();
+    assert_eq!((answer.status, calls), (Status::Stopped, 1));
+    assert_eq!(answer.report.stopped_by(), Some("cancelled"));
 }
 
 /// A search that is held makes no node, can be stopped, and counts what it counts otherwise.

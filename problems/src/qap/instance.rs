@@ -48,6 +48,11 @@ impl Instance {
                 "the sum of all flows times the greatest distance, expected at most {MOST_TOTAL}"
             ));
         }
+        if flow.max(farthest.into()) > MOST_TOTAL as u128 {
+            return Err(format!(
+                "the sum of all flows, or the greatest distance, expected at most {MOST_TOTAL}"
+            ));
+        }
         let mut padded = vec![0; locations * locations];
         for (to, from) in padded.chunks_mut(locations).zip(flows.chunks(facilities)) {
             to[..facilities].copy_from_slice(from);
@@ -134,14 +139,13 @@ impl Instance {
     }
 }
 
-/// The greatest common divisor, in absolute value.
+/// The greatest common divisor of numbers of which neither is the least one, in absolute value.
 fn gcd(one: i64, other: i64) -> i64 {
     let (mut one, mut other) = (one.unsigned_abs(), other.unsigned_abs());
     while other != 0 {
         (one, other) = (other, one % other);
     }
-    // Only 2^63, the absolute value of the least number, does not fit: half of it divides as much.
-    i64::try_from(one).unwrap_or(1 << 62)
+    one.cast_signed()
 }
 
 /// An assignment as a solution: its cost, and the location of each facility, numbered from 1.

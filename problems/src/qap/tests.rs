@@ -154,6 +154,18 @@ fn the_laws_hold() {
     hostile_law(&|| Box::new(TreeExplorer::new(tree)), &good.bytes, 500, 3);
 }
 
+/// Sums of such numbers wrapped, whatever they were multiplied by.
+#[test]
+fn numbers_that_are_too_large_are_refused_beside_zeros() {
+    let zeros: &[i64] = &[0; 4];
+    for large in [[0, i64::MIN, -1, 0], [0, 0, 0, MOST_TOTAL + 1]] {
+        for (flows, distances) in [(&large[..], zeros), (zeros, &large[..])] {
+            let why = Instance::new((2, flows), (2, distances)).unwrap_err();
+            assert!(why.starts_with("the sum of all flows, or the greatest distance"), "{why}");
+        }
+    }
+}
+
 #[test]
 fn files_are_read_and_faults_are_placed() {
     let two = read("2\n\n0 1\n2 0\n\n0 3\n4 0\n").unwrap();

@@ -413,3 +413,14 @@ fn lists_of_another_length_are_refused() {
     refused(|shop| shop.releases = Some(Vec::new()), "0 release dates, expected 3");
     refused(|shop| shop.setups = Some(vec![1; 9]), "9 setup times, expected 18");
 }
+
+/// The places of these bounds exceed 32 bits. They wrapped, and sets got the bounds of others.
+#[test]
+fn too_many_sets_have_no_bounds() {
+    let jobs = 29;
+    let mut shop = Shop::new(Instance::new(1, vec![1; jobs]).unwrap());
+    shop.setups = Some(vec![1; jobs * jobs]);
+    let variant = Variant::new(shop, Objective::FlowTime, Passing::Wait).unwrap();
+    let bounds = SetBounds::<i64>::new(&variant, Level::best(), 1, usize::MAX, &mut || true);
+    assert_eq!(bounds.bytes(), 0);
+}
