@@ -222,14 +222,21 @@ fn make(chain: &Path, key: &Path) -> Result<(), DoorError> {
     let wrong = |path: &Path, why: String| DoorError::Certificate { path: path.into(), why };
     let made = rcgen::generate_simple_self_signed(vec!["pleach".to_string()]);
     let made = made.map_err(|why| wrong(chain, why.to_string()))?;
+    let texts = [(key, made.signing_key.serialize_pem()), (chain, made.cert.pem())];
+    texts.into_iter().try_for_each(|(path, text)| {
+        write_private(path, &text).map_err(|why| wrong(path, why.to_string()))
+    })
+}
+
+/// Writes a file that only this user can read, completely or not at all.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let part = path.with_extension("part");
     let mut options = std::fs::File::options();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options
-        .open(key)
-        .and_then(|mut file| file.write_all(made.signing_key.serialize_pem().as_bytes()));
-    written.map_err(|why| wrong(key, why.to_string()))?;
-    let written = std::fs::write(chain, made.cert.pem());
-    written.map_err(|why| wrong(chain, why.to_string()))
+    let mut file = options.open(&part)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(part, path)
 }

@@ -344,9 +344,11 @@ impl Service {
         for (id, failed) in done {
             let folder = self.folder(id);
             // What failed may be resumed by hand.
-            let saved = [CHECKPOINT, &format!("{CHECKPOINT}.old")];
-            let saved = if failed { &[][..] } else { &saved };
-            for name in [RESULT, KEY].iter().chain(saved) {
+            let saved: &[&str] = if failed { &[] } else { &["", ".old"] };
+            // A root that was killed leaves these.
+            let saved = saved.iter().chain(&[".part", ".lock"]);
+            let saved = saved.map(|ending| format!("{CHECKPOINT}{ending}"));
+            for name in saved.chain([RESULT, KEY].map(String::from)) {
                 // What cannot be removed does no harm.
                 let _ = std::fs::remove_file(folder.join(name));
             }
