@@ -1,16 +1,20 @@
 //! `pleach serve`: runs a service until it is stopped.
 
 use super::super::console::{Console, DONE};
-use super::super::flags::{ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, ROOTS, THREADS, Verb};
-use super::super::line::{Line, no_more};
+use super::super::flags::{
+    ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, NODE_LIMIT, ROOTS, THREADS, TIME_LIMIT, Verb,
+};
+use super::super::line::{self, Line, no_more};
+use super::super::order_text::name_of;
 use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
-use super::submission::{check_command, continued};
+use super::submission::check_command;
 use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
 use crate::provenance::now;
 use pleach_runtime::cores;
 use pleach_serve::server::{ServeError, Settings, run};
+use std::ffi::OsString;
 use std::io::Write;
 use std::net::ToSocketAddrs;
 use std::time::Duration;
@@ -76,6 +80,30 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     }
 }
 
+/// Limits of a whole search.
+const LIMITS: [&str; 2] = ["time-limit", "node-limit"];
+
+/// The command that continues a search after this time and this many nodes: its limits are what is left of them.
+fn continued(args: &[String], time: Duration, nodes: u64) -> Vec<String> {
+    let Ok(line) = line::parse(args.iter().map(OsString::from)) else { return args.to_vec() };
+    let mut out = Vec::new();
+    let mut all = args.iter();
+    while let Some(arg) = all.next() {
+        if !LIMITS.contains(&name_of(arg)) {
+            out.push(arg.clone());
+        } else if !arg.contains('=') {
+            all.next();
+        }
+    }
+    if let Ok(Some(Some(limit))) = line.given.get(&TIME_LIMIT) {
+        out.push(format!("--time-limit={}ms", limit.saturating_sub(time).as_millis().max(1)));
+    }
+    if let Ok(Some(Some(limit))) = line.given.get(&NODE_LIMIT) {
+        out.push(format!("--node-limit={}", limit.saturating_sub(nodes).max(1)));
+    }
+    out
+}
+
 /// The address that users type, if the service listens at one that they can reach.
 fn named(listen: &str) -> Option<String> {
     let (host, port) = listen.rsplit_once(':')?;
@@ -90,4 +118,27 @@ fn named(listen: &str) -> Option<String> {
 fn note(text: &str) {
     // There is nowhere else to report that this failed.
     let _ = writeln!(std::io::stderr(), "{} {text}", now());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_a_continued_search_are_what_is_left() {
+        let left = |text: &str| {
+            continued(
+                &text.split(' ').map(String::from).collect::<Vec<_>>(),
+                Duration::from_millis(20_500),
+                700,
+            )
+            .join(" ")
+        };
+        assert_eq!(
+            left("solve flowshop ta056 --time-limit 1m --bound one --node-limit=1000"),
+            "solve flowshop ta056 --bound one --time-limit=39500ms --node-limit=300"
+        );
+        assert_eq!(left("count uts T3 --time-limit=20"), "count uts T3 --time-limit=1ms");
+        assert_eq!(left("count uts T3 --node-limit none"), "count uts T3");
+    }
 }

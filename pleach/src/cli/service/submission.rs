@@ -2,9 +2,8 @@
 
 use super::super::console::{Console, DONE};
 use super::super::files::READ;
-use super::super::flags::{FLAGS, Kind, NODE_LIMIT, PRIORITY, TIME_LIMIT, Verb};
+use super::super::flags::{FLAGS, Kind, PRIORITY, Verb};
 use super::super::line::{self, Line};
-use super::super::order_text::name_of;
 use super::request::{client, failed};
 use crate::failure::{Failure, usage};
 use crate::registry::{ENTRIES, Entry, entry};
@@ -16,7 +15,6 @@ use pleach_serve::credentials::new_token;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 /// Flags that belong to `submit`, and not to the command.
 const OWN: [&str; 4] = ["service", "priority", "wait", "json"];
@@ -46,9 +44,6 @@ const REFUSED: [&str; 21] = [
 ];
 /// Flags of loops that name files to read.
 const READ_BY_LOOPS: [&str; 2] = ["transfer", "obstacle"];
-
-/// Limits of a whole search.
-const LIMITS: [&str; 2] = ["time-limit", "node-limit"];
 
 /// What a service may run: searches, loops and simulations, with flags that fit.
 pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
@@ -104,27 +99,6 @@ pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
     } else {
         CommandKind::Alone
     })
-}
-
-/// The command that continues a search after this time and this many nodes: its limits are what is left of them.
-pub fn continued(args: &[String], time: Duration, nodes: u64) -> Vec<String> {
-    let Ok(line) = line::parse(args.iter().map(OsString::from)) else { return args.to_vec() };
-    let mut out = Vec::new();
-    let mut all = args.iter();
-    while let Some(arg) = all.next() {
-        if !LIMITS.contains(&name_of(arg)) {
-            out.push(arg.clone());
-        } else if !arg.contains('=') {
-            all.next();
-        }
-    }
-    if let Ok(Some(Some(limit))) = line.given.get(&TIME_LIMIT) {
-        out.push(format!("--time-limit={}ms", limit.saturating_sub(time).as_millis().max(1)));
-    }
-    if let Ok(Some(Some(limit))) = line.given.get(&NODE_LIMIT) {
-        out.push(format!("--node-limit={}", limit.saturating_sub(nodes).max(1)));
-    }
-    out
 }
 
 /// Submits a command.
@@ -284,18 +258,6 @@ mod tests {
         let args = words("--service f submit solve flowshop ta001 --priority 3 --bound=one --wait");
         let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
         assert_eq!(inner(&args).unwrap(), words("solve flowshop ta001 --bound=one"));
-    }
-
-    #[test]
-    fn limits_of_a_continued_search_are_what_is_left() {
-        let left =
-            |text: &str| continued(&words(text), Duration::from_millis(20_500), 700).join(" ");
-        assert_eq!(
-            left("solve flowshop ta056 --time-limit 1m --bound one --node-limit=1000"),
-            "solve flowshop ta056 --bound one --time-limit=39500ms --node-limit=300"
-        );
-        assert_eq!(left("count uts T3 --time-limit=20"), "count uts T3 --time-limit=1ms");
-        assert_eq!(left("count uts T3 --node-limit none"), "count uts T3");
     }
 
     #[test]
