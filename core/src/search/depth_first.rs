@@ -70,8 +70,8 @@ impl<T: Tree> DepthFirst for T {
                 (out.made, out.others) = (0, 0);
                 out.depth += 1;
                 self.expand(&node, T::GOAL.to_beat(out.cutoff), &mut out);
-                used = used.saturating_add(out.made.max(1));
-                counts.bounded = counts.bounded.saturating_add(out.made);
+                used += out.made.max(1);
+                counts.bounded += out.made;
                 let Some(first) = out.first.take() else { break None };
                 if out.others > 0 {
                     share = hand_down(share, out.others, out.stack);

@@ -143,18 +143,14 @@ pub struct Counts {
     pub tally: Vec<u128>,
 }
 
-/// The most nodes that are counted.
-const MOST_NODES: u64 = u64::MAX / 2;
-
 impl Counts {
     /// Adds another unit's counts.
     ///
     /// # Panics
-    /// If there are more than 2^63 nodes or 2^128 solutions.
+    /// If there are more than 2^128 solutions.
     pub fn add(&mut self, other: &Counts) {
-        let nodes = |a: u64, b| a.checked_add(b).filter(|&sum| sum <= MOST_NODES);
-        self.branched = nodes(self.branched, other.branched).expect("fewer than 2^63 nodes");
-        self.bounded = nodes(self.bounded, other.bounded).expect("fewer than 2^63 nodes");
+        self.branched += other.branched;
+        self.bounded += other.bounded;
         self.total = self.total.checked_add(other.total).expect("fewer than 2^128 solutions");
         self.depth = self.depth.max(other.depth);
         // Most trees have no counters, and stretches are short.
@@ -208,7 +204,7 @@ impl Counts {
     pub fn can_grow(&self) -> bool {
         let Counts { branched, bounded, total, tally, .. } = self;
         let most = tally.iter().fold(*total, |most, &n| most.max(n));
-        *branched.max(bounded) <= MOST_NODES
+        *branched.max(bounded) <= u64::MAX / 2
             && most <= u128::MAX / 2
             && tally.len() <= MOST_COUNTERS
     }

@@ -204,7 +204,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// Adds children with nothing below them: they are counted as made, and never explored.
     #[inline]
     pub fn leaves(&mut self, n: u64) {
-        self.made = self.made.saturating_add(n);
+        self.made += n;
     }
 
     /// Adds to the count that the search is for.
