@@ -119,11 +119,11 @@ fn counts_on_waves_of_64_lanes_are_those_of_the_cpu() {
         assert!(said.contains("gpu0 not used: "), "{said}");
         assert!(said.contains("is not possible: two warps share each wave of 64 lanes"), "{said}");
     }
-    let output = pleach_64("devices uts --check gpu0 --json --quiet --time-limit 5m", "").unwrap();
+    let output = pleach_64("devices uts --check gpu0 --json --quiet --time-limit 20s", "").unwrap();
     let all = answer(&output);
+    let gives = |row: &Value| row["choices"].as_str().unwrap().contains("giving");
     let checks = all["checks"].as_array().unwrap();
-    assert!(checks.len() >= 6, "{all}");
-    assert!(checks.iter().all(|it| !it["choices"].as_str().unwrap().contains("giving")), "{all}");
+    assert!(!checks.iter().any(|row| gives(row) && row["result"] != "skipped"), "{all}");
     assert_eq!((&all["wrong"], &all["failed"]), (&0.into(), &0.into()), "{all}");
 }
 

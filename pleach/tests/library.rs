@@ -128,7 +128,7 @@ fn a_search_is_watched_and_cancelled() {
 /// A callback that breaks while a shop is searched by layers ends the search, not only the layers.
 #[test]
 fn a_break_in_layers_ends_the_search() {
-    let shop = shop::Shop::new(flowshop::named("ta001").unwrap());
+    let shop = shop::Shop::new(flowshop::named("ta011").unwrap());
     let variant = shop::Variant::new(shop, shop::Objective::FlowTime, shop::Passing::Wait).unwrap();
     let mut search = threads(2);
     search.progress = Some(Box::new(|snapshot| match snapshot.counts.bounded {

@@ -157,14 +157,15 @@ def scaled(argument: str, value: int | Decimal, decimals: int, most: int) -> int
 def aligned(argument: str, matrix: Any) -> Any:
     """Return a square frame with its rows in the order of its columns; anything else as it is."""
     columns, index = getattr(matrix, "columns", None), getattr(matrix, "index", None)
-    if columns is None or index is None or len(columns) != len(index) or columns.equals(index):
+    if columns is None or index is None or callable(index):
         return matrix
+    wanted, names = [str(label) for label in columns], [str(label) for label in index]
     # An index that has nothing to do with the columns only counts.
-    if type(index).__name__ == "RangeIndex" and type(columns).__name__ != "RangeIndex":
+    if names == wanted or len(names) != len(wanted) or not set(names) & set(wanted):
         return matrix
-    if set(columns) != set(index):
-        wrong(ValueError, f"{argument}.index", list(index), "the labels of the columns")
-    return matrix.loc[list(columns)]
+    if len(set(names)) < len(names) or set(names) != set(wanted):
+        wrong(ValueError, f"{argument}.index", names, "the labels of the columns")
+    return matrix.iloc[[names.index(name) for name in wanted]]
 
 
 def names_of(argument: str, labels: object, length: int) -> list[str] | None:

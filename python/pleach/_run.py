@@ -118,6 +118,9 @@ def limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:
     }
 
 
+_MOMENT = 1.0
+"""How many seconds the last callback of a search may take after its end, however short the timeout is."""
+
 _searches: list[_pleach.Search] = []
 """Searches that may still run."""
 
@@ -150,7 +153,7 @@ class Run(Generic[R]):
             self._search.cancel()
 
     def wait(self, timeout: float | None = None) -> R:
-        """Wait for the result; raise TimeoutError if the search takes longer than this many seconds.
+        """Wait for the result; raise TimeoutError if the search and its callbacks take longer than this many seconds.
 
         Ctrl-C stops the search and returns the result so far.
         """
@@ -160,7 +163,9 @@ class Run(Generic[R]):
         if raw is None:
             raise TimeoutError(f"the search has not ended after {timeout} seconds")
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(None if limit is None else max(began + limit - time.monotonic(), 0.0))
+            # What the last callback does after the end takes a moment.
+            left = None if limit is None else max(began + limit - time.monotonic(), _MOMENT)
+            self._thread.join(left if left is None else min(left, threading.TIMEOUT_MAX))
             if self._thread.is_alive():
                 raise TimeoutError(f"a callback of the search has not returned after {timeout} seconds")
         if self._raised:

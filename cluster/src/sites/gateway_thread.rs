@@ -193,7 +193,7 @@ impl GatewayThread<'_> {
             }
             // Where processes come and go, one without memory leaves.
             Incoming::Message(_, SessionMessage::Wish(Stop::Memory))
-                if root && !self.cluster.is_open() =>
+                if root && !self.cluster.comes_back() =>
             {
                 self.site_state.request_stop(Stop::Memory)
             }
@@ -353,7 +353,8 @@ impl GatewayThread<'_> {
     fn carry_out_requests(&mut self) -> Result<(), RunError> {
         let now_ns = self.run_state.now_ns();
         let follows = !self.cluster.is_root();
-        let full = self.cluster.is_open() && self.site_state.requested_stop() == Some(Stop::Memory);
+        let full =
+            self.cluster.comes_back() && self.site_state.requested_stop() == Some(Stop::Memory);
         if follows && (full || self.site_state.asked_to_leave()) && !self.leaving {
             if full {
                 let why = "its open work exceeds the memory limit: this process leaves the search";

@@ -19,8 +19,8 @@ pub const SEARCH_OVER: &str = "the search is over";
 
 /// The most messages of a site other than the root about later searches that are kept.
 const EARLY: usize = 1000;
-/// The longest of them, in bytes: they are requests.
-const LONGEST_EARLY: usize = 1 << 16;
+/// The longest of them, in bytes. Most are requests.
+const LONGEST_EARLY: usize = 1 << 20;
 
 /// An arrival from the network.
 pub enum Incoming {
@@ -352,7 +352,7 @@ impl Session {
             Ok((search, message)) if search > self.search && self.network.me() != 0 => {
                 let kept = || self.early.iter().filter(|(sender, ..)| *sender == from).count();
                 if from != 0 && (bytes.len() > LONGEST_EARLY || kept() >= EARLY) {
-                    return Incoming::Invalid(from);
+                    return Incoming::Nothing;
                 }
                 self.early.push_back((from, search, message));
                 Incoming::Nothing

@@ -18,13 +18,18 @@ pub fn origin(program: &str, words: &[String], inputs: &[String], given: &FlagVa
         let place = absolute(word).ok()?.to_string_lossy().into_owned();
         Some((word.clone(), json!({ "path": place, "print": print_of(Path::new(word))? })))
     };
-    let flags = READ.into_iter().filter_map(|flag| Some(given.word(flag)?.to_string()));
+    let flags = read_again().filter_map(|flag| Some(given.word(flag)?.to_string()));
     let words_of_files: Vec<String> = inputs.iter().cloned().chain(flags).collect();
     let files: Map<String, Value> = words_of_files.iter().filter_map(input).collect();
     with_flags(
         json!({ "program": program, "words": words, "flags": lasting(given), "files": files }),
         given,
     )
+}
+
+/// The flags that name files which a resumed search reads, too. It has its starting solution.
+fn read_again() -> impl Iterator<Item = &'static str> {
+    READ.into_iter().filter(|&flag| flag != "start")
 }
 
 /// The same with the texts that were read, for other processes, which have no files.
@@ -188,8 +193,8 @@ pub fn line_of(
         file.map_or(path, |(word, _)| word).to_string()
     };
     for flag in &mut flags {
-        let file = flag.split_once('=').filter(|_| READ.contains(&name_of(flag)));
-        if let Some((name, file)) = file {
+        let file = flag.split_once('=').filter(|_| read_again().any(|it| it == name_of(flag)));
+        if let Some((name, file)) = file.filter(|(_, file)| !copied || !has_text(file)) {
             *flag = format!("{name}={}", found(word_of(file))?);
         }
     }

@@ -27,7 +27,7 @@ impl Service {
         let done = end.is_done(limited);
         let RootEnd { code, result, stopped_by, last, said } = end;
         if let Some(last) = last {
-            job.update(last, now());
+            job.update_last(last, now());
         }
         let row = &mut job.row;
         if root.since.elapsed() > STEADY {

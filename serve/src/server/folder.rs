@@ -106,11 +106,11 @@ impl RootEnd {
 
     /// Whether its job is done: a search is that was not stopped, or by a limit that its user set.
     pub fn is_done(&self, memory_is_limited: bool) -> bool {
-        matches!(self.code, Some(0 | 3))
-            && match self.stopped_by.as_deref() {
-                None | Some("time-limit" | "node-limit") => true,
-                Some(why) => why == "memory" && memory_is_limited,
-            }
+        match (self.code, self.stopped_by.as_deref()) {
+            (Some(0), None) | (Some(0 | 3), Some("time-limit" | "node-limit")) => true,
+            (Some(0 | 3), Some("memory")) => memory_is_limited,
+            _ => false,
+        }
     }
 }
 

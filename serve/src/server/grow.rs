@@ -122,8 +122,9 @@ impl Service {
             // One that is bound to a user may be idle while others could use more.
             let free = joiner.job.is_none() && joiner.only_for.is_none() && !joiner.dismissed;
             idle_now += usize::from(free);
-            let id = name.rsplit_once("/slurm-").and_then(|(_, id)| id.split('-').next());
-            let Some(id) = id.and_then(|id| id.parse().ok()) else { continue };
+            // Its number in Slurm, then a random word.
+            let number = name.rsplit_once("/slurm-").and_then(|(_, rest)| rest.rsplit_once('-'));
+            let Some(id) = number.and_then(|(id, _)| id.parse().ok()) else { continue };
             joined.insert(id);
             let long = joiner.idle_since.is_some_and(|since| now() - since > idle.as_secs_f64());
             if long && !joiner.dismissed {

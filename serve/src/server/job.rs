@@ -165,6 +165,14 @@ impl Job {
         }
     }
 
+    /// Takes the last state that a root left, unless it had not begun to continue the search.
+    pub fn update_last(&mut self, last: Update, at: f64) {
+        let before = self.search.as_ref();
+        if before.is_none_or(|it| last.nodes >= it.nodes && last.seconds >= it.seconds) {
+            self.update(last, at);
+        }
+    }
+
     /// Takes a report of its root.
     pub fn update(&mut self, update: Update, at: f64) {
         self.room.learn(update.units, update.busy);

@@ -107,7 +107,7 @@ async fn begin(
             return Ok(Begun::Over(end));
         }
         if let Some(last) = end.last {
-            service.root_reported(id, run, last);
+            service.root_left(id, run, last);
         }
         output.set_len(0)?;
     }

@@ -306,6 +306,11 @@ impl Service {
         self.with_root(id, run, |job| job.update(update, now()));
     }
 
+    /// An earlier root left this state.
+    pub(super) fn root_left(&self, id: u64, run: u64, last: Update) {
+        self.with_root(id, run, |job| job.update_last(last, now()));
+    }
+
     /// Why a root was asked to stop, if it was.
     pub(super) fn stop_now(&self, id: u64, run: u64) -> Option<StopReason> {
         let mut stop = None;

@@ -80,6 +80,8 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     }
 }
 
+/// The least time for a continued search: it must load what was saved, and print the result.
+const LEAST: Duration = Duration::from_secs(10);
 /// Limits of a whole search.
 const LIMITS: [&str; 2] = ["time-limit", "node-limit"];
 
@@ -96,7 +98,8 @@ fn continued(args: &[String], time: Duration, nodes: u64) -> Vec<String> {
         }
     }
     if let Ok(Some(Some(limit))) = line.given.get(&TIME_LIMIT) {
-        out.push(format!("--time-limit={}ms", limit.saturating_sub(time).as_millis().max(1)));
+        let left = limit.saturating_sub(time).max(limit.min(LEAST));
+        out.push(format!("--time-limit={}ms", left.as_millis()));
     }
     if let Ok(Some(Some(limit))) = line.given.get(&NODE_LIMIT) {
         out.push(format!("--node-limit={}", limit.saturating_sub(nodes).max(1)));
@@ -138,7 +141,8 @@ mod tests {
             left("solve flowshop ta056 --time-limit 1m --bound one --node-limit=1000"),
             "solve flowshop ta056 --bound one --time-limit=39500ms --node-limit=300"
         );
-        assert_eq!(left("count uts T3 --time-limit=20"), "count uts T3 --time-limit=1ms");
+        assert_eq!(left("count uts T3 --time-limit=20"), "count uts T3 --time-limit=10000ms");
+        assert_eq!(left("count uts T3 --time-limit=3"), "count uts T3 --time-limit=3000ms");
         assert_eq!(left("count uts T3 --node-limit none"), "count uts T3");
     }
 }
