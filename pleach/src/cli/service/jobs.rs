@@ -245,7 +245,7 @@ pub fn act(console: &Console<'_>, line: &Line, verb: Verb) -> Result<u8, Failure
         let path = format!("/v1/jobs/{id}/{}", verb.word());
         match client.post(&path, &json!({})).map_err(failed) {
             Ok(job) => show_change(console, line, job)?,
-            // The jobs after it are no worse.
+            // The other jobs are tried all the same.
             Err(why @ Failure::Usage(_)) => {
                 if let Some(earlier) = refused.replace(why) {
                     console.note(&earlier.to_string());
