@@ -20,6 +20,12 @@ pub struct Submission {
     pub key: String,
 }
 
+/// Whether a word of a command could name a file outside the job's folder.
+#[must_use]
+pub fn names_elsewhere(word: &str) -> bool {
+    word.contains(['/', '\\', '\0']) || word.contains("..")
+}
+
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandKind {

@@ -142,6 +142,15 @@ fn users_see_and_control_what_is_theirs() {
     let output = service.run("ann", "submit solve flowshop nothing.txt --wait");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && said.contains("nothing.txt"), "{said}");
+    // A scenario travels with the instance that it names.
+    fs::create_dir_all(service.folder.join("mine")).unwrap();
+    fs::write(service.folder.join("mine/shop.txt"), "5 2\n3 5 1 6 2\n6 2 4 3 2\n").unwrap();
+    let scenario =
+        "seeds = [1]\npeers = 4\n[load]\nproblem = \"flowshop\"\ninstance = \"mine/shop.txt\"\n";
+    fs::write(service.folder.join("mine/s.toml"), scenario).unwrap();
+    let output = service.run("ann", "submit sim mine/s.toml --wait");
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["scenario"], &result["seeds"]), (&json!("s.toml"), &json!([1])));
     // An account that is removed is locked out at once.
     let mut ann = service.client("ann");
     service.text("operator", "user ann --remove");

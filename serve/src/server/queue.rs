@@ -6,7 +6,7 @@ use super::job::{Job, StopReason};
 use super::refusal::Refused;
 use super::state::{SHOWN, Service, State, now};
 use super::store::{JobRow, StoreError};
-use crate::api::{CommandKind, Course, JobState, JobView, Role, Submission};
+use crate::api::{CommandKind, Course, JobState, JobView, Role, Submission, names_elsewhere};
 use crate::credentials::new_token;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -50,7 +50,8 @@ impl Service {
             if let Some(name) = files.keys().find(|name| !is_file_name(name)) {
                 return Err((BAD, format!("'{name}' is not a valid file name here")));
             }
-            kinds.push((self.settings.check)(args).map_err(|why| (BAD, why))?);
+            let contents = |name: &str| STANDARD.decode(files.get(name)?).ok();
+            kinds.push((self.settings.check)(args, &contents).map_err(|why| (BAD, why))?);
         }
         let mut files = Vec::new();
         for job in all {
@@ -354,11 +355,6 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
         return Err((CONFLICT, why));
     }
     Ok(())
-}
-
-/// Whether a word of a command could name a file outside the job's folder.
-fn names_elsewhere(word: &str) -> bool {
-    word.contains(['/', '\\', '\0']) || word.contains("..")
 }
 
 /// Whether a user's file may have this name in a job's folder.

@@ -6,6 +6,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Checks a command of a user, and says whether joiners can take part. The second function returns the contents of a file
+/// in the job's folder.
+pub type CheckCommand =
+    fn(&[String], &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<CommandKind, String>;
+
 /// How a service works.
 #[derive(Clone)]
 pub struct Settings {
@@ -31,10 +36,17 @@ pub struct Settings {
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// How to get more joiners.
     pub grow: Option<Slurm>,
-    /// Checks a command of a user, and says whether joiners can take part.
-    pub check: fn(&[String]) -> Result<CommandKind, String>,
+    /// Checks commands.
+    pub check: CheckCommand,
     /// The command that continues a search after this time and this many nodes: its limits are what is left of them.
     pub continued: fn(&[String], Duration, u64) -> Vec<String>,
     /// Where events are shown.
     pub note: fn(&str),
+}
+
+impl Settings {
+    /// The folder of a job.
+    pub(super) fn job_folder(&self, id: u64) -> PathBuf {
+        self.data.join("jobs").join(id.to_string())
+    }
 }

@@ -109,7 +109,9 @@ impl Service {
                 row.state = JobState::Waiting;
             }
             // One that this program refuses says so when it runs.
-            let is_search = (settings.check)(&row.args) != Ok(CommandKind::Alone);
+            let folder = settings.job_folder(row.id);
+            let contents = |name: &str| std::fs::read(folder.join(name)).ok();
+            let is_search = (settings.check)(&row.args, &contents) != Ok(CommandKind::Alone);
             let (id, mut job) = (row.id, Job::new(row, is_search));
             let search = store.job(id)?.and_then(|view| view.search);
             job.resume_course(search, store.course(id)?.unwrap_or_default());
@@ -156,7 +158,7 @@ impl Service {
 
     /// The folder of a job.
     pub(super) fn folder(&self, id: u64) -> PathBuf {
-        self.settings.data.join("jobs").join(id.to_string())
+        self.settings.job_folder(id)
     }
 
     /// Writes an event to the audit log.

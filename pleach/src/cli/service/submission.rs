@@ -3,18 +3,20 @@
 use super::super::console::{Console, DONE};
 use super::super::files::READ;
 use super::super::flags::{FLAGS, Kind, PRIORITY, Verb};
+use super::super::keys::table_of;
 use super::super::line::{self, Line};
 use super::request::{client, failed};
 use crate::failure::{Failure, usage};
 use crate::registry::{ENTRIES, Entry, entry};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pleach_serve::api::{CommandKind, Submission};
+use pleach_serve::api::{CommandKind, Submission, names_elsewhere};
 use pleach_serve::client::ClientError;
 use pleach_serve::credentials::new_token;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
+use toml::{Table, Value};
 
 /// Flags that belong to `submit`, and not to the command.
 const OWN: [&str; 4] = ["service", "priority", "wait", "json"];
@@ -45,8 +47,12 @@ const REFUSED: [&str; 21] = [
 /// Flags of loops that name files to read.
 const READ_BY_LOOPS: [&str; 2] = ["transfer", "obstacle"];
 
-/// What a service may run: searches, loops and simulations, with flags that fit.
-pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
+/// What a service may run: searches, loops and simulations, with flags that fit. The second function returns the contents
+/// of a file that comes with the command.
+pub fn check_command(
+    args: &[String],
+    contents: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Result<CommandKind, String> {
     let said = |why: Failure| match why {
         Failure::Usage(why) => why,
         other => format!("{other:?}"),
@@ -65,13 +71,10 @@ pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
     }
     match verb {
         Verb::Loop => super::super::looping::check(&line).map_err(said)?,
-        // A scenario can name files outside the job's folder.
         Verb::Sim => {
             let known = entry(&ENTRIES, word(1)).is_some_and(|entry| entry.simulation.is_some());
             if !known && word(1) != "interval" {
-                return Err(
-                    "sim: expected a problem, since scenario files stay where they are".into()
-                );
+                check_scenario(word(1), contents)?;
             }
         }
         _ => {
@@ -101,6 +104,37 @@ pub fn check_command(args: &[String]) -> Result<CommandKind, String> {
     })
 }
 
+/// Refuses a scenario that is not among the files of a command, or that names a file outside the command's folder.
+fn check_scenario(file: &str, contents: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<(), String> {
+    let Some(bytes) = contents(file) else {
+        return Err(format!(
+            "sim {file}: expected a problem, or a scenario file that is sent along"
+        ));
+    };
+    let text = String::from_utf8(bytes).map_err(|_| format!("{file}: expected text in UTF-8"))?;
+    let mut scenario = table_of(file, &text)?;
+    match instances(&mut scenario).into_iter().find(|name| names_elsewhere(name)) {
+        Some(name) => Err(format!(
+            "{file}: load.instance = '{name}': expected a name without '/', of a file that is sent along"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The instances of a scenario, which alone can be files.
+fn instances(scenario: &mut Table) -> Vec<&mut String> {
+    let instance = scenario.get_mut("load").and_then(|load| load.get_mut("instance"));
+    let values = match instance {
+        Some(Value::Array(list)) => list.iter_mut().collect(),
+        one => Vec::from_iter(one),
+    };
+    let words = values.into_iter().filter_map(|value| match value {
+        Value::String(word) => Some(word),
+        _ => None,
+    });
+    words.collect()
+}
+
 /// Submits a command.
 pub fn submit(
     registry: &[Entry],
@@ -114,7 +148,8 @@ pub fn submit(
         return usage("submit: expected a command, such as solve flowshop ta021");
     }
     let (args, files) = with_files(registry, inner)?;
-    check_command(&args).map_err(|why| Failure::Usage(format!("submit: {why}")))?;
+    let contents = |name: &str| files.get(name).and_then(|text| STANDARD.decode(text).ok());
+    check_command(&args, &contents).map_err(|why| Failure::Usage(format!("submit: {why}")))?;
     let priority = given.get(&PRIORITY).map_err(Failure::Usage)?.unwrap_or(0);
     let mut client = client(given)?;
     // A submission that is sent twice, because an answer was lost, is one job.
@@ -156,49 +191,85 @@ fn inner(args: &[OsString]) -> Result<Vec<String>, Failure> {
     Ok(inner)
 }
 
+/// The files that are sent along, in base 64, by their names in the job's folder.
+#[derive(Default)]
+struct FilesToSend {
+    contents: BTreeMap<String, String>,
+    /// The names of those that were read from these paths.
+    names: BTreeMap<String, String>,
+}
+
+impl FilesToSend {
+    /// Reads a file. Returns its name in the job's folder.
+    fn add(&mut self, path: &str) -> Result<String, Failure> {
+        if let Some(name) = self.names.get(path) {
+            return Ok(name.clone());
+        }
+        let bytes =
+            std::fs::read(path).or_else(|why| usage(format!("cannot read {path}: {why}")))?;
+        Ok(self.insert(path, &bytes))
+    }
+
+    /// Reads a scenario and the instances that are files, whose names it replaces.
+    fn add_scenario(&mut self, path: &str) -> Result<String, Failure> {
+        let text = crate::input::text_of(path)
+            .or_else(|why| usage(format!("{path}: {why}; expected a scenario file")))?;
+        let mut scenario = table_of(path, &text).map_err(Failure::Usage)?;
+        let mut renamed = false;
+        for instance in instances(&mut scenario) {
+            let file = ENTRIES.iter().any(|it| it.simulation.is_some() && (it.is_file)(instance));
+            if file && Path::new(instance).is_file() {
+                let name = self.add(instance)?;
+                renamed |= name != *instance;
+                *instance = name;
+            }
+        }
+        let text = if renamed { scenario.to_string() } else { text };
+        Ok(self.insert(path, text.as_bytes()))
+    }
+
+    fn insert(&mut self, path: &str, bytes: &[u8]) -> String {
+        let base = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or("file");
+        let mut name = base.to_string();
+        let mut n = 2;
+        while self.contents.contains_key(&name) {
+            name = format!("{n}-{base}");
+            n += 1;
+        }
+        self.contents.insert(name.clone(), STANDARD.encode(bytes));
+        self.names.insert(path.to_string(), name.clone());
+        name
+    }
+}
+
 /// Replaces the names of files by names in the job's folder, and reads these files.
 fn with_files(
     registry: &[Entry],
     args: Vec<String>,
 ) -> Result<(Vec<String>, BTreeMap<String, String>), Failure> {
     let line = line::parse(args.iter().map(OsString::from))?;
-    let is_file = |word: &str| match line.words.first().map(String::as_str) {
-        Some("solve" | "count") => {
+    let verb = line.words.first().map_or("", String::as_str);
+    let is_file = |word: &str| {
+        let of_problem = || {
             let problem = line.words.get(1).and_then(|name| entry(registry, name));
-            problem.is_some_and(|entry| (entry.is_file)(word)) && Path::new(word).is_file()
-        }
-        _ => Path::new(word).is_file(),
+            problem.is_some_and(|entry| (entry.is_file)(word))
+        };
+        (!matches!(verb, "solve" | "count") || of_problem()) && Path::new(word).is_file()
     };
     let words: Vec<&String> = line.words.iter().skip(1).filter(|word| is_file(word)).collect();
-    let (mut out, mut files, mut names) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    let mut send = |path: &str| -> Result<String, Failure> {
-        if let Some(name) = names.get(path) {
-            return Ok(String::clone(name));
-        }
-        let base = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or("file");
-        let mut name = base.to_string();
-        let mut n = 2;
-        while files.contains_key(&name) {
-            name = format!("{n}-{base}");
-            n += 1;
-        }
-        let bytes =
-            std::fs::read(path).or_else(|why| usage(format!("cannot read {path}: {why}")))?;
-        files.insert(name.clone(), STANDARD.encode(bytes));
-        names.insert(path.to_string(), name.clone());
-        Ok(name)
-    };
+    let scenario = (verb == "sim" && line.words.len() == 2).then(|| line.words[1].clone());
+    let (mut out, mut files) = (Vec::new(), FilesToSend::default());
     let mut value_of: Option<bool> = None;
     for arg in args {
         let is_value = value_of.take();
         if let Some(is_input) = is_value {
-            out.push(if is_input { send(&arg)? } else { arg });
+            out.push(if is_input { files.add(&arg)? } else { arg });
         } else if let Some(flag) = arg.strip_prefix("--") {
             let (name, value) = flag.split_once('=').map_or((flag, None), |(n, v)| (n, Some(v)));
             let input = READ.contains(&name) || READ_BY_LOOPS.contains(&name);
             let about = FLAGS.iter().map(|flag| flag.about()).find(|about| about.name == name);
             match value {
-                Some(value) if input => out.push(format!("--{name}={}", send(value)?)),
+                Some(value) if input => out.push(format!("--{name}={}", files.add(value)?)),
                 _ => {
                     if value.is_none() && about.is_some_and(|about| about.value.is_some()) {
                         value_of = Some(input);
@@ -207,12 +278,13 @@ fn with_files(
                 }
             }
         } else if words.contains(&&arg) {
-            out.push(send(&arg)?);
+            let is_scenario = scenario.as_ref() == Some(&arg);
+            out.push(if is_scenario { files.add_scenario(&arg)? } else { files.add(&arg)? });
         } else {
             out.push(arg);
         }
     }
-    Ok((out, files))
+    Ok((out, files.contents))
 }
 
 #[cfg(test)]
@@ -225,12 +297,10 @@ mod tests {
 
     #[test]
     fn services_accept_searches_loops_and_simulations() {
-        assert_eq!(
-            check_command(&words("solve flowshop ta021 --bound two")),
-            Ok(CommandKind::Search)
-        );
-        assert_eq!(check_command(&words("count queens 8")), Ok(CommandKind::Search));
-        assert_eq!(check_command(&words("sim uts T1 --peers 10")), Ok(CommandKind::Alone));
+        let check = |text| check_command(&words(text), &|_| None);
+        assert_eq!(check("solve flowshop ta021 --bound two"), Ok(CommandKind::Search));
+        assert_eq!(check("count queens 8"), Ok(CommandKind::Search));
+        assert_eq!(check("sim uts T1 --peers 10"), Ok(CommandKind::Alone));
         for wrong in [
             "join host:7400",
             "serve --data x",
@@ -249,8 +319,36 @@ mod tests {
             "solve flowshop ta001 --devices cpu,emulated",
             "solve flowshop -",
         ] {
-            assert!(check_command(&words(wrong)).is_err(), "{wrong}");
+            assert!(check(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn scenarios_name_files_that_are_sent_along() {
+        let folder = std::env::temp_dir().join(format!("pleach-scenario-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = |name: &str| folder.join(name).display().to_string();
+        std::fs::write(folder.join("small.txt"), "2 1\n3\n4\n").unwrap();
+        let text = |instance: &str| {
+            format!("[load]\nproblem = \"flowshop\"\ninstance = [\"ta001\", '{instance}']\n")
+        };
+        let check = |text: &str| {
+            let contents = |name: &str| (name == "s.toml").then(|| text.as_bytes().to_vec());
+            check_command(&words("sim s.toml --seed 1"), &contents)
+        };
+        assert_eq!(check(&text("small.txt")), Ok(CommandKind::Alone));
+        for wrong in ["/etc/passwd", "../x", "jobs\\1"] {
+            let why = check(&text(wrong)).unwrap_err();
+            assert!(why.starts_with("s.toml: load.instance = '"), "{why}");
+        }
+        assert_eq!(check("x").unwrap_err().split(':').next(), Some("s.toml, line 1"));
+        std::fs::write(folder.join("s.toml"), text(&path("small.txt"))).unwrap();
+        let (args, files) = with_files(&ENTRIES, vec!["sim".into(), path("s.toml")]).unwrap();
+        assert_eq!(args.join(" "), "sim s.toml");
+        assert_eq!(files.keys().collect::<Vec<_>>(), ["s.toml", "small.txt"]);
+        let sent = |name: &str| Some(STANDARD.decode(files.get(name)?).unwrap());
+        assert_eq!(check_command(&args, &sent), Ok(CommandKind::Alone));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
