@@ -175,6 +175,9 @@ pub(crate) fn audit(
             _ => {}
         }
     }
+    if search.best == i64::MIN {
+        return wrong("nothing could beat the value that it states, so every tree would agree");
+    }
     fits(problem, top, certificate)?;
     let mut counts = Counts::default();
     for region in regions {
@@ -190,7 +193,7 @@ pub(crate) fn audit(
     }
     let chosen = choose(regions.len(), sample);
     explore_again(top, certificate, &chosen, threads, go_on)?;
-    let known = ![i64::MIN, i64::MAX].contains(&search.best);
+    let known = search.best != i64::MAX;
     Ok(Audit {
         regions: regions.len(),
         explored: chosen.len(),

@@ -143,6 +143,49 @@ fn an_interrupted_batch_goes_on_where_it_stopped() {
     assert_eq!(column(&folder, "instance"), ["8", "9"]);
 }
 
+/// A batch that is killed takes its run with it, which would otherwise go on without a limit.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_batch_leaves_no_run() {
+    let folder = batch("killed", "command = 'count queens'\ninstances = [8, 22]\n");
+    let mut child = endless(&folder);
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let run = loop {
+        let run = fs::read_to_string(&children).unwrap();
+        if !run.trim().is_empty() {
+            break run.trim().to_string();
+        }
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Once it has ended, its number may stay until its new parent notices.
+    let lives = || {
+        let stat = fs::read_to_string(format!("/proc/{run}/stat")).unwrap_or_default();
+        stat.contains("(pleach)") && !stat.contains("(pleach) Z")
+    };
+    while lives() {
+        std::thread::yield_now();
+    }
+}
+
+/// A row says which files its run has read, so a run during which a file changed has none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_changes_during_a_batch_spoils_its_runs() {
+    let text = "command = 'solve flowshop'\ninstances = ['ta001', 'ta051', 'shop.txt']\ntime_limit = '3s'\n";
+    let folder = batch("meanwhile", text);
+    let file = folder.join("shop.txt");
+    fs::write(&file, "3 2\n1 2 3\n4 5 6\n").unwrap();
+    let child = endless(&folder);
+    fs::write(&file, "3 2\n1 2 3\n4 5 7\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("shop.txt has changed since the batch began"));
+    run(&folder);
+    let objectives = column(&folder, "objective");
+    assert_eq!((objectives.len(), objectives[3].as_str()), (4, "17"));
+}
+
 #[test]
 fn a_changed_file_is_another_instance() {
     let text = "command = 'solve flowshop'\ninstances = ['sh?p*.txt', 'ta001']\n";
@@ -223,7 +266,9 @@ fn bad_input_is_refused_before_anything_runs() {
         (&format!("{good}settings = 3"), "settings = 3: expected a table [settings]"),
         (&format!("{good}[settings]\na = 3"), "settings.a = 3: expected a string"),
         (&format!("{good}[settings]"), "settings = a table: expected at least one name"),
-        (&format!("{good}[settings]\na = ''\nb = ''"), "expected other flags for b than for a"),
+        (&format!("{good}[settings]\na = ''\nb = ' '"), "expected other flags for b than for a"),
+        (&format!("{good}[settings]\n\"a\\nb\" = ''"), "expected names without line breaks"),
+        (&format!("{good}[settings]\na = '--until-eof'"), "--until-eof is not for the runs"),
         (&format!("{good}[settings]\na = '--bond one'"), "settings.a = '--bond one': unexpected"),
         (&format!("{good}[settings]\na = '--bound x'"), "settings.a = '--bound x': "),
         (
@@ -254,6 +299,8 @@ fn bad_input_is_refused_before_anything_runs() {
     }
     let toml = folder.join("batch.toml").display().to_string();
     refused(&format!("batch {toml} --out {toml}"), "is the same file as the input");
+    refused(&format!("batch {toml} --out -"), "--out -: expected a file");
+    refused(&format!("batch {toml} --out /dev/null"), "/dev/null: expected an ordinary file");
 }
 
 #[test]

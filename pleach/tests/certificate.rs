@@ -68,6 +68,7 @@ fn files_that_are_no_certificates_are_refused() {
     let file = file.display();
     refused("audit", "audit: expected FILE");
     refused("audit /nowhere.cert", "cannot audit /nowhere.cert: No such file");
+    refused("audit /dev/zero", "cannot audit /dev/zero: expected an ordinary file");
     refused(&format!("audit {file} --all --sample 3"), "contradict each other");
     refused(&format!("audit {file} --best 3"), "--best does not apply to 'audit'");
     refused(&format!("resume {file}"), "cannot resume");
@@ -209,6 +210,18 @@ fn no_forged_certificate_passes() {
             solution.solution.swap(0, 1);
         },
         "its solution has the value",
+    );
+    refused(
+        "a value that nothing beats, so that every tree ends at its root",
+        &|forged| {
+            forged.search.best = i64::MIN;
+            forged.search.solution = None;
+            forged.search.counts = Default::default();
+            forged.regions.retain(|region| region.begins == good.regions[0].begins);
+            forged.regions[0].ends.clear();
+            forged.regions[0].counts = Default::default();
+        },
+        "nothing could beat",
     );
     refused("another tree", &|forged| forged.search.fingerprint ^= 1, "another tree");
     refused(

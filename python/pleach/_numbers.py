@@ -12,10 +12,16 @@ from typing import Any, NoReturn
 MOST_DECIMALS = 9
 """The most decimals of a number."""
 
+MOST_DIGITS = 400
+"""The most digits of a whole number; no float has as many."""
+
 
 def wrong(kind: type[Exception], argument: str, value: object, expected: str) -> NoReturn:
     """Raise an error that names the argument, the value and what was expected."""
-    text = str(value) if isinstance(value, Decimal) else repr(value)
+    try:
+        text = str(value) if isinstance(value, Decimal) else repr(value)
+    except ValueError:
+        text = "an int of too many digits"
     if len(text) > 60:
         text = text[:57] + "…"
     raise kind(f"{argument}: {text}, expected {expected}")
@@ -48,6 +54,8 @@ def number(argument: str, value: object) -> int | Decimal:
             wrong(TypeError, argument, value, "an int, a float or a Decimal")
     if not exact.is_finite():
         wrong(ValueError, argument, value, "a finite number")
+    if exact.adjusted() > MOST_DIGITS:
+        wrong(ValueError, argument, value, f"a number of at most {MOST_DIGITS} digits")
     whole = int(exact)
     return whole if whole == exact else exact
 

@@ -59,15 +59,23 @@ def seconds(argument: str, value: object) -> float:
     """Return a time in seconds."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
-    found = float(number(argument, value))
+    found = _float(argument, value)
     if found < 0:
         wrong(ValueError, argument, value, "a time of 0 seconds or more")
     return found
 
 
+def _float(argument: str, value: object) -> float:
+    """Return a number as a float."""
+    try:
+        return float(number(argument, value))
+    except OverflowError:
+        wrong(ValueError, argument, value, "a number that fits a float")
+
+
 def _share(argument: str, value: object) -> float:
     """Return a number that is not negative."""
-    found = float(number(argument, value))
+    found = _float(argument, value)
     if found < 0:
         wrong(ValueError, argument, value, "a number of 0 or more")
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,9 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: tour([[0, 2**63], [1, 0]]), ValueError, f"costs[0][1]: {2**63}, expected a number of 64 bits"),
     (lambda: tour([[0, 0.5], [1, 0]]), ValueError, "costs[0][1]: 0.5, expected a whole number"),
     (lambda: tour([[0, 10**10], [1, 0]]), ValueError, "costs: cost 10000000000, expected from -1000000000"),
+    (lambda: tour([[0, 10**5000], [1, 0]]), ValueError, "costs[0][1]: an int of too many digits, expected a number"),
+    (lambda: shop([[Decimal("1e400000")]]), ValueError, "times[0][0]: 1E+400000, expected a number of at most 400"),
+    (lambda: pleach.queens.count(6, time_limit=10**400), ValueError, "time_limit: 1000"),
     (lambda: tour("nowhere"), ValueError, "costs: 'nowhere', expected the name of a known instance"),
     (lambda: assign([[0]]), ValueError, "distances: missing, expected a square matrix"),
     (lambda: assign("nug12", [[0]]), TypeError, "distances: a matrix, expected none with a name"),

@@ -36,7 +36,10 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     };
     let sample = sample(given)?;
     let phase = last_words(console, &format!("audit {file}"), given);
-    let read = std::fs::read(file).map_err(|why| why.to_string());
+    let read = match std::fs::metadata(file) {
+        Ok(about) if !about.is_file() => Err("expected an ordinary file".into()),
+        _ => std::fs::read(file).map_err(|why| why.to_string()),
+    };
     let read =
         read.and_then(|bytes| Certificate::from_bytes(&bytes).map_err(|why| why.to_string()));
     let certificate = Arc::new(read.or_else(|why| usage(format!("cannot audit {file}: {why}")))?);

@@ -92,7 +92,7 @@ pub fn about_solution(given: &FlagValues) -> Result<Vec<(&'static str, Output)>,
 }
 
 /// Refuses `-`, by which other commands mean standard output.
-fn not_a_dash(flag: &str, path: &Path) -> Result<(), Failure> {
+pub fn not_a_dash(flag: &str, path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return usage(format!(
             "--{flag} -: expected a file, since the result goes to standard output"

@@ -8,7 +8,7 @@ mod summary;
 
 use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};
-use super::files::{keep_apart, replace};
+use super::files::{keep_apart, not_a_dash, replace};
 use super::flags::{FlagValues, Kind, Use, Verb};
 use super::line::{Line, no_more};
 use super::own_process::{OwnProcess, result_of, this_program};
@@ -23,6 +23,7 @@ use rows::{Row, Rows};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use summary::{Summary, ended};
 
 /// Where the rows go by default.
@@ -54,6 +55,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     no_more(&line.words, 2)?;
     keep_apart(given, std::slice::from_ref(file))?;
     let out = given.path("out").unwrap_or(TABLE.into());
+    not_a_dash("out", &out)?;
     let table = std::path::absolute(&out)
         .or_else(|why| usage(format!("--out {}: {why}", out.display())))?;
     let phase = last_words(console, "batch", given);
@@ -170,7 +172,9 @@ fn row_of(run: &Run) -> Result<Option<Row>, Failure> {
     }
     let mut command = this_program();
     // A launcher of several processes has started only the batch.
-    command.args(&run.args).args(["--json", "--quiet", "--mpi=off"]);
+    command.args(&run.args).args(["--json", "--quiet", "--mpi=off", "--until-eof"]);
+    // The run ends with the batch, even if that is killed.
+    command.stdin(Stdio::piped());
     let output = match OwnProcess::output(&mut command) {
         Err(why) if why.kind() == ErrorKind::Interrupted => return Ok(None),
         output => output.map_err(|why| Failure::Machine(format!("cannot start a run: {why}")))?,
@@ -182,6 +186,11 @@ fn row_of(run: &Run) -> Result<Option<Row>, Failure> {
             row.set("status", rows::FAILED);
             row.set("message", why);
         }
+    }
+    if let Some(file) = run.inputs.changed() {
+        row = run.row.clone();
+        row.set("status", rows::FAILED);
+        row.set("message", format!("{file} has changed since the batch began"));
     }
     let Provenance { host, date, .. } = Provenance::now();
     row.set("host", host);

@@ -117,7 +117,7 @@ fn draw(chart: Chart, plan: &Plan, curves: &[Vec<Point>], least: f64) -> String 
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::Run;
+    use super::super::plan::{InputFiles, Run};
     use super::super::rows::Row;
     use super::*;
 
@@ -133,7 +133,8 @@ mod tests {
             row.set("instance", instance);
             row.set("status", if seconds.is_empty() { "failed" } else { "optimal" });
             row.set("seconds", seconds);
-            runs.push(Run { args: Vec::new(), setting, question: String::new(), row });
+            let (question, inputs) = (String::new(), InputFiles::default());
+            runs.push(Run { args: Vec::new(), setting, question, row, inputs });
         }
         let plan = Plan { command: "solve".into(), settings, runs };
         let ended: Vec<Ended<'_>> =

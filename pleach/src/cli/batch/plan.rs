@@ -36,12 +36,35 @@ pub struct Run {
     pub question: String,
     /// The row with what is known before it has run.
     pub row: Row,
+    /// The files that it reads.
+    pub inputs: InputFiles,
+}
+
+/// The files that a run reads, with fingerprints of their bytes when the batch began.
+#[derive(Clone, Default)]
+pub struct InputFiles(Vec<(String, Option<u64>)>);
+
+impl InputFiles {
+    fn new(names: impl Iterator<Item = String>) -> Self {
+        Self(names.map(|name| (name.clone(), bytes_of(&name))).collect())
+    }
+
+    /// One whose bytes are others now.
+    pub fn changed(&self) -> Option<&str> {
+        let changed = self.0.iter().find(|(name, before)| bytes_of(name) != *before);
+        changed.map(|(name, _)| name.as_str())
+    }
+}
+
+/// The fingerprint of a file's bytes, if it can be read.
+fn bytes_of(path: &str) -> Option<u64> {
+    std::fs::read(path).ok().map(|bytes| fingerprint("input", &bytes))
 }
 
 /// The most runs of a batch.
 const MOST_RUNS: usize = 1_000_000;
 /// Flags that the batch sets itself, or that are for a single run.
-const REFUSED: [&str; 19] = [
+const REFUSED: [&str; 20] = [
     "checkpoint",
     "every",
     "listen",
@@ -60,6 +83,7 @@ const REFUSED: [&str; 19] = [
     "dashboard",
     "repeat",
     "show",
+    "until-eof",
     "help",
 ];
 /// Flags that change the problem.
@@ -189,6 +213,9 @@ fn settings(keys: &Keys<'_>, text: &str) -> Result<Vec<(String, String)>, String
         return Ok(vec![("default".into(), String::new())]);
     }
     let mut all = keys.named_words("settings")?;
+    for (_, flags) in &mut all {
+        *flags = flags.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
     // The parser sorts keys by name.
     let order: Option<Order> = toml::from_str(text).ok();
     let order: BTreeMap<String, usize> = order
@@ -199,6 +226,9 @@ fn settings(keys: &Keys<'_>, text: &str) -> Result<Vec<(String, String)>, String
     all.sort_by_key(|(name, _)| order.get(name).copied());
     if all.is_empty() {
         return keys.wrong("settings", "at least one name with its flags");
+    }
+    if all.iter().any(|(name, _)| name.contains(char::is_control)) {
+        return keys.wrong("settings", "names without line breaks and other control characters");
     }
     for (at, (name, flags)) in all.iter().enumerate() {
         if let Some((other, _)) = all[..at].iter().find(|(_, others)| others == flags) {
@@ -299,7 +329,8 @@ impl Common<'_> {
         let record = given.record();
         row.set("threads", &record["threads"]);
         row.set("seed", &record["seed"]);
-        row.set("input", inputs(&given));
+        let texts = inputs(&given);
+        row.set("input", fingerprint_of(&texts));
         row.set("version", VERSION);
         row.set("commit", COMMIT);
         row.set("sources", env!("PLEACH_SOURCES"));
@@ -308,7 +339,8 @@ impl Common<'_> {
         let question: Vec<String> =
             question.map(|flag| format!("{flag}={:?}", value_of(&given, flag))).collect();
         let args = self.words.iter().cloned().chain([instance.to_string()]).chain(all).collect();
-        Ok(Run { args, setting: at, question: question.join(" "), row })
+        let inputs = InputFiles::new(texts.into_keys());
+        Ok(Run { args, setting: at, question: question.join(" "), row, inputs })
     }
 }
 
@@ -318,8 +350,8 @@ fn value_of<'g>(given: &'g FlagValues, flag: &str) -> Option<&'g str> {
     if switches.contains(&flag) { None } else { given.word(flag) }
 }
 
-/// The fingerprint of all files that were read; empty if there are none.
-fn inputs(given: &FlagValues) -> String {
+/// All files that were read.
+fn inputs(given: &FlagValues) -> BTreeMap<String, String> {
     let mut texts = given.texts.borrow().clone();
     for path in INPUTS.into_iter().filter_map(|flag| given.word(flag)) {
         if !texts.contains_key(path)
@@ -328,13 +360,16 @@ fn inputs(given: &FlagValues) -> String {
             texts.insert(path.into(), String::from_utf8_lossy(&bytes).into());
         }
     }
+    texts
+}
+
+/// The fingerprint of files; empty if there are none.
+fn fingerprint_of(texts: &BTreeMap<String, String>) -> String {
     if texts.is_empty() {
         return String::new();
     }
-    let all: Vec<u8> = texts
-        .into_iter()
-        .flat_map(|(name, text)| format!("{name}\0{text}\0").into_bytes())
-        .collect();
+    let all: Vec<u8> =
+        texts.iter().flat_map(|(name, text)| format!("{name}\0{text}\0").into_bytes()).collect();
     format!("{:016x}", fingerprint("batch", &all))
 }
 
@@ -348,6 +383,7 @@ impl Run {
             args.push(format!("--seed={seed}"));
             row.set("seed", seed);
         }
-        Self { args, setting: self.setting, question: self.question.clone(), row }
+        let (question, inputs) = (self.question.clone(), self.inputs.clone());
+        Self { args, setting: self.setting, question, row, inputs }
     }
 }

@@ -206,6 +206,7 @@ fn contradictions(ended: &[Ended<'_>]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::InputFiles;
     use super::*;
 
     fn run(setting: usize, name: &str, result: &[(&str, &str)]) -> (Run, Row) {
@@ -214,7 +215,8 @@ mod tests {
         row.set("setting", name);
         row.set("seed", 0);
         result.iter().for_each(|(column, value)| row.set(column, value));
-        let run = Run { args: Vec::new(), setting, question: String::new(), row: row.clone() };
+        let (question, inputs) = (String::new(), InputFiles::default());
+        let run = Run { args: Vec::new(), setting, question, row: row.clone(), inputs };
         (run, row)
     }
 
