@@ -96,6 +96,9 @@ fn described(job: &JobView) -> String {
     if let Some(error) = &job.error {
         add(error.clone());
     }
+    if let Some(warning) = job.search.as_ref().and_then(|search| search.warning.as_ref()) {
+        add(format!("warning: {warning}"));
+    }
     text
 }
 
