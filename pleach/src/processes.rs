@@ -144,7 +144,7 @@ impl Processes {
         Ok(order.map(|order| String::from_utf8_lossy(&order.about).into_owned()))
     }
 
-    /// Says farewell to the first process after a search that continues without this one: messages on their way there must
+    /// Signs off from the first process after a search that continues without this one: messages on their way there must
     /// not be lost.
     ///
     /// # Errors

@@ -407,7 +407,7 @@ impl ServerCertVerifier for Pinned {
         _cert: &CertificateDer<'_>,
         _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("TLS 1.2 is not spoken".into()))
+        Err(Error::General("TLS 1.2 is not supported".into()))
     }
 
     fn verify_tls13_signature(

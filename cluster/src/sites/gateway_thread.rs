@@ -312,7 +312,7 @@ impl GatewayThread<'_> {
         let others = self.session.others();
         // The next root may give another order.
         self.begins_again = None;
-        self.run_state.warn(format!("{ROOT_LOST}; trying to come back"));
+        self.run_state.warn(format!("{ROOT_LOST}; trying to reconnect"));
         let lost = RunError::Lost(ROOT_LOST.into());
         self.reconnect =
             Some(self.cluster.begin_to_return(self.session, self.gateway.stopped()).ok_or(lost)?);

@@ -14,9 +14,9 @@ const MOST_GIVEN: usize = 4096;
 /// An explorer of any [`Tree`] that continues from the node with the best bound; of equal ones, from the deepest.
 ///
 /// Until there is a value to beat, it goes deep, since nothing could be dropped. From then on, it explores only nodes
-/// whose bounds are at least as good as the optimum, as far as it knows good solutions in time. The price is memory: once
-/// that is short, the explorer keeps no more nodes than it has then, and searches the whole subtree below the best one
-/// depth first before it takes the next.
+/// whose bounds are at least as good as the optimum, provided that it learns of good solutions in time. The price is
+/// memory: once that is short, the explorer keeps no more nodes than it has then, and searches the whole subtree below
+/// the best one depth first before it takes the next.
 pub struct BestFirst<'t, T: Tree> {
     tree: &'t T,
     open: OpenNodes<T::Node>,

@@ -119,7 +119,7 @@ impl<T: Tree> Layered for T {
 enum Pass<N> {
     /// No node is open.
     Complete,
-    /// Nodes were left out that a solution may be below.
+    /// Nodes were left out below which there may be a solution.
     Cut,
     /// It was stopped, and these nodes are open.
     Open(Vec<Entry<N>>),

@@ -222,7 +222,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.fuel = 0;
     }
 
-    /// Adds `n` to a counter of the tree's own: what it counts, apart from nodes and solutions, is the tree's affair.
+    /// Adds `n` to a counter of the tree's own: what it counts, apart from nodes and solutions, is up to the tree.
     /// The counters are exact on any number of units, however often the search is saved, resumed, or loses a process:
     /// [`Counts::tally`] has them at the end.
     ///

@@ -108,10 +108,10 @@ async function ask(method, path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    throw new Error("The service does not answer.");
+    throw new Error("The service is not responding.");
   }
   if (answer.ok) return answer;
-  const error = new Error(`The service answers ${answer.status}.`);
+  const error = new Error(`The service answered with status ${answer.status}.`);
   error.status = answer.status;
   try {
     error.message = (await answer.json()).error ?? error.message;

@@ -66,7 +66,8 @@ impl Service {
         // Without the lock, so that large files delay nobody else.
         let written = files.iter().map(|files| IncomingFiles::write(&self.settings.data, files));
         let written = written.collect::<std::io::Result<Vec<_>>>();
-        let files = written.map_err(|why| (FULL, format!("cannot be stored: {why}")))?;
+        let files =
+            written.map_err(|why| (FULL, format!("the submission cannot be stored: {why}")))?;
         let mut guard = self.lock();
         let state = &mut *guard;
         may_submit(state, caller, all, new)?;
@@ -121,7 +122,8 @@ impl Service {
             }
             Ok(ids)
         });
-        let ids = stored.map_err(|why| (FULL, format!("cannot be stored: {why}")))?;
+        let ids =
+            stored.map_err(|why| (FULL, format!("the submission cannot be stored: {why}")))?;
         for job in added {
             state.jobs.insert(job.row.id, job);
         }
@@ -335,7 +337,7 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
     let bytes = account.map_or(0, |account| account.bytes);
     if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
         let why = format!(
-            "the files of your jobs take {bytes} bytes, and these take {new}: together more than you may have"
+            "the files of your unfinished jobs take {bytes} bytes, and these take {new}: together this is more than you may have"
         );
         return Err((CONFLICT, why));
     }

@@ -107,7 +107,7 @@ pub static SPLIT: Flag<Sizes> = Flag {
 pub static COMPARE: Flag<()> = Flag {
     about: About {
         name: "compare-static",
-        help: "also find the best static split by trial, and report against it",
+        help: "also find the best static split by trial, and compare the run with it",
         group: Group::Units,
         applies: Applies::To(&[Verb::Loop]),
         ..ABOUT

@@ -265,7 +265,7 @@ pub static MOST_FILES: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-files",
         value: Some("SIZE"),
-        help: "maximum size of the files of all the user's jobs, checkpoints included; none: no limit",
+        help: "maximum size of the files of the user's unfinished jobs, checkpoints included; none: no limit",
         ..ACCOUNT
     },
     parse: |word| limit(word, size),
