@@ -277,8 +277,14 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             *seeds = seeds.filter(|_| !done);
             return Ok(Some(stretch));
         }
-        if run_state.is_memory_short() {
-            executor.explorer().go_deep();
+        if let Some(limit) = run_state.memory_limit() {
+            // Once units go deep, the watcher's checks suffice.
+            if !limit.is_short() {
+                limit.check();
+            }
+            if limit.is_short() {
+                executor.explorer().go_deep();
+            }
         }
         let stretch = executor.explore(&Budget {
             time_ns: STRETCH_NS,

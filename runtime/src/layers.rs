@@ -138,15 +138,20 @@ fn watch_layers(
     watch: &mut Watcher<'_>,
 ) -> bool {
     let memory = settings.memory.or_else(memory::free_memory).map(|bytes| bytes / SHARE);
-    let mut memory = MemoryLimit::new(memory, false);
+    let memory = MemoryLimit::new(memory, false);
+    let full = || match &memory {
+        None => known().layer >= MOST_NODES,
+        Some(limit) => {
+            limit.check();
+            limit.is_full()
+        }
+    };
     let mut progress_at = settings.progress_every;
     // Nothing is ever sent: the channel closes when the layers have ended.
     while ended.recv_timeout(CHECK_EVERY) == Err(RecvTimeoutError::Timeout) {
         let now = begin.elapsed();
-        let full =
-            memory.as_mut().map_or_else(|| known().layer >= MOST_NODES, MemoryLimit::is_full);
         let over = settings.time_limit.is_some_and(|limit| now >= limit);
-        if full || over || settings.cancel.is_cancelled() {
+        if full() || over || settings.cancel.is_cancelled() {
             return false;
         }
         if now >= progress_at {

@@ -1,5 +1,6 @@
 //! How much memory this process uses, and how much more it may use.
 
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use std::fs::read_to_string;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -62,8 +63,9 @@ fn of_addresses() -> Option<u64> {
     Some(most.saturating_sub(taken) / 3)
 }
 
-/// The memory that the work of a run may use.
+/// The memory that the work of a run may use. Any thread may check it.
 pub(crate) struct MemoryLimit {
+    start: Instant,
     /// The memory that the process used when the run began.
     before: u64,
     /// How much more it may use.
@@ -71,15 +73,17 @@ pub(crate) struct MemoryLimit {
     /// The use from which on little is left.
     short: u64,
     /// How much more it used at the last check.
-    used: u64,
-    /// When either can be exceeded at the earliest.
-    check_at: Instant,
+    used: AtomicU64,
+    /// Whether that was more than `short` at any check.
+    is_short: AtomicBool,
+    /// When either can be exceeded at the earliest, in nanoseconds since the start.
+    check_at: AtomicU64,
 }
 
 /// No process takes memory faster than this many bytes in a second.
 const FASTEST: u64 = 64 << 30;
-/// The longest time between two checks.
-const CHECK_AT_LEAST_EVERY: Duration = Duration::from_millis(500);
+/// The shortest and the longest time between two checks. A check takes about 30 microseconds.
+const CHECK_EVERY: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(500)];
 
 /// By default, a run leaves 1/LEFT_TO_OTHERS of the free memory to others.
 const LEFT_TO_OTHERS: u64 = 5;
@@ -93,31 +97,53 @@ impl MemoryLimit {
         let all = limit.or_else(share)?;
         // While it is saved, a run holds its open work as bytes, too.
         let (most, short) = if saves { (all / COPIES, all / 9) } else { (all, all / 3 * 2) };
-        Some(Self { before: taken()?, most, short, used: 0, check_at: Instant::now() })
+        Some(Self::from(taken()?, most, short))
+    }
+
+    fn from(before: u64, most: u64, short: u64) -> Self {
+        let zero = || AtomicU64::new(0);
+        let (start, is_short) = (Instant::now(), AtomicBool::new(false));
+        Self { start, before, most, short, used: zero(), is_short, check_at: zero() }
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
     }
 
     /// For how long neither limit certainly can be exceeded.
     pub fn safe_for(&self) -> Duration {
-        self.check_at.saturating_duration_since(Instant::now())
+        Duration::from_nanos(self.check_at.load(Ordering::Relaxed).saturating_sub(self.now()))
     }
 
-    /// Whether the limit is exceeded. Asks the system, which takes time, only if it can be.
-    pub fn is_full(&mut self) -> bool {
-        let now = Instant::now();
-        if now < self.check_at {
-            return false;
+    /// Asks the system how much memory is used, which takes time, if either limit can be exceeded by now.
+    pub fn check(&self) {
+        let check_at = self.check_at.load(Ordering::Relaxed);
+        // The first thread that is late checks for all.
+        let taken_over =
+            |at| self.check_at.compare_exchange(at, u64::MAX, Ordering::Relaxed, Ordering::Relaxed);
+        if check_at > self.now() || taken_over(check_at).is_err() {
+            return;
         }
-        self.used = taken().map_or(0, |taken| taken.saturating_sub(self.before));
+        let used = taken().map_or(0, |taken| taken.saturating_sub(self.before));
+        self.used.store(used, Ordering::Relaxed);
+        if used > self.short {
+            self.is_short.store(true, Ordering::Relaxed);
+        }
         let next = if self.is_short() { self.most } else { self.short };
-        let left = next.saturating_sub(self.used);
-        let soonest = Duration::from_secs_f64(left as f64 / FASTEST as f64);
-        self.check_at = now + soonest.min(CHECK_AT_LEAST_EVERY);
-        self.used > self.most
+        let soonest = Duration::from_secs_f64(next.saturating_sub(used) as f64 / FASTEST as f64);
+        let [least, most] = CHECK_EVERY;
+        let after = soonest.clamp(least, most).as_nanos() as u64;
+        self.check_at.store(self.now() + after, Ordering::Relaxed);
     }
 
-    /// Whether little was left at the last check.
+    /// Whether the limit was exceeded at the last check.
+    pub fn is_full(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.most
+    }
+
+    /// Whether little was left at any check.
     pub fn is_short(&self) -> bool {
-        self.used > self.short
+        self.is_short.load(Ordering::Relaxed)
     }
 }
 
@@ -153,15 +179,31 @@ mod tests {
     #[test]
     fn this_process_uses_memory_and_may_use_more() {
         assert!(taken().unwrap() > 0 && free_memory().unwrap() > 0);
-        let start = Instant::now();
-        let mut wide = MemoryLimit::new(Some(1 << 50), false).unwrap();
-        assert!(!wide.is_full());
-        assert!(wide.check_at >= start + CHECK_AT_LEAST_EVERY);
-        let mut full = MemoryLimit { before: 0, most: 1, short: 0, used: 0, check_at: start };
-        assert!(full.is_full() && full.is_full() && full.is_short());
+        let wide = MemoryLimit::new(Some(1 << 50), false).unwrap();
+        wide.check();
+        assert!(!wide.is_full() && !wide.is_short());
+        // Only the last check counts, however much time passes.
+        let full = MemoryLimit::from(0, 1, 0);
+        assert!(!full.is_full());
+        full.check();
+        assert!(full.is_full() && full.is_short());
         let used = taken().unwrap();
-        let mut short = MemoryLimit { most: 2 * used, short: used / 2, check_at: start, ..full };
+        let short = MemoryLimit::from(0, 1 << 50, used / 2);
+        short.check();
         assert!(!short.is_full() && short.is_short());
-        assert!(!MemoryLimit { short: 2 * used, ..short }.is_short());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn checks_are_far_apart_where_much_is_left() {
+        let wide = MemoryLimit::from(0, 1 << 50, 1 << 49);
+        let least = wide.now() + CHECK_EVERY[1].as_nanos() as u64;
+        wide.check();
+        assert!(wide.check_at.load(Ordering::Relaxed) >= least);
+        // Until then, nobody asks the system.
+        wide.used.store(7, Ordering::Relaxed);
+        wide.check_at.store(u64::MAX, Ordering::Relaxed);
+        wide.check();
+        assert_eq!(wide.used.load(Ordering::Relaxed), 7);
     }
 }

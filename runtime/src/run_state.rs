@@ -1,9 +1,11 @@
 //! [`RunState`]: everything that the units of a process share.
 
 use crate::control::{Control, Stop};
+use crate::memory::MemoryLimit;
 use crate::save::Saver;
+use crate::settings::Settings;
 use crate::site_state::SiteState;
-use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use crate::unit_counters::UnitCounters;
 use pleach_core::search::tree::{Counts, Goal, Solution};
 use pleach_core::steal::PeerId;
@@ -27,8 +29,8 @@ pub struct RunState<'a> {
     progress_requests: AtomicU64,
     start: Instant,
     saver: Option<Saver<'a>>,
-    /// Whether open nodes have taken most of the memory that they may take.
-    memory_is_short: AtomicBool,
+    /// The memory that open work may take, if the system reports memory use.
+    memory_limit: Option<MemoryLimit>,
     /// Lines for the user.
     warnings: Mutex<VecDeque<String>>,
     /// The state shared with the gateway, if there are other sites.
@@ -43,7 +45,7 @@ impl<'a> RunState<'a> {
         control: Control,
         names: Vec<Arc<str>>,
         (start, saver): (Instant, Option<Saver<'a>>),
-        warnings: VecDeque<String>,
+        settings: &Settings,
         site_state: Option<SiteState>,
     ) -> Self {
         Self {
@@ -56,8 +58,8 @@ impl<'a> RunState<'a> {
             progress_requests: AtomicU64::new(0),
             start,
             saver,
-            memory_is_short: AtomicBool::new(false),
-            warnings: Mutex::new(warnings),
+            memory_limit: MemoryLimit::new(settings.memory, settings.save.is_some()),
+            warnings: Mutex::default(),
             site_state,
         }
     }
@@ -87,15 +89,9 @@ impl<'a> RunState<'a> {
         (self.elapsed() + Duration::from_nanos(self.before.elapsed_ns)).as_secs_f64()
     }
 
-    /// Has units go deep from now on.
-    pub fn note_short_memory(&self) {
-        self.memory_is_short.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether units should go deep.
-    #[inline]
-    pub fn is_memory_short(&self) -> bool {
-        self.memory_is_short.load(Ordering::Relaxed)
+    /// The memory that open work may take, if the system reports memory use.
+    pub(crate) fn memory_limit(&self) -> Option<&MemoryLimit> {
+        self.memory_limit.as_ref()
     }
 
     /// Offers a solution that a unit has found.

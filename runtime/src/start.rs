@@ -86,7 +86,8 @@ impl WorkerPool {
         let settings = &profile::with_powers(problem, settings, &mut units, control.best())?;
         let names = units.iter().map(|unit| unit.name.as_str().into()).collect();
         let run_state =
-            &RunState::new(about, before, control, names, (start, saver), warnings, None);
+            &RunState::new(about, before, control, names, (start, saver), settings, None);
+        warnings.into_iter().for_each(|line| run_state.warn(line));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;

@@ -55,7 +55,6 @@ pub fn watch_over(
         mailboxes.ring_all();
     };
     let mut known = WatchState { proven: run_state.least_score, ..WatchState::default() };
-    let mut memory_limit = MemoryLimit::new(settings.memory, settings.save.is_some());
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut progress_at = settings.progress_every;
     let mut halted = None;
@@ -65,7 +64,7 @@ pub fn watch_over(
         let limit = settings.time_limit.filter(|_| halted.is_none() && control.stopped().is_none());
         let mut until = limit.map_or(progress_at, |limit| progress_at.min(limit));
         until = saving.next(now).map_or(until, |at| until.min(at));
-        let weigh = memory_limit.as_ref().map_or(WEIGH_EVERY, MemoryLimit::safe_for);
+        let weigh = run_state.memory_limit().map_or(WEIGH_EVERY, MemoryLimit::safe_for);
         until = until.min(now.saturating_add(weigh.clamp(WEIGH_EVERY, CHECK_EVERY)));
         // A joiner whose root is gone waits for it, even once a limit has halted it, until it is cancelled.
         let cancels = || halted != Some(Stop::Asked) && settings.cancel.is_cancelled();
@@ -83,13 +82,10 @@ pub fn watch_over(
             halted = Some(Stop::Time);
             halt(Stop::Time);
             progress_at = now.saturating_add(settings.progress_every);
-        } else if halted.is_none() && is_full(memory_limit.as_mut(), run_state) {
+        } else if halted.is_none() && is_memory_full(run_state) {
             halted = Some(Stop::Memory);
             halt(Stop::Memory);
         } else {
-            if memory_limit.as_ref().is_some_and(MemoryLimit::is_short) {
-                run_state.note_short_memory();
-            }
             let warning = saving.save_if_due(now).or_else(|| run_state.next_warning());
             if now >= progress_at || warning.is_some() {
                 progress_at = now.saturating_add(settings.progress_every);
@@ -109,18 +105,13 @@ pub fn watch_over(
 
 /// Whether open work takes more memory than it may; if the system does not report memory use, whether there is so much
 /// open work that the tree may be endless.
-fn is_full(memory_limit: Option<&mut MemoryLimit>, run_state: &RunState<'_>) -> bool {
-    memory_limit.map_or_else(
-        || {
-            run_state
-                .unit_counters()
-                .iter()
-                .map(UnitCounters::open_nodes)
-                .fold(0, u64::saturating_add)
-                > MOST_OPEN
-        },
-        MemoryLimit::is_full,
-    )
+fn is_memory_full(run_state: &RunState<'_>) -> bool {
+    let Some(limit) = run_state.memory_limit() else {
+        let open = run_state.unit_counters().iter().map(UnitCounters::open_nodes);
+        return open.fold(0, u64::saturating_add) > MOST_OPEN;
+    };
+    limit.check();
+    limit.is_full()
 }
 
 /// When to take snapshots, and the one under way.

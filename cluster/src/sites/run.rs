@@ -97,7 +97,8 @@ impl ProcessGroup for Cluster {
         let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
         let names = names.map(Into::into).collect();
         let run_state =
-            &RunState::new(about, before, control, names, (start, saver), warnings, site_state);
+            &RunState::new(about, before, control, names, (start, saver), settings, site_state);
+        warnings.into_iter().for_each(|line| run_state.warn(line));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;
