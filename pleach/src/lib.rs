@@ -88,7 +88,9 @@ pub use pleach_core::search::depth_first::TreeExplorer;
 pub use pleach_core::search::explorer::{Explorer, Progress};
 pub use pleach_core::search::laws;
 pub use pleach_core::search::problem::{Plain, Problem};
-pub use pleach_core::search::tree::{Children, Counts, Goal, Improver, Solution, Tree, TreeSource};
+pub use pleach_core::search::tree::{
+    Children, Counts, Goal, Improver, Solution, Tree, TreeSource, WrongBound,
+};
 pub use pleach_core::search::work::{Entry, Malformed, Nodes, Pack, Pool, Reader, Work};
 pub use pleach_core::steal::Policy;
 pub use pleach_core::wire::certificate::Certificate;

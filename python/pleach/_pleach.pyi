@@ -20,7 +20,6 @@ __all__ = [
     "flowshop_instance",
     "knapsack",
     "native",
-    "native_room",
     "own",
     "qap",
     "qap_instance",
@@ -191,9 +190,6 @@ def uts(tree: str, limits: dict[str, Any]) -> Search:
 
 def own(tree: dict[str, Any], limits: dict[str, Any]) -> Search:
     """Searches a tree that is a Python object."""
-
-def native_room(words: int) -> int:
-    """How many numbers the engine keeps for a node of this many."""
 
 def native(tree: dict[str, Any], limits: dict[str, Any]) -> Search:
     """Searches a tree that compiled code expands."""

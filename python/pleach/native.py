@@ -1,4 +1,4 @@
-"""Your own problems, compiled by Numba: all threads expand nodes, without the interpreter.
+"""Your own problems, compiled by Numba: all threads explore nodes, without the interpreter.
 
 A node is a fixed number of 64-bit numbers. A function, compiled by `expand`, writes the children of a node into an array::
 
@@ -12,7 +12,7 @@ node: the numbers of the node; only to be read.
 best: the value that a solution must beat, or the worst value of 64 bits before there is one.
 children: a row for each child: first its bound, then all its numbers. The bound matters when minimising or maximising.
 found: what is found at the node: ``found[COUNT]`` is added to the count, ``found[LEAVES]`` is the number of
-    children that need no exploring. A solution sets ``found[SOLVED]`` to 1, ``found[VALUE]`` and ``found[LENGTH]``,
+    children that need no exploring, each at most 2**61. A solution sets ``found[SOLVED]`` to 1, ``found[VALUE]`` and ``found[LENGTH]``,
     and writes its numbers from ``found[SOLUTION]`` on.
 
 As in all compiled code, nothing checks that indices are inside the arrays; `Compiled.preview` runs the function as plain
@@ -123,26 +123,107 @@ def expand(
     def compiled(function: Callable[..., int]) -> Compiled:
         """Compile the function."""
         compiler: Any = import_module("numba")
-        # As part of the entry, the function is up to three times as fast as by a call.
-        inner = compiler.njit(inline="always")(function)
-        carray, long = compiler.carray, compiler.int64
-        pointer = compiler.types.CPointer(long)
-        width, length = 1 + _pleach.native_room(size), SOLUTION + longest
-
-        def entry(data: Any, n: Any, node: Any, best: Any, out: Any, found: Any) -> Any:
-            """Call the function with arrays in place of addresses."""
-            return inner(
-                carray(data, (n,)),
-                carray(node, (size,)),
-                best,
-                carray(out, (most, width)),
-                carray(found, (length,)),
-            )
-
-        code = compiler.cfunc(long(pointer, long, pointer, long, pointer, pointer))(entry)
+        long = compiler.int64
+        numbers = compiler.types.CPointer(long)
+        # As part of the loop, the function is up to three times as fast as by a call.
+        loop = _loop(compiler.carray, compiler.njit(inline="always")(function), size, most, longest)
+        code = compiler.cfunc(long(numbers, long, numbers, numbers, numbers, numbers, numbers))(loop)
         return Compiled(size, most, longest, function, code)
 
     return compiled
+
+
+_MARK = 0x506C656163682121
+"""Stands behind children and what was found: a function that has written too far has changed it."""
+
+_MOST = 2**61
+"""The most leaves and solutions that a node may count."""
+
+
+def _loop(carray: Any, expand: Any, words: int, most: int, longest: int) -> Callable[..., int]:
+    """Return a loop that explores depth first, for Numba to compile. The engine's native.rs knows its arguments."""
+    all_children, all_found = most * (1 + words), SOLUTION + longest
+
+    def explore(data_at: Any, n: Any, stack_at: Any, children_at: Any, found_at: Any, node_at: Any, state_at: Any) -> int:
+        """Explore until the fuel, the work or the room is used up, or a solution is found."""
+        state = carray(state_at, (13,))
+        top, room, fuel, cutoff, flip, bounded_children = state[0], state[1], state[2], state[3], state[4], state[5]
+        data = carray(data_at, (n,))
+        stack = carray(stack_at, (room, 3 + words))
+        children = carray(children_at, (most, 1 + words))
+        found = carray(found_at, (all_found,))
+        node = carray(node_at, (words,))
+        behind_children, behind_found = carray(children_at, (all_children + 1,)), carray(found_at, (all_found + 1,))
+        used = branched = bounded = total = deepest = bound = why = 0
+        while top > 0 and used < fuel and top + most <= room:
+            top -= 1
+            bound, depth, share = stack[top, 0], stack[top, 1], stack[top, 2]
+            if bound >= cutoff:
+                continue
+            for j in range(words):
+                node[j] = stack[top, 3 + j]
+            # From first child to first child: none of them passes through the stack.
+            while True:
+                branched += 1
+                for j in range(SOLUTION):
+                    found[j] = 0
+                made = expand(data, node, cutoff ^ flip, children, found)
+                if behind_children[all_children] != _MARK or behind_found[all_found] != _MARK:
+                    return 2
+                if made < 0 or made > most:
+                    state[12] = made
+                    return 3
+                nodes = made
+                if found[LEAVES] != 0:
+                    if found[LEAVES] < 0 or found[LEAVES] > _MOST:
+                        state[12] = found[LEAVES]
+                        return 4
+                    nodes += found[LEAVES]
+                if found[COUNT] != 0:
+                    if found[COUNT] < 0 or found[COUNT] > _MOST:
+                        state[12] = found[COUNT]
+                        return 5
+                    total += found[COUNT]
+                    if total > _MOST:
+                        fuel = 0
+                used += max(nodes, 1)
+                bounded += nodes
+                deepest = max(deepest, depth + 1 if nodes > 0 else depth)
+                depth += 1
+                state[11] = bound
+                first, first_bound, below = -1, bound, top
+                for i in range(made - 1, -1, -1):
+                    child_bound = max(bound, children[i, 0] ^ flip) if bounded_children else bound
+                    if child_bound >= cutoff:
+                        continue
+                    if first >= 0:
+                        stack[top, 0], stack[top, 1] = first_bound, depth
+                        for j in range(words):
+                            stack[top, 3 + j] = children[first, 1 + j]
+                        top += 1
+                    first, first_bound = i, child_bound
+                if found[SOLVED] != 0 and found[VALUE] ^ flip < cutoff:
+                    fuel, why = 0, 1
+                if first < 0:
+                    break
+                if top > below:
+                    share //= top - below + 1
+                    for i in range(below, top):
+                        stack[i, 2] = share
+                bound = first_bound
+                for j in range(words):
+                    node[j] = children[first, 1 + j]
+                if used >= fuel or top + most > room:
+                    stack[top, 0], stack[top, 1], stack[top, 2] = bound, depth, share
+                    for j in range(words):
+                        stack[top, 3 + j] = node[j]
+                    top += 1
+                    break
+        state[0] = top
+        state[6], state[7], state[8], state[9], state[10] = used, branched, bounded, total, deepest
+        return why
+
+    return explore
 
 
 def _flat(argument: str, values: object) -> list[int]:

@@ -21,7 +21,7 @@ mod _pleach {
     #[pymodule_export]
     use super::loops::{dense_product, sparse_product};
     #[pymodule_export]
-    use super::native::{native, native_room};
+    use super::native::native;
     #[pymodule_export]
     use super::own::{Children, own};
     #[pymodule_export]

@@ -1,49 +1,91 @@
-//! Trees whose nodes compiled code expands, through the address of a C function.
+//! Trees whose nodes compiled code explores, through the address of a C function.
 
 #![allow(unsafe_code)]
 
 use crate::own::{goal, solved};
 use crate::run::{Limits, Search};
-use pleach::{Children, Goal, Plain, Tree};
+use pleach::{
+    Children, Entry, Explorer, Goal, Malformed, Plain, Pool, Progress, Tree, Work, WrongBound,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::cell::UnsafeCell;
+use std::cell::RefCell;
 use std::panic::resume_unwind;
 
-/// The compiled function: data, how many numbers these are, node, value to beat, children, what was found.
-/// It returns the number of children.
+/// The compiled loop of a depth-first search: data, how many numbers these are, stack, children, what was found, the
+/// node, and the state. It returns why it has stopped.
 ///
 /// # Safety
 /// It must read and write inside these arrays alone.
-type Expand = unsafe extern "C" fn(*const i64, i64, *const i64, i64, *mut i64, *mut i64) -> i64;
+type Explore = unsafe extern "C" fn(
+    *const i64,
+    i64,
+    *mut i64,
+    *mut i64,
+    *mut i64,
+    *mut i64,
+    *mut State,
+) -> i64;
 
-/// The places in what was found: leaves, count, whether there is a solution, its value, its length, its numbers.
-const LEAVES: usize = 0;
-const COUNT: usize = 1;
-const SOLVED: usize = 2;
+/// What the compiled loop is given, and what it leaves. `explorer` in native.py knows the same order.
+#[repr(C)]
+#[derive(Default)]
+struct State {
+    /// Nodes on the stack, and how many it has room for.
+    top: i64,
+    room: i64,
+    /// Explores this many nodes.
+    fuel: i64,
+    /// The score that solutions must beat.
+    cutoff: i64,
+    /// -1 if a score is the complement of its value, otherwise 0.
+    flip: i64,
+    /// Whether children have bounds of their own.
+    bounded_children: i64,
+    used: i64,
+    branched: i64,
+    bounded: i64,
+    total: i64,
+    depth: i64,
+    /// The bound of the node at which a solution was found.
+    bound: i64,
+    /// A number that is wrong.
+    wrong: i64,
+}
+
+/// Why the loop has stopped, apart from 0: without fuel, work or room.
+const SOLVED: i64 = 1;
+const WROTE_BEYOND: i64 = 2;
+const WRONG_CHILDREN: i64 = 3;
+const WRONG_LEAVES: i64 = 4;
+const WRONG_COUNT: i64 = 5;
+
+/// The most leaves and solutions that a node may count, and the most fuel: their sums have 63 bits.
+const MOST: i64 = 1 << 61;
+
+/// The places in what was found: its value, its length, its numbers.
 const VALUE: usize = 3;
 const LENGTH: usize = 4;
 const SOLUTION: usize = 5;
 
+/// A row of the stack: bound, depth and share of the tree, then the numbers of the node.
+const NODE: usize = 3;
+
+/// The share of the whole tree.
+const WHOLE: f64 = (1_i64 << 62) as f64;
+
 /// Stands behind each buffer, and is still there unless a function has written too far.
 const MARK: i64 = 0x506c_6561_6368_2121;
 
-/// The numbers that a thread has room for: children of a node, and what was found.
-const ROOM: usize = 1 << 14;
-
-thread_local! {
-    static NUMBERS: UnsafeCell<[i64; ROOM]> = const { UnsafeCell::new([0; ROOM]) };
-}
-
-/// A tree of nodes of up to N numbers.
-struct NativeTree<const GOAL: u8, const N: usize> {
-    expand: Expand,
+/// A tree whose nodes are numbers.
+struct NativeTree<const GOAL: u8> {
+    explore: Explore,
     /// Keeps the compiled code in memory.
     _code: Py<PyAny>,
     /// What tells the code from other code.
     code_print: Vec<u8>,
     data: Vec<i64>,
-    root: [i64; N],
+    root: Vec<i64>,
     /// Children of a node at most, numbers of a solution at most.
     most: usize,
     longest: usize,
@@ -55,95 +97,267 @@ fn fail(why: String) -> ! {
     resume_unwind(Box::new(PyValueError::new_err(why)))
 }
 
-/// A number that the function has found, which must not be negative.
-#[inline]
-fn amount(found: &[i64], at: usize) -> u64 {
-    u64::try_from(found[at]).unwrap_or_else(|_| fail(format!("found[{at}] is negative")))
+/// A stack of open nodes, and what the loop writes apart from it.
+#[derive(Default)]
+struct Stack {
+    rows: Vec<i64>,
+    top: usize,
+    children: Vec<i64>,
+    found: Vec<i64>,
+    node: Vec<i64>,
 }
 
-impl<const GOAL: u8, const N: usize> NativeTree<GOAL, N> {
-    /// The numbers that children take, and that what was found takes, each with its mark.
-    fn sizes(&self) -> (usize, usize) {
-        (self.most * (1 + N) + 1, SOLUTION + self.longest + 1)
+impl Stack {
+    /// Adds a node to explore next.
+    fn push(&mut self, bound: i64, depth: u32, share: i64, node: &[i64]) {
+        let width = NODE + node.len();
+        let from = self.top * width;
+        // Rows above the top stay: the loop uses them again.
+        self.rows.resize(self.rows.len().max(from + width), 0);
+        let row = &mut self.rows[from..][..width];
+        row[..NODE].copy_from_slice(&[bound, depth.into(), share]);
+        row[NODE..].copy_from_slice(node);
+        self.top += 1;
     }
 
-    /// Calls the function. Returns the number of children.
-    #[inline]
-    fn call(&self, node: &[i64; N], best: i64, children: &mut [i64], found: &mut [i64]) -> usize {
-        let (data, length) = (self.data.as_ptr(), self.data.len() as i64);
-        let (Some(behind_children), Some(behind_found)) = (children.last_mut(), found.last_mut())
-        else {
-            return 0;
+    /// Replaces the open nodes.
+    fn set_entries<N: AsRef<[i64]>>(&mut self, entries: Vec<Entry<N>>) {
+        self.top = 0;
+        for Entry { bound, depth, share, node } in entries {
+            self.push(bound, depth, (f64::from(share) * WHOLE) as i64, node.as_ref());
+        }
+    }
+}
+
+/// The open nodes in rows, the next to explore last.
+fn entries(rows: &[i64], width: usize) -> impl Iterator<Item = Entry<&[i64]>> {
+    rows.chunks_exact(width).map(|row| Entry {
+        bound: row[0],
+        depth: row[1] as u32,
+        share: (row[2] as f64 / WHOLE) as f32,
+        node: &row[NODE..],
+    })
+}
+
+thread_local! {
+    /// The stack of nodes that are expanded one by one.
+    static ALONE: RefCell<Stack> = RefCell::default();
+}
+
+impl<const GOAL: u8> NativeTree<GOAL> {
+    /// The numbers in a row of the stack.
+    fn width(&self) -> usize {
+        NODE + self.root.len()
+    }
+
+    /// The open nodes of a stack, the next to explore last.
+    fn entries<'s>(&self, stack: &'s Stack) -> impl Iterator<Item = Entry<&'s [i64]>> {
+        entries(&stack.rows[..stack.top * self.width()], self.width())
+    }
+
+    /// Explores until the fuel, the work or the room is used up, or a solution is found. Returns the state, and whether
+    /// there is a solution.
+    fn explore(&self, stack: &mut Stack, fuel: u64, cutoff: i64) -> (State, bool) {
+        // The children of one node, and the first child of its first child, need a place.
+        let rows = (stack.top + 1 + self.most).next_power_of_two();
+        stack.rows.resize(stack.rows.len().max(rows * self.width()), 0);
+        let children = self.most * (1 + self.root.len());
+        for (buffer, len) in
+            [(&mut stack.children, children), (&mut stack.found, SOLUTION + self.longest)]
+        {
+            buffer.resize(len, 0);
+            buffer.push(MARK);
+        }
+        stack.node.resize(self.root.len(), 0);
+        let goal = Self::GOAL;
+        let mut state = State {
+            top: stack.top as i64,
+            room: (stack.rows.len() / self.width()) as i64,
+            fuel: i64::try_from(fuel).unwrap_or(MOST).min(MOST),
+            cutoff,
+            flip: if goal == Goal::Maximise { -1 } else { 0 },
+            bounded_children: matches!(goal, Goal::Minimise | Goal::Maximise).into(),
+            ..State::default()
         };
-        (*behind_children, *behind_found) = (MARK, MARK);
-        let (to_children, to_found) = (children.as_mut_ptr(), found.as_mut_ptr());
-        // SAFETY: `pleach.native` has compiled the function for these sizes, and `_code` keeps it in memory. Like all
-        // compiled code, it must not write elsewhere; if it has written right behind a buffer, the marks show it.
-        let made =
-            unsafe { (self.expand)(data, length, node.as_ptr(), best, to_children, to_found) };
-        if children.last() != Some(&MARK) || found.last() != Some(&MARK) {
-            fail("expand wrote beyond its arrays; preview shows where".into());
+        // SAFETY: `pleach.native` has compiled the loop for these sizes, and `_code` keeps it in memory. Like all
+        // compiled code, the function in the loop must not write elsewhere; if it has written right behind a buffer,
+        // the marks show it.
+        let why = unsafe {
+            (self.explore)(
+                self.data.as_ptr(),
+                self.data.len() as i64,
+                stack.rows.as_mut_ptr(),
+                stack.children.as_mut_ptr(),
+                stack.found.as_mut_ptr(),
+                stack.node.as_mut_ptr(),
+                &raw mut state,
+            )
+        };
+        let wrong = state.wrong;
+        match why {
+            WROTE_BEYOND => fail("expand wrote beyond its arrays; preview shows where".into()),
+            WRONG_CHILDREN => {
+                fail(format!("expand returned {wrong}, expected from 0 to {} children", self.most))
+            }
+            WRONG_LEAVES => fail(format!("found[LEAVES]: {wrong}, expected from 0 to 2**61")),
+            WRONG_COUNT => fail(format!("found[COUNT]: {wrong}, expected from 0 to 2**61")),
+            _ => {}
         }
-        match usize::try_from(made) {
-            Ok(made) if made <= self.most => made,
-            _ => fail(format!("expand returned {made}, expected from 0 to {} children", self.most)),
-        }
+        stack.top = state.top as usize;
+        (state, why == SOLVED)
     }
 
-    /// Reports what a node has beside children.
-    #[cold]
-    #[inline(never)]
-    fn report(&self, found: &[i64], out: &mut Children<'_, Self>) {
-        out.leaves(amount(found, LEAVES));
-        out.count(amount(found, COUNT));
-        if found[SOLVED] != 0 {
-            let length = amount(found, LENGTH) as usize;
-            if length > self.longest {
-                let most = self.longest;
-                fail(format!("a solution of {length} numbers, expected at most {most}"));
-            }
-            out.solution(found[VALUE], || found[SOLUTION..][..length].to_vec());
+    /// The numbers of the solution that the loop has found.
+    fn solution(&self, found: &[i64]) -> Vec<i64> {
+        let (length, most) = (found[LENGTH], self.longest);
+        match usize::try_from(length) {
+            Ok(length) if length <= most => found[SOLUTION..][..length].to_vec(),
+            _ => fail(format!("a solution of {length} numbers, expected at most {most}")),
         }
     }
 }
 
-impl<const GOAL: u8, const N: usize> Tree for NativeTree<GOAL, N> {
-    type Node = [i64; N];
+impl<const GOAL: u8> Tree for NativeTree<GOAL> {
+    type Node = Vec<i64>;
     const GOAL: Goal = goal(GOAL);
 
-    fn root(&self) -> [i64; N] {
-        self.root
+    fn root(&self) -> Vec<i64> {
+        self.root.clone()
     }
 
-    #[inline]
-    fn expand(&self, node: &[i64; N], best: Option<i64>, out: &mut Children<'_, Self>) {
-        // A larger closure would keep the compiler from putting this into the explorer's loop.
-        let numbers = NUMBERS.with(UnsafeCell::get);
-        // SAFETY: the numbers are this thread's, and nothing that runs until this function returns calls it again.
-        let numbers = unsafe { &mut *numbers };
-        let (all, more) = self.sizes();
-        let (children, rest) = numbers.split_at_mut(all);
-        let found = &mut rest[..more];
-        found[..SOLUTION].fill(0);
-        let best = best.unwrap_or(Self::GOAL.value(i64::MAX));
-        let made = self.call(node, best, children, found);
-        for child in children.chunks_exact(1 + N).take(made) {
-            let mut node = [0; N];
-            node.copy_from_slice(&child[1..]);
-            if GOAL < 2 {
-                out.child_within(child[0], node);
-            } else {
-                out.child(node);
+    fn expand(&self, node: &Vec<i64>, best: Option<i64>, out: &mut Children<'_, Self>) {
+        let goal = Self::GOAL;
+        ALONE.with_borrow_mut(|stack| {
+            stack.top = 0;
+            stack.push(i64::MIN, 0, 0, node);
+            let cutoff = best.map_or(i64::MAX, |best| goal.score(best));
+            let (state, solved) = self.explore(stack, 1, cutoff);
+            let rows = &stack.rows[..stack.top * self.width()];
+            for row in rows.chunks_exact(self.width()).rev() {
+                let node = row[NODE..].to_vec();
+                if state.bounded_children == 0 {
+                    out.child(node);
+                } else {
+                    out.child_within(goal.value(row[0]), node);
+                }
             }
-        }
-        if found[..SOLVED + 1] != [0; SOLVED + 1] {
-            self.report(found, out);
-        }
+            out.leaves(state.bounded as u64 - stack.top as u64);
+            out.count(state.total as u64);
+            if solved {
+                out.solution(stack.found[VALUE], || self.solution(&stack.found));
+            }
+        });
+    }
+
+    fn valid(&self, entry: &Entry<Vec<i64>>) -> bool {
+        entry.node.len() == self.root.len()
+    }
+
+    fn own_explorer(&self) -> Option<Box<dyn Explorer + '_>> {
+        Some(Box::new(NativeExplorer { tree: self, stack: Stack::default() }))
     }
 
     fn fingerprint(&self) -> Option<u64> {
         let code = (GOAL, self.code_print.clone());
-        Some(pleach::fingerprint("native", &(code, self.data.clone(), self.root.to_vec())))
+        Some(pleach::fingerprint("native", &(code, self.data.clone(), self.root.clone())))
+    }
+}
+
+/// Depth-first search by a compiled loop.
+struct NativeExplorer<'t, const GOAL: u8> {
+    tree: &'t NativeTree<GOAL>,
+    stack: Stack,
+}
+
+impl<const GOAL: u8> NativeExplorer<'_, GOAL> {
+    fn entries(&self) -> impl Iterator<Item = Entry<&[i64]>> {
+        self.tree.entries(&self.stack)
+    }
+
+    /// All open nodes.
+    fn pool(&self) -> Pool<Vec<i64>> {
+        owned(self.entries())
+    }
+}
+
+/// Copies nodes into a pool.
+fn owned<'a>(entries: impl Iterator<Item = Entry<&'a [i64]>>) -> Pool<Vec<i64>> {
+    let owned = |Entry { bound, depth, share, node }: Entry<&[i64]>| Entry {
+        bound,
+        depth,
+        share,
+        node: node.to_vec(),
+    };
+    Pool::new(entries.map(owned).collect())
+}
+
+impl<const GOAL: u8> Explorer for NativeExplorer<'_, GOAL> {
+    fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        let more = Pool::from_bytes(work)?;
+        if !more.entries().iter().all(|entry| self.tree.valid(entry)) {
+            return Err(Malformed::Range);
+        }
+        let mut all = self.pool();
+        all.append(more);
+        self.stack.set_entries(all.into_entries());
+        Ok(())
+    }
+
+    fn size(&self) -> f64 {
+        self.stack.top as f64
+    }
+
+    fn least_bound(&self) -> Option<i64> {
+        self.entries().map(|row| row.bound).min()
+    }
+
+    fn open_share(&self) -> Option<f64> {
+        Some(self.entries().map(|row| f64::from(row.share)).sum())
+    }
+
+    fn run(&mut self, fuel: u64, best: i64) -> Progress {
+        let goal = NativeTree::<GOAL>::GOAL;
+        let mut all = Progress::default();
+        while self.stack.top > 0 && all.used < fuel {
+            let (state, solved) = self.tree.explore(&mut self.stack, fuel - all.used, best);
+            let mut progress = Progress { used: state.used as u64, ..Progress::default() };
+            progress.counts.branched = state.branched as u64;
+            progress.counts.bounded = state.bounded as u64;
+            progress.counts.total = state.total as u128;
+            progress.counts.depth = state.depth as u32;
+            all.add(progress);
+            if solved {
+                let value = self.stack.found[VALUE];
+                if goal.score(value) < state.bound {
+                    let bound = goal.value(state.bound);
+                    all.fault = Some(WrongBound { tree: "the tree", bound, value });
+                } else {
+                    all.found = Some(goal.solution(value, self.tree.solution(&self.stack.found)));
+                }
+                break;
+            }
+        }
+        all
+    }
+
+    fn split(&mut self, share: f64) -> Option<Work> {
+        let rows = std::mem::take(&mut self.stack.rows);
+        let width = self.tree.width();
+        let mut kept = Pool::new(entries(&rows[..self.stack.top * width], width).collect());
+        let given =
+            kept.split(share).map(|given| owned(given.into_entries().into_iter()).to_work());
+        self.stack.set_entries(kept.into_entries());
+        given
+    }
+
+    fn drain(&mut self) -> Work {
+        let all = self.copy();
+        self.stack.top = 0;
+        all
+    }
+
+    fn copy(&mut self) -> Work {
+        self.pool().to_work()
     }
 }
 
@@ -162,58 +376,24 @@ pub struct Compiled {
     best: Option<i64>,
 }
 
-/// Searches a tree that compiled code expands.
+/// Searches a tree that compiled code explores.
 #[pyfunction]
 pub fn native(tree: Compiled, limits: Limits) -> PyResult<Search> {
-    let Compiled { goal, .. } = tree;
-    match goal {
-        0 => sized::<0>(tree, limits),
-        1 => sized::<1>(tree, limits),
-        2 => sized::<2>(tree, limits),
-        _ => sized::<3>(tree, limits),
+    match tree.goal {
+        0 => start::<0>(tree, limits),
+        1 => start::<1>(tree, limits),
+        2 => start::<2>(tree, limits),
+        _ => start::<3>(tree, limits),
     }
 }
 
-/// Runs code for the smallest size of nodes that has room for a number of words.
-macro_rules! by_size {
-    ($words:expr, $n:ident => $act:expr) => {
-        by_size!(@ $words, $n => $act, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)
-    };
-    (@ $words:expr, $n:ident => $act:expr, $($size:literal),*) => {
-        match $words {
-            $(0..=$size => {
-                const $n: usize = $size;
-                $act
-            })*
-            n => Err(PyValueError::new_err(format!("words: {n}, expected at most 64"))),
-        }
-    };
-}
-
-/// How many numbers the engine keeps for a node of this many.
-#[pyfunction]
-pub fn native_room(words: usize) -> PyResult<usize> {
-    by_size!(words, N => Ok(N))
-}
-
-fn sized<const GOAL: u8>(tree: Compiled, limits: Limits) -> PyResult<Search> {
-    by_size!(tree.root.len(), N => start::<GOAL, N>(tree, limits))
-}
-
-fn start<const GOAL: u8, const N: usize>(tree: Compiled, limits: Limits) -> PyResult<Search> {
-    let Compiled { address, code, code_print, data, root: numbers, most, longest, best, .. } = tree;
+fn start<const GOAL: u8>(tree: Compiled, limits: Limits) -> PyResult<Search> {
+    let Compiled { address, code, code_print, data, root, most, longest, best, .. } = tree;
     if address == 0 {
         return Err(PyValueError::new_err("the function has no address"));
     }
     // SAFETY: the address is that of a function with this signature, which `pleach.native` has compiled.
-    let expand = unsafe { std::mem::transmute::<usize, Expand>(address) };
-    let mut root = [0; N];
-    root[..numbers.len()].copy_from_slice(&numbers);
-    let tree = NativeTree::<GOAL, N> { expand, _code: code, code_print, data, root, most, longest };
-    let (all, more) = tree.sizes();
-    if all + more > ROOM {
-        let why = format!("children and solution: {} numbers, expected at most {ROOM}", all + more);
-        return Err(PyValueError::new_err(why));
-    }
+    let explore = unsafe { std::mem::transmute::<usize, Explore>(address) };
+    let tree = NativeTree::<GOAL> { explore, _code: code, code_print, data, root, most, longest };
     Search::start(limits, move |search| solved(Plain(tree), best, search))
 }

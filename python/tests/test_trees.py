@@ -150,7 +150,7 @@ def test_the_compiled_knapsack_explores_the_nodes_of_rust(threads: int) -> None:
     result, known = solve(14, ITEMS, threads), pleach.knapsack.solve(ITEMS, 14, threads=threads)
     assert (result.status, result.value, result.bound) == ("optimal", known.value, known.bound)
     if threads == 1:
-        assert (result.nodes, result.branched) == (known.nodes, known.branched)
+        assert (result.nodes, result.branched, result.depth) == (known.nodes, known.branched, known.depth)
     assert known.items is not None
     assert sorted(number - 1 for number in result.solution) == sorted(known.items)
 
@@ -279,6 +279,13 @@ def faulty(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
         found[native.COUNT] = -1
     if data[0] == 4:
         found[native.SOLUTION + 2] = 7
+    if data[0] == 5:
+        found[native.LEAVES] = -7
+    if data[0] == 6 and node[0] == 0:
+        children[0, 0], children[0, 1] = 5, 1
+        return 1
+    if data[0] == 6:
+        found[native.SOLVED], found[native.VALUE] = 1, 4
     return 3 if data[0] == 1 else 0
 
 
@@ -286,8 +293,10 @@ def test_faults_of_compiled_trees_are_raised() -> None:
     for fault, line in (
         (1, "expand returned 3, expected from 0 to 2 children"),
         (2, "a solution of 3 numbers, expected at most 2"),
-        (3, r"found\[1\] is negative"),
+        (3, r"found\[COUNT\]: -1, expected from 0 to 2\*\*61"),
         (4, "expand wrote beyond its arrays"),
+        (5, r"found\[LEAVES\]: -7, expected from 0 to 2\*\*61"),
+        (6, "the bound of the tree is wrong: below a node with the bound 5 there is a solution of value 4"),
     ):
         with pytest.raises(ValueError, match=line):
             native.solve(faulty, [0], [fault], goal="minimise")
@@ -297,11 +306,45 @@ def test_faults_of_compiled_trees_are_raised() -> None:
         native.solve(faulty, [0], [0.5], goal="count")
     with pytest.raises(TypeError, match="expand: .*, expected a function with the decorator"):
         native.solve(len, [0], goal="count")  # type: ignore[call-overload]
-    wide = native.expand(words=64, children=1000)(lambda data, node, best, children, found: 0)
-    with pytest.raises(ValueError, match="children and solution: 65007 numbers, expected at most 16384"):
-        native.solve(wide, [0] * 64, goal="count")
     with pytest.raises(ValueError, match="words: 65, expected a number from 1 to 64"):
         native.expand(words=65, children=1)
+
+
+@native.expand(words=64, children=1000)
+def wide(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
+    """Add a thousand children at each of two levels."""
+    if node[63] == 2:
+        found[native.COUNT] = 1
+        return 0
+    for i in range(1000):
+        for j in range(63):
+            children[i, 1 + j] = node[j] + i
+        children[i, 64] = node[63] + 1
+    return 1000
+
+
+@native.expand(words=1, children=1)
+def deep(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
+    """Add a child and a leaf, down to a depth."""
+    found[native.LEAVES] = found[native.COUNT] = 1
+    children[0, 1] = node[0] + 1
+    return 1 if node[0] < data[0] else 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_compiled_trees_may_be_wide_and_deep(threads: int) -> None:
+    result = native.solve(wide, [0] * 64, goal="count", threads=threads)
+    assert (result.count, result.nodes, result.branched, result.depth) == (1_000_000, 1_001_000, 1_001_001, 2)
+    result = native.solve(deep, [0], [100_000], goal="count", threads=threads)
+    assert (result.count, result.nodes, result.branched, result.depth) == (100_001, 200_001, 100_001, 100_001)
+
+
+def test_a_compiled_tree_is_the_same_best_bounds_first() -> None:
+    knapsack: Any = runpy.run_path(str(EXAMPLES / "knapsack_native.py"))["knapsack"]
+    numbered = sorted(((value, weight, i) for i, (value, weight) in enumerate(ITEMS)), key=lambda item: -item[0] / item[1])
+    result = native.solve(knapsack, [0, 14, 0, 0], sum(numbered, ()), goal="maximise", threads=1, best_first=True)
+    known = pleach.knapsack.solve(ITEMS, 14, threads=1, best_first=True)
+    assert (result.value, result.nodes, result.branched) == (known.value, known.nodes, known.branched)
 
 
 def test_a_compiled_function_can_be_run_as_plain_python() -> None:
