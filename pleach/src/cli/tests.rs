@@ -44,6 +44,7 @@ const TOY: Entry = Entry {
     instance: "the length",
     instances: Vec::new,
     is_file: |_| false,
+    maximises: true,
     tasks: &[Task {
         verb: Verb::Solve,
         flags: &[Use::plain("best")],

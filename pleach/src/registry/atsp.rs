@@ -30,6 +30,7 @@ pub const ENTRY: Entry = Entry {
     instance: "a TSPLIB name (ftv33), CLASS:CITIES:SEED, a file, or - for standard input",
     instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
+    maximises: false,
     tasks: &[
         Task {
             verb: Verb::Solve,

@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     instance: "a DIMACS name (brock200_4), a file, or - for standard input",
     instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
+    maximises: true,
     tasks: &[
         Task {
             verb: Verb::Solve,

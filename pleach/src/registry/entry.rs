@@ -24,6 +24,8 @@ pub struct Entry {
     pub instances: fn() -> Vec<NamedInstance>,
     /// Whether a word for an instance means a file.
     pub is_file: fn(&str) -> bool,
+    /// Whether larger values are better.
+    pub maximises: bool,
     /// What can be done with it.
     pub tasks: &'static [Task],
     /// Draws a solution, if the problem has pictures.

@@ -35,6 +35,7 @@ pub const ENTRY: Entry = Entry {
     instance: "a name (ta001 to ta120, VFR10_5_1 to VFR800_60_10), a file (also CSV), or - for standard input",
     instances,
     is_file: |word| word != "-" && (campaign::named(word).is_none() || is_here(word)),
+    maximises: false,
     tasks: &[
         Task {
             verb: Verb::Solve,

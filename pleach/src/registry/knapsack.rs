@@ -20,6 +20,7 @@ pub const ENTRY: Entry = Entry {
     instance: "a file (number of items, capacity, then value and weight of each item), or - for standard input",
     instances: Vec::new,
     is_file: |word| word != "-",
+    maximises: true,
     tasks: &[Task {
         verb: Verb::Solve,
         flags: &[BEST, Use::plain("best-first"), Use::plain("solution"), Use::plain("certificate")],

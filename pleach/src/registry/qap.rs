@@ -21,6 +21,7 @@ pub const ENTRY: Entry = Entry {
     instance: "a QAPLIB name (nug12), a file, or - for standard input",
     instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
+    maximises: false,
     tasks: &[
         Task {
             verb: Verb::Solve,

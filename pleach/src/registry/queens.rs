@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
     instance: "the board size",
     instances,
     is_file: |_| false,
+    maximises: false,
     tasks: &[
         Task {
             verb: Verb::Solve,

@@ -18,6 +18,7 @@ pub const ENTRY: Entry = Entry {
                -b 4 -r 19')",
     instances,
     is_file: |_| false,
+    maximises: false,
     tasks: &[Task {
         verb: Verb::Count,
         flags: &[Use::plain("certificate")],

@@ -136,7 +136,7 @@ mod tests {
             let (question, inputs) = (String::new(), InputFiles::default());
             runs.push(Run { args: Vec::new(), setting, question, row, inputs });
         }
-        let plan = Plan { command: "solve".into(), settings, runs };
+        let plan = Plan { command: "solve".into(), maximises: false, settings, runs };
         let ended: Vec<Ended<'_>> =
             plan.runs.iter().map(|run| Ended { run, row: &run.row }).collect();
         let (curves, problems) = ratios(&plan, &ended);

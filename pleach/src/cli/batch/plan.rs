@@ -20,6 +20,8 @@ use toml::Spanned;
 pub struct Plan {
     /// The command, such as `solve flowshop`, with the flags of all runs.
     pub command: String,
+    /// Whether larger values are better.
+    pub maximises: bool,
     /// The settings in the order of the file: names and flags.
     pub settings: Vec<(String, String)>,
     /// The runs, ordered so that the settings can be compared as early as possible.
@@ -167,8 +169,9 @@ impl Plan {
         }
         let runs = seeds.iter().flat_map(|seed| first.iter().map(|run| run.with_seed(*seed)));
         let runs = runs.collect();
-        let command = [common.words, common.flags].concat().join(" ");
-        Ok(Self { command, settings, runs })
+        let (command, maximises) =
+            ([common.words, common.flags].concat().join(" "), common.entry.maximises);
+        Ok(Self { command, maximises, settings, runs })
     }
 }
 

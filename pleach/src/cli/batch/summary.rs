@@ -58,11 +58,13 @@ impl Ended<'_> {
     }
 
     /// The values between which it says that the best value is.
-    fn range(&self) -> Option<(f64, f64)> {
-        if !["optimal", "stopped"].contains(&self.row.get("status")) {
+    fn range(&self, maximises: bool) -> Option<(f64, f64)> {
+        if !["optimal", "no-better", "stopped"].contains(&self.row.get("status")) {
             return None;
         }
-        let (value, bound) = (self.row.number("objective")?, self.row.number("lower_bound")?);
+        let worst = if maximises { f64::NEG_INFINITY } else { f64::INFINITY };
+        let [value, bound] = ["objective", "lower_bound"].map(|column| self.row.number(column));
+        let (value, bound) = (value.unwrap_or(worst), bound.unwrap_or(-worst));
         Some((value.min(bound), value.max(bound)))
     }
 
@@ -77,7 +79,7 @@ impl Ended<'_> {
     }
 
     /// Whether its result contradicts another one of the same problem.
-    fn contradicts(&self, other: &Self) -> bool {
+    fn contradicts(&self, other: &Self, maximises: bool) -> bool {
         if let (Some(one), Some(two)) = (self.proven(), other.proven())
             && one != two
         {
@@ -86,15 +88,19 @@ impl Ended<'_> {
         let apart = |a: (f64, f64), b: (f64, f64)| a.1 < b.0 || b.1 < a.0;
         let exists =
             |it: &Self| !it.row.get("objective").is_empty() || it.row.get("status") == "found";
-        self.range().zip(other.range()).is_some_and(|(one, two)| apart(one, two))
+        self.range(maximises).zip(other.range(maximises)).is_some_and(|(one, two)| apart(one, two))
             || (self.row.get("status") == "infeasible" && exists(other))
             || (other.row.get("status") == "infeasible" && exists(self))
     }
 
     fn said(&self) -> String {
         let (row, status) = (self.row, self.row.get("status"));
-        let said = self.proven().unwrap_or_else(|| {
-            format!("{status} between {} and {}", row.get("lower_bound"), row.get("objective"))
+        let (value, bound) = (row.get("objective"), row.get("lower_bound"));
+        let said = self.proven().unwrap_or_else(|| match status {
+            "no-better" => format!("nothing better than {bound}"),
+            _ if bound.is_empty() => format!("{status} at {value}"),
+            _ if value.is_empty() => format!("{status} with the bound {bound}"),
+            _ => format!("{status} at {value} with the bound {bound}"),
         });
         format!("{said} with {} (seed {})", row.get("setting"), row.get("seed"))
     }
@@ -109,7 +115,7 @@ impl Summary {
         });
         Self {
             settings: settings.collect(),
-            contradictions: contradictions(ended),
+            contradictions: contradictions(ended, plan.maximises),
             missing: plan.runs.len() - ended.len(),
         }
     }
@@ -183,7 +189,7 @@ fn shifted_mean(times: &[f64]) -> Option<f64> {
 }
 
 /// A line for each problem whose results contradict each other.
-fn contradictions(ended: &[Ended<'_>]) -> Vec<String> {
+fn contradictions(ended: &[Ended<'_>], maximises: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let of = |it: &Ended<'_>| {
         [it.row.get("instance"), it.row.get("input"), &it.run.question].map(String::from)
@@ -197,7 +203,8 @@ fn contradictions(ended: &[Ended<'_>]) -> Vec<String> {
             .iter()
             .enumerate()
             .flat_map(|(i, one)| runs[..i].iter().map(move |two| (two, one)));
-        if let Some((one, two)) = pairs.into_iter().find(|(one, two)| one.contradicts(two)) {
+        let wrong = |(one, two): &(&&Ended<'_>, &&Ended<'_>)| one.contradicts(two, maximises);
+        if let Some((one, two)) = pairs.into_iter().find(wrong) {
             lines.push(format!("{}: {}, but {}", problem[0], one.said(), two.said()));
         }
     }
@@ -221,9 +228,17 @@ mod tests {
     }
 
     fn contradict(one: &[(&str, &str)], two: &[(&str, &str)]) -> Vec<String> {
+        contradict_where(false, one, two)
+    }
+
+    fn contradict_where(
+        maximises: bool,
+        one: &[(&str, &str)],
+        two: &[(&str, &str)],
+    ) -> Vec<String> {
         let all = [run(0, "one", one), run(1, "two", two)];
         let ended: Vec<Ended<'_>> = all.iter().map(|(run, row)| Ended { run, row }).collect();
-        contradictions(&ended)
+        contradictions(&ended, maximises)
     }
 
     #[test]
@@ -247,6 +262,29 @@ mod tests {
         assert_eq!(contradict(&counted("92"), &counted("92")), [""; 0]);
         assert_eq!(contradict(&counted("92"), &counted("93")).len(), 1);
         assert_eq!(contradict(&counted("92"), &[("status", "stopped"), ("count", "5")]).len(), 0);
+    }
+
+    #[test]
+    fn nothing_better_than_a_value_contradicts_a_better_one() {
+        let optimal = |v| [("status", "optimal"), ("objective", v), ("lower_bound", v)];
+        let no_better = |v| [("status", "no-better"), ("lower_bound", v)];
+        for (maximises, better, worse) in [(false, "6", "8"), (true, "8", "6")] {
+            let lines = |value| contradict_where(maximises, &no_better("7"), &optimal(value));
+            assert_eq!(lines(worse), [""; 0]);
+            assert_eq!(lines("7"), [""; 0]);
+            let line = format!(
+                "a: nothing better than 7 with one (seed 0), but optimal {better} with two (seed 0)"
+            );
+            assert_eq!(lines(better), [line]);
+            let stopped = [("status", "stopped"), ("objective", better), ("lower_bound", "")];
+            let line = format!(
+                "a: nothing better than 7 with one (seed 0), but stopped at {better} with two (seed 0)"
+            );
+            assert_eq!(contradict_where(maximises, &no_better("7"), &stopped), [line]);
+            let bound = [("status", "stopped"), ("objective", ""), ("lower_bound", better)];
+            assert_eq!(contradict_where(maximises, &no_better("7"), &bound), [""; 0]);
+            assert_eq!(contradict_where(maximises, &no_better("7"), &no_better(better)), [""; 0]);
+        }
     }
 
     #[test]
