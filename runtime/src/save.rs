@@ -66,7 +66,10 @@ impl Save {
         if is_checkpoint_or_empty(&self.path)? {
             Ok(())
         } else {
-            Err(io::Error::other("not a checkpoint; refusing to overwrite it"))
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a checkpoint; refusing to overwrite it",
+            ))
         }
     }
 }
@@ -79,7 +82,7 @@ fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
         Err(why) => return Err(why),
     };
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("not an ordinary file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file"));
     }
     let mut begin = Vec::new();
     file.take(4).read_to_end(&mut begin)?;
@@ -93,7 +96,7 @@ fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
 pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     let regular = |path: &Path| match std::fs::metadata(path)?.is_file() {
         true => std::fs::read(path),
-        false => Err(io::Error::other("not an ordinary file")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file")),
     };
     let read =
         regular(path).and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));
@@ -158,8 +161,8 @@ pub struct Saver<'a> {
     units: usize,
     /// The epoch of the last snapshot.
     epoch: AtomicU64,
-    /// Whether a failure was reported since the last successful save.
-    warned: AtomicBool,
+    /// Whether the last save that was noted has failed.
+    failed: AtomicBool,
     /// How often the file was written.
     saves: AtomicU64,
 }
@@ -180,7 +183,7 @@ impl<'a> Saver<'a> {
             cuts: Mutex::default(),
             units: units as usize,
             epoch: AtomicU64::new(0),
-            warned: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             saves: AtomicU64::new(0),
         }
     }
@@ -230,14 +233,26 @@ impl<'a> Saver<'a> {
         begin().map_err(|why| RunError::Save { path: self.save.path.clone(), why })
     }
 
-    /// A line about a failure: only once, until a save succeeds again.
-    pub fn warn(&self, why: &io::Error, over: bool) -> Option<String> {
+    /// A line about a save during the search: about the first that failed, and about the next that did not.
+    pub fn note(&self, saved: io::Result<()>) -> Option<String> {
         let path = self.save.path.display();
-        let what =
-            if over { "the work since the last save is lost" } else { "the search continues" };
-        let first = !self.warned.swap(true, Ordering::Relaxed);
-        (first || over)
-            .then(|| format!("--checkpoint {path}: {why}; {what}; the file is unchanged"))
+        let failed = saved.is_err();
+        if self.failed.swap(failed, Ordering::Relaxed) == failed {
+            return None;
+        }
+        Some(match saved {
+            Ok(()) => format!("--checkpoint {path}: saved again"),
+            Err(why) => {
+                format!("--checkpoint {path}: {why}; the search continues; the file is unchanged")
+            }
+        })
+    }
+
+    /// A line about a save at the end, if it failed.
+    pub fn note_at_end(&self, saved: io::Result<()>) -> Option<String> {
+        let path = self.save.path.display();
+        let lost = "the work since the last save is lost; the file is unchanged";
+        saved.err().map(|why| format!("--checkpoint {path}: {why}; {lost}"))
     }
 
     /// Writes the snapshot under way if it is complete. Returns whether it was.
@@ -272,7 +287,6 @@ impl<'a> Saver<'a> {
         all.best = control.best();
         all.solution = control.solution();
         replace(&self.save.path, &all.to_bytes())?;
-        self.warned.store(false, Ordering::Relaxed);
         self.saves.fetch_add(1, Ordering::Release);
         Ok(())
     }

@@ -101,7 +101,7 @@ impl WorkerPool {
             let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
             let open = if stopped { open } else { Vec::new() };
             let saved = saver.write(&outcome.counts, open, run_state.control());
-            if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
+            if let Some(warning) = saver.note_at_end(saved) {
                 run_state.warn(warning);
             }
         }

@@ -145,7 +145,7 @@ impl<'a> Saving<'a> {
     }
 
     /// Requests a snapshot if it is time, and writes the one under way if it is complete. Returns a warning if that
-    /// fails for the first time.
+    /// fails for the first time, and a line if it succeeds again.
     fn save_if_due(&mut self, now: Duration) -> Option<String> {
         let saver = self.saver?;
         let asked = self.requests.count();
@@ -158,12 +158,12 @@ impl<'a> Saving<'a> {
             let written = saver.write_whole(&new, self.run_state.control());
             self.at = now.saturating_add(saver.every());
             self.last = Some(new);
-            return written.err().and_then(|why| saver.warn(&why, false));
+            return saver.note(written);
         }
         if self.under_way {
             let written = saver.write_if_whole(self.run_state.control());
             self.under_way = matches!(written, Ok(false));
-            return written.err().and_then(|why| saver.warn(&why, false));
+            return if self.under_way { None } else { saver.note(written.map(drop)) };
         }
         if now >= self.at {
             saver.request_snapshot();

@@ -224,6 +224,43 @@ fn a_failed_save_leaves_the_old_file() {
     assert!(Checkpoint::from_bytes(&kept).is_ok());
 }
 
+/// Once saves succeed again, the run says so.
+#[test]
+fn a_save_that_succeeds_again_is_reported() {
+    let scratch = Scratch::new("again");
+    let part_path = PathBuf::from(format!("{}.part", scratch.0.display()));
+    let (problem, _) = problem(0, Level::best());
+    let settings = Settings {
+        threads: 2,
+        save: Some(scratch.save(Duration::from_millis(2))),
+        progress_every: Duration::from_millis(1),
+        slow: slow_threads([1000.0, 1000.0]),
+        ..Settings::default()
+    };
+    let (mut warnings, mut looks) = (Vec::new(), 0);
+    let mut look = |snapshot: &ProgressSnapshot| {
+        looks += 1;
+        if looks == 2 {
+            let _ = fs::remove_file(&part_path);
+            fs::create_dir(&part_path).unwrap();
+        }
+        if let Some(warning) = &snapshot.warning {
+            warnings.push(warning.clone());
+            if warnings.len() == 2 {
+                return ControlFlow::Break(());
+            }
+            fs::remove_dir(&part_path).unwrap();
+        }
+        ControlFlow::Continue(())
+    };
+    let outcome = run(&*problem, &settings, &mut look).unwrap();
+    assert_eq!(outcome.stop, Some(Stop::Asked));
+    assert!(warnings[0].contains("the search continues"), "{warnings:?}");
+    assert!(warnings[1].ends_with(": saved again"), "{warnings:?}");
+    let file = Checkpoint::from_bytes(&fs::read(&scratch.0).unwrap()).unwrap();
+    assert_eq!(file.counts, outcome.counts);
+}
+
 fn fails(problem: &dyn Problem, settings: &Settings) -> String {
     let outcome: Result<Outcome, RunError> =
         run(problem, settings, &mut |_| ControlFlow::Continue(()));

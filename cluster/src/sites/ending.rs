@@ -81,7 +81,7 @@ impl SiteRun<'_> {
         };
         let whole = ProgressReport::of(open);
         let saved = saver.write_whole(&whole, self.run_state.control());
-        if let Some(warning) = saved.err().and_then(|why| saver.warn(&why, true)) {
+        if let Some(warning) = saver.note_at_end(saved) {
             self.run_state.warn(warning);
         }
     }
