@@ -14,6 +14,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Why a file cannot be saved to if another one can.
+const WRONG_FILE: [ErrorKind; 6] = [
+    ErrorKind::AlreadyExists,
+    ErrorKind::InvalidInput,
+    ErrorKind::IsADirectory,
+    ErrorKind::NotADirectory,
+    ErrorKind::NotFound,
+    ErrorKind::PermissionDenied,
+];
 /// How often a thread that waits checks for signals.
 pub const POLL: Duration = Duration::from_millis(20);
 /// The most moments that a history keeps, an even number.
@@ -93,7 +102,7 @@ impl From<RunError> for Failure {
                 Failure::Value(why.to_string())
             }
             RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),
-            RunError::Save { why: ref cause, .. } if cause.kind() == ErrorKind::AlreadyExists => {
+            RunError::Save { why: ref cause, .. } if WRONG_FILE.contains(&cause.kind()) => {
                 Failure::Value(format!("checkpoint: {why}"))
             }
             why => Failure::Failed(why.to_string()),

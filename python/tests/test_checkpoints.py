@@ -78,9 +78,13 @@ def test_problems_are_stopped_and_resumed(tmp_path: Path) -> None:
         pleach.queens.count(8, checkpoint=7)  # type: ignore[call-overload]
     no_file = tmp_path / "none"
     no_file.write_text("no checkpoint")
-    with pytest.raises((ValueError, RuntimeError), match="none"):
+    with pytest.raises(ValueError, match="checkpoint: .*none: not a checkpoint; refusing to overwrite it"):
         pleach.queens.count(8, checkpoint=no_file)
     assert no_file.read_text() == "no checkpoint"
+    with pytest.raises(ValueError, match="checkpoint: .*: not an ordinary file"):
+        pleach.queens.count(8, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="checkpoint: .*: No such file or directory"):
+        pleach.queens.count(8, checkpoint=tmp_path / "no" / "file")
 
 
 class Ways(Named):
