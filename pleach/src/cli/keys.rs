@@ -220,6 +220,9 @@ pub fn table_of(file: &str, text: &str) -> Result<Table, String> {
     })
 }
 
+/// The items of a list that a message shows.
+const SHOWN: usize = 8;
+
 /// A value on one line.
 pub fn value_in_short(value: &Value) -> String {
     match value {
@@ -228,7 +231,11 @@ pub fn value_in_short(value: &Value) -> String {
         Value::Float(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
         Value::Datetime(_) => "a date".into(),
-        Value::Array(_) => "a list".into(),
+        Value::Array(all) => {
+            let shown: Vec<String> = all.iter().take(SHOWN).map(value_in_short).collect();
+            let more = if all.len() > SHOWN { ", …" } else { "" };
+            format!("[{}{more}]", shown.join(", "))
+        }
         Value::Table(_) => "a table".into(),
     }
 }
