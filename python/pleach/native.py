@@ -12,11 +12,11 @@ node: the numbers of the node; only to be read.
 best: the value that a solution must beat, or the worst value of 64 bits before there is one.
 children: a row for each child: first its bound, then all its numbers. The bound matters when minimising or maximising.
 found: what is found at the node: ``found[COUNT]`` is added to the count, ``found[LEAVES]`` is the number of
-    children that need no exploring, each at most 2**61. A solution sets ``found[SOLVED]`` to 1, ``found[VALUE]`` and ``found[LENGTH]``,
+    children that need no exploring. A solution sets ``found[SOLVED]`` to 1, ``found[VALUE]`` and ``found[LENGTH]``,
     and writes its numbers from ``found[SOLUTION]`` on.
 
 As in all compiled code, nothing checks that indices are inside the arrays; `Compiled.preview` runs the function as plain
-Python, which does.
+Python, which does. An exception ends the search: Numba prints it, and `solve` raises a ValueError that names the node.
 """
 
 from __future__ import annotations
@@ -91,7 +91,11 @@ class Compiled:
     code: Any
 
     def preview(self, data: object, node: object, best: int | None = None, goal: Goal = "minimise") -> Preview:
-        """Expand one node as plain Python, where every index is checked."""
+        """Expand one node as plain Python, where every index is checked.
+
+        Numbers of children and solutions that the function does not write are 0 here. In a search, they are what an earlier
+        node has left there.
+        """
         import numpy as np
 
         goal_number(goal)
@@ -100,6 +104,10 @@ class Compiled:
         beat = _WORST[goal] if best is None else best
         numbers = np.array(_words("node", node, self.words), np.int64)
         made = self.function(np.array(_flat("data", data), np.int64), numbers, beat, children, found)
+        _numbers.whole("what expand returned", made, 0, self.children)
+        _numbers.whole("found[LEAVES]", int(found[LEAVES]), 0, _MOST_LEAVES)
+        _numbers.whole("found[COUNT]", int(found[COUNT]), 0, _MOST_COUNT)
+        _numbers.whole("found[LENGTH]", int(found[LENGTH]) if found[SOLVED] else 0, 0, self.solution)
         rows = tuple((int(row[0]), tuple(map(int, row[1:]))) for row in children[:made])
         solved = bool(found[SOLVED])
         solution = tuple(map(int, found[SOLUTION:][: found[LENGTH]])) if solved else None
@@ -126,7 +134,7 @@ def expand(
         long = compiler.int64
         numbers = compiler.types.CPointer(long)
         # As part of the loop, the function is up to three times as fast as by a call.
-        loop = _loop(compiler.carray, compiler.njit(inline="always")(function), size, most, longest)
+        loop = _loop(compiler.carray, long, compiler.njit(inline="always")(function), size, most, longest)
         code = compiler.cfunc(long(numbers, long, numbers, numbers, numbers, numbers, numbers))(loop)
         return Compiled(size, most, longest, function, code)
 
@@ -136,11 +144,14 @@ def expand(
 _MARK = 0x506C656163682121
 """Stands behind children and what was found: a function that has written too far has changed it."""
 
-_MOST = 2**61
-"""The most leaves and solutions that a node may count."""
+_MOST_LEAVES = 2**40
+"""The most leaves of a node."""
+
+_MOST_COUNT = 2**61
+"""The most that a node may add to the count."""
 
 
-def _loop(carray: Any, expand: Any, words: int, most: int, longest: int) -> Callable[..., int]:
+def _loop(carray: Any, int64: Any, expand: Any, words: int, most: int, longest: int) -> Callable[..., int]:
     """Return a loop that explores depth first, for Numba to compile. The engine's native.rs knows its arguments."""
     all_children, all_found = most * (1 + words), SOLUTION + longest
 
@@ -148,12 +159,14 @@ def _loop(carray: Any, expand: Any, words: int, most: int, longest: int) -> Call
         """Explore until the fuel, the work or the room is used up, or a solution is found."""
         state = carray(state_at, (13,))
         top, room, fuel, cutoff, flip, bounded_children = state[0], state[1], state[2], state[3], state[4], state[5]
+        # Whatever ends the loop early, such as an exception, leaves this.
+        state[0] = -1
         data = carray(data_at, (n,))
         stack = carray(stack_at, (room, 3 + words))
         children = carray(children_at, (most, 1 + words))
         found = carray(found_at, (all_found,))
         node = carray(node_at, (words,))
-        behind_children, behind_found = carray(children_at, (all_children + 1,)), carray(found_at, (all_found + 1,))
+        behind_children, behind_found = carray(children_at, (all_children + 2,)), carray(found_at, (all_found + 1,))
         used = branched = bounded = total = deepest = bound = why = 0
         while top > 0 and used < fuel and top + most <= room:
             top -= 1
@@ -167,24 +180,28 @@ def _loop(carray: Any, expand: Any, words: int, most: int, longest: int) -> Call
                 branched += 1
                 for j in range(SOLUTION):
                     found[j] = 0
-                made = expand(data, node, cutoff ^ flip, children, found)
-                if behind_children[all_children] != _MARK or behind_found[all_found] != _MARK:
+                # Adding 0 raises an exception if there is no number, and any other number becomes a whole one.
+                made = int64(expand(data, node, cutoff ^ flip, children, found) + 0)
+                # A function that counts leaves column 0 as it is.
+                if behind_children[all_children] != _MARK or behind_children[all_children + 1] != _MARK:
+                    return 2
+                if behind_found[all_found] != _MARK:
                     return 2
                 if made < 0 or made > most:
                     state[12] = made
                     return 3
                 nodes = made
                 if found[LEAVES] != 0:
-                    if found[LEAVES] < 0 or found[LEAVES] > _MOST:
+                    if found[LEAVES] < 0 or found[LEAVES] > _MOST_LEAVES:
                         state[12] = found[LEAVES]
                         return 4
                     nodes += found[LEAVES]
                 if found[COUNT] != 0:
-                    if found[COUNT] < 0 or found[COUNT] > _MOST:
+                    if found[COUNT] < 0 or found[COUNT] > _MOST_COUNT:
                         state[12] = found[COUNT]
                         return 5
                     total += found[COUNT]
-                    if total > _MOST:
+                    if total > _MOST_COUNT:
                         fuel = 0
                 used += max(nodes, 1)
                 bounded += nodes
@@ -260,7 +277,7 @@ def _code_print(code: Any) -> bytes:
 
     functions: dict[str, int] = {}
     text = _COMMENT.sub("", str(code.inspect_llvm()))
-    plain = re.sub(r"@[\w.$]+", lambda found: _numbered(found[0], functions), text)
+    plain = re.sub(r'[@"][\w.$]+', lambda found: _numbered(found[0], functions), text)
     return _LOCAL.sub(number, plain).encode()
 
 

@@ -27,14 +27,14 @@ type Explore = unsafe extern "C" fn(
     *mut State,
 ) -> i64;
 
-/// What the compiled loop is given, and what it leaves. `explorer` in native.py knows the same order.
+/// What the compiled loop is given, and what it leaves. `explore` in native.py knows the same order.
 #[repr(C)]
 #[derive(Default)]
 struct State {
-    /// Nodes on the stack, and how many it has room for.
+    /// Nodes on the stack, and how many it has room for. Below 0 if the loop has ended early.
     top: i64,
     room: i64,
-    /// Explores this many nodes.
+    /// How many nodes to explore.
     fuel: i64,
     /// The score that solutions must beat.
     cutoff: i64,
@@ -55,13 +55,13 @@ struct State {
 
 /// Why the loop has stopped, apart from 0: without fuel, work or room.
 const SOLVED: i64 = 1;
-const WROTE_BEYOND: i64 = 2;
+// 2: a mark has changed.
 const WRONG_CHILDREN: i64 = 3;
 const WRONG_LEAVES: i64 = 4;
 const WRONG_COUNT: i64 = 5;
 
-/// The most leaves and solutions that a node may count, and the most fuel: their sums have 63 bits.
-const MOST: i64 = 1 << 61;
+/// The most fuel, so that what is used has 63 bits.
+const MOST_FUEL: i64 = 1 << 61;
 
 /// The places in what was found: its value, its length, its numbers.
 const VALUE: usize = 3;
@@ -74,8 +74,10 @@ const NODE: usize = 3;
 /// The share of the whole tree.
 const WHOLE: f64 = (1_i64 << 62) as f64;
 
-/// Stands behind each buffer, and is still there unless a function has written too far.
+/// Stands behind children and what was found, and is still there unless a function has written too far.
 const MARK: i64 = 0x506c_6561_6368_2121;
+/// How often it stands behind what was found; behind the children, it takes a whole row.
+const MARKS: usize = 8;
 
 /// A tree whose nodes are numbers.
 struct NativeTree<const GOAL: u8> {
@@ -158,22 +160,28 @@ impl<const GOAL: u8> NativeTree<GOAL> {
     /// Explores until the fuel, the work or the room is used up, or a solution is found. Returns the state, and whether
     /// there is a solution.
     fn explore(&self, stack: &mut Stack, fuel: u64, cutoff: i64) -> (State, bool) {
-        // The children of one node, and the first child of its first child, need a place.
+        // The loop expands a node only if there is room for all its children.
         let rows = (stack.top + 1 + self.most).next_power_of_two();
-        stack.rows.resize(stack.rows.len().max(rows * self.width()), 0);
-        let children = self.most * (1 + self.root.len());
-        for (buffer, len) in
-            [(&mut stack.children, children), (&mut stack.found, SOLUTION + self.longest)]
+        if stack.rows.len() < rows * self.width() {
+            // New memory is zero already, however large.
+            let used = ..stack.top * self.width();
+            let before = std::mem::replace(&mut stack.rows, vec![0; rows * self.width()]);
+            stack.rows[used].copy_from_slice(&before[used]);
+        }
+        let row = 1 + self.root.len();
+        let (children, found) = (self.most * row, SOLUTION + self.longest);
+        for (buffer, len, marks) in
+            [(&mut stack.children, children, row), (&mut stack.found, found, MARKS)]
         {
             buffer.resize(len, 0);
-            buffer.push(MARK);
+            buffer.resize(len + marks, MARK);
         }
         stack.node.resize(self.root.len(), 0);
         let goal = Self::GOAL;
         let mut state = State {
             top: stack.top as i64,
             room: (stack.rows.len() / self.width()) as i64,
-            fuel: i64::try_from(fuel).unwrap_or(MOST).min(MOST),
+            fuel: i64::try_from(fuel).unwrap_or(MOST_FUEL).min(MOST_FUEL),
             cutoff,
             flip: if goal == Goal::Maximise { -1 } else { 0 },
             bounded_children: matches!(goal, Goal::Minimise | Goal::Maximise).into(),
@@ -193,15 +201,23 @@ impl<const GOAL: u8> NativeTree<GOAL> {
                 &raw mut state,
             )
         };
-        let wrong = state.wrong;
-        match why {
-            WROTE_BEYOND => fail("expand wrote beyond its arrays; preview shows where".into()),
-            WRONG_CHILDREN => {
-                fail(format!("expand returned {wrong}, expected from 0 to {} children", self.most))
+        let (wrong, most) = (state.wrong, self.most);
+        let changed = |behind: &[i64]| behind.iter().any(|&number| number != MARK);
+        let why_not = match why {
+            _ if changed(&stack.children[children..]) || changed(&stack.found[found..]) => {
+                "expand wrote beyond its arrays".into()
             }
-            WRONG_LEAVES => fail(format!("found[LEAVES]: {wrong}, expected from 0 to 2**61")),
-            WRONG_COUNT => fail(format!("found[COUNT]: {wrong}, expected from 0 to 2**61")),
-            _ => {}
+            WRONG_CHILDREN => {
+                format!("expand returned {wrong}, expected from 0 to {most} children")
+            }
+            WRONG_LEAVES => format!("found[LEAVES]: {wrong}, expected from 0 to 2**40"),
+            WRONG_COUNT => format!("found[COUNT]: {wrong}, expected from 0 to 2**61"),
+            // An exception leaves the loop before it writes the state.
+            _ if state.top < 0 => "expand raised an exception, printed above".into(),
+            _ => String::new(),
+        };
+        if !why_not.is_empty() {
+            fail(format!("{why_not}; preview shows where: the node is {:?}", stack.node));
         }
         stack.top = state.top as usize;
         (state, why == SOLVED)

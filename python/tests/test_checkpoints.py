@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pleach
@@ -81,7 +82,7 @@ def test_problems_are_stopped_and_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="checkpoint: .*none: not a checkpoint; refusing to overwrite it"):
         pleach.queens.count(8, checkpoint=no_file)
     assert no_file.read_text() == "no checkpoint"
-    with pytest.raises(ValueError, match="checkpoint: .*: not an ordinary file"):
+    with pytest.raises(ValueError, match="checkpoint: .*: not a regular file"):
         pleach.queens.count(8, checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint: .*: No such file or directory"):
         pleach.queens.count(8, checkpoint=tmp_path / "no" / "file")
@@ -132,6 +133,16 @@ def test_compiled_trees_are_distinguished_by_their_code(tmp_path: Path) -> None:
             search(compiled(1), goal=goal)
     # The same code, compiled again after other code.
     assert search(compiled(1)).count == 2**20
+
+    def allocates(length: int) -> Any:
+        numbers = np.zeros(3, np.int64)
+        numbers[1] = length
+        return numbers.max() + 1
+
+    file = tmp_path / "allocates.pleach"
+    assert search(compiled(1, allocates), node_limit=1000).status == "stopped"
+    compiled(1, lambda length: np.ones(4, np.int64).sum() + length)
+    assert search(compiled(1, allocates)).count == 2**20
 
 
 def test_a_run_is_held_and_continues() -> None:

@@ -295,7 +295,7 @@ def test_faults_of_compiled_trees_are_raised() -> None:
         (2, "a solution of 3 numbers, expected at most 2"),
         (3, r"found\[COUNT\]: -1, expected from 0 to 2\*\*61"),
         (4, "expand wrote beyond its arrays"),
-        (5, r"found\[LEAVES\]: -7, expected from 0 to 2\*\*61"),
+        (5, r"found\[LEAVES\]: -7, expected from 0 to 2\*\*40; preview shows where: the node is \[0\]"),
         (6, "the bound of the tree is wrong: below a node with the bound 5 there is a solution of value 4"),
     ):
         with pytest.raises(ValueError, match=line):
@@ -308,6 +308,43 @@ def test_faults_of_compiled_trees_are_raised() -> None:
         native.solve(len, [0], goal="count")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="words: 65, expected a number from 1 to 64"):
         native.expand(words=65, children=1)
+
+
+@native.expand(words=2, children=2)
+def raising(data: Any, node: Any, best: Any, children: Any, found: Any) -> Any:
+    """Raise, at one leaf, what the data say."""
+    if node[0] == 12:
+        found[native.COUNT] = 1
+        if node[1] == data[1]:
+            if data[0] == 0:
+                return data[0] // data[2]
+            if data[0] == 1:
+                raise ValueError("no")
+            if data[0] == 2:
+                children[0, 1:] = data[:3]
+            if data[0] == 3:
+                return None
+            if data[0] == 4:
+                # Column 0 stays, as in all functions that count.
+                children[2, 1], children[2, 2] = 1, 2
+        return 0
+    for i in range(2):
+        children[i, 0], children[i, 1], children[i, 2] = 0, node[0] + 1, 2 * node[1] + i
+    return 2
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("best_first", [False, True])
+def test_exceptions_of_compiled_trees_end_the_search(threads: int, best_first: bool) -> None:
+    goal: Any = "minimise" if best_first else "count"
+    for fault in range(4):
+        with pytest.raises(ValueError, match=r"expand raised an exception, printed above; .*the node is \[12, 2300\]"):
+            native.solve(raising, [0, 0], [fault, 2300, 0], goal=goal, threads=threads, best_first=best_first)
+    with pytest.raises(ValueError, match=r"expand wrote beyond its arrays; .*the node is \[12, 2300\]"):
+        native.solve(raising, [0, 0], [4, 2300, 0], goal=goal, threads=threads, best_first=best_first)
+    if not best_first:
+        assert native.solve(raising, [0, 0], [5, 2300, 0], goal=goal, threads=threads).count == 4096
 
 
 @native.expand(words=64, children=1000)
@@ -355,3 +392,13 @@ def test_a_compiled_function_can_be_run_as_plain_python() -> None:
     preview = knapsack.preview(data, [0, 4, 0, 0], goal="maximise")
     assert preview.children == ((6, (1, 0, 6, 1)), (5, (1, 4, 0, 0)))
     assert knapsack.preview(data, [2, 0, 6, 1]).solution == (1,)
+    for fault, line in (
+        (1, "what expand returned: 3, expected a number from 0 to 2"),
+        (2, r"found\[LENGTH\]: 3, expected a number from 0 to 2"),
+        (3, r"found\[COUNT\]: -1, expected a number from 0"),
+        (5, r"found\[LEAVES\]: -7, expected a number from 0"),
+    ):
+        with pytest.raises(ValueError, match=line):
+            faulty.preview([fault], [0])
+    with pytest.raises(TypeError, match="what expand returned: None"):
+        raising.preview([3, 7, 0], [12, 7])
