@@ -87,7 +87,7 @@ pub enum NetError {
     #[error("a process of the job has died")]
     Died,
     /// The root cannot open its star.
-    #[error("cannot listen at '{address}': {why}")]
+    #[error("cannot listen on '{address}': {why}")]
     Listen {
         /// The address.
         address: String,

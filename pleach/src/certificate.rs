@@ -104,11 +104,11 @@ pub enum Sample {
 /// The result of an audit that found nothing wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
-    /// The number of regions, and of those that were explored again.
+    /// The number of regions.
     pub regions: usize,
     /// Of those, how many were explored again.
     pub explored: usize,
-    /// What all regions have.
+    /// The counts of all regions.
     pub counts: Counts,
     /// The value of the solution that comes with the proof.
     pub objective: Option<i64>,
@@ -170,7 +170,10 @@ pub(crate) fn audit(
             }
             Some(Err(why)) => return wrong(format!("its solution is invalid: {why}")),
             _ if solution.score != search.best => {
-                return wrong("the value of its solution is not the value that it proves");
+                return wrong(format!(
+                    "its solution has the value {claimed}, but it proves the value {}",
+                    goal.value(search.best)
+                ));
             }
             _ => {}
         }

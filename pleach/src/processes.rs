@@ -74,7 +74,7 @@ impl Processes {
         Ok(Self::of(Some(cluster), Some(at), false))
     }
 
-    /// Joins the process that listens at this address, and all others that have joined it. If the connection is lost, this
+    /// Joins the process that listens on this address, and all others that have joined it. If the connection is lost, this
     /// process tries to reconnect for a minute, even if the other one restarts.
     ///
     /// # Errors

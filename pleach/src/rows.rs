@@ -14,6 +14,11 @@ pub(crate) fn parse<const N: usize>(
         if words.is_empty() {
             continue;
         }
+        if let Some(word) = words.iter().find(|word| word.parse::<i64>().is_err()) {
+            return Err(format!(
+                ", line {line}: '{word}', expected a whole number from 0 to {most}"
+            ));
+        }
         let mut row = [0; N];
         if words.len() != N {
             return Err(format!(", line {line}: {}, expected {N}", counted(words.len(), "number")));

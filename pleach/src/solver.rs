@@ -165,8 +165,8 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// Saves the search to a file at regular intervals, when it is stopped, and at its end.
     ///
     /// The file is always complete, whenever the process ends, and [`Solver::resume`] continues from
-    /// it. A file that holds another search, or an unfinished one, is never overwritten:
-    /// [`Solver::run`] then returns an error, and also if another run saves to the file.
+    /// it. A file that holds another search, or an unfinished one that is not being resumed, is never
+    /// overwritten: [`Solver::run`] then returns an error, as it does if another run uses the file.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
         self.settings.save = Some(Save { path: path.into(), every });

@@ -313,7 +313,7 @@ fn bad_input_is_refused_before_anything_runs() {
     let toml = folder.join("batch.toml").display().to_string();
     refused(&format!("batch {toml} --out {toml}"), "is the same file as the input");
     refused(&format!("batch {toml} --out -"), "--out -: expected a file");
-    refused(&format!("batch {toml} --out /dev/null"), "/dev/null: expected an ordinary file");
+    refused(&format!("batch {toml} --out /dev/null"), "/dev/null: expected a regular file");
 }
 
 #[test]

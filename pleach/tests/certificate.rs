@@ -68,7 +68,7 @@ fn files_that_are_no_certificates_are_refused() {
     let file = file.display();
     refused("audit", "audit: expected FILE");
     refused("audit /nowhere.cert", "cannot audit /nowhere.cert: No such file");
-    refused("audit /dev/zero", "cannot audit /dev/zero: expected an ordinary file");
+    refused("audit /dev/zero", "cannot audit /dev/zero: expected a regular file");
     refused(&format!("audit {file} --all --sample 3"), "contradict each other");
     refused(&format!("audit {file} --best 3"), "--best does not apply to 'audit'");
     refused(&format!("resume {file}"), "cannot resume");
@@ -81,7 +81,10 @@ fn files_that_are_no_certificates_are_refused() {
         &format!("solve flowshop ta001 --objective flow-time --certificate {file}"),
         "--certificate works only with the objective makespan",
     );
-    refused(&format!("solve flowshop ta001 --bound auto --certificate {file}"), "needs a bound");
+    refused(
+        &format!("solve flowshop ta001 --bound auto --certificate {file}"),
+        "needs another bound",
+    );
     refused(&format!("solve flowshop ta001 --all --certificate {file}"), "one optimal schedule");
     refused(
         &format!("solve flowshop ta001 --solution {file} --certificate {file}"),

@@ -308,7 +308,7 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
             "--bound 'three': expected auto, one, one-tight, two, two-adjacent or two-last",
         ),
         ("solve flowshop ta001 --branching up", "--branching 'up': expected auto, forward"),
-        ("solve flowshop ta001 --best good", "--best good: expected none, optimum, neh, search"),
+        ("solve flowshop ta001 --best good", "--best good: expected none, a number or a name"),
         (
             "solve flowshop ta051 --best optimum",
             "--best optimum: the optimum of ta051 is not known; the best known makespan is 3846",

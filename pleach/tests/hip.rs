@@ -178,7 +178,7 @@ fn a_fault_of_an_amd_gpu_is_reported() {
             "",
             "compiled: HIP error 200, device kernel image is invalid",
         ),
-        ("gpu", "no-hiprtc", "", "", "hiprtc not found; PLEACH_HIP may name the folder of HIP"),
+        ("gpu", "no-hiprtc", "", "", "hiprtc not found; set PLEACH_HIP to the folder of HIP"),
         ("gpu:form=committed", "hip", "", "", "only compiled kernels run on AMD GPUs"),
     ] {
         if refused(device, place, driver_is, compiler_is, why).is_none() {

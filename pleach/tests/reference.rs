@@ -112,8 +112,14 @@ fn page() -> String {
     table(&mut out, ["problem", "what is searched (commands)"], &entries(&overview, "Problems"));
     out += "\n## Loops\n";
     table(&mut out, ["loop", "what it computes"], &entries(&overview, "Loops"));
-    for group in ["Search", "Units and balance", "Limits and saving", "Several processes", "Output"]
-    {
+    for group in [
+        "Search",
+        "Units and balance",
+        "Limits and saving",
+        "Several processes",
+        "Service",
+        "Output",
+    ] {
         let _ = write!(out, "\n## {group}\n");
         // Flags in the order in which they come up; for each, what it means, and where.
         let mut flags: Vec<String> = Vec::new();

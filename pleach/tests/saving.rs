@@ -334,8 +334,8 @@ fn a_file_takes_precedence_over_a_built_in_name() {
 #[cfg(unix)]
 #[test]
 fn devices_are_not_read_as_files_or_saved_to() {
-    refused("count queens 8 --checkpoint /dev/full", "not an ordinary file");
-    refused("resume /dev/zero", "not an ordinary file");
+    refused("count queens 8 --checkpoint /dev/full", "not a regular file");
+    refused("resume /dev/zero", "not a regular file");
     refused("solve flowshop /dev/zero", "longer than");
 }
 

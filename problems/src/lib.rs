@@ -1,4 +1,4 @@
-//! The problems that Pleach solves: each as a plain search tree, with faster explorers beside it.
+//! The problems that Pleach solves: each as a plain search tree, with faster explorers alongside it.
 
 // The derived code of `Pack` says `pleach`.
 extern crate pleach_core as pleach;

@@ -14,7 +14,7 @@ _MOST_POINTS = 1000
 class Live:
     """Shows a search while it runs; give it to a search as `on_progress`.
 
-    In a notebook, a table and a curve are drawn below the cell and updated in place. Elsewhere, a line on the standard error
+    In a notebook, a table and a curve are drawn below the cell and updated in place. Elsewhere, a line on standard error
     says when the best value or the bound has changed.
     """
 

@@ -199,7 +199,7 @@ def text_of(argument: str, source: object) -> tuple[str, str | None] | None:
         return None
     path = os.fspath(source)
     if not isinstance(path, str):
-        wrong(TypeError, argument, source, "a path as text")
+        wrong(TypeError, argument, source, "a str path")
     if not isinstance(source, os.PathLike) and not os.path.isfile(path):
         return path, None
     try:

@@ -85,7 +85,7 @@ class Cluster:
 
     @staticmethod
     def join(address: str, key: str, patience: float) -> Cluster:
-        """Joins the process that listens at an address, and waits until a search begins there, each for at most `patience`
+        """Joins the process that listens on an address, and waits until a search begins there, each for at most `patience`
         seconds."""
 
     @property

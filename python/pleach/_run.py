@@ -29,7 +29,7 @@ class Options(TypedDict, total=False):
     node_limit: stop after about this many nodes.
     memory: stop when open work takes more bytes than this; four fifths of the free memory by default.
     best_first: explore the nodes with the best bounds first, as long as there is memory for them. Only for knapsacks,
-        cliques, quadratic assignment and own trees.
+        cliques, quadratic assignment and your own trees.
     gap: stop when the gap between the best value and the bound is at most this, 0.01 for 1 %.
     no_improvement: stop when the best solution has not improved for this many seconds, or this timedelta.
     seed: the seed for all random choices.

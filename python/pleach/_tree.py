@@ -29,9 +29,9 @@ class Tree(ABC, Generic[N]):
     Nodes are any objects. The root must be picklable, and all nodes if several threads or processes search, if the search is
     saved, or if a limit may stop layers. A method ``check(solution)`` is optional: it
     returns the value of a solution, computed from the problem alone, and every result is then checked. So is a method
-    ``fingerprint()``: bytes or a text that tell this tree from others, for checkpoints; without it, a sample of nodes must do.
+    ``fingerprint()``: bytes or a str that tell this tree from others, for checkpoints; without it, a sample of nodes must do.
 
-    Methods ``key(node)``, which gives the root a key, too, and ``dominates(one, other)`` make a search for the best solution begin by layers: all nodes of a
+    Methods ``key(node)``, which must give the root a key as well, and ``dominates(one, other)`` make a search for the best solution begin by layers: all nodes of a
     depth at once, without those that others of the same key dominate. ``guide(node, bound)`` says how promising a node
     is, the lower the better.
     """
@@ -112,7 +112,7 @@ def _fingerprint(tree: Tree[Any]) -> bytes | None:
     if isinstance(found, str):
         return found.encode()
     if not isinstance(found, bytes):
-        _numbers.wrong(TypeError, "fingerprint", found, "bytes or a text")
+        _numbers.wrong(TypeError, "fingerprint", found, "bytes or a str")
     return found
 
 

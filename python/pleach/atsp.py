@@ -88,8 +88,8 @@ def solve(
         The diagonal does not matter.
     best: search only for tours shorter than this.
     start: a tour to start from: cities by their places, from 0, or by name.
-    bound: the lower bound: the assignment of successors, an arborescence with prices, or the path so far; chosen
-        automatically by default.
+    bound: the lower bound: "partial" (least arcs), "assignment" or "arborescence" (Held-Karp); chosen automatically
+        by default.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """

@@ -141,7 +141,7 @@ def join(
 def _text(argument: str, value: object) -> str:
     """Return a text."""
     if not isinstance(value, str):
-        _numbers.wrong(TypeError, argument, value, "a text such as 0.0.0.0:7400")
+        _numbers.wrong(TypeError, argument, value, "a str such as 0.0.0.0:7400")
     return value
 
 

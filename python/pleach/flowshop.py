@@ -321,7 +321,8 @@ def _best(best: object, decimals: int) -> int:
     exact = _numbers.number("best", best)
     multiple = exact.scaleb(decimals, Context(prec=MAX_PREC)) if isinstance(exact, Decimal) else exact * 10**decimals
     if multiple != int(multiple):
-        _numbers.wrong(ValueError, "best", best, f"at most {decimals} decimals, as in times")
+        expected = f"a number of at most {decimals} decimals" if decimals else "a whole number"
+        _numbers.wrong(ValueError, "best", best, expected)
     return _numbers.whole("best", int(multiple))
 
 

@@ -77,7 +77,7 @@ def solve(
     items: a row of value and weight for each item, as lists, a NumPy array or a pandas DataFrame with the columns
         "value" and "weight", whose index names the items; or the path of a file: the number of items and the capacity,
         then a line for each item.
-    capacity: the weight that fits; not beside a file, which has it.
+    capacity: the weight that fits; leave it out for a file, which includes it.
     best: search only for items worth more than this.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
@@ -131,5 +131,5 @@ def _file(path: str, text: str | None) -> tuple[int, list[list[Any]]]:
         rows.append([int(word) for word in words])
     if not rows or rows[0][0] != len(rows) - 1:
         first = rows[0][0] if rows else None
-        _numbers.wrong(ValueError, f"items: {path}", first, f"the number of items, {max(len(rows) - 1, 0)}, first")
+        _numbers.wrong(ValueError, f"items: {path}", first, f"the number of items, {max(len(rows) - 1, 0)}, as the first number")
     return rows[0][1], list(rows[1:])

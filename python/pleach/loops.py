@@ -1,4 +1,4 @@
-"""Loops of independent work: products of sparse matrices of SciPy, on all cores."""
+"""Loops of independent work: products of SciPy sparse matrices, on all cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["multiply"]
 def _csr(argument: str, matrix: Any) -> Any:
     """Return a sparse matrix by rows, whose columns ascend without duplicates."""
     if not hasattr(matrix, "tocsr") or len(matrix.shape) != 2:
-        _numbers.wrong(TypeError, argument, type(matrix), "a sparse matrix of SciPy")
+        _numbers.wrong(TypeError, argument, type(matrix), "a SciPy sparse matrix")
     rows = matrix.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -35,14 +35,14 @@ def _parts(matrix: Any, dtype: Any) -> dict[str, Any]:
 def multiply(a: Any, b: Any, *, threads: int | None = None, sort: bool = True) -> Any:
     """Multiply a sparse matrix by a sparse or a dense one.
 
-    a: a sparse matrix or array of SciPy; formats other than CSR are converted.
-    b: a sparse matrix or array of SciPy, or an array of NumPy with one or two dimensions.
+    a: a SciPy sparse matrix or array; formats other than CSR are converted.
+    b: a SciPy sparse matrix or array, or a NumPy array with one or two dimensions.
     threads: how many threads multiply; all cores by default.
     sort: whether the columns of a sparse product ascend; without it, the product of scattered matrices is faster.
 
     The product is in single precision if both are, and in double precision otherwise. Matrices by rows in this
     precision are read where they are, if their columns ascend and have 32 bits. They must not change meanwhile. A sparse
-    product is in the format CSR, a dense one an array of NumPy.
+    product is in CSR format, a dense one is a NumPy array.
     """
     import numpy
 
@@ -61,7 +61,7 @@ def multiply(a: Any, b: Any, *, threads: int | None = None, sort: bool = True) -
         _numbers.wrong(ValueError, "b", b.shape[0], expected)
     for argument, matrix in (("a", a), ("b", b)):
         if matrix.shape[1:] > (2**31 - 1,):
-            _numbers.wrong(ValueError, argument, matrix.shape, "less than 2^31 columns")
+            _numbers.wrong(ValueError, argument, matrix.shape, "fewer than 2^31 columns")
     cores = _pleach.cores() if threads is None else _numbers.whole("threads", threads, 1, 1024)
     if dense:
         table = numpy.ascontiguousarray(b if b.ndim == 2 else b[:, None], dtype)

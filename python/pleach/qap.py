@@ -69,9 +69,9 @@ def solve(
 ) -> Assignment | _run.Run[Assignment]:
     """Search for the cheapest assignment, and prove it.
 
-    flows: a square matrix with the flow from each facility to each other one, as lists, a NumPy array or a frame of
-        pandas, whose columns name the facilities; or the name of a known instance such as "nug12", or the path of a file
-        of QAPLIB, which has the distances, too.
+    flows: a square matrix with the flow from each facility to each other one, as lists, a NumPy array or a
+        pandas DataFrame, whose columns name the facilities; or the name of a known instance such as "nug12", or the path
+        of a QAPLIB file, which has the distances, too.
     distances: a square matrix with the distance from each location to each other one; there may be more locations.
     best: search only for assignments that cost less than this.
     start: an assignment to start from: for each facility a location by its place, from 0, or by name.

@@ -89,7 +89,7 @@ def _toml(argument: str, value: object) -> str:
         return f"{{ {', '.join(parts)} }}"
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return f"[{', '.join(_toml(argument, own) for own in value)}]"
-    _numbers.wrong(TypeError, argument, value, "a number, a text, a list or a mapping")
+    _numbers.wrong(TypeError, argument, value, "a number, a str, a list or a mapping")
 
 
 def run(scenario: str | os.PathLike[str] | Mapping[str, object], *, threads: int | None = None) -> Simulation:

@@ -82,7 +82,7 @@ impl Cluster {
         processes.map(Self::of).map_err(|why| failed(py, why))
     }
 
-    /// Joins the process that listens at an address, and waits until a search begins there, each for at most `patience`
+    /// Joins the process that listens on an address, and waits until a search begins there, each for at most `patience`
     /// seconds.
     #[staticmethod]
     fn join(py: Python<'_>, address: String, key: PathBuf, patience: f64) -> PyResult<Self> {

@@ -31,7 +31,7 @@ impl<T: Element> Matrix<'_, T> {
     /// The matrix; its entries are not copied.
     fn view<'a>(&'a self, starts: &'a [usize]) -> PyResult<Checked<CsrView<'a, T>>> {
         if i32::try_from(self.width).is_err() {
-            return Err(PyValueError::new_err("expected less than 2^31 columns"));
+            return Err(PyValueError::new_err("expected fewer than 2^31 columns"));
         }
         // A negative column becomes one that is too large, which the check finds.
         let columns = bytemuck::cast_slice(self.columns.as_slice()?);

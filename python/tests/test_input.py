@@ -46,7 +46,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: shop(T, setups=[[[0]]]), ValueError, "setups: 1, expected a matrix for each of 2 machines"),
     (lambda: shop(T, no_wait=1), TypeError, "no_wait: 1, expected True or False"),
     (lambda: shop(T, no_wait=True, no_buffers=True), ValueError, "no_buffers: True, expected False with no_wait"),
-    (lambda: shop(T, best=1.5), ValueError, "best: 1.5, expected at most 0 decimals"),
+    (lambda: shop(T, best=1.5), ValueError, "best: 1.5, expected a whole number"),
     (lambda: shop(pd.DataFrame(T, index=["a", "a"])), ValueError, "times.index[1]: 'a', expected names that all"),
     (lambda: shop(pd.DataFrame(T, index=["a", "b"]), release={"a": 1, "c": 2}), ValueError, "release: 'b', expected"),
     (lambda: shop(T, threads=0), ValueError, "threads: 0, expected a number from 1 to 1024"),

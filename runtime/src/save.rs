@@ -82,7 +82,7 @@ fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
         Err(why) => return Err(why),
     };
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut begin = Vec::new();
     file.take(4).read_to_end(&mut begin)?;
@@ -96,7 +96,7 @@ fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
 pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     let regular = |path: &Path| match std::fs::metadata(path)?.is_file() {
         true => std::fs::read(path),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not an ordinary file")),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
     };
     let read =
         regular(path).and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));

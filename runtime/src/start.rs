@@ -307,8 +307,8 @@ pub fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunErr
     match problem.check(&start.solution) {
         Some(Err(why)) => Err(RunError::Start(why)),
         Some(Ok(value)) if goal != Goal::Find && goal.score(value) != score => {
-            let right = goal.score(value);
-            Err(RunError::Start(format!("its score is given as {score}, but it is {right}")))
+            let given = goal.value(score);
+            Err(RunError::Start(format!("its value is given as {given}, but it is {value}")))
         }
         _ => Ok(()),
     }

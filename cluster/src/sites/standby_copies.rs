@@ -41,9 +41,10 @@ impl GatewayThread<'_> {
         self.next_copy_ns = now_ns.saturating_add(file.len() as u64 * COPY_NS_A_BYTE);
         if file.len() > MOST_COPIED {
             let mib = file.len() >> 20;
-            return self
-                .run_state
-                .warn(format!("the file of {mib} MiB is too large for the standby"));
+            let most = MOST_COPIED >> 20;
+            return self.run_state.warn(format!(
+                "the checkpoint of {mib} MiB is not copied to the standby: expected at most {most} MiB"
+            ));
         }
         let left = self.time_limit.map(|limit| (limit.as_nanos() as u64).saturating_sub(now_ns));
         let before = self.run_state.before.counted().map_or(0, |counts| counts.bounded);

@@ -50,7 +50,7 @@ pub enum Reach {
     /// At the address by which this one reaches the root, and a port that the system chooses.
     #[default]
     Automatic,
-    /// At this `HOST:PORT`: this process listens at the same port of all its addresses.
+    /// At this `HOST:PORT`: this process listens on the same port of all its addresses.
     At(String),
     /// Nowhere: all messages go through the root.
     Nowhere,

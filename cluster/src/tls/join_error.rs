@@ -22,13 +22,13 @@ pub enum JoinError {
         why: String,
     },
     /// The root has another key.
-    #[error("the run at '{address}' has a different key from this key file")]
+    #[error("the key file does not hold the key of the run at '{address}'")]
     WrongKey {
         /// The root's address.
         address: String,
     },
     /// Another program listens there.
-    #[error("what listens at '{address}' is not Pleach: {why}")]
+    #[error("what listens on '{address}' is not Pleach: {why}")]
     NotPleach {
         /// The root's address.
         address: String,
@@ -86,7 +86,7 @@ pub enum JoinError {
         why: String,
     },
     /// The joiner's own bytes are too many.
-    #[error("a joiner may send {limit} bytes about itself, not {bytes}")]
+    #[error("a joiner may send at most {limit} bytes about itself, not {bytes}")]
     Bytes {
         /// How many there are.
         bytes: usize,
@@ -94,7 +94,7 @@ pub enum JoinError {
         limit: usize,
     },
     /// This process fails.
-    #[error("cannot join: {why}")]
+    #[error("{why}")]
     Here {
         /// The system error.
         why: String,

@@ -116,7 +116,7 @@ pub trait Tree: Sync {
         Self::GOAL.score(bound)
     }
 
-    /// An explorer of its own, without work, in place of the default one. It keeps the laws of
+    /// An explorer of its own, without work, in place of the default one. It must obey the laws in
     /// [`laws`](crate::search::laws).
     fn own_explorer(&self) -> Option<Box<dyn Explorer + '_>> {
         None

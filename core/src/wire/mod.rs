@@ -60,7 +60,9 @@ pub enum Unreadable {
     #[error("it is damaged: its checksum does not match")]
     Seal,
     /// It belongs to another search.
-    #[error("it belongs to another search: another instance, bound, branching or reference")]
+    #[error(
+        "it belongs to another search: another instance, or other settings that define the search"
+    )]
     Foreign,
     /// Its content cannot be read, although the seal is intact.
     #[error("its content cannot be read: {0}")]

@@ -30,7 +30,7 @@ impl Drop for Program {
 /// The compiler's message, in one line.
 pub(super) fn compile(source: &str, options: &[String]) -> Result<CompiledKernel, String> {
     if !nvrtc::find() {
-        return Err("NVRTC not found; PLEACH_NVRTC may name its folder".into());
+        return Err("NVRTC not found; set PLEACH_NVRTC to its folder".into());
     }
     let source = CString::new(source).map_err(|_| "the source has a zero byte".to_string())?;
     let failed = |why: result::NvrtcError| why.to_string();

@@ -291,7 +291,7 @@ fn solid(setup: &Setup) -> Result<(Vec<u16>, f64), String> {
             if mask.size() != setup.size {
                 let [x, y, z] = mask.size();
                 return Err(format!(
-                    "a mask of {x} × {y} × {z} cells in a box of {nx} × {ny} × {nz}"
+                    "a mask of {x} × {y} × {z} cells: expected {nx} × {ny} × {nz}, like the box"
                 ));
             }
             let (mut first, mut beyond) = (ny, 0);

@@ -72,7 +72,7 @@ impl View {
             .iter()
             .find(|x| !x.is_finite())
         {
-            return Err(format!("a view with the number {x}"));
+            return Err(format!("a view with the angle or depth {x}: expected a finite number"));
         }
         let (middle, radius) = mesh.sphere();
         let (ca, sa) = circle(azimuth_degrees);

@@ -4,7 +4,7 @@ use super::matrix::Csr;
 use oorandom::Rand64;
 
 /// The allowed words, for messages.
-pub const EXPECTED: &str = "a Matrix Market file, or fem:ROWS or fem:AxBxC (fem1 to fem9: unknowns a node), \
+pub const EXPECTED: &str = "a Matrix Market file, or fem:ROWS or fem:AxBxC (fem1 to fem9: 1 to 9 unknowns per node), \
                             lattice4d:AxBxCxD, grid:ROWS, web:ROWSxENTRIES, random:ROWSxENTRIES, dense:ROWS, or a name: \
                             dense, protein, spheres, cantilever, wind, harbor, qcd, ship, economics, epidemiology, \
                             accelerator, circuit, webbase";
@@ -65,7 +65,7 @@ fn family(word: &str) -> Option<(&str, Option<usize>, &str)> {
 fn make(family: &str, unknowns: Option<usize>, sizes: &str, seed: u64) -> Result<Csr<f64>, String> {
     let whole = |word: &str| {
         let number = word.parse::<usize>().ok().filter(|number| (1..=1 << 31).contains(number));
-        number.ok_or_else(|| format!("'{word}': expected a whole number of at least 1"))
+        number.ok_or_else(|| format!("'{word}': expected a whole number from 1 to {}", 1_u64 << 31))
     };
     let sizes: Vec<usize> = sizes.split('x').map(whole).collect::<Result<_, _>>()?;
     let fits = |rows: f64, each: f64| {
@@ -107,7 +107,15 @@ fn make(family: &str, unknowns: Option<usize>, sizes: &str, seed: u64) -> Result
             fits(rows as f64, 27.0 * unknowns as f64)?;
             Ok(elements(shape, unknowns, rows, &mut random))
         }
-        _ => Err("wrong number of sizes for this family: see --help".into()),
+        _ => {
+            let expected = match family {
+                "lattice4d" => "AxBxCxD",
+                "web" => "ROWS or ROWSxENTRIES",
+                "random" => "ROWSxENTRIES",
+                _ => "ROWS",
+            };
+            Err(format!("expected {family}:{expected}"))
+        }
     }
 }
 

@@ -75,7 +75,7 @@ pub fn read<T: Real>(text: &str) -> Result<Csr<T>, String> {
         _ => return Err(wrong(format!("'{}': expected {sizes}", line.trim()))),
     };
     if height > MOST || width > MOST {
-        return Err(wrong(format!("'{}': at most {MOST} rows and columns", line.trim())));
+        return Err(wrong(format!("'{}': expected at most {MOST} rows and columns", line.trim())));
     }
     if header.symmetry != Symmetry::General && height != width {
         return Err(wrong(format!(

@@ -161,7 +161,7 @@ fn prepare<'s, 'a>(
     let (simd, nodes) = (search.simd, search.nodes);
     // What `auto` computes depends on what it has learned.
     if certifies && *bound == Some(Bound::Auto) {
-        let why = "a certificate needs a bound that does not depend on time, so not auto";
+        let why = "bound auto depends on time, so a certificate needs another bound";
         return Err(Error::Input(why.into()));
     }
     let bound = bound.or(certifies.then_some(Bound::One));
@@ -272,7 +272,7 @@ fn counting(flowshop: &Flowshop, value: Option<i64>) -> Flowshop {
     all
 }
 
-/// The first search without its preparation, to save beside the second one.
+/// The first search without its preparation, to save alongside the second one.
 fn finished_before(report: &Report, state: &Value) -> Value {
     let mut outcome = report.outcome.clone();
     outcome.seconds -= state["setup_s"].as_f64().unwrap_or(0.0);

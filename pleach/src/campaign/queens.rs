@@ -28,7 +28,7 @@ pub struct Counted {
 /// ```
 ///
 /// # Errors
-/// If the board is too large, the machine fails, or the checkpoint does not fit.
+/// If the board is too large, the machine fails, or the checkpoint does not match.
 pub fn count(n: u32, mut search: Search<'_>) -> Result<Counted, Error> {
     let report = plain::run(&problem(n, &search)?, None, &mut search)?;
     let (status, ways, nodes) = (report.status, report.count, report.outcome.counts.clone());
@@ -51,7 +51,7 @@ pub struct Found {
 /// Finds one way to place n queens on an n × n board.
 ///
 /// # Errors
-/// If the board is too large, the machine fails, or the checkpoint does not fit.
+/// If the board is too large, the machine fails, or the checkpoint does not match.
 pub fn first(n: u32, mut search: Search<'_>) -> Result<Found, Error> {
     let problem = Plain(FirstQueens::new(n).map_err(Error::Input)?);
     let report = plain::run(&problem, None, &mut search)?;

@@ -37,7 +37,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let sample = sample(given)?;
     let phase = last_words(console, &format!("audit {file}"), given);
     let read = match std::fs::metadata(file) {
-        Ok(about) if !about.is_file() => Err("expected an ordinary file".into()),
+        Ok(about) if !about.is_file() => Err("expected a regular file".into()),
         _ => std::fs::read(file).map_err(|why| why.to_string()),
     };
     let read =

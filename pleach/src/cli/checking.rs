@@ -337,8 +337,13 @@ fn on_device(
                 match problem.check(&found.solution) {
                     Some(Ok(value)) if value == problem.goal().value(best) => {}
                     other => {
-                        let why =
-                            format!("it claims a solution of {best}, but the check says {other:?}");
+                        let claimed = problem.goal().value(best);
+                        let said = match other {
+                            Some(Ok(value)) => format!("the check computes {value}"),
+                            Some(Err(why)) => format!("the check refuses it: {why}"),
+                            None => "the problem has no check".into(),
+                        };
+                        let why = format!("it claims a solution of value {claimed}, but {said}");
                         return Err(Broken::Wrong(why));
                     }
                 }

@@ -105,7 +105,7 @@ fn places(words: &[String]) -> Vec<&str> {
 
 /// The values of a flag that begin like a word. Each is preceded by what the shell takes for one word with it.
 fn values(about: &About, word: &str, before: &str) -> Offer {
-    let files = about.value.is_some_and(|value| value.contains("FILE"));
+    let files = about.value.is_some_and(|value| value.contains("FILE") || value.contains("PATH"));
     let words = (about.choices)().into_iter().map(|choice| (choice, ""));
     let words = starting(word, words).into_iter();
     Offer { words: words.map(|(word, about)| (format!("{before}{word}"), about)).collect(), files }

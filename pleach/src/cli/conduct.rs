@@ -298,7 +298,9 @@ fn write_result(
     }
     if report.outcome.stop == Some(Stop::Memory) {
         let most =
-            given.word("memory").map_or("by default".into(), |size| format!("--memory {size}"));
+            given.word("memory").map_or("the default, four fifths of free memory".into(), |size| {
+                format!("--memory {size}")
+            });
         console.note(&format!(
             "open work exceeds the memory limit ({most}); the tree may be infinite"
         ));

@@ -114,7 +114,8 @@ fn rates_text(
     gpus: &Result<Vec<Device>, String>,
     emulated: Result<Rates, String>,
 ) -> String {
-    let mut text = format!("cpu: {} cores, instructions {}", cores(), levels().join(", "));
+    let mut text =
+        format!("cpu: {} cores, vector instructions (--simd): {}", cores(), levels().join(", "));
     for (name, rate) in rates {
         text += &format!("\n  {name:10} {:>12} nodes a second on one thread", short(*rate));
     }

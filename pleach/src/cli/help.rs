@@ -142,7 +142,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
                          pleach join build-host:7400 --key service/joiners\n  \
                          pleach user ann --weight 2 --service service/operator -o ann.service\n  \
                          pleach submit solve flowshop ta021 --service ann.service";
-            flags(about, usage, &applying(verb, &[]), after)
+            flags(about, usage, &applying(verb, &super::service::SERVE_FLAGS), after)
         }
         (Verb::Submit, _) => {
             let about = "Put a command into the queue of a service: solve, count, loop or sim with all that belongs to it. \
@@ -215,7 +215,12 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         (Verb::Join, _) => {
             let about = "Join a search that another process opened with --listen. The instance and the settings \
                          of the search come from that process. Ctrl-C leaves the search and hands back all open work.";
-            flags(about, "pleach join HOST:PORT [FLAGS]", &applying(verb, &[]), "")
+            let named = [Use::with(
+                "checkpoint",
+                "file in which a standby keeps its copy of the search",
+                "",
+            )];
+            flags(about, "pleach join HOST:PORT [FLAGS]", &applying(verb, &named), "")
         }
         _ => flags(
             "List the devices of this machine, with measured rates, or check the kernels of a device.",
@@ -322,7 +327,8 @@ fn of_loop(entry: &loops::Entry) -> String {
         .examples
         .iter()
         .fold("Examples:".to_string(), |text, example| format!("{text}\n  pleach {example}"));
-    let usage = format!("pleach loop {} WORDS [FLAGS]", entry.name);
+    let words = if entry.takes.1 == 0 { "" } else { " WORDS" };
+    let usage = format!("pleach loop {}{words} [FLAGS]", entry.name);
     flags(&about, &usage, &applying(Verb::Loop, entry.flags), &examples)
 }
 
@@ -350,7 +356,9 @@ fn of_sim(registry: &[Entry], entry: Option<&Entry>) -> String {
 
 /// The help of a user's own command.
 pub fn own(program: &str, named: &[Use]) -> String {
-    let usage = format!("{program} [WORDS] [FLAGS], or {program} resume FILE [FLAGS]");
+    let usage = format!(
+        "{program} [WORDS] [FLAGS], {program} resume FILE [FLAGS], or {program} join HOST:PORT [FLAGS]"
+    );
     let about = "WORDS are the problem's input: files or sizes.";
     flags(about, &usage, &applying(Verb::Own, named), EXIT_CODES)
 }

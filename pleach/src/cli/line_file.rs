@@ -28,7 +28,7 @@ impl LineFile {
         let options = File::options().read(true).append(true).create(true).open(path);
         let mut file = options.map_err(cannot)?;
         if !file.metadata().map_err(cannot)?.is_file() {
-            return usage(format!("{name}: expected an ordinary file"));
+            return usage(format!("{name}: expected a regular file"));
         }
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return usage(format!("{name}: another process is writing it"));

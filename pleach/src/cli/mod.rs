@@ -157,7 +157,7 @@ pub(crate) fn run(
                     ),
                 }
             }
-            ["join", ..] => usage("join: expected HOST:PORT, at which another process listens"),
+            ["join", ..] => usage("join: expected HOST:PORT, on which another process listens"),
             ["solve" | "count" | "resume", ..] => company::run_together(
                 console,
                 line,

@@ -40,7 +40,7 @@ pub(super) fn own() -> Result<Line, Failure> {
         }
         [verb, at] if verb == "join" && !line.given.on("help") => join::early(at, &line.given),
         [verb] if verb == "join" && line.given.has("key") => {
-            usage("join: expected HOST:PORT, at which another process listens")
+            usage("join: expected HOST:PORT, on which another process listens")
         }
         [verb, ..] if verb == "resume" && !line.given.on("help") => {
             usage("resume: expected FILE, a file that --checkpoint wrote")

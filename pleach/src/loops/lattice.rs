@@ -54,7 +54,8 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     let given = order.given;
     let size = given.get(&SIZE).map_err(Failure::Usage)?.unwrap_or(vec![128, 64, 64]);
     let [x, y, z] = size[..] else {
-        return usage("--size: expected three numbers, such as 128x64x64");
+        let size = given.word("size").unwrap_or_default();
+        return usage(format!("--size {size}: expected three numbers, such as 128x64x64"));
     };
     let speed = given.get(&SPEED).map_err(Failure::Usage)?.unwrap_or(0.05);
     let reynolds = given.get(&REYNOLDS).map_err(Failure::Usage)?.unwrap_or(100.0);

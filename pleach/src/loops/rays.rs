@@ -48,7 +48,8 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
     let mesh = mesh(order, word)?;
     let [width, height] = given.get(&SIZE).map_err(Failure::Usage)?.unwrap_or(vec![512, 512])[..]
     else {
-        return usage("--size: expected WIDTHxHEIGHT");
+        let size = given.word("size").unwrap_or_default();
+        return usage(format!("--size {size}: expected WIDTHxHEIGHT"));
     };
     let [azimuth_degrees, elevation_degrees] =
         given.get(&VIEW).map_err(Failure::Usage)?.unwrap_or([30.0, 20.0]);

@@ -27,7 +27,7 @@ pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
     let chunks = given.get(&CHUNKS).map_err(Failure::Usage)?;
     let split = given.get(&SPLIT).map_err(Failure::Usage)?;
     if chunks.is_some() && split.is_some() {
-        return usage("--split: expected without --chunks, which keeps equal slabs");
+        return usage("--split has no effect with --chunks, which keeps equal slabs");
     }
     let sizes = chunks.or(split).unwrap_or_default();
     Ok(LoopSettings {

@@ -45,12 +45,12 @@ impl Instance {
         let total = flow.checked_mul(farthest.into());
         if total.is_none_or(|total| total > MOST_TOTAL as u128) {
             return Err(format!(
-                "the sum of all flows times the greatest distance, expected at most {MOST_TOTAL}"
+                "the sum of all flows times the greatest distance: {flow} times {farthest}, expected at most {MOST_TOTAL}"
             ));
         }
         if flow.max(farthest.into()) > MOST_TOTAL as u128 {
             return Err(format!(
-                "the sum of all flows, or the greatest distance, expected at most {MOST_TOTAL}"
+                "the sum of all flows, or the greatest distance: {flow} and {farthest}, expected at most {MOST_TOTAL} each"
             ));
         }
         let mut padded = vec![0; locations * locations];

@@ -152,7 +152,7 @@ impl Parameters {
         let mean = self.q * f64::from(self.m);
         let binomial = matches!(self.tree_type, TreeType::Binomial | TreeType::Hybrid);
         (binomial && mean >= 1.0).then(|| {
-            format!("q·m = {mean}: with an expected value of 1 or more, the tree may be infinite")
+            format!("q·m = {mean}: with 1 or more children per node on average, the tree may be infinite")
         })
     }
 }

@@ -69,7 +69,7 @@ const quoted = (word) => (/^[^\s"']+$/.test(word) ? word : word.includes('"') ? 
 const commandOf = (job) => (job.args.length ? job.args.map(quoted).join(" ") : "private");
 
 function whyOf(job) {
-  const more = given(job.more_in_s) ? ` More expected in ${duration(job.more_in_s)}.` : "";
+  const more = given(job.more_in_s) ? ` More threads expected in about ${duration(job.more_in_s)}.` : "";
   return `${job.why}${more}`.trim();
 }
 
@@ -395,7 +395,7 @@ function showShares(users) {
     mark.hidden = part === null;
     mark.style.left = `${100 * (part ?? 0)}%`;
     setText(item.querySelector(".name"), user.name);
-    const due = part === null ? "no jobs" : `part ${(part * total).toFixed(1)}`;
+    const due = part === null ? "no jobs" : `due ${(part * total).toFixed(1)}`;
     setText(item.querySelector(".words"), `${count(user.workers, "thread")}, ${due}, weight ${user.weight}${user.usage >= 1 ? `, used ${duration(user.usage)}` : ""}`);
   });
 }
@@ -405,7 +405,7 @@ function showShares(users) {
 async function loadDetail() {
   const { id } = detail;
   const [job, history] = await Promise.all([get(`/v1/jobs/${id}`), get(`/v1/jobs/${id}/history`)]);
-  if (detail?.id !== id) return; // The user has gone on meanwhile.
+  if (detail?.id !== id) return; // The user has moved on meanwhile.
   Object.assign(detail, { job, history: history.history });
   showDetail();
   if ($("log-box").open) await loadLog();
@@ -442,7 +442,7 @@ function showDetail() {
     ["Started", given(job.started) ? date(job.started) : null],
     ["Ended", given(job.ended) ? date(job.ended) : null],
     ["Priority", isOver(job) ? String(job.priority) : null],
-    ["Crashes of machines", job.crashes ? String(job.crashes) : null],
+    ["Crashed joiners", job.crashes ? String(job.crashes) : null],
     ["Exit code", given(job.exit) ? String(job.exit) : null],
   ].filter(([, text]) => text !== null);
   const list = $("facts");

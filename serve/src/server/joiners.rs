@@ -94,7 +94,11 @@ impl Service {
             ));
         }
         if !(1..=THREADS).contains(&report.threads) || report.name.len() > 200 {
-            return Err((400, format!("a joiner has 1 to {THREADS} threads and a name")));
+            let (threads, bytes) = (report.threads, report.name.len());
+            let why = format!(
+                "{threads} threads and a name of {bytes} bytes: expected 1 to {THREADS} threads and at most 200 bytes"
+            );
+            return Err((400, why));
         }
         let name = full_name(caller, report);
         let mut state = self.lock();

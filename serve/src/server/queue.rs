@@ -34,7 +34,12 @@ impl Service {
         let mut kinds = Vec::new();
         for Submission { args, files, .. } in all {
             if args.len() > WORDS || args.iter().any(|arg| arg.len() > LENGTH) {
-                return Err((BAD, "the command is too long".into()));
+                return Err((
+                    BAD,
+                    format!(
+                        "the command is too long: expected at most {WORDS} words of at most {LENGTH} bytes"
+                    ),
+                ));
             }
             if let Some(word) =
                 args.iter().find(|arg| arg.contains(char::is_control) || *arg == "--")
@@ -48,7 +53,12 @@ impl Service {
                 return Err((BAD, why));
             }
             if let Some(name) = files.keys().find(|name| !is_file_name(name)) {
-                return Err((BAD, format!("'{name}' is not a valid file name here")));
+                return Err((
+                    BAD,
+                    format!(
+                        "'{name}': expected a file name that is not reserved, without '/', '\\' or a leading '.' or '-'"
+                    ),
+                ));
             }
             let contents = |name: &str| STANDARD.decode(files.get(name)?).ok();
             kinds.push((self.settings.check)(args, &contents).map_err(|why| (BAD, why))?);
@@ -223,7 +233,7 @@ impl Service {
         id: u64,
         priority: i32,
     ) -> Result<JobView, Refused> {
-        self.act(caller, id, &format!("set the priority {priority} of"), |state, _| {
+        self.act(caller, id, &format!("set priority {priority} for"), |state, _| {
             if let Some(job) = state.jobs.get_mut(&id) {
                 job.row.priority = priority;
                 state.unsaved.insert(id);
@@ -314,7 +324,12 @@ impl Service {
     pub(super) fn file(&self, caller: &Caller, id: u64, name: &str) -> Result<Vec<u8>, Refused> {
         self.content_of(caller, id)?;
         if !is_file_name(name) {
-            return Err((BAD, format!("'{name}' is not a valid file name here")));
+            return Err((
+                BAD,
+                format!(
+                    "'{name}': expected a file name that is not reserved, without '/', '\\' or a leading '.' or '-'"
+                ),
+            ));
         }
         std::fs::read(self.folder(id).join(name))
             .map_err(|_| (UNKNOWN, format!("job {id} has no file '{name}'")))
@@ -336,8 +351,9 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
     let limits = account.map(|account| account.row.limits.clone()).unwrap_or_default();
     let bytes = account.map_or(0, |account| account.bytes);
     if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
+        let most = limits.bytes.unwrap_or_default();
         let why = format!(
-            "the files of your unfinished jobs take {bytes} bytes, and these take {new}: together this is more than you may have"
+            "the files of your unfinished jobs take {bytes} bytes, and these take {new}: expected at most {most} together"
         );
         return Err((CONFLICT, why));
     }

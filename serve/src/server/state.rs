@@ -222,7 +222,7 @@ impl Service {
         }
         let open = state.jobs.values().filter(|job| job.row.user == name).count();
         if open > 0 {
-            return Err((409, format!("{name} has {open} jobs that are not over")));
+            return Err((409, format!("{name} has unfinished jobs: {open}")));
         }
         if !state.accounts.contains_key(name) {
             return Err((404, format!("there is no user '{name}'")));

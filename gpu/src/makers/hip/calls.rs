@@ -142,7 +142,7 @@ pub(super) fn compiler() -> Result<&'static Compiler, String> {
     let found = FOUND.get_or_init(|| {
         let find = |name| Compiler::find(open(name)?, "hiprtcGetErrorString").ok();
         let found = find("libhiprtc.so").or_else(|| find("libamdhip64.so"));
-        found.ok_or_else(|| format!("hiprtc not found; {FOLDER} may name the folder of HIP"))
+        found.ok_or_else(|| format!("hiprtc not found; set {FOLDER} to the folder of HIP"))
     });
     found.as_ref().map_err(String::clone)
 }

@@ -64,7 +64,7 @@ impl FlagValues {
         }
         if self.has("certificate") {
             if self.get(&NODES)? == Some(Nodes::Interval) {
-                return Err("--certificate needs open nodes, without --nodes interval".into());
+                return Err("--certificate needs open nodes, so it cannot be combined with --nodes interval".into());
             }
             if self.has("listen") || self.cluster.is_some() {
                 return Err("--certificate works only in a single process".into());

@@ -78,7 +78,7 @@ pub static CHECKPOINT: Flag<String> = Flag {
         name: "checkpoint",
         value: Some("FILE"),
         help: "save the search while it runs and when it stops; if FILE already holds this search, \
-               resume it; with join --standby: where to keep the copy",
+               resume it",
         default: "",
         applies: Applies::To(SEARCHES_AND_JOIN),
         ..ABOUT

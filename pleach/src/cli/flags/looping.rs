@@ -120,7 +120,7 @@ pub static COMPARE: Flag<()> = Flag {
 pub static OUT: Flag<String> = Flag {
     about: About {
         name: "out",
-        value: Some("FILE"),
+        value: Some("PATH"),
         help: "write the result",
         group: Group::Output,
         ..ABOUT

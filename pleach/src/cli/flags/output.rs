@@ -144,7 +144,7 @@ pub static SCHEDULE: Flag<String> = Flag {
 
 /// `--json`.
 pub static JSON: Flag<()> = Flag {
-    about: About { name: "json", help: "print one JSON object and nothing else", ..ABOUT },
+    about: About { name: "json", help: "print JSON and nothing else", ..ABOUT },
     parse: switch,
     record: |given| Some(json!(given.on("json"))),
 };

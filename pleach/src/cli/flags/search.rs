@@ -58,7 +58,7 @@ pub static BEST: Flag<Start> = Flag {
             .or_else(|| {
                 Decimal::parse(word.strip_prefix('-').unwrap_or(word), '.').map(|_| Start::Decimal)
             })
-            .ok_or_else(|| format!("{word}: expected none, optimum, neh, search or a number")),
+            .ok_or_else(|| format!("{word}: expected none, a number or a name that --help lists")),
     },
     record: |given| Some(json!(given.word("best"))),
 };

@@ -49,7 +49,7 @@ pub static ADDRESS: Flag<String> = Flag {
         name: "address",
         value: Some("HOST:PORT"),
         help: "address at which users and joiners reach the service, as credentials name it",
-        default: "that of --listen",
+        default: "that of --listen; this machine's name instead of 0.0.0.0",
         ..ABOUT
     },
     parse: super::cluster::address,

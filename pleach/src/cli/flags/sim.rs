@@ -44,7 +44,7 @@ pub static SVG: Flag<String> = Flag {
 pub static QUICK: Flag<()> = Flag {
     about: About {
         name: "quick",
-        help: "run smaller versions of figures, each in less than a minute; with --check, small instances only",
+        help: "with --check: small instances only",
         applies: Applies::To(&[Verb::Reproduce, Verb::Devices]),
         ..ABOUT
     },

@@ -179,7 +179,7 @@ pub fn sites(run: &RunData) -> String {
         parts: vec![0.75],
         others: vec![],
     });
-    let title = "When each process was there";
+    let title = "When each process was present";
     html += &chart(&lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds.0));
     let mut rows = vec![
         [
@@ -246,7 +246,7 @@ pub fn parts(run: &RunData, of_loop: &LoopData) -> String {
         let first = if threads { "the first thread" } else { "all threads together" };
         let _ = writeln!(
             html,
-            "<p>The best static split found gives {:.1} % to {first} and takes {} s. Shared while it ran, the loop \
+            "<p>The best static split found gives {:.1} % to {first} and takes {} s. Shared dynamically, the loop \
              took {} s: {more:+.1} %.</p>",
             100.0 * share.0,
             digits(seconds.0),

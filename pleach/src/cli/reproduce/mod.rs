@@ -39,8 +39,10 @@ use simulated::Simulated;
 use std::path::{Path, PathBuf};
 
 /// The flags that it shares with other commands.
-pub const FLAGS: [Use; 1] =
-    [Use::with("out", "folder for charts, rows and index.html; created if missing", "reproduced")];
+pub const FLAGS: [Use; 2] = [
+    Use::with("out", "folder for charts, rows and index.html; created if missing", "reproduced"),
+    Use::with("quick", "run smaller versions of figures, each in less than a minute", ""),
+];
 
 /// The names of all figures.
 pub fn names() -> impl Iterator<Item = &'static str> {

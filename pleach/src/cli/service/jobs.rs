@@ -91,7 +91,7 @@ fn described(job: &JobView) -> String {
     }
     add(format!("{} thread-seconds", grouped(job.worker_s as u128)));
     if job.crashes > 0 {
-        add(format!("crashed {} joiners", job.crashes));
+        add(counted(job.crashes, "crashed joiner"));
     }
     if let Some(error) = &job.error {
         add(error.clone());
@@ -146,7 +146,8 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
             None => return !cancel.is_cancelled(),
             Some(job) if as_json => json!(job).to_string(),
             Some(job) => {
-                format!("{}, {} threads  {}", job.state.word(), job.workers, progress(job))
+                let threads = counted(job.workers, "thread");
+                format!("{}, {threads}  {}", job.state.word(), progress(job))
             }
         };
         if shown != before {

@@ -10,6 +10,7 @@ mod submission;
 
 pub use accounts::USER_FLAGS;
 pub use joiner::join;
+pub use request::SERVE_FLAGS;
 pub use submission::submit;
 
 use super::console::Console;

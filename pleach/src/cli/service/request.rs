@@ -22,6 +22,12 @@ pub fn client(given: &FlagValues) -> Result<Client, Failure> {
     credentials.map(Client::new).map_err(|why| Failure::Usage(format!("--service: {why}")))
 }
 
+/// The flags that mean something else to a service.
+pub const SERVE_FLAGS: [Use; 2] = [
+    Use::with("threads", "threads of each job's process on this machine", "1"),
+    Use::with("listen", "address on which the service listens for users and joiners", ""),
+];
+
 /// Checks the flags of a command.
 pub fn check(line: &Line, verb: Verb, named: &[Use]) -> Result<(), Failure> {
     line.given.check(Kind { verb, problem: "", named }).map_err(Failure::Usage)

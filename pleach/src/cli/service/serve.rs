@@ -8,6 +8,7 @@ use super::super::line::{self, Line, no_more};
 use super::super::order_text::name_of;
 use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
+use super::request;
 use super::submission::check_command;
 use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
@@ -22,7 +23,7 @@ use std::time::Duration;
 /// Runs a service.
 pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
-    super::request::check(line, Verb::Serve, &[])?;
+    request::check(line, Verb::Serve, &request::SERVE_FLAGS)?;
     no_more(&line.words, 1)?;
     let Some(listen) = given.get(&LISTEN).map_err(Failure::Usage)? else {
         return usage("serve: expected --listen HOST:PORT");
@@ -37,7 +38,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let certificate = match (given.path("tls-certificate"), given.path("tls-key")) {
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
-        _ => return usage("--tls-certificate and --tls-key belong together"),
+        _ => return usage("--tls-certificate and --tls-key belong together: give both or neither"),
     };
     let threads = given.get(&THREADS).map_err(Failure::Usage)?.unwrap_or(1);
     let roots = given.get(&ROOTS).map_err(Failure::Usage)?.unwrap_or(2 * cores() as u64);

@@ -17,7 +17,7 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
     let Some(table) = keys.table("sites")? else {
         for table in ["churn", "hub"] {
             if keys.has(table) {
-                return keys.wrong(table, "a table [sites] beside it");
+                return keys.wrong(table, "a table [sites] alongside it");
             }
         }
         return Ok(None);

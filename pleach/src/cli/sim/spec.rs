@@ -50,7 +50,7 @@ impl Spec {
             Err(why) => return keys.wrong("balance", &format!("a preset: {why}")),
         };
         if policy.second_cutoff.is_some() && fleet.is_none() {
-            return keys.wrong("balance", "a table [sites] beside second_cutoff");
+            return keys.wrong("balance", "a table [sites] alongside second_cutoff");
         }
         let work = work(registry, keys, machine.peers())?;
         let cluster = Cluster {
@@ -72,8 +72,15 @@ impl Spec {
             ..fleet
         });
         if fleet.is_some() && (cluster.snapshot_ns.is_some() || cluster.policy.is_late()) {
-            let key = if cluster.snapshot_ns.is_some() { "snapshot_ms" } else { "balance" };
-            return keys.wrong(key, "no such key with [sites], where leases take snapshots of their own and no work is given late");
+            let (key, expected) = if cluster.snapshot_ns.is_some() {
+                (
+                    "snapshot_ms",
+                    "no such key with [sites], where leases take snapshots of their own",
+                )
+            } else {
+                ("balance", "a preset without late, since no work is given late with [sites]")
+            };
+            return keys.wrong(key, expected);
         }
         let unit_speed = keys.number("unit_speed", Some(1.0), 1e-6..=1e9)?;
         Ok(Self { work, cluster, fleet, unit_speed })

@@ -78,7 +78,7 @@ fn of_problem(problem: &str, instance: &str, given: &FlagValues) -> Result<Table
     }
     set_all(&mut scenario, given)?;
     if !scenario.contains_key("peers") {
-        return usage("sim PROBLEM INSTANCE: expected --peers N");
+        return usage(format!("sim {problem} {instance}: expected --peers N"));
     }
     scenario.insert("title".into(), format!("{problem} {instance}").into());
     scenario.insert("load".into(), load.into());

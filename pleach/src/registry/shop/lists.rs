@@ -39,7 +39,10 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
             let scaled = numbers.iter().map(|number| {
                 let scaled = number
                     .scaled(scale)
-                    .ok_or_else(|| format!(": more decimals than the times, which have {scale}"))?;
+                    .ok_or_else(|| {
+                        let n = number.decimals;
+                        format!(": more decimals than the times: {n}, expected at most {scale}")
+                    })?;
                 u32::try_from(scaled).ok().filter(|_| scaled <= MOST).ok_or_else(|| {
                     format!(
                         ": {scaled} is too large, expected at most {MOST}; the limit applies to the number without its decimal mark"
