@@ -1,9 +1,8 @@
 //! [`BestFirst`]: explores the node with the best bound first, and goes deep where memory is short.
 
-use crate::search::depth_first::{TreeExplorer, hand_down};
+use crate::search::depth_first::TreeExplorer;
 use crate::search::explorer::{Explorer, Progress};
-use crate::search::found::Found;
-use crate::search::tree::{Children, Counts, Tree, read};
+use crate::search::tree::{Tree, read};
 use crate::search::work::{Entry, Malformed, Pool, Work, pack_entries, portion};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -233,6 +232,9 @@ impl<T: Tree> Explorer for BestFirst<'_, T> {
 }
 
 /// Explores until the fuel is used up, a solution is found, or more nodes are open than should be kept.
+///
+/// An explorer expands each node: a second call of [`Tree::expand`] would keep the compiler from inlining it into that
+/// explorer's loop.
 fn search_best_first<T: Tree>(
     tree: &T,
     open: &mut OpenNodes<T::Node>,
@@ -240,49 +242,44 @@ fn search_best_first<T: Tree>(
     fuel: u64,
     best: i64,
 ) -> Progress {
-    let (mut counts, mut used, mut found) = (Counts::default(), 0, Found::default());
-    let mut stack = std::mem::take(&mut open.children);
-    let mut out = Children::new(tree, &mut stack, &mut found, fuel, best);
+    let mut progress = Progress::default();
+    let mut explorer =
+        TreeExplorer { tree, pool: Pool { stack: std::mem::take(&mut open.children) } };
     let mut next = None;
-    while used < out.fuel && (next.is_some() || open.heap.len() < most) {
-        let Some(Entry { bound, depth, mut share, node }) = next.take().or_else(|| open.pop())
-        else {
-            break;
-        };
-        if bound >= out.cutoff {
+    while progress.used < fuel && (next.is_some() || open.heap.len() < most) {
+        let Some(entry) = next.take().or_else(|| open.pop()) else { break };
+        if entry.bound >= best {
             continue;
         }
-        counts.branched += tree.weight(&node);
-        (out.bound, out.depth, out.made, out.others) = (bound, depth + 1, 0, 0);
-        tree.expand(&node, T::GOAL.to_beat(out.cutoff), &mut out);
-        used += out.made.max(1);
-        counts.bounded += out.made;
-        counts.depth = counts.depth.max(out.depth.saturating_sub(u32::from(out.made == 0)));
-        let Some((bound, node)) = out.first.take() else { continue };
-        if out.others > 0 {
-            share = hand_down(share, out.others, out.stack);
+        let depth = entry.depth;
+        explorer.pool.stack.push(entry);
+        progress.add(explorer.run(1, best));
+        // The first child lies on top. A node that was put off lies there alone.
+        let children = &mut explorer.pool.stack;
+        let first = children.pop();
+        let put_off = first.as_ref().is_some_and(|first| first.depth == depth);
+        children.drain(..).for_each(|child| open.push(child));
+        if let Some(first) = first {
+            if open.least_bound().is_none_or(|least| first.bound <= least) {
+                next = Some(first);
+            } else {
+                open.push(first);
+            }
         }
-        out.stack.drain(..).for_each(|child| open.push(child));
-        let first = Entry { bound, depth: out.depth, share, node };
-        if open.least_bound().is_none_or(|least| bound <= least) {
-            next = Some(first);
-        } else {
-            open.push(first);
+        if put_off || progress.found.is_some() || progress.fault.is_some() {
+            break;
         }
     }
     next.into_iter().for_each(|entry| open.push(entry));
-    counts.total = out.total;
-    open.children = stack;
-    let Found { solution: found, fault, tally } = found;
-    counts.tally = tally;
-    Progress { counts, used, found, fault }
+    open.children = explorer.pool.stack;
+    progress
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::search::laws::{explorer_law, hostile_law, run_to_end};
-    use crate::search::tree::Goal;
+    use crate::search::tree::{Children, Counts, Goal};
 
     /// Items to pack, with value and weight, by falling value per weight.
     struct Sack {

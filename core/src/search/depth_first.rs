@@ -7,8 +7,8 @@ use crate::search::work::{Entry, Malformed, Pool, Work};
 
 /// Depth-first search of any [`Tree`] on a pool.
 pub struct TreeExplorer<'t, T: Tree> {
-    tree: &'t T,
-    pool: Pool<T::Node>,
+    pub(super) tree: &'t T,
+    pub(super) pool: Pool<T::Node>,
 }
 
 impl<'t, T: Tree> TreeExplorer<'t, T> {
@@ -32,7 +32,7 @@ impl<'t, T: Tree> TreeExplorer<'t, T> {
 /// Divides a node's part of the tree among its first child and the others, and reverses the others on top
 /// of the stack so that the next one to explore is popped first. Returns the part of each.
 #[inline]
-pub(super) fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
+fn hand_down<N>(share: f32, others: usize, stack: &mut [Entry<N>]) -> f32 {
     let from = stack.len() - others;
     let others = &mut stack[from..];
     // Two children are common, and division is slow.
