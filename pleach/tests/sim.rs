@@ -200,7 +200,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = 3\nseeds = []", "seeds = []: expected a list of whole numbers"),
         ("peers = 3\nchart = 'rain'", "chart = 'rain': expected time_s"),
         ("peers = [1]\nunit_speed = [1, 2]\nbalance = ['adaptive']", "at most two of them"),
-        ("peers = []", "peers = []: expected 1 to"),
+        ("peers = []", "peers = a list: expected 1 to"),
         ("peers = 3\nsnapshot_ms = 'often'", "snapshot_ms = 'often'"),
         ("peers = 3\nsnapshot_ms = 1\nbalance = 'master-worker:late'", "expected no snapshot_ms"),
     ] {
@@ -222,7 +222,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
     for (class, said) in [
         ("count = 3\nspeed = 0", "machine.class[0].speed = 0: expected a number from"),
         ("speed = 1", "machine.class[0].count is missing"),
-        ("count = 0", "machine.class = [a table]: expected 1 to"),
+        ("count = 0", "machine.class = a list: expected 1 to"),
         ("count = 1\nweight = 0", "machine.class[0].weight = 0: expected a number from"),
         ("count = 1\ncolour = 1", "unknown key machine.class[0].colour"),
         ("count = 1\ndevice = 4", "machine.class[0].device = 4: expected a table"),

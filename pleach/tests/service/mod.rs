@@ -137,7 +137,7 @@ fn users_see_and_control_what_is_theirs() {
     fs::write(service.folder.join("due"), "1\n".repeat(2000)).unwrap();
     let said =
         service.refused("bob", "submit solve flowshop ta001 --objective tardiness --due due");
-    assert!(said.contains("more than you may have"), "{said}");
+    assert!(said.contains("expected at most 1024 together"), "{said}");
     // What fails says why.
     let output = service.run("ann", "submit solve flowshop nothing.txt --wait");
     let said = String::from_utf8(output.stderr).unwrap();
