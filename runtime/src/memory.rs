@@ -147,7 +147,7 @@ impl MemoryLimit {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
