@@ -222,7 +222,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
     for (class, said) in [
         ("count = 3\nspeed = 0", "machine.class[0].speed = 0: expected a number from"),
         ("speed = 1", "machine.class[0].count is missing"),
-        ("count = 0", "machine.class = a list: expected 1 to"),
+        ("count = 0", "machine.class = [a table]: expected 1 to"),
         ("count = 1\nweight = 0", "machine.class[0].weight = 0: expected a number from"),
         ("count = 1\ncolour = 1", "unknown key machine.class[0].colour"),
         ("count = 1\ndevice = 4", "machine.class[0].device = 4: expected a table"),
