@@ -82,7 +82,7 @@ pub(crate) struct MemoryLimit {
 
 /// No process takes memory faster than this many bytes in a second.
 const FASTEST: u64 = 64 << 30;
-/// The shortest and the longest time between two checks. A check takes about 30 microseconds.
+/// The shortest and the longest time between two checks, which read a file of the system.
 const CHECK_EVERY: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(500)];
 
 /// By default, a run leaves 1/LEFT_TO_OTHERS of the free memory to others.
