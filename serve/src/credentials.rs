@@ -1,8 +1,7 @@
 //! [`Credentials`]: the file by which a user or a joiner reaches a service.
 
+use crate::private;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The first line of the file.
@@ -100,10 +99,6 @@ impl Credentials {
     /// # Errors
     /// If the file exists, or cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), CredentialsError> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let text = format!(
             "{WORD}\naddress {}\ncertificate {}\nname {}\ntoken {}\n",
             self.address,
@@ -111,9 +106,7 @@ impl Credentials {
             self.name,
             self.token
         );
-        options
-            .open(path)
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+        private::create(path, &text)
             .map_err(|why| CredentialsError::CannotWrite { path: path.into(), why })
     }
 }

@@ -3,6 +3,7 @@
 use crate::api::{JoinerReport, Order, Orders};
 use crate::client::{Client, ClientError};
 use crate::credentials::new_token;
+use crate::private;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -190,7 +191,7 @@ impl<'s> Serving<'s> {
         self.remove_folder();
         self.folder = make_private()?;
         let key = self.folder.join("key");
-        write_private(&key, &self.order.key)?;
+        private::create(&key, &self.order.key)?;
         let errors = File::create(self.folder.join("errors"))?;
         let mut command = Command::new(&self.settings.program);
         // Ctrl-C in a terminal reaches this process, which leaves the search.
@@ -278,12 +279,4 @@ fn make_private() -> std::io::Result<PathBuf> {
     std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
     builder.create(&folder)?;
     Ok(folder)
-}
-
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    std::io::Write::write_all(&mut options.open(path)?, text.as_bytes())
 }

@@ -29,6 +29,7 @@ pub mod api;
 pub mod client;
 pub mod credentials;
 pub mod joiner;
+mod private;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod slurm;

@@ -2,10 +2,11 @@
 
 use super::Settings;
 use crate::credentials::sha256;
+use crate::private;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -224,19 +225,6 @@ fn make(chain: &Path, key: &Path) -> Result<(), DoorError> {
     let made = made.map_err(|why| wrong(chain, why.to_string()))?;
     let texts = [(key, made.signing_key.serialize_pem()), (chain, made.cert.pem())];
     texts.into_iter().try_for_each(|(path, text)| {
-        write_private(path, &text).map_err(|why| wrong(path, why.to_string()))
+        private::replace(path, &text).map_err(|why| wrong(path, why.to_string()))
     })
-}
-
-/// Writes a file that only this user can read, completely or not at all.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let part = path.with_extension("part");
-    let mut options = std::fs::File::options();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&part)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(part, path)
 }
