@@ -6,7 +6,7 @@ use std::fs;
 #[test]
 fn figures_are_listed() {
     let list = String::from_utf8(pleach("reproduce").stdout).unwrap();
-    for id in ["A-fig2-left", "B-tab1", "C-fig3", "D-fig7", "E-idle"] {
+    for id in ["A-fig2-left", "B-tab1", "C-fig3", "D-fig7", "E-idle", "H-qap"] {
         assert!(list.lines().any(|line| line.starts_with(id)), "{id}: {list}");
     }
 }
@@ -40,6 +40,19 @@ fn runs_continue_where_they_stopped() {
     }
     let network = page.replace("http://www.w3.org/2000/svg", "");
     assert!(!network.contains("http"), "the page needs a network");
+}
+
+/// Sizes of trees do not depend on the machine: their claims hold everywhere.
+#[test]
+fn published_trees_are_reproduced() {
+    let out = folder("reproduce-trees");
+    let all = json(&format!("reproduce F-trees H-trees --quick --out {}", out.display()));
+    for figure in all["figures"].as_array().unwrap() {
+        assert_eq!(figure["verdict"], "reproduced", "{figure}");
+        for claim in figure["claims"].as_array().unwrap() {
+            assert_eq!(claim["holds"], claim["points"], "{claim}");
+        }
+    }
 }
 
 #[test]

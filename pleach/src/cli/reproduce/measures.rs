@@ -35,13 +35,14 @@ pub fn note_simulated(row: &mut Row, figures: &Figures, spec: &Spec) {
 type Measure = (&'static str, fn(&RunData) -> Option<f64>);
 
 /// The figures of commands' runs.
-const MEASURES: [Measure; 22] = [
+const MEASURES: [Measure; 23] = [
     ("seconds", |run| Some(run.seconds.0)),
     ("rate", |run| Some(branched(run)? / searching(run)?)),
     ("bounded_rate", |run| Some(bounded(run)? / searching(run)?)),
     ("branched", branched),
     ("bounded", bounded),
     ("count", |run| Some(run.count?.0 as f64)),
+    ("optimum", |run| (run.status == "optimal").then_some(run.objective?.0 as f64)),
     ("efficiency", |run| Some(run.efficiency?.0)),
     ("idle", idle),
     ("requests", |run| each_unit(run, |balance| balance.requests)),
