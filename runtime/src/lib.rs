@@ -84,7 +84,7 @@ pub use layers::by_layers;
 #[cfg(not(loom))]
 pub use lock::Lock;
 #[cfg(not(loom))]
-pub use memory::free_memory;
+pub use memory::usable_memory;
 #[cfg(not(loom))]
 pub use outcome::{
     Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,

@@ -17,6 +17,12 @@ pub fn free_memory() -> Option<u64> {
     [machine, of_group(), of_addresses()].into_iter().flatten().min()
 }
 
+/// The memory that a run may use unless it has a limit, in bytes: it leaves some to others, and shares the rest with the
+/// other processes of its job on this machine.
+pub fn usable_memory(processes: u32) -> Option<u64> {
+    free_memory().map(|free| (free - free / LEFT_TO_OTHERS) / u64::from(processes.max(1)))
+}
+
 /// Looks up a name in a table of kibibytes. Returns bytes.
 fn kib(table: &str, name: &str) -> Option<u64> {
     let line = table.lines().find_map(|line| line.strip_prefix(name))?;
@@ -93,8 +99,7 @@ const COPIES: u64 = 3;
 impl MemoryLimit {
     /// The limit of a run that begins; `None` if the system does not report memory use.
     pub fn new(limit: Option<u64>, saves: bool) -> Option<Self> {
-        let share = || free_memory().map(|free| free - free / LEFT_TO_OTHERS);
-        let all = limit.or_else(share)?;
+        let all = limit.or_else(|| usable_memory(1))?;
         // While it is saved, a run holds its open work as bytes, too.
         let (most, short) = if saves { (all / COPIES, all / 9) } else { (all, all / 3 * 2) };
         Some(Self::from(taken()?, most, short))
@@ -179,6 +184,9 @@ mod tests {
     #[test]
     fn this_process_uses_memory_and_may_use_more() {
         assert!(taken().unwrap() > 0 && free_memory().unwrap() > 0);
+        // Between the calls other processes may take memory, or free it.
+        let [alone, shared] = [1, 8].map(|processes| usable_memory(processes).unwrap());
+        assert!(shared < alone / 4, "{shared} of {alone}");
         let wide = MemoryLimit::new(Some(1 << 50), false).unwrap();
         wide.check();
         assert!(!wide.is_full() && !wide.is_short());

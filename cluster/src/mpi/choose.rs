@@ -106,7 +106,7 @@ pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
 
 /// The number of processes of the job on this machine, if the launcher reports that. Slurm writes `2(x3)` for two on
 /// each of three machines; where the numbers differ, it does not report which machine this is.
-pub fn beside(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
+pub fn processes_here(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     let names = [
         "OMPI_COMM_WORLD_LOCAL_SIZE",
         "MPI_LOCALNRANKS",
@@ -181,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn launchers_report_how_many_are_beside() {
+    fn launchers_report_the_processes_of_a_machine() {
         let says = |name: &'static str, value: &'static str| {
-            beside(&move |asked| (asked == name).then(|| value.into()))
+            processes_here(&move |asked| (asked == name).then(|| value.into()))
         };
         assert_eq!(says("PMI_LOCAL_SIZE", "3"), Some(3));
         assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3)"), Some(2));

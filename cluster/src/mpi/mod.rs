@@ -26,8 +26,8 @@ pub fn rank() -> Option<u32> {
 
 /// The number of processes of this job on this machine, including this one, if the launcher reports that.
 #[must_use]
-pub fn beside() -> Option<u32> {
-    choose::beside(&|name| std::env::var(name).ok())
+pub fn processes_here() -> Option<u32> {
+    choose::processes_here(&|name| std::env::var(name).ok())
 }
 
 /// Opens the network of this process's job; `None` if it has none, or is alone in it. No message may have more than

@@ -11,7 +11,7 @@ use pleach_problems::flowshop::no_wait;
 pub use pleach_problems::flowshop::shop::Shop;
 use pleach_problems::flowshop::variant::{LayersLimits, LayersProgress, VariantTree};
 pub use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
-use pleach_runtime::{Cancel, ProgressSnapshot, Settings, free_memory};
+use pleach_runtime::{Cancel, ProgressSnapshot, Settings, usable_memory};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -267,7 +267,7 @@ fn by_layers(
 
 /// How many bytes prefixes may take without a limit: at most four fifths of what is free.
 fn usual_memory() -> usize {
-    free_memory().map_or(MEMORY, |free| MEMORY.min((free / 5 * 4) as usize))
+    usable_memory(1).map_or(MEMORY, |most| MEMORY.min(most as usize))
 }
 
 fn snapshot(progress: &LayersProgress) -> ProgressSnapshot {

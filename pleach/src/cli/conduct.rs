@@ -18,6 +18,7 @@ use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::repeats::Repeats;
 use crate::report::{Labels, Report, Status, trace};
 use crate::results::RunData;
+use pleach_cluster::mpi;
 use pleach_runtime::Stop;
 use serde_json::json;
 use std::path::Path;
@@ -297,10 +298,10 @@ fn write_result(
         return Ok(DONE);
     }
     if report.outcome.stop == Some(Stop::Memory) {
-        let most =
-            given.word("memory").map_or("the default, four fifths of free memory".into(), |size| {
-                format!("--memory {size}")
-            });
+        let shared = mpi::processes_here().filter(|&n| n > 1);
+        let shared = shared.map_or_else(String::new, |n| format!(" for {n} processes together"));
+        let default = || format!("the default, four fifths of free memory{shared}");
+        let most = given.word("memory").map_or_else(default, |size| format!("--memory {size}"));
         console.note(&format!(
             "open work exceeds the memory limit ({most}); the tree may be infinite"
         ));

@@ -165,7 +165,7 @@ impl Follower<'_, '_> {
     /// Takes part in one search.
     fn follow_search(&self, cluster: &Arc<Cluster>, order: &Order) -> Result<Report, Failure> {
         OrderText::read(&order.about)?.is_of(matches!(self.known, Known::Own(_)))?;
-        let (order_text, mut line) = line(order, (self.own, self.same))?;
+        let (order_text, mut line) = line(&order.about, (self.own, self.same))?;
         line.given.cluster = Some(Arc::clone(cluster));
         line.given.texts.replace(texts(&order_text["texts"]));
         let given = &line.given;
@@ -215,8 +215,8 @@ impl Follower<'_, '_> {
 
 /// What the root sent about a search, and its command line with this process's own units. If the processes share a
 /// command line, it includes the units.
-pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, Line), Failure> {
-    let mut order_text = OrderText::read(&order.about)?;
+pub fn line(about: &[u8], (own, same): (&FlagValues, bool)) -> Result<(Value, Line), Failure> {
+    let mut order_text = OrderText::read(about)?;
     order_text.retain(|name| {
         let about = FLAGS.iter().map(|item| item.about());
         about.into_iter().find(|about| about.name == name).is_some_and(|about| {
@@ -226,9 +226,9 @@ pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, L
             (shapes || shared) && about.name != "start"
         })
     });
-    if !same {
-        order_text.add(own.lasting(&[Lasts::Kept, Lasts::OneRun]), &OWN);
-    }
+    // The root does not send flags that apply to one run only.
+    let may: &[&str] = if same { &["memory"] } else { &OWN };
+    order_text.add(own.lasting(&[Lasts::Kept, Lasts::OneRun]), may);
     let OrderText { words, flags, all } = order_text;
     parse_again(&words, flags).map(|line| (all, line))
 }
@@ -237,4 +237,26 @@ pub fn line(order: &Order, (own, same): (&FlagValues, bool)) -> Result<(Value, L
 fn texts(order_text: &Value) -> BTreeMap<String, String> {
     let all = order_text.as_object().into_iter().flatten();
     all.filter_map(|(word, text)| Some((word.clone(), text.as_str()?.to_string()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::flags::MEMORY;
+    use serde_json::json;
+
+    #[test]
+    fn every_process_keeps_to_its_memory_limit() {
+        let order =
+            json!({ "words": ["count", "uts", "T1"], "flags": ["--threads=3", "--balance=ring"] });
+        let order = serde_json::to_vec(&order).unwrap();
+        let own = parse_again(&[], vec!["--memory=1G".into(), "--threads=2".into()]).unwrap().given;
+        for (same, threads) in [(true, "3"), (false, "2")] {
+            let (_, line) = line(&order, (&own, same)).unwrap();
+            assert_eq!(line.words, ["count", "uts", "T1"]);
+            assert_eq!(line.given.get(&MEMORY), Ok(Some(1 << 30)), "same: {same}");
+            assert_eq!(line.given.word("threads"), Some(threads), "same: {same}");
+            assert_eq!(line.given.word("balance"), Some("ring"), "same: {same}");
+        }
+    }
 }

@@ -147,7 +147,7 @@ pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
     }
     let Some((_, order)) = OWN.get() else { return Err(Failure::Machine(OVER.into())) };
     OrderText::read(&order.about)?.is_of(true)?;
-    line(order, (given, false)).map(|(_, line)| line)
+    line(&order.about, (given, false)).map(|(_, line)| line)
 }
 
 /// Takes part in the search that was joined early, if one was.

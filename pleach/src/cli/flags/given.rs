@@ -7,10 +7,11 @@ use super::{
     BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };
 use crate::campaign::{Certify, Checkpoint, Search};
+use pleach_cluster::mpi;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::DeviceSet;
 use pleach_problems::simd::Level;
-use pleach_runtime::Settings;
+use pleach_runtime::{Settings, usable_memory};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -98,7 +99,7 @@ impl FlagValues {
             policy: self.get(&BALANCE)?.unwrap_or_default(),
             time_limit: self.get(&TIME_LIMIT)?.flatten(),
             node_limit: self.get(&NODE_LIMIT)?.flatten(),
-            memory: self.get(&MEMORY)?,
+            memory: self.memory()?,
             seed: self.get(&SEED)?.unwrap_or(0),
             pace: self.get(&PACE)?,
             best_first: self.on("best-first"),
@@ -107,6 +108,12 @@ impl FlagValues {
             progress_every: if trace { PROGRESS_EVERY_TRACED } else { PROGRESS_EVERY },
             ..Settings::default()
         })
+    }
+
+    /// The memory that open work may take, if it is not the default of a process that is alone on its machine.
+    fn memory(&self) -> Result<Option<u64>, String> {
+        let shared = || mpi::processes_here().filter(|&n| n > 1).and_then(usable_memory);
+        Ok(self.get(&MEMORY)?.or_else(shared))
     }
 
     /// How to search; progress is set elsewhere.

@@ -198,7 +198,7 @@ impl Units {
     /// One line: which flag, which value, and what was expected.
     pub fn read(threads: Option<&str>, devices: Option<&str>) -> Result<Self, String> {
         let wanted = match threads {
-            None => fair_share(cores(), machine_cores(), mpi::beside().unwrap_or(1)),
+            None => fair_share(cores(), machine_cores(), mpi::processes_here().unwrap_or(1)),
             Some(word) => (THREADS.parse)(word).map_err(|why| format!("--threads {why}"))?,
         };
         let Some(list) = devices else {
