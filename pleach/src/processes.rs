@@ -4,8 +4,7 @@ use crate::joining::{self, Joining, LASTING, MESSAGE};
 use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::{Key, Reach};
-use pleach_runtime::Cancel;
-use pleach_runtime::RunError;
+use pleach_runtime::{Cancel, RunError, Settings, usable_memory};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -50,6 +49,12 @@ pub struct Processes {
     joined: bool,
     /// Whether the first process has announced that nothing follows.
     over: AtomicBool,
+}
+
+/// The memory that a search may use in this process unless it has a limit, if a launcher has started several on this
+/// machine.
+pub(crate) fn share_of_memory() -> Option<u64> {
+    mpi::processes_here().filter(|&processes| processes > 1).and_then(usable_memory)
 }
 
 impl Processes {
@@ -103,6 +108,14 @@ impl Processes {
             cancel: Cancel::default(),
         })?;
         Ok(Self::of(Some(cluster), None, true))
+    }
+
+    /// Has a search share its work with the other processes, if there are others.
+    pub(crate) fn share(&self, settings: &mut Settings) -> Option<&Arc<Cluster>> {
+        let cluster = self.cluster()?;
+        settings.processes = Some(Arc::clone(cluster) as _);
+        settings.memory = settings.memory.or_else(share_of_memory);
+        Some(cluster)
     }
 
     fn of(cluster: Option<Cluster>, address: Option<SocketAddr>, joined: bool) -> Self {

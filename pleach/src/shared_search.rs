@@ -5,7 +5,6 @@ use crate::report::Report;
 use crate::solver::Solver;
 use pleach_core::search::problem::Problem;
 use pleach_runtime::{Outcome, RunError, Stop};
-use std::sync::Arc;
 
 /// The result of a shared search in one process.
 #[derive(Clone, Debug)]
@@ -52,8 +51,9 @@ impl<P: Problem> Solver<'_, P> {
     /// # Errors
     /// As for [`Solver::run`]; also if the network fails, or the first process searches something else.
     pub fn run_across(mut self, processes: &Processes) -> Result<SharedReport, RunError> {
-        let Some(cluster) = processes.cluster() else { return self.run().map(SharedReport::Whole) };
-        self.settings.processes = Some(Arc::clone(cluster) as _);
+        let Some(cluster) = processes.share(&mut self.settings) else {
+            return self.run().map(SharedReport::Whole);
+        };
         if cluster.is_root() {
             return self.run().map(SharedReport::Whole);
         }

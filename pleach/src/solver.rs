@@ -155,7 +155,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     }
 
     /// Stops once open work takes more memory than this, with the result so far; by default four fifths of free
-    /// memory.
+    /// memory. Processes that a launcher starts on one machine share it equally.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.settings.memory = Some(bytes);

@@ -87,7 +87,7 @@ impl Search<'_> {
     /// function that searches takes part in the search of the first process, and its result is about that part.
     #[cfg(feature = "cluster")]
     pub fn share(&mut self, processes: &crate::Processes, about: impl Into<String>) {
-        self.settings.processes = processes.cluster().map(|cluster| Arc::clone(cluster) as _);
+        processes.share(&mut self.settings);
         self.settings.about = about.into();
     }
 }

@@ -7,11 +7,11 @@ use super::{
     BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };
 use crate::campaign::{Certify, Checkpoint, Search};
-use pleach_cluster::mpi;
+use crate::processes::share_of_memory;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::DeviceSet;
 use pleach_problems::simd::Level;
-use pleach_runtime::{Settings, usable_memory};
+use pleach_runtime::Settings;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -112,8 +112,7 @@ impl FlagValues {
 
     /// The memory that open work may take, if it is not the default of a process that is alone on its machine.
     fn memory(&self) -> Result<Option<u64>, String> {
-        let shared = || mpi::processes_here().filter(|&n| n > 1).and_then(usable_memory);
-        Ok(self.get(&MEMORY)?.or_else(shared))
+        Ok(self.get(&MEMORY)?.or_else(share_of_memory))
     }
 
     /// How to search; progress is set elsewhere.
