@@ -69,8 +69,8 @@ __device__ inline void take_in_window(const Launch &launch, u32 words, u32 thief
     }
 }
 
-// Idle explorers divide the victims among themselves: each scans its own window, which is wider the
-// fewer are idle.
+// Idle explorers divide the victims among themselves: each scans its own window, which is wider the fewer are idle.
+// Lanes look side by side, so no window is narrower than a warp, even if windows then overlap.
 __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 thief) {
     const u32 *heights = address<u32>(launch.heights);
     u32 lane = threadIdx.x % LANES, empty = 0, before = 0;
@@ -81,7 +81,7 @@ __device__ inline void balance_by_windows(const Launch &launch, u32 words, u32 t
         before += u32(__popc(__ballot_sync(ALL_LANES, is_empty && i < thief)));
     }
     u32 width = (launch.explorers - 1) / greater(empty, 1) + 1;
-    take_in_window(launch, words, thief, u64(before) * width, width, false);
+    take_in_window(launch, words, thief, u64(before) * width, greater(width, LANES), false);
 }
 
 // Each looks at `width` preceding explorers on a ring, from `round` + 1 places back on.

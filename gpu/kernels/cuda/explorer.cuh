@@ -3,9 +3,6 @@
 
 #include "giving.cuh"
 
-// Steps between two checks of the number of idle explorers and the best value.
-constexpr u32 LOOK_EVERY = 16;
-
 // One lane's counts.
 struct Counts {
     u64 branched = 0;
@@ -52,13 +49,12 @@ struct Explorer : Giver {
     }
 
     // Whether it has just checked, and some explorer waits for nodes.
-    __device__ bool asked(u32 step) const { return gives && looked == step && step != 0 && somebody_waits(); }
+    __device__ bool asked(u32 step) { return gives && looked == step && step != 0 && somebody_waits(step); }
 
     // Saves the stack for the next launch, and adds the counts of this one to the report.
     __device__ void stop(bool full, u32 steps) {
-        if (!gone)
-            release_and_save(height);
-        sign_off();
+        release_and_save(height);
+        sign_off(steps);
         LaunchReport *report = address<LaunchReport>(launch.report);
         u64 branched = sum_of_warp(counts.branched), bounded = sum_of_warp(counts.bounded);
         u64 total = sum_of_warp(counts.total);
@@ -66,12 +62,10 @@ struct Explorer : Giver {
         if (lane != 0)
             return;
         atomicMax(&report->steps, steps);
-        if (!gone) {
-            address<u32>(launch.heights)[number] = height;
-            atomicAdd(&report->nodes, u64(height));
-            if (height == 0 || full)
-                atomicAdd(&report->idle, 1u);
-        }
+        address<u32>(launch.heights)[number] = height;
+        atomicAdd(&report->nodes, u64(height));
+        if (height == 0 || full)
+            atomicAdd(&report->idle, 1u);
         if (full)
             atomicAdd(&report->full, 1u);
         if (bounded | branched | total) {

@@ -3,34 +3,37 @@
 
 #include "pages.cuh"
 
-// An explorer without nodes puts its number into a ring and checks its mail until nodes come. One with spare nodes
-// takes the next number from the ring, copies some of its lowest nodes to that explorer's first page, and notifies it
-// by mail. Nobody waits for any particular explorer, nor for one that has not begun: see `may_come`.
+// An explorer without nodes says in its mail that it waits, and checks its mail until nodes come. One with spare nodes
+// looks at the mail of 32 explorers at a time, others each time, claims one that waits, copies some of its lowest nodes
+// to that explorer's first page, and notifies it by mail. Thousands of explorers share no list of those that wait: its
+// ends would be the bottleneck.
 
-// In the mail of an explorer that no longer waits.
-constexpr u32 GONE = ~0u;
-// How often waiting explorers check while some have yet to begin and none that has begun has nodes.
-constexpr u32 PATIENCE = 32;
+// In the mail of an explorer that waits, and of one that will soon get nodes. Any other number is the steps and nodes
+// of the last gift, or 0.
+constexpr u32 WAITS = ~0u;
+constexpr u32 CLAIMED = ~0u - 1;
+// Steps between two checks of the number of idle explorers, the best value and those that wait.
+constexpr u32 LOOK_EVERY = 16;
+// A waiting explorer looks at its mail this many times between two looks at the words that all share, and this many
+// times in all while some have yet to begin and none that has begun has nodes.
+constexpr u32 ASK_EVERY = 16;
+constexpr u32 PATIENCE = 64;
 
 struct Giver : Pages {
     u32 height;
     // Whether it gives at all: known to the compiler, which drops all this code otherwise.
     const bool gives;
-    // Whether it has stopped waiting: then the giver may write its stack at any time, so it must not do so itself.
-    bool gone;
+    // Those that wait among the explorers it looked at last.
+    u32 waiting;
 
     __device__ Giver(const Launch &launch, u32 words, u32 explorer, bool giving)
-        : Pages(launch, words, explorer), height(0), gives(giving), gone(false) {
+        : Pages(launch, words, explorer), height(0), gives(giving), waiting(0) {
         if (number < launch.explorers)
             height = address<u32>(launch.heights)[number];
     }
 
     __device__ LaunchReport *report() const { return address<LaunchReport>(launch.report); }
-    __device__ u32 *slot(u32 ticket) const { return address<u32>(launch.ring) + (ticket & (launch.giving - 1)); }
-    __device__ u32 *mail(u32 explorer) const { return address<u32>(launch.ring) + launch.giving + explorer; }
-
-    // What an explorer puts into the ring: how often that place was used before, and its number from 1.
-    __device__ u32 entry(u32 ticket) const { return ticket / launch.giving << 21 | (number + 1); }
+    __device__ u32 *mail(u32 explorer) const { return address<u32>(launch.mail) + explorer; }
 
     __device__ static void less(u32 *count) { atomicAdd(count, ALL_LANES); }
 
@@ -51,41 +54,53 @@ struct Giver : Pages {
         return late != 0;
     }
 
-    // Called by each that stops for another reason than lack of nodes: its budget is used up, or there is no room.
-    __device__ void sign_off() {
-        if (!gives || gone || lane != 0)
+    // Called by each that stops. One that waited in vain no longer counts as busy; the others have used up their budget,
+    // or there is no room.
+    __device__ void sign_off(u32 step) {
+        if (!gives || lane != 0 || (height == 0 && step < launch.budget))
             return;
         atomicExch(&report()->over, 1u);
         less(&report()->busy);
     }
 
-    // Whether some explorer waits for nodes. All lanes see the same.
-    __device__ bool somebody_waits() const {
-        bool waits = lane == 0 && look(&report()->ring_from) != look(&report()->ring_upto);
-        return __ballot_sync(ALL_LANES, waits) != 0;
+    // The first of the 32 explorers that it looks at after these steps.
+    __device__ u32 group(u32 step) const {
+        return (number + step / LOOK_EVERY) % ((launch.active + LANES - 1) / LANES) * LANES;
     }
 
-    // The number, from 1, of the explorer that has waited longest; 0 if there is none, or others took it. By one lane.
-    __device__ u32 next_in_ring() const {
-        u32 from = look(&report()->ring_from);
-        if (from == look(&report()->ring_upto))
-            return 0;
-        u32 *place = slot(from), found = look(place);
-        if (found == 0 || atomicCAS(place, found, 0u) != found)
-            return 0;
-        atomicAdd(&report()->ring_from, 1u);
-        return found & ((1u << 21) - 1);
+    // Whether some of them wait for nodes. All lanes see the same.
+    __device__ bool somebody_waits(u32 step) {
+        u32 other = group(step) + lane;
+        waiting = __ballot_sync(ALL_LANES, other < launch.active && look(mail(other)) == WAITS);
+        return waiting != 0;
     }
 
-    // Gives to waiting explorers, each time half of the nodes or a page, as long as some are left for itself; it may
-    // hold one that is not on the stack.
+    // Claims one of those that wait; explorers that look at the same ones begin at different places. Returns the number
+    // of explorers if there is none left.
+    __device__ u32 claim_waiting(u32 step) {
+        u32 turn = number % LANES;
+        while (waiting != 0) {
+            u32 turned = waiting >> turn | waiting << (LANES - turn) % LANES;
+            u32 first = (u32(__ffs(int(turned))) - 1 + turn) % LANES;
+            waiting &= ~(1u << first);
+            u32 other = group(step) + first;
+            bool claimed = lane == 0 && atomicCAS(mail(other), WAITS, CLAIMED) == WAITS;
+            if (__ballot_sync(ALL_LANES, claimed) != 0)
+                return other;
+        }
+        return launch.explorers;
+    }
+
+    // Gives equal parts of its nodes, a page at most, to its share of those that wait, and keeps one part for itself;
+    // it may hold a node that is not on the stack.
     __device__ void give(bool holds, u32 step) {
-        while (height + holds > 1 && height != 0) {
-            u32 to = lane == 0 ? next_in_ring() : 0;
-            to = __shfl_sync(ALL_LANES, to, 0);
-            if (to == 0)
+        u32 wait = u32(__popc(waiting));
+        for (u32 gifts = greater(wait / greater(LANES - wait, 1), 1); gifts != 0; --gifts) {
+            u32 there = height + holds, part = lesser(greater(there / (gifts + 1), 1), PAGE);
+            u32 to = height != 0 && there > 1 ? claim_waiting(step) : launch.explorers;
+            if (to == launch.explorers)
                 return;
-            send(to - 1, height < 2 * PAGE ? lesser((height + holds) / 2, PAGE) : PAGE, step);
+            send(to, lesser(part, height), step);
         }
     }
 
@@ -94,9 +109,18 @@ struct Giver : Pages {
         __threadfence();
         __syncwarp();
         Pages to(launch, words, receiver);
+        u32 all = nodes * words;
 #pragma unroll 1
-        for (u32 i = lane; i < nodes * words; i += LANES)
-            to.word(i) = word(i);
+        for (u32 start = lane; start < all; start += TOGETHER * LANES) {
+            u32 some[TOGETHER];
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; ++k)
+                some[k] = start + k * LANES < all ? word(start + k * LANES) : 0;
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; ++k)
+                if (start + k * LANES < all)
+                    to.word(start + k * LANES) = some[k];
+        }
         __syncwarp();
         drop(nodes, height);
         height -= nodes;
@@ -108,13 +132,7 @@ struct Giver : Pages {
         atomicAdd(&report()->given, nodes);
         // Before the mail, so that nobody concludes that all have run out: this explorer itself is busy.
         atomicAdd(&report()->busy, 1u);
-        if (atomicExch(mail(receiver), step << 8 | nodes) != GONE)
-            return;
-        // The receiver finds them in the next launch.
-        less(&report()->busy);
-        less(&report()->idle);
-        address<u32>(launch.heights)[receiver] = nodes;
-        atomicAdd(&report()->nodes, u64(nodes));
+        atomicExch(mail(receiver), step << 8 | nodes);
     }
 
     // Whether nodes may still come. Explorers yet to begin may need the room of waiting explorers, which therefore
@@ -132,41 +150,30 @@ struct Giver : Pages {
         if (!gives || step >= launch.budget)
             return false;
         release_and_save(0);
-        u32 ticket = 0, gift = 0;
         __syncwarp();
         if (lane == 0) {
             address<u32>(launch.heights)[number] = 0;
-            atomicExch(mail(number), 0u);
             less(&report()->busy);
-            // Everything must be visible to the explorer that takes the number from the ring.
+            // Everything must be visible to the explorer that claims this one.
             __threadfence();
-            ticket = atomicAdd(&report()->ring_upto, 1u);
-            atomicExch(slot(ticket), entry(ticket));
+            atomicExch(mail(number), WAITS);
         }
+        u32 gift = 0;
         bool waits = true;
-        for (u32 looks = 0; gift == 0 && waits; ++looks) {
+        for (u32 looks = 1; gift == 0 && waits; ++looks) {
             if (lane == 0) {
-                gift = look(mail(number));
-                waits = may_come(looks);
+                u32 seen = look(mail(number));
+                gift = seen == WAITS || seen == CLAIMED ? 0 : seen;
+                // Once another has claimed this one, nodes are on their way.
+                if (gift == 0 && looks % ASK_EVERY == 0 && !may_come(looks))
+                    waits = atomicCAS(mail(number), WAITS, 0u) != WAITS;
                 if (gift == 0 && waits)
                     NAP;
             }
             gift = __shfl_sync(ALL_LANES, gift, 0);
             waits = __ballot_sync(ALL_LANES, lane == 0 && waits) != 0;
         }
-        if (gift == 0) {
-            if (lane == 0) {
-                atomicCAS(slot(ticket), entry(ticket), 0u);
-                atomicAdd(&report()->idle, 1u);
-                __threadfence();
-                gift = atomicExch(mail(number), GONE);
-                if (gift != 0)
-                    less(&report()->idle);
-            }
-            gift = __shfl_sync(ALL_LANES, gift, 0);
-            gone = gift == 0;
-        }
-        if (gone)
+        if (gift == 0)
             return false;
         __threadfence();
         __syncwarp();

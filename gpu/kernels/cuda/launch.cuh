@@ -19,7 +19,7 @@ struct Launch {
     u64 free;
     u64 moves;
     u64 moved;
-    u64 ring;
+    u64 mail;
     u32 explorers;
     u32 active;
     u32 span;
@@ -34,7 +34,6 @@ struct Launch {
     u32 width;
     u32 least;
     u32 leave;
-    u32 giving;
     u32 sizes[10];
 };
 
@@ -56,12 +55,12 @@ struct LaunchReport {
     u32 taken;
     u32 returned;
     u32 steps;
+    u32 given;
+    // All explorers look at these while they wait: a cache line of their own.
+    u32 apart[13];
     u32 begun;
     u32 busy;
     u32 over;
-    u32 ring_from;
-    u32 ring_upto;
-    u32 given;
 };
 
 struct Move {

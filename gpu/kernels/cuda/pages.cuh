@@ -3,6 +3,9 @@
 
 #include "launch.cuh"
 
+// Words that a lane copies together: it then waits for all of them at once.
+constexpr u32 TOGETHER = 2;
+
 // An explorer's stack; every lane of its warp has the same copy.
 struct Pages {
     const Launch &launch;
@@ -101,12 +104,17 @@ struct Pages {
         }
         base += whole;
         u32 rest = (height - nodes) * words;
-        for (u32 start = 0; start < rest && shift != 0; start += LANES) {
-            u32 i = start + lane, moved = i < rest ? word(i + shift) : 0;
+        for (u32 start = lane; start - lane < rest && shift != 0; start += TOGETHER * LANES) {
+            u32 moved[TOGETHER];
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; ++k)
+                moved[k] = start + k * LANES < rest ? word(start + k * LANES + shift) : 0;
             // All lanes must have read what the first of these writes replaces.
             __syncwarp();
-            if (i < rest)
-                word(i) = moved;
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER; ++k)
+                if (start + k * LANES < rest)
+                    word(start + k * LANES) = moved[k];
             __syncwarp();
         }
     }

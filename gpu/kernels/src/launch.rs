@@ -48,9 +48,8 @@ pub struct Launch {
     pub moves: u64,
     /// For `put` and `take`: the words of the nodes that move.
     pub moved: u64,
-    /// `u32[giving + explorers]`: the ring of explorers that wait for nodes inside a launch, all zeros between
-    /// launches; then the mail of each.
-    pub ring: u64,
+    /// `u32[explorers]`: the mail of each, for those that wait for nodes inside a launch; zeros before the first.
+    pub mail: u64,
     /// The number of explorers, one warp or one thread each.
     pub explorers: u32,
     /// Explorers that take part: the first ones; the others only give.
@@ -79,8 +78,6 @@ pub struct Launch {
     pub least: u32,
     /// For `take`: whether the nodes stay, which makes this a copy.
     pub leave: u32,
-    /// For `give`: the size of the ring, a power of two greater than the number of explorers.
-    pub giving: u32,
     /// Constants of the instance, then its values.
     pub sizes: [u32; 10],
 }
@@ -121,6 +118,8 @@ pub struct LaunchReport {
     pub returned: u32,
     /// Most steps made by any explorer.
     pub steps: u32,
+    /// Nodes that explorers gave to one another.
+    pub given: u32,
     /// If explorers give nodes to one another: how many have begun, how many have nodes or are about to get some, and
     /// whether one has stopped, so that the others need not wait for nodes any longer.
     pub begun: u32,
@@ -128,17 +127,11 @@ pub struct LaunchReport {
     pub busy: u32,
     /// See `begun`.
     pub over: u32,
-    /// Tickets of the ring that were served.
-    pub ring_from: u32,
-    /// Tickets of the ring that were drawn.
-    pub ring_upto: u32,
-    /// Nodes that were given.
-    pub given: u32,
 }
 
 impl LaunchReport {
     /// As words.
-    pub const WORDS: usize = 24;
+    pub const WORDS: usize = 36;
 
     /// A report with this best score and zeros.
     #[must_use]
@@ -153,8 +146,9 @@ impl LaunchReport {
     #[must_use]
     pub fn read(words: &[u32; Self::WORDS]) -> Self {
         let wide = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
-        let [.., idle, full, found, taken, returned, steps, _, _, _, _, _, _] = *words;
-        let [.., begun, busy, over, ring_from, ring_upto, given] = *words;
+        let [idle, full, found, taken, returned, steps, given] =
+            std::array::from_fn(|i| words[12 + i]);
+        let [.., begun, busy, over, _] = *words;
         Self {
             best: wide(0).cast_signed(),
             branched: wide(2),
@@ -168,12 +162,10 @@ impl LaunchReport {
             taken,
             returned,
             steps,
+            given,
             begun,
             busy,
             over,
-            ring_from,
-            ring_upto,
-            given,
         }
     }
 }
@@ -278,12 +270,6 @@ impl StealRule {
         }
         rounds + explorers.div_ceil(scale).saturating_sub(1)
     }
-}
-
-/// The size of the ring for this many explorers.
-#[must_use]
-pub fn ring_room(explorers: u32) -> u32 {
-    (2 * explorers).next_power_of_two()
 }
 
 /// Blocks in a launch of this kernel with this many explorers.

@@ -11,7 +11,7 @@ use pleach_core::search::device::Layout;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
 use pleach_kernels::launch::{
-    FOUND, KernelEntry, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height, ring_room,
+    FOUND, KernelEntry, Launch, LaunchReport, Move, ONE_LEAF, PAGE, StealRule, height,
 };
 use pleach_runtime::activity::Phases;
 use std::time::Instant;
@@ -161,7 +161,7 @@ impl Device {
             let pages = (each * u64::from(explorers)).min(there).min(u64::from(u32::MAX) / 4);
             (pages as u32, (4 * each).next_power_of_two().clamp(4, MOST_SPAN.into()) as u32)
         };
-        let (n, room) = (explorers as usize, ring_room(explorers) as usize);
+        let n = explorers as usize;
         self.held = DeviceWork::new(layout);
         (self.words, self.found) = (layout.words, FOUND + layout.plan);
         self.room = (MOVED_WORDS / layout.words).max(1);
@@ -177,11 +177,10 @@ impl Device {
             free: allocate(2 * pages as usize)?,
             moves: allocate(Move::WORDS * n)?,
             moved: allocate(self.room * layout.words)?,
-            ring: allocate(room + n)?,
+            mail: allocate(n)?,
             explorers,
             active: explorers,
             span,
-            giving: room as u32,
             free_room: 2 * pages,
             free_from: 0,
             free_pages: pages - explorers,
@@ -199,7 +198,7 @@ impl Device {
         self.memory.write(self.launch.rings, &first)?;
         self.memory.write(self.launch.stacks, &[0, 1].repeat(n))?;
         self.memory.write(self.launch.heights, &vec![0; n])?;
-        self.memory.write(self.launch.ring, &vec![0; room])?;
+        self.memory.write(self.launch.mail, &vec![0; n])?;
         self.memory.write(self.launch.found, &vec![0; n * self.found])?;
         self.memory.write(self.launch.tables, &layout.tables)
     }

@@ -59,17 +59,12 @@ fn check(launch: &Launch) -> Result<(), Fault> {
 }
 
 /// Checks what must hold if explorers give nodes to one another.
-fn check_ring(kernel: &str, launch: &Launch) -> Result<(), Fault> {
+fn check_mail(kernel: &str, launch: &Launch) -> Result<(), Fault> {
     if !KernelEntry::of(kernel).contains(&KernelEntry::Give) {
         return Err(Fault::Unknown(format!("{kernel}, give")));
     }
-    if launch.ring == 0 || !launch.ring.is_multiple_of(4) {
-        return Err(Fault::Record("the ring has no address, or a misaligned one"));
-    }
-    if launch.giving <= launch.explorers || !launch.giving.is_power_of_two() {
-        return Err(Fault::Record(
-            "the ring's size is not a power of two greater than the number of explorers",
-        ));
+    if launch.mail == 0 || !launch.mail.is_multiple_of(4) {
+        return Err(Fault::Record("the mail has no address, or a misaligned one"));
     }
     Ok(())
 }
@@ -93,7 +88,7 @@ pub unsafe fn launch(
     let run = library::entry(kernel)?;
     check(launch)?;
     if entry == KernelEntry::Give {
-        check_ring(kernel, launch)?;
+        check_mail(kernel, launch)?;
     }
     let record = std::ptr::from_ref(launch).cast();
     // SAFETY: the caller vouches for the addresses.

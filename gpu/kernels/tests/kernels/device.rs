@@ -8,9 +8,7 @@ use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
 use pleach_kernels::bounding::Bounding;
 use pleach_kernels::emulated::{self, Fault};
-use pleach_kernels::launch::{
-    FOUND, KernelEntry, Launch, LaunchReport, Move, PAGE, StealRule, ring_room,
-};
+use pleach_kernels::launch::{FOUND, KernelEntry, Launch, LaunchReport, Move, PAGE, StealRule};
 
 /// How the device is used.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +76,7 @@ pub struct Device {
     said: Vec<u64>,
     found: Vec<u32>,
     free: Vec<u32>,
-    /// The ring of waiting explorers, then garbage for the mail.
-    ring: Vec<u32>,
+    mail: Vec<u32>,
     free_from: u32,
     free_pages: u32,
     unused: u32,
@@ -94,7 +91,6 @@ impl Device {
         let mut layout = problem.layout();
         layout.tables.push(0);
         let all = how.explorers + how.spare;
-        let room = ring_room(how.explorers as u32) as usize;
         let mut rings = vec![u32::MAX; how.explorers * how.span];
         (0..how.explorers).for_each(|e| rings[e] = e as u32);
         Self {
@@ -105,7 +101,7 @@ impl Device {
             said: vec![0; LaunchReport::WORDS / 2],
             found: vec![0; how.explorers * (FOUND + layout.plan)],
             free: vec![u32::MAX; 2 * all],
-            ring: [vec![0; room], vec![0xdead_beef; how.explorers]].concat(),
+            mail: vec![0; how.explorers],
             free_from: 0,
             free_pages: how.spare as u32,
             unused: how.spare as u32,
@@ -140,7 +136,7 @@ impl Device {
             free: self.free.as_mut_ptr() as u64,
             moves: moves.as_mut_ptr() as u64,
             moved: moved.as_mut_ptr() as u64,
-            ring: self.ring.as_mut_ptr() as u64,
+            mail: self.mail.as_mut_ptr() as u64,
             explorers: self.how.explorers as u32,
             active: self.how.active as u32,
             span: self.how.span as u32,
@@ -155,7 +151,6 @@ impl Device {
             width: self.how.width.min(self.how.explorers as u32),
             least: open / self.how.explorers as u32,
             leave: leave.into(),
-            giving: ring_room(self.how.explorers as u32),
             sizes: self.layout.constants(),
         };
         let seed = self.how.seed + 1000 * self.launches;
@@ -195,8 +190,9 @@ impl Device {
             seen[page] += 1;
         }
         assert!(seen.iter().all(|&times| times == 1), "{seen:?}, {:?}", self.how);
-        let ring = &self.ring[..ring_room(self.how.explorers as u32) as usize];
-        assert!(ring.iter().all(|&slot| slot == 0), "{ring:?}, {:?}", self.how);
+        // Nobody waits between launches, nor is about to get nodes.
+        let waits = self.mail.iter().any(|&mail| mail >= u32::MAX - 1);
+        assert!(!waits, "{:?}, {:?}", self.mail, self.how);
         assert_eq!(self.report.busy, 0, "{:?}", self.how);
     }
 

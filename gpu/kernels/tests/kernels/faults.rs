@@ -5,7 +5,6 @@ use pleach_kernels::emulated::Fault;
 use pleach_kernels::launch::{KernelEntry, Launch, LaunchReport};
 
 /// A report, aligned as required.
-#[derive(Default)]
 #[repr(align(8))]
 struct Said([u32; LaunchReport::WORDS]);
 
@@ -47,7 +46,7 @@ fn threads_that_wait_at_different_places_are_reported() {
         (4, "lane reads from a lane outside the mask"),
     ] {
         for seed in 0..20 {
-            let mut memory = Said::default();
+            let mut memory = Said([0; LaunchReport::WORDS]);
             let fault =
                 run("diverging", KernelEntry::Explore, &diverging(mistake, 4, &mut memory), seed);
             let Err(Fault::Stuck { entry: "explore", text, .. }) = fault else {
@@ -61,7 +60,7 @@ fn threads_that_wait_at_different_places_are_reported() {
 #[test]
 fn threads_that_meet_correctly_continue() {
     for explorers in [1, 4, 5, 40] {
-        let mut memory = Said::default();
+        let mut memory = Said([0; LaunchReport::WORDS]);
         run("diverging", KernelEntry::Explore, &diverging(9, explorers, &mut memory), 1).unwrap();
         assert_eq!(memory.idle(), explorers.div_ceil(4) * 128);
     }
@@ -71,7 +70,7 @@ fn threads_that_meet_correctly_continue() {
 fn devices_in_two_threads_are_independent() {
     let launches = || {
         for seed in 0..50 {
-            let mut memory = Said::default();
+            let mut memory = Said([0; LaunchReport::WORDS]);
             run("diverging", KernelEntry::Explore, &diverging(9, 8, &mut memory), seed).unwrap();
             assert_eq!(memory.idle(), 256);
             let mistake = diverging(1, 8, &mut memory);
@@ -83,7 +82,7 @@ fn devices_in_two_threads_are_independent() {
 
 #[test]
 fn invalid_records_are_refused() {
-    let mut memory = Said::default();
+    let mut memory = Said([0; LaunchReport::WORDS]);
     let good = diverging(9, 4, &mut memory);
     let said = |launch: Launch| {
         run("diverging", KernelEntry::Explore, &launch, 0).unwrap_err().to_string()

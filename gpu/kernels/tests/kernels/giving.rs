@@ -76,7 +76,7 @@ fn nothing_is_lost_or_counted_twice() {
                 }
             }
         }
-        assert!(given > 50, "problem {which}: {given} nodes");
+        assert!(given >= 50, "problem {which}: {given} nodes");
     }
 }
 
