@@ -2,11 +2,10 @@
 
 use super::executor::Rounds;
 use super::form::BuiltKernel;
-use super::giving::Giving;
 use super::guarded::GuardedDevice;
 use super::pool::BorrowedDevice;
 use super::spec::{Mode, Spec};
-use super::tune::Tune;
+use super::tune::{Fixed, Tune};
 use super::{BoundingMode, DeviceError, Givers, Inside, Round, RoundReport};
 use pleach_core::search::device::{Layout, OnDevice};
 use pleach_core::search::explorer::{Explorer, Progress};
@@ -31,7 +30,6 @@ pub struct DeviceExplorer<'p> {
     /// The offset in the reserve, in words, from which work is newly arrived.
     arrived: Option<usize>,
     tune: Tune,
-    giving: Giving,
     /// How many explorers had work at the end of the last round, and how many took part.
     active: (u32, u32),
     /// Why the device was given up, until reported.
@@ -138,7 +136,17 @@ impl<'p> DeviceExplorer<'p> {
         };
         let inside = spec.inside.unwrap_or(usual);
         // If non-participating explorers would be out of reach, all take part.
-        let fixed = spec.explorers.or((!inside.takes_from_all()).then_some(explorers));
+        let takes_part = (!inside.takes_from_all()).then_some(explorers);
+        // While they give, only those take part that can run at once, if others can reach the work of the rest.
+        let giving = if inside.takes_from_all() { giving_at_once } else { u32::MAX };
+        let may_give =
+            inside == Inside::Windows && layout.nodes == Nodes::Pool && giving_at_once > 0;
+        let fixed = Fixed {
+            explorers: spec.explorers.or(takes_part),
+            budget: spec.budget,
+            trigger: spec.trigger,
+            gives: spec.giving.or((!may_give).then_some(false)),
+        };
         Self {
             problem,
             on,
@@ -146,8 +154,7 @@ impl<'p> DeviceExplorer<'p> {
             inside,
             cutoff: spec.second_cutoff,
             arrived: None,
-            giving: Giving::new(spec, inside, layout.nodes, giving_at_once),
-            tune: Tune::new(explorers, fixed, spec.budget, spec.trigger),
+            tune: Tune::new(explorers, giving, fixed),
             active: (0, explorers),
             lost: None,
             reduced: false,
@@ -174,20 +181,19 @@ impl<'p> DeviceExplorer<'p> {
 
     /// Runs one round. Its counts are reported later.
     fn round(&mut self, fuel: u64, best: i64) -> Progress {
-        let explorers = self.giving.of(self.tune.explorers());
+        let explorers = self.tune.explorers();
         // This many steps of all explorers use up the fuel.
         let steps = fuel / (STEP * u64::from(explorers));
         let budget = self.tune.budget().min(u32::try_from(steps).unwrap_or(u32::MAX)).max(1);
         let inside = self.inside;
         // If nobody helps idle explorers, they are no reason to stop.
         let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
-        let giving = self.giving.gives();
+        let giving = self.tune.gives();
         let round = Round { best, explorers, budget, trigger, giving, inside };
         let done =
             self.try_device(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
-        let RoundReport { steps, round_ns, idle, given, .. } = returned;
-        self.giving.note(steps, budget, given);
+        let RoundReport { steps, round_ns, idle, .. } = returned;
         self.tune.note(returned.counts.bounded, steps, round_ns, idle);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
         let better = |&(score, _): &(i64, Vec<u32>)| score < best;

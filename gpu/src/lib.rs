@@ -19,7 +19,6 @@ pub mod evaluate;
 pub mod executor;
 pub mod explorer;
 pub mod form;
-mod giving;
 mod guarded;
 mod kernel_mailbox;
 #[cfg(feature = "makers")]

@@ -63,8 +63,6 @@ pub struct RoundReport {
     pub idle: u32,
     /// Explorers that stopped for lack of room.
     pub full: u32,
-    /// Nodes that explorers gave to one another.
-    pub given: u32,
     /// The best solution found: its score and its words.
     pub found: Option<(i64, Vec<u32>)>,
 }

@@ -1,5 +1,5 @@
-//! [`Tune`]: learns while running how many explorers should take part, how long rounds should be, and when they should
-//! end early.
+//! [`Tune`]: learns while running how many explorers should take part, whether they give nodes to one another, how long
+//! rounds should be, and when they should end early.
 
 /// The target length of a round while others ask for work, since requests are answered at its end.
 const ASKED_NS: f64 = 3e6;
@@ -51,6 +51,15 @@ impl TuningChoice {
     }
 }
 
+/// What the user has fixed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Fixed {
+    pub explorers: Option<u32>,
+    pub budget: Option<u32>,
+    pub trigger: Option<u32>,
+    pub gives: Option<bool>,
+}
+
 /// What is being measured.
 #[derive(Clone, Copy, Debug)]
 enum TuningStage {
@@ -66,10 +75,12 @@ enum TuningStage {
 #[derive(Clone, Debug)]
 pub(super) struct Tune {
     most: u32,
-    /// The trigger and the number of explorers, tuned in turn.
-    choices: [TuningChoice; 2],
+    /// The trigger, the number of explorers, and whether they give, tuned in turn.
+    choices: [TuningChoice; 3],
     turn: usize,
     stage: TuningStage,
+    /// The most explorers while they give.
+    giving: u32,
     fixed_budget: Option<u32>,
     budget: f64,
     /// Rounds since others asked for work.
@@ -81,20 +92,25 @@ pub(super) struct Tune {
 
 const TRIGGER: usize = 0;
 const EXPLORERS: usize = 1;
+const GIVING: usize = 2;
+/// The number that stands for giving; half of it stands for not giving.
+const GIVES: u32 = 2;
 
 impl Tune {
-    /// For at most `most` explorers. A given number of explorers, budget or trigger stays fixed; with a trigger of 0,
-    /// every step is a round.
-    pub fn new(
-        most: u32,
-        explorers: Option<u32>,
-        budget: Option<u32>,
-        trigger: Option<u32>,
-    ) -> Self {
+    /// For at most `most` explorers, of which only the first `giving` take part while they give. What is fixed stays so;
+    /// with a trigger of 0, every step is a round.
+    pub fn new(most: u32, giving: u32, fixed: Fixed) -> Self {
+        let Fixed { explorers, budget, trigger, gives } = fixed;
+        let gives = gives.map(|gives| if gives { GIVES } else { GIVES / 2 });
         Self {
             most,
-            choices: [TuningChoice::new(1, 6, trigger), TuningChoice::new(0, 2, explorers)],
-            turn: 0,
+            choices: [
+                TuningChoice::new(0, 5, trigger),
+                TuningChoice::new(0, 2, explorers),
+                TuningChoice::new(0, 1, gives),
+            ],
+            giving,
+            turn: GIVING,
             stage: TuningStage::Rest(PAUSE),
             fixed_budget: if trigger == Some(0) { Some(1) } else { budget },
             budget: 16.0,
@@ -105,9 +121,15 @@ impl Tune {
         }
     }
 
+    /// Whether explorers give nodes to one another.
+    pub fn gives(&self) -> bool {
+        self.choices[GIVING].of(GIVES) == GIVES
+    }
+
     /// The number of participating explorers.
     pub fn explorers(&self) -> u32 {
-        self.choices[EXPLORERS].of(self.most)
+        let explorers = self.choices[EXPLORERS].of(self.most);
+        if self.gives() { explorers.min(self.giving) } else { explorers }
     }
 
     /// Steps per explorer.
@@ -121,7 +143,8 @@ impl Tune {
         match trigger.fixed {
             Some(0) => 0,
             // There are never more idle explorers than explorers.
-            _ => trigger.of(self.explorers()).min(self.explorers()),
+            Some(fixed) => fixed.min(self.explorers()),
+            None => trigger.of(self.explorers() / 2),
         }
     }
 
@@ -138,7 +161,8 @@ impl Tune {
         // At most double the budget: steps may be cheap only because few explorers have work.
         let full = target_ns / round_ns * f64::from(steps.max(1));
         self.budget = full.min(2.0 * self.budget).clamp(1.0, MOST);
-        if 2 * u64::from(idle) > u64::from(self.explorers()) {
+        // More than at any trigger.
+        if 4 * u64::from(idle) > 3 * u64::from(self.explorers()) {
             // Work is spreading over the device, or running out: rates are meaningless.
             (self.rounds, self.nodes, self.spent_ns) = (0, 0.0, 0.0);
             return;
@@ -180,9 +204,9 @@ impl Tune {
         };
     }
 
-    /// Pauses, then tries the other choice.
+    /// Pauses, then tries the next choice.
     fn next_turn(&mut self) -> TuningStage {
-        self.turn = 1 - self.turn;
+        self.turn = (self.turn + 1) % self.choices.len();
         TuningStage::Rest(self.choices[self.turn].pause)
     }
 }
@@ -193,7 +217,7 @@ mod tests {
 
     #[test]
     fn rounds_reach_the_target_length() {
-        let mut tune = Tune::new(64, None, None, None);
+        let mut tune = Tune::new(64, 64, Fixed::default());
         for round in 0..200 {
             if round % 8 == 0 {
                 tune.asked();
@@ -210,15 +234,20 @@ mod tests {
         // While nobody asks, rounds are longer.
         (0..50).for_each(|_| tune.note(9, 60, 60_000, 0));
         assert_eq!(tune.budget(), 12_000);
-        let kept = Tune::new(64, Some(50), Some(7), Some(9));
+        let fixed = |explorers, budget, trigger| {
+            let gives = Some(false);
+            Tune::new(64, 64, Fixed { explorers, budget, trigger, gives })
+        };
+        let kept = fixed(Some(50), Some(7), Some(9));
         assert_eq!((kept.explorers(), kept.budget(), kept.trigger()), (50, 7, 9));
         // There are never more idle explorers than explorers.
-        assert_eq!(Tune::new(64, Some(5), None, Some(9)).trigger(), 5);
+        assert_eq!(fixed(Some(5), None, Some(9)).trigger(), 5);
     }
 
     /// How many of 4000 rounds used the best number of explorers, with relative errors of rates up to `noise`.
     fn kept(noise: f64) -> u32 {
-        let mut tune = Tune::new(64, None, None, Some(1));
+        let fixed = Fixed { trigger: Some(1), gives: Some(false), ..Fixed::default() };
+        let mut tune = Tune::new(64, 64, fixed);
         let (mut kept, mut seed) = (0, 1_u64);
         for _ in 0..4000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -243,11 +272,46 @@ mod tests {
 
     #[test]
     fn nothing_is_tried_while_work_spreads() {
-        let mut tune = Tune::new(64, None, None, None);
+        let mut tune = Tune::new(64, 64, Fixed::default());
         let first = (tune.explorers(), tune.trigger());
         for _ in 0..500 {
-            tune.note(1000, 100, 3_000_000, 40);
+            tune.note(1000, 100, 3_000_000, 49);
             assert_eq!((tune.explorers(), tune.trigger()), first);
         }
+    }
+
+    /// In how many of 4000 rounds explorers gave, if that makes them faster by this factor.
+    fn giving(factor: f64) -> u32 {
+        let mut tune = Tune::new(64, 30, Fixed::default());
+        let mut gave = 0;
+        for _ in 0..4000 {
+            assert!(tune.explorers() <= if tune.gives() { 30 } else { 64 });
+            let nodes = 1000.0 * if tune.gives() { factor } else { 1.0 };
+            tune.note(nodes as u64, 100, 3_000_000, 0);
+            gave += u32::from(tune.gives());
+        }
+        gave
+    }
+
+    #[test]
+    fn explorers_give_where_that_is_faster() {
+        assert!(giving(1.5) > 3800, "{} of 4000", giving(1.5));
+        assert!(giving(0.7) < 200, "{} of 4000", giving(0.7));
+        let never = Tune::new(64, 0, Fixed { gives: Some(false), ..Fixed::default() });
+        assert_eq!((never.gives(), never.explorers()), (false, 64));
+    }
+
+    #[test]
+    fn rounds_that_end_early_are_measured_too() {
+        let fixed = Fixed { gives: Some(false), ..Fixed::default() };
+        let mut tune = Tune::new(64, 64, fixed);
+        let mut late = 0;
+        for _ in 0..4000 {
+            // Waiting for fewer idle explorers is faster.
+            let trigger = tune.trigger();
+            tune.note(1000 - 10 * u64::from(trigger), 100, 3_000_000, trigger + trigger / 10);
+            late += u32::from(trigger == 32);
+        }
+        assert!(late < 1000 && tune.trigger() < 16, "{late}, {}", tune.trigger());
     }
 }

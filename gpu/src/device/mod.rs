@@ -277,7 +277,7 @@ impl Device {
             self.exchange_ns = (self.exchange_ns + took_ns) / 2;
             self.phases.exchange_ns += took_ns;
         }
-        let LaunchReport { branched, bounded, total, depth, idle, full, steps, given, .. } = report;
+        let LaunchReport { branched, bounded, total, depth, idle, full, steps, .. } = report;
         let counts = Counts {
             branched,
             bounded,
@@ -285,7 +285,7 @@ impl Device {
             depth: depth as u32,
             ..Counts::default()
         };
-        Ok(RoundReport { counts, round_ns, steps, idle, full, given, found })
+        Ok(RoundReport { counts, round_ns, steps, idle, full, found })
     }
 
     /// Whether an exchange costs less time than idle explorers would lose in another round like this one.
