@@ -23,9 +23,9 @@ pub(super) struct BatchSize {
 }
 
 impl BatchSize {
-    /// Starts with one wave, at most `most`; a given size is never changed.
-    pub fn new(wave: usize, most: usize, given: bool) -> Self {
-        let now = if given { most } else { wave.clamp(1, most) };
+    /// Starts with `first`, at most `most`; a given size is never changed.
+    pub fn new(first: usize, most: usize, given: bool) -> Self {
+        let now = if given { most } else { first.clamp(1, most) };
         let (batches, children, time) = (0, 0, Duration::ZERO);
         Self { now, before: (now, 0.0), most, settled: given, batches, children, time }
     }

@@ -123,7 +123,8 @@ impl<'p> Evaluator<'p> {
             free: (0..slots).rev().collect(),
             under_way: Vec::new(),
             slots: slots as u32,
-            size: BatchSize::new(wave, most, spec.pool.is_some()),
+            // All slots together keep the device busy.
+            size: BatchSize::new(wave.div_ceil(slots), most, spec.pool.is_some()),
             width: width as u64,
             parents: Parents::default(),
             phases: Phases::default(),
