@@ -366,11 +366,12 @@ def profile(s):
     if not tool or s.given.device == "emulated":
         s.add("profiles", "skipped", why="neither ncu nor nsys" if not tool else "emulated")
         return
-    words = {"queens": "count queens 16", "flowshop": TEN[9], "uts": "count uts T1L", "atsp": CRANE}
+    words = {"queens": "count queens 19", "flowshop": TEN[2], "uts": "count uts T1XXL", "atsp": CRANE}
     for kernel in KERNELS:
         target = str(s.folder / f"profile-{kernel}")
-        ncu = [tool, "--set", "full", "--kernel-name", "explore", "--launch-skip", "20", "--launch-count", "2", "-f",
-               "-o", target]
+        # Explorers may give to one another from the first round on; the first rounds only spread the work.
+        ncu = [tool, "--set", "full", "--clock-control", "none", "--kernel-name", "regex:^(explore|give)$",
+               "--launch-skip", "12", "--launch-count", "1", "-f", "-o", target]
         nsys = [tool, "profile", "--trace", "cuda", "--force-overwrite", "true", "-o", target]
         case = SMALL[kernel] if s.given.small else words[kernel]
         device = f"{s.given.device.split(':')[0]}:form=compiled:lineinfo=yes"
@@ -378,7 +379,10 @@ def profile(s):
         answer, done = s.pleach_json(f"profile {case}", f"{case} --devices {device} --time-limit 5s", before)
         if done is not None:
             result, why = outcome(answer, done)
-            s.add(f"profile {case}", result, why=why or None, text=", ".join(glob.glob(f"{target}*")))
+            files = glob.glob(f"{target}*")
+            if result == "ok" and not files:
+                result, why = "failed", "the profiler wrote no file"
+            s.add(f"profile {case}", result, why=why or None, text=", ".join(files))
 
 
 def sanitizers(s):
