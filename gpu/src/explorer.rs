@@ -6,12 +6,13 @@ use super::guarded::GuardedDevice;
 use super::pool::BorrowedDevice;
 use super::spec::{Mode, Spec};
 use super::tune::{Fixed, Tune};
-use super::{BoundingMode, DeviceError, Givers, Inside, Round, RoundReport};
+use super::{BoundingMode, DeviceError, Givers, Inside, Round};
 use pleach_core::search::device::{Layout, OnDevice};
 use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::{Malformed, Nodes, Work};
+use pleach_kernels::launch::LOOK_EVERY;
 use pleach_runtime::activity::Phases;
 
 /// Fuel of a step after the device is lost.
@@ -139,8 +140,9 @@ impl<'p> DeviceExplorer<'p> {
         let takes_part = (!inside.takes_from_all()).then_some(explorers);
         // While they give, only those take part that can run at once, if others can reach the work of the rest.
         let giving = if inside.takes_from_all() { giving_at_once } else { u32::MAX };
-        let may_give =
-            inside == Inside::Windows && layout.nodes == Nodes::Pool && giving_at_once > 0;
+        let exchange = inside == Inside::Windows && layout.nodes == Nodes::Pool;
+        let long = spec.trigger != Some(0) && spec.budget.is_none_or(|budget| budget > LOOK_EVERY);
+        let may_give = exchange && long && giving_at_once > 0;
         let fixed = Fixed {
             explorers: spec.explorers.or(takes_part),
             budget: spec.budget,
@@ -188,13 +190,13 @@ impl<'p> DeviceExplorer<'p> {
         let inside = self.inside;
         // If nobody helps idle explorers, they are no reason to stop.
         let trigger = if inside == Inside::None { u32::MAX } else { self.tune.trigger() };
-        let giving = self.tune.gives();
+        // In shorter rounds nobody looks whether others wait.
+        let giving = self.tune.gives() && budget > LOOK_EVERY;
         let round = Round { best, explorers, budget, trigger, giving, inside };
         let done =
             self.try_device(|device| device.feed(explorers).and_then(|()| device.run(&round)));
         let Some(returned) = done else { return Progress::default() };
-        let RoundReport { steps, round_ns, idle, .. } = returned;
-        self.tune.note(returned.counts.bounded, steps, round_ns, idle);
+        self.tune.note(&returned, budget);
         self.active = (explorers.saturating_sub(returned.idle), explorers);
         let better = |&(score, _): &(i64, Vec<u32>)| score < best;
         let found = returned.found.filter(better);

@@ -55,8 +55,10 @@ pub struct Round {
 pub struct RoundReport {
     /// What the kernels counted.
     pub counts: Counts,
-    /// How long the kernels took.
+    /// How long exploring took.
     pub round_ns: u64,
+    /// How long explorers then exchanged nodes.
+    pub exchange_ns: u64,
     /// The most steps that any explorer made.
     pub steps: u32,
     /// Explorers that stopped for lack of nodes or room.

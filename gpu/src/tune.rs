@@ -1,12 +1,16 @@
 //! [`Tune`]: learns while running how many explorers should take part, whether they give nodes to one another, how long
 //! rounds should be, and when they should end early.
 
+use super::RoundReport;
+
 /// The target length of a round while others ask for work, since requests are answered at its end.
 const ASKED_NS: f64 = 3e6;
 /// The target length while nobody asks: the overhead of a launch then weighs less.
 const QUIET_NS: f64 = 12e6;
 /// Rounds without a request after which nobody seems to ask any more.
 const QUIET: u32 = 16;
+/// Consecutive rounds without a rate that end a trial.
+const PATIENCE: u32 = 32;
 /// Rounds per measurement of a choice.
 const TRIAL: u32 = 8;
 /// The number changes only if another is better by this factor, twice in a row: rates are noisy.
@@ -85,6 +89,8 @@ pub(super) struct Tune {
     budget: f64,
     /// Rounds since others asked for work.
     quiet: u32,
+    /// Consecutive rounds whose rates mean nothing.
+    discarded: u32,
     rounds: u32,
     nodes: f64,
     spent_ns: f64,
@@ -115,6 +121,7 @@ impl Tune {
             fixed_budget: if trigger == Some(0) { Some(1) } else { budget },
             budget: 16.0,
             quiet: 0,
+            discarded: 0,
             rounds: 0,
             nodes: 0.0,
             spent_ns: 0.0,
@@ -153,26 +160,41 @@ impl Tune {
         self.quiet = 0;
     }
 
-    /// Records a round of this many steps, at the end of which this many explorers were idle.
-    pub fn note(&mut self, nodes: u64, steps: u32, round_ns: u64, idle: u32) {
-        let round_ns = (round_ns as f64).max(1.0);
+    /// Records a round with this budget.
+    pub fn note(&mut self, round: &RoundReport, budget: u32) {
+        let RoundReport { steps, idle, .. } = *round;
+        let round_ns = (round.round_ns as f64).max(1.0);
         self.quiet = self.quiet.saturating_add(1);
         let target_ns = if self.quiet > QUIET { QUIET_NS } else { ASKED_NS };
         // At most double the budget: steps may be cheap only because few explorers have work.
         let full = target_ns / round_ns * f64::from(steps.max(1));
+        let doubles = full >= 2.0 * self.budget;
         self.budget = full.min(2.0 * self.budget).clamp(1.0, MOST);
-        // More than at any trigger.
-        if 4 * u64::from(idle) > 3 * u64::from(self.explorers()) {
-            // Work is spreading over the device, or running out: rates are meaningless.
+        let ran_dry = steps < budget && 4 * u64::from(idle) > 3 * u64::from(self.explorers());
+        if doubles || ran_dry {
+            // Work is spreading over the device, or running out: rates mean nothing.
             (self.rounds, self.nodes, self.spent_ns) = (0, 0.0, 0.0);
+            self.discarded += 1;
+            if self.discarded >= PATIENCE {
+                self.return_from_trial();
+            }
             return;
         }
+        self.discarded = 0;
         self.rounds += 1;
-        self.nodes += nodes as f64;
-        self.spent_ns += round_ns;
+        self.nodes += round.counts.bounded as f64;
+        self.spent_ns += round_ns + round.exchange_ns as f64;
         if self.rounds == TRIAL {
             self.measured(self.nodes / self.spent_ns);
             (self.rounds, self.nodes, self.spent_ns) = (0, 0.0, 0.0);
+        }
+    }
+
+    /// Ends a trial of a number with which rounds cannot be measured.
+    fn return_from_trial(&mut self) {
+        self.discarded = 0;
+        if matches!(self.stage, TuningStage::Tried { .. }) {
+            self.measured(0.0);
         }
     }
 
@@ -207,6 +229,10 @@ impl Tune {
     /// Pauses, then tries the next choice.
     fn next_turn(&mut self) -> TuningStage {
         self.turn = (self.turn + 1) % self.choices.len();
+        // While explorers give, few are idle before the end of a round.
+        if self.turn == TRIGGER && self.gives() {
+            self.turn += 1;
+        }
         TuningStage::Rest(self.choices[self.turn].pause)
     }
 }
@@ -214,6 +240,12 @@ impl Tune {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pleach_core::search::tree::Counts;
+
+    fn report(nodes: u64, steps: u32, round_ns: u64, idle: u32) -> RoundReport {
+        let counts = Counts { bounded: nodes, ..Counts::default() };
+        RoundReport { counts, steps, round_ns, idle, ..RoundReport::default() }
+    }
 
     #[test]
     fn rounds_reach_the_target_length() {
@@ -223,16 +255,16 @@ mod tests {
                 tune.asked();
             }
             let steps = tune.budget();
-            tune.note(u64::from(steps) * 64, steps, u64::from(steps) * 1000, 0);
+            tune.note(&report(u64::from(steps) * 64, steps, u64::from(steps) * 1000, 0), 100);
             assert!((16..=64).contains(&tune.explorers()));
             assert!((1..=64).contains(&tune.trigger()));
         }
         assert!((2000..4500).contains(&tune.budget()), "{}", tune.budget());
         // Rounds that end early do not change the budget.
-        (0..5).for_each(|_| tune.note(9, 60, 60_000, 0));
+        (0..5).for_each(|_| tune.note(&report(9, 60, 60_000, 0), 100));
         assert_eq!(tune.budget(), 3000);
         // While nobody asks, rounds are longer.
-        (0..50).for_each(|_| tune.note(9, 60, 60_000, 0));
+        (0..50).for_each(|_| tune.note(&report(9, 60, 60_000, 0), 100));
         assert_eq!(tune.budget(), 12_000);
         let fixed = |explorers, budget, trigger| {
             let gives = Some(false);
@@ -258,7 +290,7 @@ mod tests {
                 32 => 1100.0,
                 _ => 600.0,
             };
-            tune.note((nodes * off) as u64, 100, 3_000_000, 0);
+            tune.note(&report((nodes * off) as u64, 100, 3_000_000, 0), 100);
             kept += u32::from(tune.explorers() == 32);
         }
         kept
@@ -275,7 +307,7 @@ mod tests {
         let mut tune = Tune::new(64, 64, Fixed::default());
         let first = (tune.explorers(), tune.trigger());
         for _ in 0..500 {
-            tune.note(1000, 100, 3_000_000, 49);
+            tune.note(&report(1000, 100, 3_000_000, 49), 200);
             assert_eq!((tune.explorers(), tune.trigger()), first);
         }
     }
@@ -287,7 +319,7 @@ mod tests {
         for _ in 0..4000 {
             assert!(tune.explorers() <= if tune.gives() { 30 } else { 64 });
             let nodes = 1000.0 * if tune.gives() { factor } else { 1.0 };
-            tune.note(nodes as u64, 100, 3_000_000, 0);
+            tune.note(&report(nodes as u64, 100, 3_000_000, 0), 100);
             gave += u32::from(tune.gives());
         }
         gave
@@ -302,6 +334,32 @@ mod tests {
     }
 
     #[test]
+    fn trials_that_cannot_be_measured_end() {
+        let mut tune = Tune::new(64, 64, Fixed::default());
+        let mut gave = 0;
+        for _ in 0..4000 {
+            // Without giving, nearly all explorers run dry at once; with it, most wait, but the budget is used up.
+            let steps = if tune.gives() { 100 } else { 16 };
+            tune.note(&report(1000, steps, 3_000_000, 60), 100);
+            gave += u32::from(tune.gives());
+        }
+        assert!(gave > 3500, "{gave} of 4000");
+    }
+
+    #[test]
+    fn exchanges_count_as_time() {
+        let mut tune = Tune::new(64, 64, Fixed::default());
+        let mut gave = 0;
+        for _ in 0..4000 {
+            // Rounds without giving explore faster, but an exchange follows each.
+            let (nodes, exchange_ns) = if tune.gives() { (1000, 0) } else { (1200, 3_000_000) };
+            tune.note(&RoundReport { exchange_ns, ..report(nodes, 100, 3_000_000, 0) }, 100);
+            gave += u32::from(tune.gives());
+        }
+        assert!(gave > 3500, "{gave} of 4000");
+    }
+
+    #[test]
     fn rounds_that_end_early_are_measured_too() {
         let fixed = Fixed { gives: Some(false), ..Fixed::default() };
         let mut tune = Tune::new(64, 64, fixed);
@@ -309,7 +367,10 @@ mod tests {
         for _ in 0..4000 {
             // Waiting for fewer idle explorers is faster.
             let trigger = tune.trigger();
-            tune.note(1000 - 10 * u64::from(trigger), 100, 3_000_000, trigger + trigger / 10);
+            tune.note(
+                &report(1000 - 10 * u64::from(trigger), 100, 3_000_000, trigger + trigger / 10),
+                100,
+            );
             late += u32::from(trigger == 32);
         }
         assert!(late < 1000 && tune.trigger() < 16, "{late}, {}", tune.trigger());

@@ -49,7 +49,7 @@ struct Explorer : Giver {
     }
 
     // Whether it has just checked, and some explorer waits for nodes.
-    __device__ bool asked(u32 step) { return gives && looked == step && step != 0 && somebody_waits(step); }
+    __device__ bool asked(u32 step) { return gives && looked == step && step != 0 && somebody_waits(); }
 
     // Saves the stack for the next launch, and adds the counts of this one to the report.
     __device__ void stop(bool full, u32 steps) {

@@ -4,15 +4,15 @@
 #include "pages.cuh"
 
 // An explorer without nodes says in its mail that it waits, and checks its mail until nodes come. One with spare nodes
-// looks at the mail of 32 explorers at a time, others each time, claims one that waits, copies some of its lowest nodes
-// to that explorer's first page, and notifies it by mail. Thousands of explorers share no list of those that wait: its
-// ends would be the bottleneck.
+// looks at the mail of 32 explorers at a time, a different group each time, claims one that waits, copies some of its
+// lowest nodes to that explorer's first page, and notifies it by mail. Thousands of explorers share no list of those
+// that wait: the ends of such a list would be the bottleneck.
 
 // In the mail of an explorer that waits, and of one that will soon get nodes. Any other number is the steps and nodes
 // of the last gift, or 0.
 constexpr u32 WAITS = ~0u;
 constexpr u32 CLAIMED = ~0u - 1;
-// Steps between two checks of the number of idle explorers, the best value and those that wait.
+// An explorer looks at the number of idle explorers, the best value and those that wait no more often than this, in steps.
 constexpr u32 LOOK_EVERY = 16;
 // A waiting explorer looks at its mail this many times between two looks at the words that all share, and this many
 // times in all while some have yet to begin and none that has begun has nodes.
@@ -23,13 +23,15 @@ struct Giver : Pages {
     u32 height;
     // Whether it gives at all: known to the compiler, which drops all this code otherwise.
     const bool gives;
-    // Those that wait among the explorers it looked at last.
+    // The 32 explorers it looked at last, and those of them that wait.
+    u32 group;
     u32 waiting;
 
     __device__ Giver(const Launch &launch, u32 words, u32 explorer, bool giving)
-        : Pages(launch, words, explorer), height(0), gives(giving), waiting(0) {
+        : Pages(launch, words, explorer), height(0), gives(giving), group(0), waiting(0) {
         if (number < launch.explorers)
             height = address<u32>(launch.heights)[number];
+        group = number % groups();
     }
 
     __device__ LaunchReport *report() const { return address<LaunchReport>(launch.report); }
@@ -37,8 +39,8 @@ struct Giver : Pages {
 
     __device__ static void less(u32 *count) { atomicAdd(count, ALL_LANES); }
 
-    // Called once by each explorer that takes part. Returns whether it is too late as another one has stopped: then
-    // it must have waited for room, and does not explore.
+    // Called once by each explorer that takes part. Returns whether it is too late, as another one has stopped: then
+    // it does not explore.
     __device__ bool sign_on() {
         if (!gives)
             return false;
@@ -54,8 +56,8 @@ struct Giver : Pages {
         return late != 0;
     }
 
-    // Called by each that stops. One that waited in vain no longer counts as busy; the others have used up their budget,
-    // or there is no room.
+    // Called by each that stops. One that waited in vain no longer counts as busy; the others have used up their budget
+    // or lack room, or the round was called off.
     __device__ void sign_off(u32 step) {
         if (!gives || lane != 0 || (height == 0 && step < launch.budget))
             return;
@@ -63,27 +65,25 @@ struct Giver : Pages {
         less(&report()->busy);
     }
 
-    // The first of the 32 explorers that it looks at after these steps.
-    __device__ u32 group(u32 step) const {
-        return (number + step / LOOK_EVERY) % ((launch.active + LANES - 1) / LANES) * LANES;
-    }
+    __device__ u32 groups() const { return (launch.active + LANES - 1) / LANES; }
 
-    // Whether some of them wait for nodes. All lanes see the same.
-    __device__ bool somebody_waits(u32 step) {
-        u32 other = group(step) + lane;
+    // Looks at the next 32 explorers. Returns whether some of them wait for nodes. All lanes see the same.
+    __device__ bool somebody_waits() {
+        group = group + 1 < groups() ? group + 1 : 0;
+        u32 other = group * LANES + lane;
         waiting = __ballot_sync(ALL_LANES, other < launch.active && look(mail(other)) == WAITS);
         return waiting != 0;
     }
 
     // Claims one of those that wait; explorers that look at the same ones begin at different places. Returns the number
     // of explorers if there is none left.
-    __device__ u32 claim_waiting(u32 step) {
-        u32 turn = number % LANES;
+    __device__ u32 claim_waiting() {
+        u32 turn = number / groups() % LANES;
         while (waiting != 0) {
             u32 turned = waiting >> turn | waiting << (LANES - turn) % LANES;
             u32 first = (u32(__ffs(int(turned))) - 1 + turn) % LANES;
             waiting &= ~(1u << first);
-            u32 other = group(step) + first;
+            u32 other = group * LANES + first;
             bool claimed = lane == 0 && atomicCAS(mail(other), WAITS, CLAIMED) == WAITS;
             if (__ballot_sync(ALL_LANES, claimed) != 0)
                 return other;
@@ -94,10 +94,10 @@ struct Giver : Pages {
     // Gives equal parts of its nodes, a page at most, to its share of those that wait, and keeps one part for itself;
     // it may hold a node that is not on the stack.
     __device__ void give(bool holds, u32 step) {
-        u32 wait = u32(__popc(waiting));
-        for (u32 gifts = greater(wait / greater(LANES - wait, 1), 1); gifts != 0; --gifts) {
+        u32 wait = u32(__popc(waiting)), others = lesser(launch.active - group * LANES, LANES) - wait;
+        for (u32 gifts = greater(wait / greater(others, 1), 1); gifts != 0; --gifts) {
             u32 there = height + holds, part = lesser(greater(there / (gifts + 1), 1), PAGE);
-            u32 to = height != 0 && there > 1 ? claim_waiting(step) : launch.explorers;
+            u32 to = height != 0 && there > 1 ? claim_waiting() : launch.explorers;
             if (to == launch.explorers)
                 return;
             send(to, lesser(part, height), step);
@@ -124,15 +124,16 @@ struct Giver : Pages {
         __syncwarp();
         drop(nodes, height);
         height -= nodes;
-        // All lanes' writes must be visible before the mail announces them.
+        if (lane == 0) {
+            atomicAdd(&report()->given, nodes);
+            // Before the mail, so that nobody concludes that all have run out: this explorer itself is busy.
+            atomicAdd(&report()->busy, 1u);
+        }
+        // All of this must be visible before the mail announces it.
         __syncwarp();
         __threadfence();
-        if (lane != 0)
-            return;
-        atomicAdd(&report()->given, nodes);
-        // Before the mail, so that nobody concludes that all have run out: this explorer itself is busy.
-        atomicAdd(&report()->busy, 1u);
-        atomicExch(mail(receiver), step << 8 | nodes);
+        if (lane == 0)
+            atomicExch(mail(receiver), step << 8 | nodes);
     }
 
     // Whether nodes may still come. Explorers yet to begin may need the room of waiting explorers, which therefore
@@ -149,7 +150,8 @@ struct Giver : Pages {
     __device__ bool gets_more(u32 &step) {
         if (!gives || step >= launch.budget)
             return false;
-        release_and_save(0);
+        // Spare pages stay here: others could use them only from the next launch on.
+        write();
         __syncwarp();
         if (lane == 0) {
             address<u32>(launch.heights)[number] = 0;

@@ -30,7 +30,7 @@ constexpr Result SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, STUB_LIBRARY
 // The maximum number of entry points of a kernel.
 constexpr u64 ENTRIES = 5;
 // As large as the records of kernels that explore, that bound, and that are launched once.
-constexpr size_t LAUNCH_BYTES = 11 * 8 + 26 * 4, BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 4 * 8 + 10 * 4;
+constexpr size_t LAUNCH_BYTES = 11 * 8 + 24 * 4, BOUNDING_BYTES = 4 * 8 + 12 * 4, SERVING_BYTES = 4 * 8 + 10 * 4;
 
 extern "C" {
 Launcher pleach_emulated_queens, pleach_emulated_flowshop, pleach_emulated_uts,

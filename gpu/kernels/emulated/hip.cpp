@@ -33,7 +33,7 @@ void note(void *function, u32 blocks, u32 threads, const void *record, bool boun
     const char *entry = bounds ? "bound" : names[number % ENTRIES];
     std::fprintf(to, "%s %s %u %u", KERNELS[number / ENTRIES].name, entry, blocks, threads);
     // The instance's last constants, which come last in both records.
-    const u32 *sizes = static_cast<const u32 *>(record) + (bounds ? BOUNDING_BYTES : 11 * 8 + 25 * 4) / 4 - 10;
+    const u32 *sizes = static_cast<const u32 *>(record) + (bounds ? BOUNDING_BYTES : LAUNCH_BYTES) / 4 - 10;
     for (u32 i = 0; i < 10; ++i)
         std::fprintf(to, " %u", sizes[i]);
     std::fprintf(to, "\n");

@@ -15,6 +15,9 @@ pub fn explorers_per_block(kernel: &str, entry: KernelEntry) -> u32 {
 /// Nodes per page.
 pub const PAGE: u32 = 64;
 
+/// The steps after which an explorer first looks whether others wait for nodes; `LOOK_EVERY` in `cuda/giving.cuh`.
+pub const LOOK_EVERY: u32 = 16;
+
 /// Words of a solution record before the plan.
 pub const FOUND: usize = 4;
 
@@ -121,7 +124,7 @@ pub struct LaunchReport {
     /// Nodes that explorers gave to one another.
     pub given: u32,
     /// If explorers give nodes to one another: how many have begun, how many have nodes or are about to get some, and
-    /// whether one has stopped, so that the others need not wait for nodes any longer.
+    /// whether one has stopped that had not waited in vain, so that the others need not wait for nodes any longer.
     pub begun: u32,
     /// See `begun`.
     pub busy: u32,

@@ -270,12 +270,13 @@ impl Device {
             false => report.nodes as f64,
         };
         let found = if report.found > 0 { self.take_solution()? } else { None };
+        let mut exchange_ns = 0;
         if self.exchange_pays(round, &report, round_ns) {
             let start = Instant::now();
             self.exchange(round.inside, report.idle)?;
-            let took_ns = nanos_since(start);
-            self.exchange_ns = (self.exchange_ns + took_ns) / 2;
-            self.phases.exchange_ns += took_ns;
+            exchange_ns = nanos_since(start);
+            self.exchange_ns = (self.exchange_ns + exchange_ns) / 2;
+            self.phases.exchange_ns += exchange_ns;
         }
         let LaunchReport { branched, bounded, total, depth, idle, full, steps, .. } = report;
         let counts = Counts {
@@ -285,7 +286,7 @@ impl Device {
             depth: depth as u32,
             ..Counts::default()
         };
-        Ok(RoundReport { counts, round_ns, steps, idle, full, found })
+        Ok(RoundReport { counts, round_ns, exchange_ns, steps, idle, full, found })
     }
 
     /// Whether an exchange costs less time than idle explorers would lose in another round like this one.
