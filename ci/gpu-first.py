@@ -14,8 +14,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ("queens", "flowshop", "uts", "atsp")
 # Seconds of each stage, of 480 in all.
-SHARES = {"facts": 10, "driver": 10, "smoke": 60, "early": 60, "matrix": 120, "profile": 60, "sanitizers": 60,
-          "speed": 100}
+SHARES = {"facts": 10, "driver": 10, "smoke": 60, "early": 60, "matrix": 100, "profile": 60, "sanitizers": 60,
+          "settings": 40, "speed": 80}
 # Published optima, so that no run looks for schedules first.
 OPTIMA = [2297, 2099, 2326, 2223, 2291, 2226, 2273, 2200, 2237, 2178]
 TEN = [f"solve flowshop ta{21 + i:03} --best {best} --bound one" for i, best in enumerate(OPTIMA)]
@@ -36,6 +36,9 @@ EARLY = ["count queens 17", "count queens 18", TEN[1], "count uts T1XXL", CRANE]
 # The device only bounds, for five seconds.
 EVALUATED = "solve flowshop ta021 --bound two --best 2297 --time-limit 5"
 REST = ["count uts T1XL", "count uts T3XXL", *TEN[:1], *TEN[2:], "count queens 20"]
+# Thin and bushy trees, and how explorers may share the nodes of the device.
+SHARED = [TEN[6], "count uts T3XXL", "count queens 20"]
+SETTINGS = ("", ":giving=always", ":giving=never", ":inside=adapt", ":giving=never:trigger=400")
 # Hours of CPU time that tell nothing new.
 NOT_ON_CPU = ("count queens 20", TEN[2])
 
@@ -322,6 +325,12 @@ def early(s):
     measured(s, SMALL.values() if s.given.small else EARLY, False)
 
 
+def settings(s):
+    for words in SMALL.values() if s.given.small else SHARED:
+        for setting in SETTINGS:
+            compared(s, words, f"{s.given.device}{setting}", None)
+
+
 def speed(s):
     if s.given.small:
         return measured(s, SMALL.values(), True)
@@ -395,7 +404,7 @@ def sanitizers(s):
 
 
 STAGES = {"facts": facts, "driver": driver, "smoke": smoke, "early": early, "matrix": matrix,
-          "profile": profile, "sanitizers": sanitizers, "speed": speed}
+          "profile": profile, "sanitizers": sanitizers, "settings": settings, "speed": speed}
 
 
 def report(s):
@@ -415,7 +424,7 @@ def report(s):
     lines += ["", "## Facts", ""]
     lines += [f"- {row['what']}: {row['text']}".replace("\n", "\n  ") for row in s.rows if row["result"] == "note"]
     lines += ["", "## Speed", "", "| run | on | kernel | seconds | of which set-up | million nodes/s | |", "|---|---|---|---|---|---|---|"]
-    fast = [row for row in s.rows if row["stage"] in ("early", "speed") and "rate" in row]
+    fast = [row for row in s.rows if row["stage"] in ("early", "settings", "speed") and "rate" in row]
     for row in fast:
         remark = "" if row["result"] == "ok" else row["result"]
         lines.append(f"| `{row['case']}` | {row['devices']} | {row['kernel'] or ''} | {row['seconds']:.3f} "

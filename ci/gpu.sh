@@ -6,4 +6,4 @@
 #
 # FOLDER/report.md has the table for docs/measured.md.
 set -euo pipefail
-exec "$(dirname "$0")/gpu-first.sh" "$@" --stages facts,matrix,sanitizers,early,speed
+exec "$(dirname "$0")/gpu-first.sh" "$@" --stages facts,matrix,sanitizers,early,settings,speed
