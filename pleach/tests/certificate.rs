@@ -73,6 +73,10 @@ fn files_that_are_no_certificates_are_refused() {
     refused(&format!("audit {file} --best 3"), "--best does not apply to 'audit'");
     refused(&format!("resume {file}"), "cannot resume");
     refused(&format!("solve atsp ftv33 --certificate {file}"), "does not apply to 'solve atsp'");
+    let key = out.join("unused.key");
+    let listening = format!("--listen 127.0.0.1:0 --key {}", key.display());
+    refused(&format!("count queens 8 --certificate {file} {listening}"), "single process");
+    assert!(!key.exists());
     refused(
         &format!("count queens 9 --nodes interval --certificate {file}"),
         "--certificate needs open nodes",

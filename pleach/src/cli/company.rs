@@ -90,6 +90,7 @@ fn listen(
     given: &FlagValues,
     address: String,
 ) -> Result<Arc<Cluster>, Failure> {
+    given.check_certificate().map_err(Failure::Usage)?;
     let path = key_path(given);
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;

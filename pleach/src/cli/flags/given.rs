@@ -63,14 +63,7 @@ impl FlagValues {
         if self.has("every") && !self.has("checkpoint") {
             return Err("--every has no effect without --checkpoint FILE".into());
         }
-        if self.has("certificate") {
-            if self.get(&NODES)? == Some(Nodes::Interval) {
-                return Err("--certificate needs open nodes, so it cannot be combined with --nodes interval".into());
-            }
-            if self.has("listen") || self.cluster.is_some() {
-                return Err("--certificate works only in a single process".into());
-            }
-        }
+        self.check_certificate()?;
         if self.has("dashboard") && self.has("quiet") {
             return Err(
                 "--dashboard and --quiet contradict each other: give only one of them".into()
@@ -80,6 +73,26 @@ impl FlagValues {
             if verb != Verb::Join && self.has(name) && !self.has("listen") {
                 return Err(format!("--{name} has no effect without --listen HOST:PORT"));
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses a certificate that cannot be made, before an address is opened for joining processes.
+    ///
+    /// # Errors
+    /// One line: what cannot be combined.
+    pub fn check_certificate(&self) -> Result<(), String> {
+        if !self.has("certificate") {
+            return Ok(());
+        }
+        if self.get(&NODES)? == Some(Nodes::Interval) {
+            return Err(
+                "--certificate needs open nodes, so it cannot be combined with --nodes interval"
+                    .into(),
+            );
+        }
+        if self.has("listen") || self.cluster.is_some() {
+            return Err("--certificate works only in a single process".into());
         }
         Ok(())
     }
