@@ -103,8 +103,8 @@ const GIVING: usize = 2;
 const GIVES: u32 = 2;
 
 impl Tune {
-    /// For at most `most` explorers, of which only the first `giving` take part while they give. What is fixed stays so;
-    /// with a trigger of 0, every step is a round.
+    /// For at most `most` explorers, of which only the first `giving` take part while they give. What is fixed stays
+    /// so; with a trigger of 0, every step is a round.
     pub fn new(most: u32, giving: u32, fixed: Fixed) -> Self {
         let Fixed { explorers, budget, trigger, gives } = fixed;
         let gives = gives.map(|gives| if gives { GIVES } else { GIVES / 2 });

@@ -12,7 +12,7 @@
 // of the last gift, or 0.
 constexpr u32 WAITS = ~0u;
 constexpr u32 CLAIMED = ~0u - 1;
-// An explorer looks at the number of idle explorers, the best value and those that wait no more often than this, in steps.
+// Roughly the fewest steps between two looks at the number of idle explorers, the best value and those that wait.
 constexpr u32 LOOK_EVERY = 16;
 // A waiting explorer looks at its mail this many times between two looks at the words that all share, and this many
 // times in all while some have yet to begin and none that has begun has nodes.

@@ -54,7 +54,7 @@ fn nothing_is_lost_or_counted_twice() {
     let tree = uts("type=binomial,b0=60,q=0.19,m=5,seed=3");
     let queens = Queens::new(10, Level::Off).unwrap();
     let paths = atsp::random(&mut rng, 8, 3, Nodes::Pool);
-    let mut schedules = Flowshop::new(flowshop::random(&mut rng, 8, 5, 100), Level::Off);
+    let mut schedules = Flowshop::new(flowshop::random(&mut rng, 9, 5, 100), Level::Off);
     let length = on_cpu(&paths, i64::MAX).found.unwrap().score;
     let makespan = on_cpu(&schedules, i64::MAX).found.unwrap().score;
     schedules.reference = makespan;
@@ -76,7 +76,7 @@ fn nothing_is_lost_or_counted_twice() {
                 }
             }
         }
-        assert!(given >= 50, "problem {which}: {given} nodes");
+        assert!(given > 50, "problem {which}: {given} nodes");
     }
 }
 
