@@ -20,8 +20,10 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// The most open connections.
-const CONNECTIONS: usize = 16_000;
+/// The most open connections where the system allows enough open files.
+const CONNECTIONS: u64 = 16_000;
+/// The open files that connections leave, at most, to the database, to searches and to what users send.
+const OTHER_FILES: u64 = 1024;
 /// How long a connection may be idle: longer than a joiner waits for an answer.
 const IDLE: Duration = Duration::from_secs(90);
 /// How long a caller may take to open TLS.
@@ -78,19 +80,33 @@ impl Door {
         let listener = TcpListener::bind(settings.listen).await.map_err(fails)?;
         let address = listener.local_addr().map_err(fails)?;
         let (ready, open) = mpsc::channel(64);
-        tokio::spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), ready));
+        let tls = TlsAcceptor::from(Arc::new(config));
+        tokio::spawn(accept(listener, tls, most_connections(open_files()), ready));
         Ok(Self { address, certificate, open })
     }
 }
 
-/// Accepts connections and opens TLS on each, so that slow callers delay no others.
+/// The most files that this process may have open, raised as far as the system allows.
+fn open_files() -> u64 {
+    let raised = rlimit::increase_nofile_limit(rlimit::INFINITY);
+    raised.or_else(|_| rlimit::Resource::NOFILE.get_soft()).unwrap_or(OTHER_FILES)
+}
+
+/// The most open connections of a process with this limit of open files: at least half of it.
+fn most_connections(files: u64) -> usize {
+    (files - OTHER_FILES.min(files / 2)).min(CONNECTIONS) as usize
+}
+
+/// Accepts connections and opens TLS on each, so that slow callers delay no others. Where the most are open, later
+/// callers wait until one closes.
 async fn accept(
     listener: TcpListener,
     tls: TlsAcceptor,
+    most: usize,
     ready: mpsc::Sender<(Connection, SocketAddr)>,
 ) {
     let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
-    let connections = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = Arc::new(Semaphore::new(most));
     loop {
         let Ok(permit) = Arc::clone(&handshakes).acquire_owned().await else { return };
         let Ok(place) = Arc::clone(&connections).acquire_owned().await else { return };
@@ -227,4 +243,18 @@ fn make(chain: &Path, key: &Path) -> Result<(), DoorError> {
     texts.into_iter().try_for_each(|(path, text)| {
         private::replace(path, &text).map_err(|why| wrong(path, why.to_string()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most_connections;
+
+    #[test]
+    fn connections_leave_files_to_others() {
+        let most = [(64, 32), (1024, 512), (4096, 3072), (17_023, 15_999), (1 << 20, 16_000)];
+        for (files, connections) in most {
+            assert_eq!(most_connections(files), connections, "{files} open files");
+        }
+        assert_eq!(most_connections(u64::MAX), 16_000);
+    }
 }

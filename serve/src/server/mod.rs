@@ -88,8 +88,6 @@ pub fn run(
     builder.recursive(true).create(&folder).map_err(fails)?;
     let lock = std::fs::File::create(folder.join("lock")).map_err(fails)?;
     lock.try_lock().map_err(|_| ServeError::InUse(folder.clone()))?;
-    // Every connection is an open file. If there may be no more, later callers wait for earlier ones to go.
-    let _ = rlimit::increase_nofile_limit(rlimit::INFINITY);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(ServeError::Runtime)?.block_on(async {
