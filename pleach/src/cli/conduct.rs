@@ -264,20 +264,20 @@ fn write_result(
         }
         text
     };
-    // The result comes first, so that a file that cannot be written does not lose it.
-    let printed = console.print(&text);
+    // A file that cannot be written loses neither the result nor the other files.
+    let mut written_all = console.print(&text);
     if let Some(file) = files.trace {
         let picture = || draw::over_time::draw(&format!("{name} {instance}"), &report);
         let text =
             if file.ends_with("svg") { picture() } else { json!(trace::data(&report)).to_string() };
-        file.write(&text)?;
+        written_all = written_all.and(file.write(&text));
     }
     let solution = report.solution.as_ref();
     written.extend(solution.map(|solution| ("solution", labels.file(solution))));
     let solution = files.solution.map(|file| ("solution", file));
     for (flag, file) in solution.into_iter().chain(files.about_solution) {
         if let Some((_, text)) = written.iter().find(|(of, _)| *of == flag) {
-            file.write(text)?;
+            written_all = written_all.and(file.write(text));
             continue;
         }
         let name = file.leave();
@@ -286,14 +286,16 @@ fn write_result(
         }
     }
     match (files.certificate, &report.certificate) {
-        (Some(file), Some(certificate)) => file.write_bytes(&certificate.to_bytes())?,
+        (Some(file), Some(certificate)) => {
+            written_all = written_all.and(file.write_bytes(&certificate.to_bytes()));
+        }
         (Some(file), None) if !given.on("quiet") && !given.on("json") => {
             let name = file.leave();
             console.note(&format!("there is no complete proof, so {name} is not written"));
         }
         _ => {}
     }
-    printed?;
+    written_all?;
     if report.status != Status::Stopped {
         return Ok(DONE);
     }

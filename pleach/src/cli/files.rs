@@ -3,7 +3,7 @@
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use std::fs::{File, Metadata};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -71,7 +71,7 @@ impl Output {
     /// If they cannot be written; a file that is there stays as it was.
     pub fn write_bytes(self, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.path.display();
-        let written = self.target.write(bytes);
+        let written = self.target.write(&self.path, bytes);
         written.map_err(|why| Failure::Machine(format!("cannot write {path}: {why}")))
     }
 }
@@ -106,7 +106,15 @@ pub fn not_a_dash(flag: &str, path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// If it cannot be written; a file that is there stays as it was.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    Target::of(path)?.write(bytes)
+    Target::of(path)?.write(path, bytes)
+}
+
+/// Checks that [`replace`] can write a file.
+///
+/// # Errors
+/// Why it cannot.
+pub fn can_replace(path: &Path) -> io::Result<()> {
+    Target::of(path).map(drop)
 }
 
 impl Target {
@@ -116,14 +124,17 @@ impl Target {
         {
             return Err(why);
         }
-        if path.is_dir() {
+        if path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(ErrorKind::IsADirectory.into());
+        }
+        if path.file_name().is_none() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "expected a file name"));
         }
         if path.exists() && !path.is_file() {
             return File::options().write(true).open(path).map(Target::Direct);
         }
         match Part::beside(place(path)) {
-            Err(why) if why.kind() == ErrorKind::PermissionDenied => {
+            Err(why) if why.kind() == ErrorKind::PermissionDenied && path.exists() => {
                 File::options().write(true).open(path).map(Target::Direct)
             }
             part => {
@@ -136,17 +147,28 @@ impl Target {
         }
     }
 
-    fn write(self, bytes: &[u8]) -> io::Result<()> {
+    fn write(self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         match self {
             Target::Part(part) => part.fill(bytes),
-            Target::Direct(mut file) => {
-                // A terminal or a pipe has no length to set.
-                let _ = file.set_len(0);
-                file.write_all(bytes)?;
-                file.flush()
+            Target::Direct(file) if path.is_file() => {
+                let before = std::fs::read(path);
+                let written = fill(&file, bytes);
+                if let (Err(_), Ok(before)) = (&written, before) {
+                    // Its bytes still have their place on the disk.
+                    let _ = fill(&file, &before);
+                }
+                written
             }
+            Target::Direct(mut file) => file.write_all(bytes).and_then(|()| file.flush()),
         }
     }
+}
+
+/// Replaces the content of a file.
+fn fill(mut file: &File, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)
 }
 
 /// The paths of all `.part` files.
@@ -243,7 +265,8 @@ fn is_standard_output(_: &Path) -> bool {
 }
 
 /// Flags that name an output file.
-const WRITTEN: [&str; 9] = [
+const WRITTEN: [&str; 10] = [
+    "log",
     "checkpoint",
     "certificate",
     "solution",
@@ -268,7 +291,7 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
-    let read = READ.into_iter().chain(["beside"]);
+    let read = READ.into_iter().chain(["beside", "transfer", "obstacle"]);
     let read = read.filter_map(|flag| Some((format!("--{flag}"), given.path(flag)?)));
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));

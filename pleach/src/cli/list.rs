@@ -2,6 +2,7 @@
 
 use super::conduct::{Job, Reading};
 use super::console::{Console, DONE, STOPPED};
+use super::files::keep_apart;
 use super::flags::{self, FlagValues, REPEAT};
 use super::progress::interrupts;
 use crate::failure::{Failure, usage};
@@ -73,6 +74,9 @@ pub fn search_all(
         let start = repeated(given, || read(&request))?;
         starts.push((start, reading.over()));
     }
+    // An output must not replace an instance that is searched later.
+    let files = words.iter().filter(|word| (entry.is_file)(word.as_str()));
+    keep_apart(given, &files.cloned().collect::<Vec<_>>())?;
     let begun = Instant::now();
     let (mut ended, mut code) = (0, DONE);
     for (instance, (start, spent)) in words.iter().zip(starts) {

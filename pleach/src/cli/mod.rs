@@ -288,11 +288,12 @@ fn of_problem(
                 format!("{} {instance}: {phrase} {}", entry.name, labels.value(value))
             };
             console.print(&text)?;
+            let mut written = Ok(());
             for (flag, file) in outputs {
                 let text = files.iter().find(|(of, _)| *of == flag);
-                text.map_or(Ok(()), |(_, text)| file.write(text))?;
+                written = written.and(text.map_or(Ok(()), |(_, text)| file.write(text)));
             }
-            return Ok(DONE);
+            return written.map(|()| DONE);
         }
     };
     let inputs = (entry.is_file)(&instance).then(|| instance.clone()).into_iter().collect();

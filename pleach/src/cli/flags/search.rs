@@ -51,14 +51,18 @@ pub static BEST: Flag<Start> = Flag {
         "optimum" => Ok(Start::Optimum),
         "neh" => Ok(Start::Neh),
         "search" => Ok(Start::Search),
-        _ => word
-            .parse()
-            .ok()
-            .map(Start::Value)
-            .or_else(|| {
-                Decimal::parse(word.strip_prefix('-').unwrap_or(word), '.').map(|_| Start::Decimal)
-            })
-            .ok_or_else(|| format!("{word}: expected none, a number or a name that --help lists")),
+        _ => match word.parse() {
+            // No solution has these values, or none can beat them.
+            Ok(i64::MIN | i64::MAX) => {
+                Err(format!("{word}: expected a number from {} to {}", i64::MIN + 1, i64::MAX - 1))
+            }
+            Ok(value) => Ok(Start::Value(value)),
+            Err(_) => Decimal::parse(word.strip_prefix('-').unwrap_or(word), '.')
+                .map(|_| Start::Decimal)
+                .ok_or_else(|| {
+                    format!("{word}: expected none, a number or a name that --help lists")
+                }),
+        },
     },
     record: |given| Some(json!(given.word("best"))),
 };
@@ -272,6 +276,6 @@ pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, S
 pub fn in_units(word: &str, decimals: u32) -> Option<i64> {
     let size = word.strip_prefix('-').unwrap_or(word);
     let units = Decimal::parse(size, '.')?.scaled(decimals)?;
-    let units = i64::try_from(units).ok()?;
+    let units = i64::try_from(units).ok().filter(|&units| units < i64::MAX)?;
     Some(if word == size { units } else { -units })
 }

@@ -61,6 +61,14 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     }
     let folder = given.path("out").unwrap_or("reproduced".into());
     let cannot = |why| Failure::Usage(format!("--out {}: {why}", folder.display()));
+    let page = folder.join("index.html");
+    if page.exists() && !folder.join("rows").is_dir() {
+        return usage(format!(
+            "--out {} would replace {}, which reproduce has not written; choose another folder",
+            folder.display(),
+            page.display()
+        ));
+    }
     std::fs::create_dir_all(folder.join("rows")).map_err(cannot)?;
     let work = Reproduction { registry, console, given, folder, quick, origin: Origin::here() };
     let (mut all, mut failed, several) = (Vec::new(), false, chosen.len() > 1);

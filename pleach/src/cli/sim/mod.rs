@@ -18,7 +18,7 @@ use super::files::{Output, keep_apart};
 use super::line::Line;
 use crate::failure::Failure;
 use crate::provenance::Provenance;
-use crate::registry::Entry;
+use crate::registry::{Entry, entry};
 use crate::report::columns::digits;
 use crate::report::short;
 use crate::results::{JsonNumber, SimulationData, VERSION};
@@ -28,6 +28,7 @@ use pleach_lab::figures::Figures;
 pub use scenario::Scenario;
 use serde_json::json;
 pub use spec::Spec;
+use spec::Work;
 use std::time::Instant;
 pub use table::labels;
 
@@ -36,7 +37,9 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let given = &line.given;
     let phase = last_words(console, &line.words.join(" "), given);
     let (name, scenario, file) = words::read(registry, line)?;
-    keep_apart(given, file.as_slice())?;
+    let mut inputs = instance_files(registry, &scenario);
+    inputs.extend(file);
+    keep_apart(given, &inputs)?;
     let picture = Output::of("svg", given)?;
     let started = Instant::now();
     let experiment = Experiment::new(registry, &name, scenario, given)?;
@@ -55,6 +58,20 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         file.write(&all.picture())?;
     }
     Ok(DONE)
+}
+
+/// The instances of a scenario that are files.
+fn instance_files(registry: &[Entry], scenario: &Scenario) -> Vec<String> {
+    let instance = |spec: &Spec| match &spec.work {
+        Work::Search(load) => {
+            let is_file = entry(registry, &load.problem)?.is_file;
+            is_file(&load.instance).then(|| load.instance.clone())
+        }
+        Work::Interval { .. } => None,
+    };
+    let mut all: Vec<String> = scenario.cells.iter().filter_map(instance).collect();
+    all.dedup();
+    all
 }
 
 /// An experiment with its runs, cell by cell, and the real time that they took.
