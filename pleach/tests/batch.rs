@@ -86,6 +86,26 @@ fn every_combination_has_one_row_and_the_pictures_show_all_settings() {
 }
 
 #[test]
+fn a_picture_of_the_user_is_not_replaced() {
+    let folder = batch("picture", QUEENS);
+    for picture in ["results-profile.svg", "results-cactus.svg"] {
+        let path = folder.join(picture);
+        fs::write(&path, "<svg>mine</svg>").unwrap();
+        let output = pleach(&words(&folder));
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(picture) && text.contains("choose another file"), "{text}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "<svg>mine</svg>");
+        assert!(!folder.join("results.csv").exists(), "no run has started");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        refused(&words(&folder), "is a directory");
+        fs::remove_dir(&path).unwrap();
+    }
+    run(&folder);
+}
+
+#[test]
 fn a_summary_is_json_too() {
     let folder = batch("json", QUEENS);
     let output = pleach(&format!("{} --json", words(&folder)));
@@ -94,6 +114,17 @@ fn a_summary_is_json_too() {
     assert_eq!((&report["settings"][1]["solved"], &report["missing"]), (&4.into(), &0.into()));
     assert_eq!(report["contradictions"], serde_json::json!([]));
     assert_eq!(report["commit"], column(&folder, "commit")[0].as_str());
+}
+
+#[test]
+fn a_whole_last_row_needs_no_line_break() {
+    let folder = batch("no-line-break", QUEENS);
+    run(&folder);
+    let file = folder.join("results.csv");
+    let whole = fs::read_to_string(&file).unwrap();
+    fs::write(&file, whole.trim_end()).unwrap();
+    assert!(run(&folder).contains("8 of 8 runs are in"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), whole);
 }
 
 #[test]

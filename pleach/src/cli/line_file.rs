@@ -13,15 +13,15 @@ pub struct LineFile {
 }
 
 impl LineFile {
-    /// Opens a file, which is created if missing, and reads its lines. An incomplete last line, which a killed process
-    /// may leave, is dropped once `read` has accepted the whole lines and that rest; its errors continue from the
-    /// file's name.
+    /// Opens a file, which is created if missing, and reads its lines. If `read` accepts the last line as a whole one, a
+    /// missing line break is added. Otherwise that line is incomplete, as a killed process may leave it, and is dropped
+    /// once `read` has accepted the whole lines and that rest; its errors continue from the file's name.
     ///
     /// # Errors
     /// If it cannot be opened, another process uses it, or it holds something else.
     pub fn open<T>(
         path: &Path,
-        read: impl FnOnce(&str, &[u8]) -> Result<T, String>,
+        read: impl Fn(&str, &[u8]) -> Result<T, String>,
     ) -> Result<(Self, T), Failure> {
         let name = path.display().to_string();
         let cannot = |why: std::io::Error| Failure::Usage(format!("{name}: {why}"));
@@ -36,6 +36,12 @@ impl LineFile {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(cannot)?;
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        if let (true, Ok(text)) = (whole < bytes.len(), std::str::from_utf8(&bytes))
+            && let Ok(content) = read(&format!("{text}\n"), b"")
+        {
+            file.write_all(b"\n").map_err(cannot)?;
+            return Ok((Self { file, path: name }, content));
+        }
         let (lines, rest) = bytes.split_at(whole);
         let lines = std::str::from_utf8(lines)
             .map_err(|_| Failure::Usage(format!("{name}: not a text file (UTF-8)")))?;

@@ -8,7 +8,7 @@ mod summary;
 
 use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};
-use super::files::{keep_apart, not_a_dash, replace};
+use super::files::{can_replace, keep_apart, not_a_dash, replace};
 use super::flags::{FlagValues, Kind, Use, Verb};
 use super::line::{Line, no_more};
 use super::own_process::{OwnProcess, result_of, this_program};
@@ -18,6 +18,7 @@ use crate::input::text_of;
 use crate::provenance::Provenance;
 use crate::registry::Entry;
 use crate::results::{RunData, VERSION, is_thread};
+use pictures::PICTURES;
 use plan::{Plan, Run};
 use rows::{Row, Rows};
 use serde_json::json;
@@ -58,6 +59,17 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     not_a_dash("out", &out)?;
     let table = std::path::absolute(&out)
         .or_else(|why| usage(format!("--out {}: {why}", out.display())))?;
+    for picture in PICTURES {
+        let path = beside(&out, picture.kind);
+        let shown = path.display();
+        let lost = can_replace(&path).and_then(|()| picture.would_overwrite(&path));
+        if lost.map_err(|why| Failure::Usage(format!("{shown}: {why}")))? {
+            let out = out.display();
+            return usage(format!(
+                "--out {out} would replace {shown}, which batch has not drawn; choose another file"
+            ));
+        }
+    }
     let phase = last_words(console, "batch", given);
     let plan = read(registry, file)?;
     let rows = Rows::open(&table)?;
@@ -120,17 +132,7 @@ impl Batch<'_, '_> {
         let console = self.console;
         let ended = ended(&self.plan, &self.rows);
         let summary = Summary::of(&self.plan, &ended);
-        let mut pictures = Vec::new();
-        type Picture = fn(&Plan, &[summary::Ended<'_>]) -> String;
-        let kinds: [(&str, Picture); 2] =
-            [("profile", pictures::profile), ("cactus", pictures::cactus)];
-        for (kind, draw) in kinds {
-            let [path, shown] = [&self.table, &self.out].map(|table| beside(table, kind));
-            let written = replace(&path, format!("{}\n", draw(&self.plan, &ended)).as_bytes());
-            let shown = shown.display().to_string();
-            written.map_err(|why| Failure::Machine(format!("cannot write {shown}: {why}")))?;
-            pictures.push(shown);
-        }
+        let pictures = PICTURES.map(|it| beside(&self.out, it.kind).display().to_string());
         let out = self.out.display().to_string();
         let text = if self.given.on("json") {
             let mut all = json!({ "pleach": VERSION, "command": self.plan.command, "rows": out, "pictures": pictures });
@@ -144,6 +146,13 @@ impl Batch<'_, '_> {
         console.print(&text)?;
         for line in &summary.contradictions {
             console.note(&format!("results contradict each other: {line}"));
+        }
+        // A picture that cannot be written does not lose the summary.
+        for (picture, shown) in PICTURES.iter().zip(pictures) {
+            let svg = (picture.draw)(&self.plan, &ended);
+            let written =
+                replace(&beside(&self.table, picture.kind), format!("{svg}\n").as_bytes());
+            written.map_err(|why| Failure::Machine(format!("cannot write {shown}: {why}")))?;
         }
         if !summary.contradictions.is_empty() {
             return Ok(FAILED);

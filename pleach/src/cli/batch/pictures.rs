@@ -5,20 +5,49 @@ use super::summary::Ended;
 use crate::draw::chart::{Chart, Series};
 use crate::report::counted;
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 /// Shorter times count as this, since they say little.
 const SHORTEST_S: f64 = 1e-3;
+
+/// What the title of a performance profile begins with.
+const PROFILE: &str = "Performance profile";
+/// What the title of a cactus plot begins with.
+const CACTUS: &str = "Runs solved over time";
+
+/// A picture of a batch.
+pub struct Picture {
+    /// What its file name ends with.
+    pub kind: &'static str,
+    title: &'static str,
+    /// Draws it.
+    pub draw: fn(&Plan, &[Ended<'_>]) -> String,
+}
+
+/// The pictures of each batch.
+pub const PICTURES: [Picture; 2] = [
+    Picture { kind: "profile", title: PROFILE, draw: profile },
+    Picture { kind: "cactus", title: CACTUS, draw: cactus },
+];
+
+impl Picture {
+    /// Whether this file would be lost if the picture were written to it: it exists, but is no earlier one.
+    pub fn would_overwrite(&self, path: &Path) -> io::Result<bool> {
+        Ok(path.is_file() && !String::from_utf8_lossy(&std::fs::read(path)?).contains(self.title))
+    }
+}
 
 /// A point of a curve: a time or a ratio, and how many problems are solved by then.
 type Point = (f64, f64);
 
 /// For each setting, the fraction of problems that it solves within a multiple of the time of the fastest setting
 /// (Dolan and Moré, 2002). Only problems that all settings have tried count.
-pub fn profile(plan: &Plan, ended: &[Ended<'_>]) -> String {
+fn profile(plan: &Plan, ended: &[Ended<'_>]) -> String {
     let (curves, problems) = ratios(plan, ended);
     draw(
         Chart {
-            title: format!("Performance profile: {}", plan.command),
+            title: format!("{PROFILE}: {}", plan.command),
             below: format!("{}, by all settings", counted(problems, "problem")),
             x_name: "time as a multiple of that of the fastest setting".into(),
             y_name: "fraction of the problems solved".into(),
@@ -32,7 +61,7 @@ pub fn profile(plan: &Plan, ended: &[Ended<'_>]) -> String {
 }
 
 /// For each setting, the number of problems that it solves within a time.
-pub fn cactus(plan: &Plan, ended: &[Ended<'_>]) -> String {
+fn cactus(plan: &Plan, ended: &[Ended<'_>]) -> String {
     let mut times = vec![Vec::new(); plan.settings.len()];
     for it in ended {
         times[it.run.setting].extend(it.solved_in().map(|time| time.max(SHORTEST_S)));
@@ -40,7 +69,7 @@ pub fn cactus(plan: &Plan, ended: &[Ended<'_>]) -> String {
     let curves: Vec<Vec<Point>> = times.into_iter().map(|times| steps(times, 1.0)).collect();
     draw(
         Chart {
-            title: format!("Runs solved over time: {}", plan.command),
+            title: format!("{CACTUS}: {}", plan.command),
             below: format!("{} in all", counted(ended.len(), "run")),
             x_name: "seconds".into(),
             y_name: "runs solved".into(),
