@@ -208,7 +208,7 @@ impl State {
             }
             _ => {}
         }
-        match replace(file, &about.file) {
+        match replace(file, &about.file, &[checkpoint.run]) {
             Err(why) if self.copy.is_none() => return Err(format!("--checkpoint {shown}: {why}")),
             // The disk may be full for a while: the previous copy stays.
             Err(_) => return Ok(()),

@@ -8,6 +8,7 @@ use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
+use pleach_core::wire::ContentKind;
 use pleach_core::wire::checkpoint::{Checkpoint, Cut, assemble};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -76,17 +77,29 @@ impl Save {
 
 /// Whether a file is a checkpoint, or empty, or missing.
 fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    match std::fs::metadata(path) {
+        // A pipe would block.
+        Ok(about) if !about.is_file() => {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
         Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(true),
-        Err(why) => return Err(why),
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        _ => {}
     }
+    let begin = beginning(path)?;
+    Ok(begin.is_empty() || begin.starts_with(&ContentKind::Checkpoint.mark()))
+}
+
+/// The first bytes of a regular file.
+fn beginning(path: &Path) -> io::Result<Vec<u8>> {
     let mut begin = Vec::new();
-    file.take(4).read_to_end(&mut begin)?;
-    Ok(begin.is_empty() || begin == pleach_core::wire::ContentKind::Checkpoint.mark())
+    File::open(path)?.take(Checkpoint::BEGINNING).read_to_end(&mut begin)?;
+    Ok(begin)
+}
+
+/// The number of the run that saved a regular file, if one did.
+fn run_of(path: &Path) -> Option<u64> {
+    let begin = path.is_file().then(|| beginning(path).ok())??;
+    Checkpoint::run_of(&begin)
 }
 
 /// Reads a saved run to resume it.
@@ -103,8 +116,9 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
-/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one. The
+/// old one becomes `FILE.old`, in place of one that these runs saved.
+pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // A link stays a link: its target is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let mut part_path = path.as_os_str().to_owned();
@@ -122,7 +136,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
             file.sync_all()
         })
         .and_then(|()| {
-            keep_before(path);
+            keep_before(path, runs);
             std::fs::rename(&part_path, path)
         });
     if let Err(why) = written {
@@ -136,14 +150,19 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps the file that is about to be replaced as `FILE.old`. If the system has no hard links, or something else has
-/// that name, the file is just replaced.
-fn keep_before(path: &Path) {
+/// Keeps the file that is about to be replaced as `FILE.old`. If the system has no hard links, or anything but a save of
+/// these runs has that name, the file is just replaced.
+fn keep_before(path: &Path, runs: &[u64]) {
     let mut old = path.as_os_str().to_owned();
     old.push(".old");
     let old = PathBuf::from(old);
+    let is_free = match std::fs::metadata(&old) {
+        Ok(about) if about.len() == 0 => about.is_file(),
+        Ok(_) => run_of(&old).is_some_and(|run| runs.contains(&run)),
+        Err(why) => why.kind() == io::ErrorKind::NotFound,
+    };
     let holds_something = std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
-    if holds_something && is_checkpoint_or_empty(&old).unwrap_or_default() {
+    if holds_something && is_free {
         // If there is no such file, nothing is in the way.
         let _ = std::fs::remove_file(&old);
         let _ = std::fs::hard_link(path, &old);
@@ -153,6 +172,8 @@ fn keep_before(path: &Path) {
 /// Saves snapshots of a run in a file.
 pub struct Saver<'a> {
     save: &'a Save,
+    /// This run, and the one that saved the file before.
+    runs: Vec<u64>,
     /// The state before this run began.
     before: Checkpoint,
     start: Instant,
@@ -177,6 +198,7 @@ impl<'a> Saver<'a> {
     ) -> Self {
         let before = Checkpoint { about: about.into(), pieces: Vec::new(), ..before.clone() };
         Self {
+            runs: run_of(&save.path).into_iter().chain([before.run]).collect(),
             save,
             before,
             start,
@@ -286,7 +308,7 @@ impl<'a> Saver<'a> {
         all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
         all.best = control.best();
         all.solution = control.solution();
-        replace(&self.save.path, &all.to_bytes())?;
+        replace(&self.save.path, &all.to_bytes(), &self.runs)?;
         self.saves.fetch_add(1, Ordering::Release);
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::lease::{Lease, ProgressReport, Rec, nested};
 use crate::search::tree::{Counts, Solution};
 use crate::search::work::{Malformed, Pack, Reader, Work};
 use crate::steal::{InFlight, PeerId, Ticket};
-use crate::wire::{ContentKind, Unreadable, open, seal};
+use crate::wire::{ContentKind, FORMAT, HEAD, Unreadable, open, seal};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -38,6 +38,17 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
+    /// The number of bytes at the beginning of a file that [`Checkpoint::run_of`] needs.
+    pub const BEGINNING: u64 = HEAD as u64 + 10;
+
+    /// The number of the run that saved a file with these bytes at its beginning. The rest is not checked.
+    #[must_use]
+    pub fn run_of(begin: &[u8]) -> Option<u64> {
+        let (head, content) = begin.split_at_checked(HEAD)?;
+        let ours = head.starts_with(&ContentKind::Checkpoint.mark()) && head[4] == FORMAT;
+        ours.then(|| u64::unpack(&mut Reader::new(content)).ok())?
+    }
+
     /// The checkpoint as the bytes of a file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {

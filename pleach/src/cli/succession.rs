@@ -34,7 +34,7 @@ pub fn lead(
     }
     let checkpoint = Checkpoint { about: about.to_string(), ..next.checkpoint.clone() };
     let fails = |why: std::io::Error| Failure::Machine(format!("cannot take over: {file}: {why}"));
-    replace(&next.file, &checkpoint.to_bytes()).map_err(fails)?;
+    replace(&next.file, &checkpoint.to_bytes(), &[checkpoint.run]).map_err(fails)?;
     let own = own.lasting(&[Lasts::Kept, Lasts::OneRun]).into_iter();
     let own = own.filter(|flag| OWN.contains(&name_of(flag)));
     let limits = [
