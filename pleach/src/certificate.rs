@@ -178,6 +178,10 @@ pub(crate) fn audit(
             _ => {}
         }
     }
+    let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
+    if !optimises && (search.best != i64::MAX || search.solution.is_some()) {
+        return wrong("its problem has no best value, but it states one");
+    }
     if search.best == i64::MIN {
         return wrong("nothing could beat the value that it states, so every tree would agree");
     }

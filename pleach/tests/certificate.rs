@@ -102,6 +102,42 @@ fn files_that_are_no_certificates_are_refused() {
     assert_eq!(json(&format!("audit {file}"))["valid"], true);
 }
 
+/// What a file says about its search is no more to be trusted than its regions.
+#[test]
+fn a_certificate_of_another_question_is_refused() {
+    let out = folder("certificates-question");
+    let (shop, file, forged) = (out.join("shop.txt"), out.join("shop.cert"), out.join("forged"));
+    fs::write(&shop, "3 2\n1 2\n4 5\n3 1\n").unwrap();
+    let [shop, file] = [shop, file].map(|path| path.display().to_string());
+    json(&format!("solve flowshop {shop} --jobs-first --certificate {file}"));
+    let seen = json(&format!("audit {file}"));
+    assert_eq!(seen["flags"], serde_json::json!(["--jobs-first"]));
+    let text = String::from_utf8(pleach(&format!("audit {file}")).stdout).unwrap();
+    assert!(text.starts_with(&format!("flowshop {shop} --jobs-first: the optimum is ")), "{text}");
+
+    let good = Certificate::from_bytes(&fs::read(&file).unwrap()).unwrap();
+    let about: serde_json::Value = serde_json::from_str(&good.search.about).unwrap();
+    let first =
+        serde_json::json!({ "branched": 0, "bounded": 0, "depth": 0, "elapsed_ns": 0, "best": 9 });
+    for (flags, first, said) in [
+        (vec![], Some(first), "one optimal schedule, not all"),
+        (vec!["--all"], None, "one optimal schedule, not all"),
+        (vec!["--objective=flow-time"], None, "works only with the objective makespan"),
+        (vec!["--nodes=interval"], None, "needs open nodes"),
+        (vec!["--peers=3"], None, "--peers does not apply to 'solve flowshop'"),
+    ] {
+        let mut about = about.clone();
+        about["flags"] = [&["--jobs-first"], &flags[..]].concat().into();
+        if let Some(first) = first {
+            about["state"]["first"] = first;
+        }
+        let mut other = good.clone();
+        other.search.about = about.to_string();
+        fs::write(&forged, other.to_bytes()).unwrap();
+        refused(&format!("audit {} --all", forged.display()), said);
+    }
+}
+
 /// Orders of items whose costs depend on their places.
 struct Orders;
 

@@ -145,9 +145,10 @@ fn prepare<'s, 'a>(
                    explore nodes twice";
         return Err(Error::Input(why.into()));
     }
-    let certifies = search.certify == Certify::Make;
+    let certifies = search.certify != Certify::No;
+    let one = "a certificate is about one optimal schedule, not all";
     if *all && certifies {
-        return Err(Error::Input("a certificate is about one optimal schedule, not all".into()));
+        return Err(Error::Input(one.into()));
     }
     let rule = branching.unwrap_or(Branching::MinBranch);
     let asked = json!({
@@ -174,6 +175,9 @@ fn prepare<'s, 'a>(
         Some(content) => go_on(&mut flowshop, content, &begun, *best)?,
         None => (begin(&mut flowshop, &begun, *best, start.take())?, None),
     };
+    if certifies && second.is_some() {
+        return Err(Error::Input(one.into()));
+    }
     Ok(Prepared { begun, flowshop, ready, second })
 }
 

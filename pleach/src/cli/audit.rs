@@ -2,7 +2,7 @@
 
 use super::conduct::last_words;
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{FlagValues, Kind, SAMPLE, SEED, Use, Verb};
+use super::flags::{FlagValues, Kind, Lasts, SAMPLE, SEED, Use, Verb};
 use super::line::Line;
 use super::resume::{For, line_of};
 use super::stopping::interrupts;
@@ -50,7 +50,10 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let &[verb, problem, instance] = &words[..] else { return cannot() };
     let verb = if verb == "count" { Verb::Count } else { Verb::Solve };
     let Some(entry) = entry(registry, problem) else { return cannot() };
-    let Some(Act::Search(start)) = entry.task(verb).map(|task| task.act) else { return cannot() };
+    let Some(task) = entry.task(verb) else { return cannot() };
+    let Act::Search(start) = task.act else { return cannot() };
+    let kind = Kind { verb, problem, named: task.flags };
+    saved.given.check(kind).or_else(|why| usage(format!("cannot audit {file}: {why}")))?;
     let note = |text: &str| console.note(text);
     let request =
         Request { instance, given: &saved.given, resumed: true, follows: false, note: &note };
@@ -67,7 +70,9 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let seconds = began.elapsed().as_secs_f64();
     match result {
         Ok(audit) => {
-            let shown = Shown { file, problem, instance, labels: &labels, audit, seconds };
+            // They are part of what is proven.
+            let flags = saved.given.lasting(&[Lasts::Frozen]);
+            let shown = Shown { file, problem, instance, flags, labels: &labels, audit, seconds };
             let counts = verb == Verb::Count;
             let text = if given.on("json") { shown.json(counts) } else { shown.text(counts) };
             console.print(&text)?;
@@ -106,6 +111,7 @@ struct Shown<'a> {
     file: &'a str,
     problem: &'a str,
     instance: &'a str,
+    flags: Vec<String>,
     labels: &'a Labels,
     audit: Audit,
     seconds: f64,
@@ -113,13 +119,14 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn json(&self, counts: bool) -> String {
-        let Self { file, problem, instance, labels, audit, seconds } = self;
+        let Self { file, problem, instance, flags, labels, audit, seconds } = self;
         let Audit { regions, explored, counts: all, objective, bound } = audit;
         let count = if counts { json!(JsonInteger(all.total)) } else { Value::Null };
         let mut said = json!({
             "certificate": file,
             "problem": problem,
             "instance": instance,
+            "flags": flags,
             "valid": true,
             "objective": objective,
             "bound": bound,
@@ -139,7 +146,7 @@ impl Shown<'_> {
     }
 
     fn text(&self, counts: bool) -> String {
-        let Self { file, problem, instance, labels, audit, seconds } = self;
+        let Self { file, problem, instance, flags, labels, audit, seconds } = self;
         let Audit { regions, explored, counts: all, objective, bound } = audit;
         let proves = match (objective, bound) {
             _ if counts => format!("the count is {}", grouped(all.total)),
@@ -161,6 +168,8 @@ impl Shown<'_> {
                  {seconds:.1} s, agree"
             ),
         };
-        format!("{problem} {instance}: {proves}, by {file}\n{agree}")
+        let search = [*problem, *instance].into_iter().chain(flags.iter().map(String::as_str));
+        let search = search.collect::<Vec<_>>().join(" ");
+        format!("{search}: {proves}, by {file}\n{agree}")
     }
 }

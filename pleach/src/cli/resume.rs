@@ -204,10 +204,14 @@ pub fn line_of(
         let stale = if now.has("devices") { "threads" } else { "slow" };
         flags.retain(|flag| !named(flag, "slow") && !named(flag, stale));
     }
-    if let For::Resume(..) | For::Succeed(..) = what_for {
+    if let For::Audit(_) = what_for {
+        // What cannot be certified cannot be audited.
+        flags.push(format!("--certificate={file}"));
+        flags.extend(now.lasting(&[Lasts::Kept]));
+    } else {
         flags.push(format!("--checkpoint={file}"));
+        flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
     }
-    flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
     let mut line =
         parse_again(&words, flags).map_err(|why| Failure::Usage(format!("{file}: {why}")))?;
     let origin = json!({
