@@ -73,10 +73,10 @@ fn dense<T: Products>(word: &str, sparse: &Checked<Csr<T>>, width: usize) {
     for level in Level::ALL.into_iter().filter(|level| level.works()) {
         let product = Csrmm::new(sparse.checked_view(), dense.view(), &mut out, level)
             .expect("matching sizes");
-        let mut hand = product.hand();
+        let mut local = product.local();
         let once = || {
             let began = Instant::now();
-            product.run(0..product.units(), &mut hand);
+            product.run(0..product.units(), &mut local);
             began.elapsed().as_secs_f64()
         };
         let best = std::iter::repeat_with(once).take(5).fold(f64::MAX, f64::min);

@@ -130,13 +130,13 @@ impl<'a> Each<'a> {
         value: impl Fn(usize) -> T + Sync,
     ) -> Result<(Option<Vec<T>>, LoopReport), RunError> {
         let n = self.n;
-        let (hands, report) = self.each(|units, parts: &mut Vec<(usize, Vec<T>)>| {
+        let (locals, report) = self.each(|units, parts: &mut Vec<(usize, Vec<T>)>| {
             parts.push((units.start, units.map(&value).collect()));
         })?;
         if !report.complete {
             return Ok((None, report));
         }
-        let mut parts: Vec<(usize, Vec<T>)> = hands.into_iter().flatten().collect();
+        let mut parts: Vec<(usize, Vec<T>)> = locals.into_iter().flatten().collect();
         parts.sort_unstable_by_key(|part| part.0);
         let mut values = Vec::with_capacity(n);
         parts.into_iter().for_each(|(_, mut part)| values.append(&mut part));
@@ -153,9 +153,9 @@ impl<'a> Each<'a> {
         body: impl Fn(Range<usize>, &mut H) + Sync,
     ) -> Result<(Vec<H>, LoopReport), RunError> {
         let costs = self.costs();
-        let body = Costed { of: Body { n: self.n, body, hand: H::default }, costs };
+        let body = Costed { of: Body { n: self.n, body, local: H::default }, costs };
         let outcome = WorkerPool::shared().run_loop(&body, &self.settings, &mut *self.watch)?;
-        Ok((outcome.hands, outcome.report))
+        Ok((outcome.locals, outcome.report))
     }
 }
 
@@ -163,22 +163,22 @@ impl<'a> Each<'a> {
 struct Body<F, G> {
     n: usize,
     body: F,
-    hand: G,
+    local: G,
 }
 
 impl<H: Send, F: Fn(Range<usize>, &mut H) + Sync, G: Fn() -> H + Sync> Loop for Body<F, G> {
-    type Hand = H;
+    type Local = H;
 
     fn units(&self) -> usize {
         self.n
     }
 
-    fn hand(&self) -> H {
-        (self.hand)()
+    fn local(&self) -> H {
+        (self.local)()
     }
 
-    fn run(&self, units: Range<usize>, hand: &mut H) {
-        (self.body)(units, hand);
+    fn run(&self, units: Range<usize>, local: &mut H) {
+        (self.body)(units, local);
     }
 }
 
@@ -189,7 +189,7 @@ pub(crate) struct Costed<L> {
 }
 
 impl<L: Loop> Loop for Costed<L> {
-    type Hand = L::Hand;
+    type Local = L::Local;
 
     fn units(&self) -> usize {
         self.of.units()
@@ -199,12 +199,12 @@ impl<L: Loop> Loop for Costed<L> {
         self.costs.as_ref().map_or(unit as f64, |costs| costs[unit])
     }
 
-    fn hand(&self) -> L::Hand {
-        self.of.hand()
+    fn local(&self) -> L::Local {
+        self.of.local()
     }
 
-    fn run(&self, units: Range<usize>, hand: &mut L::Hand) {
-        self.of.run(units, hand);
+    fn run(&self, units: Range<usize>, local: &mut L::Local) {
+        self.of.run(units, local);
     }
 
     fn remote(&self) -> Option<&dyn RemoteLoop> {

@@ -87,13 +87,13 @@ impl<T, F> Shared<T, F> {
 }
 
 impl<T: Pack + Send, F: Fn(usize) -> T + Sync> Loop for Shared<T, F> {
-    type Hand = ();
+    type Local = ();
 
     fn units(&self) -> usize {
         self.values.len()
     }
 
-    fn hand(&self) {}
+    fn local(&self) {}
 
     fn run(&self, units: Range<usize>, (): &mut ()) {
         units.for_each(|unit| *self.at(unit) = Some((self.value)(unit)));

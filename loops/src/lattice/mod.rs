@@ -13,7 +13,7 @@ pub mod stepping;
 pub mod sums;
 mod sweep;
 
-/// Copies numbers past the caches: an upper limit for a step, which must read and write as much.
+/// Copies numbers with non-temporal stores: an upper limit for a step, which must read and write as much.
 pub fn copy_past_caches(from: &[f32], to: &mut [f32]) {
     crate::simd::lattice_flat::copy_past_caches(from, to);
 }

@@ -8,10 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A loop of independent units with different costs.
 ///
 /// The engine calls [`Loop::run`] for ranges that cover each unit once, on several threads at a time and in any order.
-/// Results go wherever the loop keeps them: into [`Cells`], or into the hand of the thread.
+/// Results go wherever the loop keeps them: into [`Cells`], or into the local data of the thread.
 pub trait Loop: Sync {
     /// What a thread keeps between ranges: buffers, sums, results.
-    type Hand: Send;
+    type Local: Send;
 
     /// The number of units.
     fn units(&self) -> usize;
@@ -22,11 +22,11 @@ pub trait Loop: Sync {
         unit as f64
     }
 
-    /// Creates a thread's hand.
-    fn hand(&self) -> Self::Hand;
+    /// Creates a thread's local data.
+    fn local(&self) -> Self::Local;
 
     /// Runs these units.
-    fn run(&self, units: Range<usize>, hand: &mut Self::Hand);
+    fn run(&self, units: Range<usize>, local: &mut Self::Local);
 
     /// The same loop as a device's kernel runs it.
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {

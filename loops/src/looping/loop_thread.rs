@@ -61,17 +61,17 @@ impl<L: Loop> LoopThread<'_, L> {
     }
 
     /// Runs ranges until none are left.
-    pub fn run(&self, did: &mut TakerTally) -> L::Hand {
+    pub fn run(&self, did: &mut TakerTally) -> L::Local {
         self.run_ranges(self.share.static_range(self.me), did)
     }
 
     /// Does the same for a device that has failed: its own ranges were given back.
-    pub fn go_on(&self, did: &mut TakerTally) -> L::Hand {
+    pub fn go_on(&self, did: &mut TakerTally) -> L::Local {
         self.run_ranges(None, did)
     }
 
-    fn run_ranges(&self, mut own: Option<Range<u32>>, did: &mut TakerTally) -> L::Hand {
-        let mut hand = self.work.hand();
+    fn run_ranges(&self, mut own: Option<Range<u32>>, did: &mut TakerTally) -> L::Local {
+        let mut local = self.work.local();
         let (mut last, mut owed) = (self.share.whole(), Duration::ZERO);
         loop {
             // A static range may be half of the loop.
@@ -81,13 +81,13 @@ impl<L: Loop> LoopThread<'_, L> {
             let (units, began) = (self.units(&row), Instant::now());
             let count = units.len() as u64;
             let size = units.len().div_ceil(pieces).max(1);
-            let Some(worked) = self.in_pieces(units, size, &mut hand, &mut owed) else { break };
+            let Some(worked) = self.in_pieces(units, size, &mut local, &mut owed) else { break };
             last = self.share.cost(&row);
             did.add(count, last, began.elapsed());
             self.share.record_done(self.me, &row, worked.as_nanos() as f64 * self.slow);
         }
         self.sleep(owed);
-        hand
+        local
     }
 
     /// Runs a range in pieces of a given size. Returns the time at full speed, or `None` if the loop was stopped in
@@ -96,14 +96,14 @@ impl<L: Loop> LoopThread<'_, L> {
         &self,
         units: Range<usize>,
         size: usize,
-        hand: &mut L::Hand,
+        local: &mut L::Local,
         owed: &mut Duration,
     ) -> Option<Duration> {
         let (mut worked, mut from) = (Duration::ZERO, units.start);
         while from < units.end {
             let to = from.saturating_add(size).min(units.end);
             let began = Instant::now();
-            self.work.run(from..to, hand);
+            self.work.run(from..to, local);
             let took = began.elapsed();
             worked += took;
             if self.slow > 1.0 {

@@ -20,7 +20,7 @@ pub trait RunLoops {
         work: &L,
         settings: &LoopSettings,
         watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
-    ) -> Result<LoopOutcome<L::Hand>, RunError>;
+    ) -> Result<LoopOutcome<L::Local>, RunError>;
 
     /// Does steps on all threads and devices, with a slab for each. Calls `watch` with the progress from time to time;
     /// it can stop the work after a whole sweep by breaking. If a device fails, all steps are restarted without it.
@@ -45,7 +45,7 @@ impl RunLoops for WorkerPool {
         work: &L,
         settings: &LoopSettings,
         watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
-    ) -> Result<LoopOutcome<L::Hand>, RunError> {
+    ) -> Result<LoopOutcome<L::Local>, RunError> {
         run_loop(self, work, settings, watch)
     }
 

@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 /// A finished loop.
 #[derive(Clone, Debug)]
 pub struct LoopOutcome<H> {
-    /// The hand of each thread and device.
-    pub hands: Vec<H>,
+    /// The local data of each thread and device.
+    pub locals: Vec<H>,
     /// Its report.
     pub report: LoopReport,
 }
@@ -30,7 +30,7 @@ pub(super) fn run_loop<L: Loop>(
     work: &L,
     settings: &LoopSettings,
     watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
-) -> Result<LoopOutcome<L::Hand>, RunError> {
+) -> Result<LoopOutcome<L::Local>, RunError> {
     let units = work.units();
     let grain = units.div_ceil(u32::MAX as usize).max(1);
     let cost_before = |row: u32| work.cost_before((row as usize).saturating_mul(grain).min(units));
@@ -57,14 +57,14 @@ pub(super) fn run_loop<L: Loop>(
     let specs = (0..threads).map(|_| None).chain(devices.iter().map(|(spec, _)| Some(*spec)));
     let jobs = specs.zip(&names).enumerate().map(|(me, (spec, name))| {
         let slow = slow_down(&settings.slow, name);
-        let taker = Taker { hands: LoopThread { share, work, grain, me, slow }, spec, threads };
+        let taker = Taker { locals: LoopThread { share, work, grain, me, slow }, spec, threads };
         Box::new(move || {
             let guard = StopQueueOnDrop(share);
             let mut did = TakerTally::default();
-            let (hand, lost) = taker.run(&mut did);
+            let (local, lost) = taker.run(&mut did);
             std::mem::forget(guard);
-            LoopJobResult::Taker(TakerResult { hand, did, lost, at: start.elapsed() })
-        }) as Box<dyn FnOnce() -> LoopJobResult<L::Hand> + Send + '_>
+            LoopJobResult::Taker(TakerResult { local, did, lost, at: start.elapsed() })
+        }) as Box<dyn FnOnce() -> LoopJobResult<L::Local> + Send + '_>
     });
     let mut jobs: Vec<_> = jobs.collect();
     let stands_for = |row: &Range<u32>| stands_for(row, grain, units);
@@ -99,10 +99,10 @@ pub(super) fn run_loop<L: Loop>(
         processes.report_to_root(taken.iter().map(|one| TakerReport::from(&one.did)).collect());
     }
     let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
-    let (mut hands, mut parts) = (Vec::new(), Vec::new());
+    let (mut locals, mut parts) = (Vec::new(), Vec::new());
     let here = if sites > 0 && !follows { "site0/" } else { "" };
-    for (name, TakerResult { hand, did, lost, .. }) in names.iter().zip(taken) {
-        hands.push(hand);
+    for (name, TakerResult { local, did, lost, .. }) in names.iter().zip(taken) {
+        locals.push(local);
         warnings.extend(lost.map(|why| format!("{name} {why}")));
         parts.push(Part::new(format!("{here}{name}"), &did, share.whole(), took));
     }
@@ -111,7 +111,7 @@ pub(super) fn run_loop<L: Loop>(
     let complete = others.complete.unwrap_or(share.missing() == 0);
     let (sites, seconds) = (others.sites, took.as_secs_f64());
     let report = LoopReport { parts, sites, seconds, complete, warnings };
-    Ok(LoopOutcome { hands, report })
+    Ok(LoopOutcome { locals, report })
 }
 
 /// The progress of this process's units, and of other processes that were given something.
@@ -131,9 +131,9 @@ enum LoopJobResult<H> {
     Remote(Result<RemoteResult, RunError>),
 }
 
-/// A hand, what was done with it, why its device did not do everything, and when it finished.
+/// The local data of a taker, what it did, why its device did not do everything, and when it finished.
 struct TakerResult<H> {
-    hand: H,
+    local: H,
     did: TakerTally,
     lost: Option<String>,
     at: Duration,
@@ -141,7 +141,7 @@ struct TakerResult<H> {
 
 /// A thread, or a device with the thread that drives it.
 struct Taker<'a, L: Loop> {
-    hands: LoopThread<'a, L>,
+    locals: LoopThread<'a, L>,
     spec: Option<&'a Spec>,
     /// How many there are; they continue without a device.
     threads: usize,
@@ -149,10 +149,10 @@ struct Taker<'a, L: Loop> {
 
 impl<L: Loop> Taker<'_, L> {
     /// Runs ranges until none are left.
-    fn run(&self, did: &mut TakerTally) -> (L::Hand, Option<String>) {
-        let LoopThread { share, work, me, slow, .. } = self.hands;
+    fn run(&self, did: &mut TakerTally) -> (L::Local, Option<String>) {
+        let LoopThread { share, work, me, slow, .. } = self.locals;
         let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
-            return (self.hands.run(did), None);
+            return (self.locals.run(did), None);
         };
         let mut device = match LoopDevice::new(on, spec, DevicePool::shared(), &|| share.is_over())
         {
@@ -160,28 +160,28 @@ impl<L: Loop> Taker<'_, L> {
             Ok(None) if self.threads == 0 => {
                 // Other processes have all units, and may give some back.
                 share.give_back(me, []);
-                return (self.hands.run(did), None);
+                return (self.locals.run(did), None);
             }
             Ok(None) => {
                 share.remove_taker(me);
-                return (work.hand(), None);
+                return (work.local(), None);
             }
             Err(why) => {
                 let lost = Some(format!("not used: {why}"));
                 if self.threads > 0 {
                     share.remove_taker(me);
-                    return (work.hand(), lost);
+                    return (work.local(), lost);
                 }
                 // Its own range of a static split is taken below.
                 share.give_back(me, []);
-                return (self.hands.run(did), lost);
+                return (self.locals.run(did), lost);
             }
         };
-        match device.run(share, me, slow, &|row| self.hands.units(row), did) {
-            Ok(()) => (work.hand(), None),
+        match device.run(share, me, slow, &|row| self.locals.units(row), did) {
+            Ok(()) => (work.local(), None),
             // All threads, including this one, do what is left.
             Err(why) => {
-                (self.hands.go_on(did), Some(format!("failed, its thread continues: {why}")))
+                (self.locals.go_on(did), Some(format!("failed, its thread continues: {why}")))
             }
         }
     }

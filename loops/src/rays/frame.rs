@@ -241,7 +241,7 @@ impl Rays<'_> {
 }
 
 impl Loop for Rays<'_> {
-    type Hand = ();
+    type Local = ();
 
     fn units(&self) -> usize {
         self.frame.tiles.count()
@@ -252,7 +252,7 @@ impl Loop for Rays<'_> {
         self.frame.costs[unit] + unit as f64
     }
 
-    fn hand(&self) {}
+    fn local(&self) {}
 
     fn run(&self, units: Range<usize>, (): &mut ()) {
         for unit in units {

@@ -153,7 +153,7 @@ fn jump<T: Real>(matrix: CsrView<'_, T>) -> usize {
 }
 
 impl<T: Products> Loop for Csrmm<'_, T> {
-    type Hand = Sorted<T>;
+    type Local = Sorted<T>;
 
     fn units(&self) -> usize {
         self.sparse.height().div_ceil(ROWS)
@@ -164,7 +164,7 @@ impl<T: Products> Loop for Csrmm<'_, T> {
         (self.sparse.starts[row] + 2 * row) as f64
     }
 
-    fn hand(&self) -> Sorted<T> {
+    fn local(&self) -> Sorted<T> {
         Sorted::default()
     }
 
@@ -264,9 +264,9 @@ mod tests {
                         Csrmm::new(matrix.checked_view(), dense.view(), &mut out, level).unwrap();
                     product.how = how;
                     let units = product.units();
-                    let hand = &mut product.hand();
-                    product.run(units / 2..units, hand);
-                    product.run(0..units / 2, hand);
+                    let local = &mut product.local();
+                    product.run(units / 2..units, local);
+                    product.run(0..units / 2, local);
                     assert!(
                         out.numbers() == expected,
                         "{width} columns, {level}, {how:?}, {}",

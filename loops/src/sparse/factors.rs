@@ -1,4 +1,4 @@
-//! [`Factors`]: two sparse matrices to be multiplied; [`Hand`]: what each thread needs for that.
+//! [`Factors`]: two sparse matrices to be multiplied; [`Local`]: what each thread keeps for that.
 
 use super::hashed::{Hashed, NONE};
 use super::matrix::{Checked, CsrView};
@@ -15,7 +15,7 @@ pub(super) const ROWS: usize = 16 * TOGETHER;
 
 /// A thread's own memory.
 #[derive(Debug)]
-pub struct Hand<'a, T> {
+pub struct Local<'a, T> {
     pub(super) sums: Sums<T>,
     /// Adds up rows with scattered columns in any order, unless they are long.
     pub(super) hashed: Option<Hashed<T>>,
@@ -129,19 +129,19 @@ impl<'a, T: Real> Factors<'a, T> {
         })
     }
 
-    pub(super) fn hand(&self) -> Hand<'a, T> {
+    pub(super) fn local(&self) -> Local<'a, T> {
         let lanes = (64 / size_of::<T>()) as u32;
         let windows = self.windowed.then(|| Windows::new(self.b, lanes));
         let (places, known, pattern) = (Vec::new(), Vec::new(), Vec::new());
         let hashes = self.unsorted && !self.windowed && self.b.width <= NONE as usize;
         let hashed = hashes.then(Hashed::new);
-        Hand { sums: Sums::new(self.b.width), hashed, windows, places, known, pattern }
+        Local { sums: Sums::new(self.b.width), hashed, windows, places, known, pattern }
     }
 
     /// Finds the columns of a product's row.
-    pub(super) fn mark(&self, row: usize, hand: &mut Hand<'_, T>) {
+    pub(super) fn mark(&self, row: usize, local: &mut Local<'_, T>) {
         let (columns, _) = self.a.of_row(row);
-        let Hand { sums, windows, places, known, pattern, .. } = hand;
+        let Local { sums, windows, places, known, pattern, .. } = local;
         let Some(windows) = windows else {
             let columns = columns.iter().flat_map(|&column| self.b.of_row(column as usize).0);
             columns.for_each(|&column| sums.mark(column));

@@ -2,7 +2,7 @@
 //! fills them.
 
 use super::factors::ROWS;
-pub use super::factors::{Factors, Hand};
+pub use super::factors::{Factors, Local};
 use super::matrix::{Checked, Csr, CsrView};
 use super::rows::LARGE;
 use super::sums::Sums;
@@ -23,10 +23,10 @@ pub trait Sparse: Real {
         level: Level,
         a: (&CsrView<'_, Self>, usize, usize),
         b: &CsrView<'_, Self>,
-        hand: &mut Hand<'_, Self>,
+        local: &mut Local<'_, Self>,
     );
 
-    /// Extracts the columns and sums of the first rows, past the caches if requested.
+    /// Extracts the columns and sums of the first rows, with non-temporal stores if requested.
     #[doc(hidden)]
     fn take_rows(
         level: Level,
@@ -44,12 +44,12 @@ macro_rules! sparse {
                 level: Level,
                 a: (&CsrView<'_, Self>, usize, usize),
                 b: &CsrView<'_, Self>,
-                hand: &mut Hand<'_, Self>,
+                local: &mut Local<'_, Self>,
             ) {
-                match (level, &hand.windows) {
+                match (level, &local.windows) {
                     #[cfg(target_arch = "x86_64")]
-                    (Level::Avx512, Some(b)) => simd::$add(a, (b, &hand.places), &mut hand.sums),
-                    _ => add(a, b, &mut hand.sums),
+                    (Level::Avx512, Some(b)) => simd::$add(a, (b, &local.places), &mut local.sums),
+                    _ => add(a, b, &mut local.sums),
                 }
             }
 
@@ -106,7 +106,7 @@ impl<'a, T: Sparse> Counting<'a, T> {
 }
 
 impl<'a, T: Sparse> Loop for Counting<'a, T> {
-    type Hand = Hand<'a, T>;
+    type Local = Local<'a, T>;
 
     fn units(&self) -> usize {
         self.factors.units()
@@ -116,24 +116,24 @@ impl<'a, T: Sparse> Loop for Counting<'a, T> {
         self.factors.cost_before[unit]
     }
 
-    fn hand(&self) -> Hand<'a, T> {
-        self.factors.hand()
+    fn local(&self) -> Local<'a, T> {
+        self.factors.local()
     }
 
-    fn run(&self, units: Range<usize>, hand: &mut Hand<'a, T>) {
+    fn run(&self, units: Range<usize>, local: &mut Local<'a, T>) {
         for unit in units {
             self.factors.fetch(unit, false);
             let mut lengths = self.lengths.part(unit);
             for (row, rows) in self.factors.groups(unit) {
                 let Factors { a, b, .. } = self.factors;
-                if let Some(hashed) = &mut hand.hashed
+                if let Some(hashed) = &mut local.hashed
                     && let Some(length) = hashed.count(a, row, b)
                 {
                     lengths[row - unit * ROWS..][..rows].fill(length);
                     continue;
                 }
-                self.factors.mark(row, hand);
-                let length = hand.sums.count();
+                self.factors.mark(row, local);
+                let length = local.sums.count();
                 lengths[row - unit * ROWS..][..rows].fill(length);
             }
         }
@@ -211,7 +211,7 @@ impl<'a, T: Sparse> Adding<'a, T> {
 }
 
 impl<'a, T: Sparse> Loop for Adding<'a, T> {
-    type Hand = Hand<'a, T>;
+    type Local = Local<'a, T>;
 
     fn units(&self) -> usize {
         self.factors.units()
@@ -221,11 +221,11 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
         self.factors.cost_before[unit]
     }
 
-    fn hand(&self) -> Hand<'a, T> {
-        self.factors.hand()
+    fn local(&self) -> Local<'a, T> {
+        self.factors.local()
     }
 
-    fn run(&self, units: Range<usize>, hand: &mut Hand<'a, T>) {
+    fn run(&self, units: Range<usize>, local: &mut Local<'a, T>) {
         let Factors { a, b, windowed, level, .. } = self.factors;
         // If columns are scattered, vectors are nearly empty.
         let take = if *windowed { *level } else { Level::Off };
@@ -234,7 +234,7 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
             let (mut columns, mut values) = (self.columns.part(unit), self.values.part(unit));
             let first = self.starts[unit * ROWS];
             for (row, rows) in self.factors.groups(unit) {
-                let hashed = hand.hashed.as_mut();
+                let hashed = local.hashed.as_mut();
                 let done = hashed.is_some_and(|hashed| {
                     (row..row + rows).all(|row| {
                         let place = self.starts[row] - first..self.starts[row + 1] - first;
@@ -248,12 +248,12 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
                 if done {
                     continue;
                 }
-                self.factors.mark(row, hand);
-                T::add_rows(*level, (a, row, rows), b, hand);
+                self.factors.mark(row, local);
+                T::add_rows(*level, (a, row, rows), b, local);
                 let place = self.starts[row] - first..self.starts[row + rows] - first;
                 if !place.is_empty() {
                     let (columns, values) = (&mut columns[place.clone()], &mut values[place]);
-                    T::take_rows(take, &mut hand.sums, rows, (columns, values), self.streams);
+                    T::take_rows(take, &mut local.sums, rows, (columns, values), self.streams);
                 }
             }
         }
@@ -293,11 +293,11 @@ pub fn multiply<T: Sparse>(
 pub fn all<T: Sparse>(factors: &Factors<'_, T>, product: &mut Csr<T>) -> Result<(), String> {
     let mut lengths = vec![0; factors.a.height()];
     let counting = Counting::new(factors, &mut lengths);
-    counting.run(0..factors.units(), &mut counting.hand());
+    counting.run(0..factors.units(), &mut counting.local());
     drop(counting);
     room(&lengths, factors.b.width, product)?;
     let adding = Adding::new(factors, product);
-    adding.run(0..factors.units(), &mut adding.hand());
+    adding.run(0..factors.units(), &mut adding.local());
     Ok(())
 }
 
@@ -367,7 +367,7 @@ mod tests {
                 product.values.fill(T::of(7.0));
                 let factors = Factors::new(a.checked_view(), b.checked_view(), level).unwrap();
                 let adding = Adding { streams, ..Adding::new(&factors, &mut product) };
-                adding.run(0..factors.units(), &mut adding.hand());
+                adding.run(0..factors.units(), &mut adding.local());
                 drop(adding);
                 assert!(product == expected, "{what}, {level}, {}, {streams}", T::NAME);
             }
@@ -411,7 +411,7 @@ mod tests {
             Factors::new(matrix.checked_view(), matrix.checked_view(), Level::best()).unwrap();
         let mut lengths = vec![0; matrix.height()];
         let counting = Counting::new(&factors, &mut lengths);
-        counting.run(0..factors.units(), &mut counting.hand());
+        counting.run(0..factors.units(), &mut counting.local());
         drop(counting);
         assert_eq!(lengths.iter().sum::<usize>(), 17_508_231);
     }

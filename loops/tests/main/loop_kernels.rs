@@ -24,8 +24,9 @@ impl Way {
         Self { threads, devices: devices.iter().map(|words| (*words).into()).collect(), sizes }
     }
 
-    /// Runs a loop to its end; checks that devices did their part and that failures were reported. Returns the hands.
-    fn run<L: Loop>(&self, work: &L) -> Vec<L::Hand> {
+    /// Runs a loop to its end; checks that devices did their part and that failures were reported. Returns their local
+    /// data.
+    fn run<L: Loop>(&self, work: &L) -> Vec<L::Local> {
         let devices = self.devices.iter().map(|words| Spec::parse(words).unwrap()).collect();
         let (threads, sizes) = (self.threads, self.sizes.clone());
         let settings = LoopSettings { threads, devices, sizes, ..LoopSettings::default() };
@@ -44,7 +45,7 @@ impl Way {
             let by_devices: u64 = parts[threads as usize..].iter().map(|part| part.units).sum();
             assert!(by_devices > 0 || !sure, "{self:?}");
         }
-        outcome.hands
+        outcome.locals
     }
 }
 

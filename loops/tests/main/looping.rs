@@ -32,7 +32,7 @@ fn spin(rounds: usize) -> u64 {
 }
 
 impl Loop for Counted {
-    type Hand = u64;
+    type Local = u64;
 
     fn units(&self) -> usize {
         self.0.len()
@@ -42,14 +42,14 @@ impl Loop for Counted {
         (unit * unit) as f64
     }
 
-    fn hand(&self) -> u64 {
+    fn local(&self) -> u64 {
         0
     }
 
-    fn run(&self, units: Range<usize>, hand: &mut u64) {
+    fn run(&self, units: Range<usize>, local: &mut u64) {
         for unit in units {
             self.0[unit].fetch_add(1, Ordering::Relaxed);
-            *hand = hand.wrapping_add(spin(unit % 1000 + 1));
+            *local = local.wrapping_add(spin(unit % 1000 + 1));
         }
     }
 }
@@ -58,7 +58,7 @@ fn run(work: &impl Loop, settings: &LoopSettings) -> LoopReport {
     let pool = WorkerPool::default();
     let outcome = pool.run_loop(work, settings, &mut |_| ControlFlow::Continue(())).unwrap();
     let threads = settings.threads as usize;
-    assert_eq!((outcome.hands.len(), outcome.report.parts.len()), (threads, threads));
+    assert_eq!((outcome.locals.len(), outcome.report.parts.len()), (threads, threads));
     outcome.report
 }
 
@@ -115,11 +115,11 @@ fn a_slow_thread_takes_less() {
 fn a_loop_may_be_longer_than_its_queue() {
     struct Long(usize);
     impl Loop for Long {
-        type Hand = (u128, usize);
+        type Local = (u128, usize);
         fn units(&self) -> usize {
             self.0
         }
-        fn hand(&self) -> (u128, usize) {
+        fn local(&self) -> (u128, usize) {
             (0, 0)
         }
         fn run(&self, units: Range<usize>, (sum, last): &mut (u128, usize)) {
@@ -131,20 +131,20 @@ fn a_loop_may_be_longer_than_its_queue() {
     let pool = WorkerPool::default();
     let outcome =
         pool.run_loop(&Long(units), &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
-    let hands = outcome.unwrap().hands;
-    assert_eq!(hands.iter().map(|hand| hand.0).sum::<u128>(), units as u128);
-    assert_eq!(hands.iter().map(|hand| hand.1).max(), Some(units));
+    let locals = outcome.unwrap().locals;
+    assert_eq!(locals.iter().map(|local| local.0).sum::<u128>(), units as u128);
+    assert_eq!(locals.iter().map(|local| local.1).max(), Some(units));
 }
 
 #[test]
 fn a_watcher_stops_a_loop() {
     struct Endless;
     impl Loop for Endless {
-        type Hand = ();
+        type Local = ();
         fn units(&self) -> usize {
             1 << 40
         }
-        fn hand(&self) {}
+        fn local(&self) {}
         fn run(&self, _: Range<usize>, (): &mut ()) {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -165,11 +165,11 @@ fn a_watcher_stops_a_loop() {
 fn a_panic_in_a_unit_reaches_the_caller() {
     struct Bad;
     impl Loop for Bad {
-        type Hand = ();
+        type Local = ();
         fn units(&self) -> usize {
             1000
         }
-        fn hand(&self) {}
+        fn local(&self) {}
         fn run(&self, units: Range<usize>, (): &mut ()) {
             assert!(!units.contains(&500), "unit 500");
         }
@@ -222,7 +222,7 @@ fn on_devices(threads: u32, devices: &[&str], sizes: Sizes) -> (Vec<f64>, LoopRe
 
 #[test]
 fn devices_take_their_part_from_the_back() {
-    let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
+    let expected = product(|work| work.run(0..work.units(), &mut work.local()));
     for sizes in
         [Sizes::Given(1, 1), Sizes::Given(1, 4), Sizes::Static(vec![1.0; 4]), Sizes::Measured]
     {
@@ -245,7 +245,7 @@ fn devices_take_their_part_from_the_back() {
 /// Whatever launch a device fails in, others do its ranges, or the thread that drove it does.
 #[test]
 fn a_failing_device_gives_its_ranges_back() {
-    let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
+    let expected = product(|work| work.run(0..work.units(), &mut work.local()));
     for sizes in [Sizes::Given(1, 1), Sizes::Static(vec![1.0, 1.0]), Sizes::Measured] {
         for threads in [0, 1] {
             for (launch, how) in (1..=6).flat_map(|launch| [(launch, ""), (launch, ":launch=once")])
@@ -279,7 +279,7 @@ fn a_device_without_a_kernel_is_named() {
 /// Without a GPU, threads do its part of a static split.
 #[test]
 fn a_device_that_cannot_be_used_leaves_its_range_to_others() {
-    let expected = product(|work| work.run(0..work.units(), &mut work.hand()));
+    let expected = product(|work| work.run(0..work.units(), &mut work.local()));
     let (numbers, report) = on_devices(2, &["gpu63"], Sizes::Static(vec![0.3, 0.3, 0.4]));
     assert!(numbers == expected && report.complete);
     assert!(report.warnings[0].starts_with("gpu63 not used: "), "{:?}", report.warnings);

@@ -56,13 +56,13 @@ impl Numbers {
 }
 
 impl Loop for Numbers {
-    type Hand = ();
+    type Local = ();
 
     fn units(&self) -> usize {
         self.results.len()
     }
 
-    fn hand(&self) {}
+    fn local(&self) {}
 
     fn run(&self, units: Range<usize>, (): &mut ()) {
         self.opens.iter().for_each(|gateway| gateway.store(true, Ordering::Relaxed));

@@ -110,11 +110,11 @@ fn known_orders_are_not_sent_again() {
 fn no_loop_starts_inside_another_one() {
     struct Nested(Arc<Cluster>, AtomicU64);
     impl Loop for Nested {
-        type Hand = ();
+        type Local = ();
         fn units(&self) -> usize {
             4
         }
-        fn hand(&self) {}
+        fn local(&self) {}
         fn run(&self, units: Range<usize>, (): &mut ()) {
             let refused = self.0.begin_loops(Vec::new(), First::default()).is_err();
             self.1.fetch_add(units.len() as u64 * u64::from(refused), Ordering::Relaxed);

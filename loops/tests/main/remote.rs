@@ -15,7 +15,7 @@ use pleach_loops::sparse::spmm::{Adding, Counting, Factors, room};
 /// Runs a loop here and sends its results there, range by range; wrong bytes are refused.
 fn travels(here: &impl Loop, there: &impl Loop) {
     let units = here.units();
-    here.run(0..units, &mut here.hand());
+    here.run(0..units, &mut here.local());
     let (from, to) = (here.remote().unwrap(), there.remote().unwrap());
     for start in (0..units).step_by(3) {
         let range = start..(start + 3).min(units);

@@ -52,8 +52,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs a loop. Returns the hands of all units, in order; `None` if this loop or an earlier one was stopped.
-    pub fn run<L: Loop>(&mut self, work: &L) -> Result<Option<Vec<L::Hand>>, Failure> {
+    /// Runs a loop. Returns the local data of all units, in order; `None` if this loop or an earlier one was stopped.
+    pub fn run<L: Loop>(&mut self, work: &L) -> Result<Option<Vec<L::Local>>, Failure> {
         if !self.report.complete {
             return Ok(None);
         }
@@ -61,7 +61,7 @@ impl<'a> Runner<'a> {
         let shown = &mut self.shown;
         let outcome = pool.run_loop(work, settings, &mut watch(shown, self.cancel))?;
         self.add(outcome.report);
-        Ok(self.report.complete.then_some(outcome.hands))
+        Ok(self.report.complete.then_some(outcome.locals))
     }
 
     /// Makes steps from the beginning. Returns the slabs; `None` if the steps were stopped.

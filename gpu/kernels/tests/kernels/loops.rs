@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 /// Runs some units on the device, and all others in this thread.
 fn with_device(work: &impl Loop, units: Range<usize>, seed: u64) {
-    let hand = &mut work.hand();
-    work.run(0..units.start, hand);
-    work.run(units.end..work.units(), hand);
+    let local = &mut work.local();
+    work.run(0..units.start, local);
+    work.run(units.end..work.units(), local);
     if units.is_empty() {
         return;
     }

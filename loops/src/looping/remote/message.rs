@@ -34,7 +34,7 @@ pub(super) enum What {
 /// What a process says when it is ready.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct WorkerCount {
-    /// Units of its loop, which must equal the root's. Before the first loop: 1 if it need not be told what comes
+    /// Units of its loop, which must equal the root's. Before the first loop: 1 if it already knows what comes
     /// first.
     pub units: u64,
     /// The name of its machine.

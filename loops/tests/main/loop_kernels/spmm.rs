@@ -91,7 +91,7 @@ fn rows_may_be_empty_long_and_far_apart() {
     let factors = Factors::new(factor.checked_view(), wide.checked_view(), Level::Off).unwrap();
     let (mut lengths, mut product) = (vec![0; 2], Csr::default());
     let way = Way::new(0, &["emulated"], Sizes::Measured);
-    // Threads' hands would take gigabytes.
+    // Threads' local data would take gigabytes.
     way.run(&Narrow(&Counting::new(&factors, &mut lengths)));
     room(&lengths, wide.width, &mut product).unwrap();
     way.run(&Narrow(&Adding::new(&factors, &mut product)));
@@ -105,11 +105,11 @@ fn rows_may_be_empty_long_and_far_apart() {
 struct Narrow<'a, L>(&'a L);
 
 impl<L: Loop> Loop for Narrow<'_, L> {
-    type Hand = ();
+    type Local = ();
     fn units(&self) -> usize {
         self.0.units()
     }
-    fn hand(&self) {}
+    fn local(&self) {}
     fn run(&self, units: std::ops::Range<usize>, (): &mut ()) {
         assert!(units.is_empty());
     }
