@@ -116,10 +116,11 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Once there is a value to beat, explores the nodes with the best bounds first, instead of going deep. Each thread
-    /// then explores few nodes in vain, however late good solutions are found, but keeps many more open. Once most of the
-    /// [memory](Self::memory) is taken, each thread keeps no more nodes than it has then, and goes deep below the best one
-    /// before it takes the next. Turns [layers](Self::layers) off, unless they are asked for.
+    /// Once there is a value to beat, explores the nodes with the best bounds first, instead of depth first. Each
+    /// thread then explores few nodes in vain, however late good solutions are found, but keeps many more open. Once
+    /// most of the [memory](Self::memory) is taken, each thread keeps no further nodes: it searches the whole subtree
+    /// of its best node depth first before it takes the next. Turns [layers](Self::layers) off, unless they are asked
+    /// for.
     #[must_use]
     pub fn best_first(mut self) -> Self {
         self.settings.best_first = true;

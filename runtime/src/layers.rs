@@ -1,4 +1,4 @@
-//! [`by_layers`]: searches a tree by layers first, on all threads, and leaves the rest to a search in depth.
+//! [`by_layers`]: searches a tree by layers first, on all threads, and leaves the rest to a depth-first search.
 
 use crate::cancel::Cancel;
 use crate::error::{MOST_THREADS, RunError};

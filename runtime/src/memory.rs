@@ -82,7 +82,7 @@ pub(crate) struct MemoryLimit {
     used: AtomicU64,
     /// Whether that was more than `short` at any check.
     is_short: AtomicBool,
-    /// When either can be exceeded at the earliest, in nanoseconds since the start.
+    /// The earliest time at which either can be exceeded, in nanoseconds since the start.
     check_at: AtomicU64,
 }
 
@@ -115,7 +115,7 @@ impl MemoryLimit {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// For how long neither limit certainly can be exceeded.
+    /// For how long it is certain that neither limit is exceeded.
     pub fn safe_for(&self) -> Duration {
         Duration::from_nanos(self.check_at.load(Ordering::Relaxed).saturating_sub(self.now()))
     }

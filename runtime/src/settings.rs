@@ -41,7 +41,7 @@ pub struct Settings {
     /// Whether a tree is searched by layers first; by default, if it minimises or maximises, has
     /// [keys](pleach_core::search::tree::Tree::key), and is not searched best first. Needs a single process, and does not apply to resumed searches.
     pub layers: Option<bool>,
-    /// Whether threads explore the nodes with the best bounds first. Once memory is short, they go deep.
+    /// Whether threads explore the nodes with the best bounds first. Once memory is short, they search depth first.
     pub best_first: bool,
     /// Stops the search and its preparation, from any thread.
     pub cancel: Cancel,

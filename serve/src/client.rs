@@ -132,8 +132,9 @@ impl Client {
         self.get_text(&format!("/v1/jobs/{id}/result"))
     }
 
-    /// Follows a job until it is over, and returns it; calls `each` with every state, and from time to time with none.
-    /// If `each` returns false, it returns none. A service that restarts is waited for, half a minute.
+    /// Follows a job until it is over, and returns it; calls `each` with every state, and from time to time with
+    /// `None`. If `each` returns false, this returns `None`. If the service restarts, this waits up to half a minute
+    /// for it.
     ///
     /// # Errors
     /// If the service cannot be reached, or there is no such job.

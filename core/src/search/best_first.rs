@@ -1,4 +1,4 @@
-//! [`BestFirst`]: explores the node with the best bound first, and goes deep where memory is short.
+//! [`BestFirst`]: explores the node with the best bound first, and searches depth first where memory is short.
 
 use crate::search::depth_first::TreeExplorer;
 use crate::search::explorer::{Explorer, Progress};
@@ -63,7 +63,7 @@ impl<'t, T: Tree> BestFirst<'t, T> {
 #[derive(Debug)]
 struct Node<N> {
     entry: Entry<N>,
-    /// Rises from node to node.
+    /// A sequence number: newer nodes have greater ones.
     number: u64,
 }
 

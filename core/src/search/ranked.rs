@@ -60,7 +60,7 @@ use std::ops::Range;
 /// order, after all others. Ranks are needed only where work begins, ends or is split, so the
 /// search itself need not maintain them.
 pub trait Ranked: Send {
-    /// How many things are permuted.
+    /// The number of items permuted.
     fn places(&self) -> usize;
 
     /// The interval of the whole tree: not all leaves if symmetry is exploited.

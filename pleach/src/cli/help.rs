@@ -130,7 +130,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
             flags(about, usage, &applying(verb, &[]), INSTALL)
         }
         (Verb::Man, _) => {
-            let about = "Print the manual page, which man reads.";
+            let about = "Print the manual page, in the format of man.";
             let after = "Examples:\n  pleach man > ~/.local/share/man/man1/pleach.1";
             flags(about, "pleach man", &applying(verb, &[]), after)
         }
@@ -199,7 +199,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         (Verb::Batch, _) => {
             let about = "Run a command on several instances, with several settings and seeds, as FILE.toml lists them. \
                          Each run appends a row to a CSV file; an interrupted batch continues where it stopped. At the \
-                         end, print a summary, and draw a performance profile and a cactus plot beside the CSV file.";
+                         end, print a summary, and draw a performance profile and a cactus plot next to the CSV file.";
             let usage = "pleach batch FILE.toml [--out results.csv] [FLAGS]";
             flags(about, usage, &applying(verb, &super::batch::FLAGS), super::batch::EXAMPLE)
         }

@@ -1,9 +1,9 @@
 //! [`ascend`]: subgradient ascent on the Lagrangian bound of the arborescence.
 //!
 //! An arborescence plus an arc back to its root is a tour if every city is left exactly once. Held
-//! and Karp (1970) relax this constraint and price it: leaving a city that is left too often
-//! becomes dearer, leaving one that is not left becomes cheaper. The steps are those of Held, Wolfe
-//! and Crowder (1974), with some memory of the previous direction.
+//! and Karp (1970) relax this constraint and price it: the price rises for a city that is left too often, and falls for
+//! one that is not left. The steps are those of Held, Wolfe and Crowder (1974), with some memory of the previous
+//! direction.
 
 use super::arborescence::Arborescence;
 use super::arcs::Arcs;

@@ -1,5 +1,5 @@
-//! [`dive`]: a tour close to the bound, with few arcs: first by settling again and again for the arcs that the bound
-//! uses most, then by a short search.
+//! [`dive`]: a tour close to the bound, with few arcs: a dive that repeatedly fixes the arcs which the bound uses most,
+//! then a short search.
 
 use super::arcs::{Allowed, Arcs, COST_SCALE, tour_of};
 use super::ascent::{Effort, ascend};

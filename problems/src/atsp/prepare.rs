@@ -33,7 +33,7 @@ const FEW: usize = 20;
 const DENSE: usize = 4;
 const LONG: f64 = 2.0;
 
-/// Arcs for each city above which the bound with few arcs has to do.
+/// With more arcs per city than this, only the bound on a subset of the arcs is computed.
 const MANY: usize = 20;
 /// Limits of the ascent with the arcs that remain.
 const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 50_000_000 };

@@ -4,7 +4,7 @@ use super::arcs::Allowed;
 use super::twins::Twins;
 
 impl Allowed {
-    /// Removes arcs that no tour can use: those beside the only arc from or into a city, and those
+    /// Removes arcs that no tour can use: those other than the only arc from or into a city, and those
     /// that would close a subtour. Returns false if no tour is left.
     pub fn propagate(&mut self, twins: &Twins) -> bool {
         let n = self.cities;

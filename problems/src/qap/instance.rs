@@ -139,7 +139,7 @@ impl Instance {
     }
 }
 
-/// The greatest common divisor of numbers of which neither is the least one, in absolute value.
+/// The greatest common divisor of two absolute values; neither number may be `i64::MIN`.
 fn gcd(one: i64, other: i64) -> i64 {
     let (mut one, mut other) = (one.unsigned_abs(), other.unsigned_abs());
     while other != 0 {

@@ -48,7 +48,7 @@ impl IncomingFiles {
         Ok(written)
     }
 
-    /// Makes moves to folders of jobs last, even if the machine fails.
+    /// Makes moves to the folders of jobs durable, even if the machine fails.
     pub fn sync_moves(data: &Path) -> io::Result<()> {
         sync_folder(&data.join("jobs"))
     }
@@ -77,7 +77,7 @@ impl Drop for IncomingFiles {
     }
 }
 
-/// Makes the names in a folder last, even if the machine fails.
+/// Makes the entries of a folder durable, even if the machine fails.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
@@ -104,7 +104,7 @@ impl RootEnd {
         Self { code: Some(NOT_STARTED), result, stopped_by: None, last: None, said }
     }
 
-    /// Whether its job is done: a search is that was not stopped, or by a limit that its user set.
+    /// Whether its job is done: its search was not stopped, or was stopped by a limit that its user set.
     pub fn is_done(&self, memory_is_limited: bool) -> bool {
         match (self.code, self.stopped_by.as_deref()) {
             (Some(0), None) | (Some(0 | 3), Some("time-limit" | "node-limit")) => true,

@@ -1,7 +1,7 @@
 //! The process of a job: starts it in the job's folder, reads its reports, and settles how it ended.
 //!
-//! The process outlives a service that is killed by as long as it needs to save: its input ends with the service. It
-//! holds a lock on its result until then, so that the next service waits for it.
+//! If the service is killed, the process runs on until it has saved, because its input ends with the service. It holds
+//! a lock on its result until then, so that the next service waits for it.
 
 use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of};
 use super::job::StopReason;

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 /// Shares are balanced over this part of the mean life of usage.
 const HORIZON: f64 = 1.0 / 8.0;
-/// What a user has is worth this part of a thread less to others, so that joiners do not move to and fro.
+/// A user's present joiners count for this part of a thread more to that user, so that joiners do not move back and
+/// forth.
 const STAY: f64 = 0.25;
 
 /// A user.

@@ -1,6 +1,6 @@
 //! [`Interval`]: a range of leaves of a permutation tree, with exact end points for any n.
 //!
-//! In the tree of all permutations of n things a node at depth d has n − d children. Their ranks
+//! In the tree of all permutations of n items a node at depth d has n − d children. Their ranks
 //! start at 0, in an order that depends on the node alone. The ranks along a path are the digits of
 //! its leaf's number, with base n − d at digit d: a factoradic number.
 

@@ -213,7 +213,7 @@ pub static WEIGHT: Flag<f64> = Flag {
     about: About {
         name: "weight",
         value: Some("W"),
-        help: "the user's part of the machines, compared with the weights of others",
+        help: "the user's share of the machines, relative to the weights of others",
         default: "1",
         ..ACCOUNT
     },

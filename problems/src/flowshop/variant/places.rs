@@ -41,8 +41,8 @@ impl<N: Number> Places<N> {
         }
     }
 
-    /// The values of the order with a job at each place. Those that exceed neither the least one nor `known`, which is
-    /// the value of some place or more, by more than a margin are exact. Others may be too low, but do exceed one of
+    /// The values of the order with a job at each place. `known` is at least the least of them. A value is exact unless
+    /// it exceeds the least one or `known` by more than the margin; then it may be too low, but still exceeds one of
     /// the two by more than the margin.
     pub fn values(&mut self, order: &[u16], job: u16, known: N, margin: N) -> &[N] {
         let Self { table, no_cost, level, base, values, work } = self;

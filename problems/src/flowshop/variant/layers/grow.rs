@@ -16,8 +16,8 @@ use std::thread;
 /// Keys that a thread does at once, and the most pieces of all keys.
 const KEYS: usize = 64;
 const PIECES: usize = 1024;
-/// A key takes as long as this part of all jobs in children, or for tardiness and tardy jobs, whose bounds list each
-/// set by due date, as this many times all jobs.
+/// A key takes as long as some children: the number of jobs divided by `JOBS`; or, for tardiness and tardy jobs, whose
+/// bounds list each set by due date, `DUE_JOBS` times the number of jobs.
 const JOBS: usize = 4;
 const DUE_JOBS: usize = 4;
 
@@ -36,7 +36,7 @@ pub(super) struct Rules<'v, N> {
 /// What a layer may take.
 pub(super) struct Room {
     pub threads: usize,
-    /// The most bytes, and those in use beside the layers.
+    /// The most bytes, and those in use apart from the layers.
     pub memory: usize,
     pub used: usize,
 }

@@ -13,7 +13,7 @@ use std::thread;
 const SIDE_BY_SIDE: u64 = 4;
 /// How often they share their best schedule in the time of a pass.
 const TURNS: u64 = 8;
-/// They continue for as many times as long as it took to find the best schedule.
+/// They continue for this many times as long as it took to find the best schedule.
 const PATIENCE: u64 = 4;
 
 /// Heuristics and what they have done.
