@@ -1,13 +1,39 @@
 //! Flowshops with other objectives and with side conditions, as a user sees them.
 
 use crate::outside::{folder, json, pleach, refused};
+use pleach::{ProgressSnapshot, Search, flowshop, shop};
 use serde_json::json as value;
 use std::fs;
+use std::ops::ControlFlow;
 
 fn file(name: &str, text: &str) -> String {
     let path = folder("variants").join(name);
     fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_string()
+}
+
+/// Layers that do not fit into memory leave the rest to a search depth first, whose progress includes them.
+#[test]
+fn progress_continues_from_layers_to_a_search() {
+    let shop = shop::Shop::new(flowshop::named("ta011").unwrap());
+    let variant = shop::Variant::new(shop, shop::Objective::FlowTime, shop::Passing::Wait).unwrap();
+    let mut states: Vec<ProgressSnapshot> = Vec::new();
+    let mut search = Search::default();
+    (search.settings.threads, search.settings.memory) = (2, Some(16 << 20));
+    search.progress = Some(Box::new(|snapshot| {
+        states.push(snapshot.clone());
+        // In layers there are no units.
+        if snapshot.units.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }));
+    let answer = shop::solve(&variant, shop::Options { search, ..shop::Options::default() });
+    let nodes = answer.unwrap().nodes.bounded;
+    let (last, layers) = states.split_last().unwrap();
+    assert!(!last.units.is_empty() && !layers.is_empty());
+    assert!(layers.iter().all(|layer| layer.units.is_empty()));
+    for two in states.windows(2) {
+        assert!(two[0].counts.bounded <= two[1].counts.bounded && two[0].seconds <= two[1].seconds);
+    }
+    assert!(layers.last().unwrap().counts.bounded > 0 && last.counts.bounded <= nodes);
 }
 
 const TABLE: &str = "Job,Saw,Oven,Paint,Due,Weight,Release\nA,3.5,2,1,9,1,0\nB,1,4,2.5,8,2,2\nC,2,1,3,12,1,0\n\

@@ -87,11 +87,11 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
         return answer(variant, report);
     }
     let (mut begun, tree, mut ready) = prepare(variant, &mut options, false)?;
-    let in_layers = counts_of(&ready.state);
-    let mut report = begun.run(&tree, &mut ready)?;
     if !begun.follows() {
-        report.outcome.counts.add(&in_layers);
+        begun.layers.0 = counts_of(&ready.state);
     }
+    let mut report = begun.run(&tree, &mut ready)?;
+    report.outcome.counts.add(&begun.layers.0);
     answer(variant, report)
 }
 

@@ -6,6 +6,7 @@ use crate::certificate::{audit, certify};
 use crate::report::Report;
 use crate::solver;
 use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
 use pleach_core::wire::checkpoint::Checkpoint as Content;
 use pleach_runtime::{ProgressSnapshot, RunError, Settings, Stop};
 use serde_json::{Value, json};
@@ -33,6 +34,8 @@ pub(super) struct StartedSearch<'s, 'a> {
     pub looking: bool,
     /// Whether the preparation is worth saving.
     keeps: bool,
+    /// The counts and the seconds of layers before the search, which progress includes.
+    pub layers: (Counts, f64),
 }
 
 /// A search that is ready to run.
@@ -55,7 +58,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         } else {
             Saved::open(search.checkpoint.clone(), asked, looking)?
         };
-        Ok(Self { started, search, saved, looking, keeps: false })
+        Ok(Self { started, search, saved, looking, keeps: false, layers: Default::default() })
     }
 
     /// The original settings.
@@ -141,6 +144,9 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let earlier_s = self.saved.state["setup_s"].as_f64().unwrap_or(0.0);
         let setup_s = earlier_s + prepared.as_secs_f64();
         ready.state["setup_s"] = json!(setup_s);
+        if self.layers.0 != Counts::default() {
+            self.layers.1 = setup_s;
+        }
         ready.state["seed"] = json!(self.seed());
         let limit = ready.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
         ready.settings.time_limit = limit.map(|left| left.max(SHORTEST));
@@ -192,6 +198,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
             tell();
         }
+        let (layers, layers_s) = &self.layers;
         let mut watch = |snapshot: &ProgressSnapshot| {
             // Explorers of a large instance take a while to build.
             if let Some(begins) =
@@ -199,7 +206,11 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             {
                 begins();
             }
-            progress.as_mut().map_or(ControlFlow::Continue(()), |watch| watch(snapshot))
+            let Some(watch) = progress else { return ControlFlow::Continue(()) };
+            let mut counts = layers.clone();
+            counts.add(&snapshot.counts);
+            let seconds = layers_s + snapshot.seconds;
+            watch(&ProgressSnapshot { counts, seconds, ..snapshot.clone() })
         };
         let searched = solver::search(problem, settings, &mut watch).and_then(|report| {
             let certificate = if *how == Certify::Make {
