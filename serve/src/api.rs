@@ -20,6 +20,9 @@ pub struct Submission {
     pub key: String,
 }
 
+/// The longest request, in bytes.
+pub const LONGEST_REQUEST: usize = 64 << 20;
+
 /// Whether a word of a command could name a file outside the job's folder.
 #[must_use]
 pub fn names_elsewhere(word: &str) -> bool {

@@ -1,6 +1,6 @@
 //! [`Client`]: requests to a service, over TLS, with a certificate known in advance.
 
-use crate::api::{JobView, Refusal, Submission};
+use crate::api::{JobView, LONGEST_REQUEST, Refusal, Submission};
 use crate::credentials::{Credentials, sha256};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring::default_provider, verify_tls13_signature};
@@ -208,6 +208,14 @@ impl Client {
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
         let body = serde_json::to_vec(body).map_err(|why| self.malformed(why))?;
+        if body.len() > LONGEST_REQUEST {
+            // The service would close the connection before it has read everything.
+            let why = format!(
+                "the request takes {} bytes: expected at most {LONGEST_REQUEST}",
+                body.len()
+            );
+            return Err(ClientError::Refused { status: 413, why });
+        }
         let body = self.request("POST", path, Some(&body))?;
         self.parsed(&body)
     }

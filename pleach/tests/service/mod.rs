@@ -1,5 +1,6 @@
 //! The service from outside: users, joiners that move between searches, kills, and requests of all kinds.
 
+mod accounts;
 mod harness;
 
 use harness::{Process, Service};

@@ -20,7 +20,15 @@ impl Service {
         // Hashes of secrets of 256 bits: how long a comparison takes says nothing.
         let account = state.accounts.values().find(|account| account.row.token == token)?;
         let row = &account.row;
-        Some(Caller { name: row.name.clone(), role: row.role, only_for: row.only_for.clone() })
+        let (name, only_for) = (row.name.clone(), row.only_for.clone());
+        Some(Caller { name, role: row.role, token, only_for })
+    }
+
+    /// Whether a caller still has the same account, role and token.
+    pub(super) fn still_knows(&self, caller: &Caller) -> bool {
+        let state = self.lock();
+        let account = state.accounts.get(&caller.name);
+        account.is_some_and(|it| (it.row.role, it.row.token) == (caller.role, caller.token))
     }
 }
 

@@ -7,6 +7,8 @@ use crate::api::{JobView, Role};
 pub(super) struct Caller {
     pub name: String,
     pub role: Role,
+    /// The SHA-256 of the token.
+    pub token: [u8; 32],
     /// For joiners: the only user for whom they work.
     pub only_for: Option<String>,
 }

@@ -6,8 +6,8 @@ use super::state::{CRASHES, Service, now};
 use crate::api::JobState;
 use std::time::{Duration, Instant};
 
-/// How long a root must run for earlier crashes to be forgotten.
-const STEADY: Duration = Duration::from_secs(600);
+/// How long a root must run, or joiners must not crash, for earlier crashes to be forgotten.
+pub(super) const STEADY: Duration = Duration::from_secs(600);
 /// How long a job waits after a fault that is not its own.
 const RETRY: Duration = Duration::from_secs(30);
 /// How long it waits after a crash or a signal.
@@ -53,7 +53,8 @@ impl Service {
             (Some(StopReason::SetAside), _) => JobState::Failed,
             (Some(StopReason::Pause), _) => JobState::Paused,
             (Some(StopReason::End), _) => JobState::Waiting,
-            (Some(StopReason::Yield), Some(0 | 3 | NOT_STARTED)) => JobState::Waiting,
+            // One that does not end in time is killed; it continues from its last save.
+            (Some(StopReason::Yield), None | Some(0 | 3 | NOT_STARTED)) => JobState::Waiting,
             _ if done => {
                 (row.exit, row.error) = (code, unread);
                 JobState::Failed

@@ -60,6 +60,8 @@ pub struct Job {
     pub runs: u64,
     /// When it may be started again.
     pub not_before: Option<Instant>,
+    /// When a joiner last crashed on it.
+    pub crashed: Option<Instant>,
     /// The state of its search.
     pub search: Option<Update>,
     /// Its course.
@@ -103,6 +105,7 @@ impl Job {
             root: None,
             runs: 0,
             not_before: None,
+            crashed: None,
             search: None,
             history: Vec::new(),
             workers: 0,
@@ -142,6 +145,7 @@ impl Job {
             priority: self.row.priority,
             open: self.root.as_ref().is_some_and(|root| root.port.is_some()),
             running: self.root.is_some(),
+            is_search: self.is_search,
             // What is no search would lose its work.
             may_stop: self.is_search
                 && self.root.as_ref().is_none_or(|root| root.since.elapsed() > STAYS),

@@ -1,6 +1,7 @@
 //! The joiners: who is there, and which job each serves.
 
 use super::caller::Caller;
+use super::ending::STEADY;
 use super::job::{Root, StopReason};
 use super::refusal::Refused;
 use super::state::{CRASHES, Joiner, Service, State, now};
@@ -161,7 +162,10 @@ impl Service {
         if !job.root.as_ref().is_some_and(same) {
             return;
         }
-        job.row.crashes += 1;
+        // A crash long ago had another cause.
+        let lately = job.crashed.is_some_and(|at| at.elapsed() < STEADY);
+        job.row.crashes = if lately { job.row.crashes + 1 } else { 1 };
+        job.crashed = Some(Instant::now());
         let error: String = error.chars().filter(|c| !c.is_control()).take(400).collect();
         let text = format!("job {} crashed: {error}", order.job);
         if job.row.crashes >= CRASHES {

@@ -96,11 +96,11 @@ pub fn run(
         let address = service.address();
         for (name, role) in FIRST {
             let path = folder.join(name);
-            if !path.exists() {
+            if !path.exists() && !service.has_others(role, name) {
                 // A file that was removed gets a new token; the old one is no longer valid.
                 let change = UserChange { role: Some(role), ..UserChange::default() };
                 let token = service.set_account("service", name, &change, true);
-                let token = token.map_err(ServeError::Random)?.unwrap_or_default();
+                let token = token.map_err(|(_, why)| ServeError::Random(why))?.unwrap_or_default();
                 let (address, name) = (address.clone(), name.to_string());
                 Credentials { address, certificate: door.certificate, name, token }.write(&path)?;
             }

@@ -4,6 +4,7 @@
 use super::folder::{CHECKPOINT, KEY};
 use super::job::{Root, StopReason};
 use super::joiners::SILENCE;
+use super::queue::file_bytes;
 use super::root;
 use super::share::{JobShare, JoinerShare, Plan, Situation, UserShare};
 use super::state::{Service, State, now};
@@ -343,8 +344,11 @@ fn measure_files(service: &Service) {
     };
     for (name, jobs) in limited {
         let files = jobs.iter().flat_map(|&id| std::fs::read_dir(service.folder(id)));
-        let bytes =
-            files.flatten().filter_map(|file| Some(file.ok()?.metadata().ok()?.len())).sum();
+        let bytes_of = |file: std::io::Result<std::fs::DirEntry>| {
+            let file = file.ok()?;
+            Some(file_bytes(&file.file_name().to_string_lossy(), file.metadata().ok()?.len()))
+        };
+        let bytes = files.flatten().filter_map(bytes_of).sum();
         if let Some(account) = service.lock().accounts.get_mut(&name) {
             account.bytes = bytes;
         }

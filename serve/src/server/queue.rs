@@ -24,6 +24,10 @@ const WORDS: usize = 1000;
 const SUBMISSIONS: usize = 1000;
 /// The longest word.
 const LENGTH: usize = 10_000;
+/// The most files of a job.
+const FILES: usize = 1000;
+/// What a user's file counts for at least, in bytes.
+const SMALLEST_FILE: u64 = 4096;
 
 impl Service {
     /// Puts jobs into the queue, all or none. One that was submitted before with the same key is not submitted again.
@@ -52,6 +56,9 @@ impl Service {
                     format!("'{word}': expected a name without '/', of a file that is sent along");
                 return Err((BAD, why));
             }
+            if files.len() > FILES {
+                return Err((BAD, format!("expected at most {FILES} files of a job")));
+            }
             if let Some(name) = files.keys().find(|name| !is_file_name(name)) {
                 return Err((
                     BAD,
@@ -71,7 +78,8 @@ impl Service {
             });
             files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
         }
-        let new: u64 = files.iter().flatten().map(|(_, bytes)| bytes.len() as u64).sum();
+        let new = files.iter().flatten();
+        let new: u64 = new.map(|(name, bytes)| file_bytes(name, bytes.len() as u64)).sum();
         may_submit(&self.lock(), caller, all, new)?;
         // Without the lock, so that large files delay nobody else.
         let written = files.iter().map(|files| IncomingFiles::write(&self.settings.data, files));
@@ -134,6 +142,10 @@ impl Service {
         });
         let ids =
             stored.map_err(|why| (FULL, format!("the submission cannot be stored: {why}")))?;
+        // They are measured again from time to time.
+        if let Some(account) = state.accounts.get_mut(&caller.name) {
+            account.bytes += new;
+        }
         for job in added {
             state.jobs.insert(job.row.id, job);
         }
@@ -256,14 +268,24 @@ impl Service {
     }
 
     /// The jobs that are not over and the last ones that are, newest first. Of very many waiting jobs it has the first
-    /// ones.
+    /// ones, of the caller and of others.
     pub(super) fn list(&self, caller: &Caller) -> Vec<JobView> {
         let state = self.lock();
-        let waits = |job: &&Job| job.root.is_none();
-        let last = state.jobs.values().filter(waits).nth(SHOWN).map_or(u64::MAX, |job| job.row.id);
-        let open = state.jobs.values().rev().filter(|job| job.row.id < last || job.root.is_some());
-        let open = open.map(Job::view);
-        let ended = state.ended.iter().rev().take(SHOWN).cloned();
+        let last_of = |own: bool| {
+            let waits = |job: &&Job| job.root.is_none() && (job.row.user == caller.name) == own;
+            state.jobs.values().filter(waits).nth(SHOWN).map_or(u64::MAX, |job| job.row.id)
+        };
+        let (own, others) = (last_of(true), last_of(false));
+        let last = |job: &Job| if job.row.user == caller.name { own } else { others };
+        let open = state.jobs.values().rev();
+        let open = open.filter(|job| job.row.id < last(job) || job.root.is_some()).map(Job::view);
+        let (mut own, mut others) = (0, 0);
+        let ended = state.ended.iter().rev().filter(|job| {
+            let n = if job.user == caller.name { &mut own } else { &mut others };
+            *n += 1;
+            *n <= SHOWN
+        });
+        let ended = ended.cloned();
         open.chain(ended).map(|job| caller.may_see(job)).collect()
     }
 
@@ -373,6 +395,11 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
         return Err((CONFLICT, why));
     }
     Ok(())
+}
+
+/// What a file of a job's folder counts for. The name of a user's file takes room as well.
+pub(super) fn file_bytes(name: &str, length: u64) -> u64 {
+    if is_file_name(name) { length.max(SMALLEST_FILE) } else { length }
 }
 
 /// Whether a user's file may have this name in a job's folder.

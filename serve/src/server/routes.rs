@@ -6,7 +6,7 @@ use super::page;
 use super::queue::BAD;
 use super::refusal::Failed;
 use super::state::{Service, State};
-use crate::api::{JoinerReport, Orders, Role, Submission, UserChange};
+use crate::api::{JoinerReport, LONGEST_REQUEST, Orders, Role, Submission, UserChange};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State as Known};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -15,8 +15,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_core::Stream;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -26,8 +27,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-/// The longest submission, in bytes.
-const SUBMISSION: usize = 64 << 20;
 /// The longest body of another request, in bytes.
 const OTHER: usize = 64 << 10;
 /// The longest body of a request of an unknown caller, in bytes.
@@ -66,7 +65,7 @@ pub(super) fn routes(service: App) -> Router {
         .route("/metrics", get(metrics))
         .route("/v1/session", get(session).delete(sign_out))
         .route("/v1/session", post(sign_in).layer(DefaultBodyLimit::max(SIGN_IN)))
-        .route("/v1/jobs", get(jobs).post(submit).layer(DefaultBodyLimit::max(SUBMISSION)))
+        .route("/v1/jobs", get(jobs).post(submit).layer(DefaultBodyLimit::max(LONGEST_REQUEST)))
         .route("/v1/jobs/{id}", get(job))
         .route("/v1/jobs/{id}/result", get(result))
         .route("/v1/jobs/{id}/report", get(report))
@@ -143,24 +142,35 @@ async fn jobs(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
     Ok(Json(json!({ "jobs": app.list(&caller) })))
 }
 
-/// One job, or several together.
+/// Several jobs together.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum Submissions {
-    Several { jobs: Vec<Submission> },
-    One(Submission),
+#[serde(deny_unknown_fields)]
+struct Submissions {
+    jobs: Vec<Submission>,
+}
+
+/// One job, or several together.
+fn submissions(sent: &RawValue) -> Result<Vec<Submission>, serde_json::Error> {
+    /// Whether there are several. Their content takes no memory.
+    #[derive(Deserialize)]
+    struct Kind {
+        jobs: Option<IgnoredAny>,
+    }
+    if serde_json::from_str::<Kind>(sent.get())?.jobs.is_some() {
+        Ok(serde_json::from_str::<Submissions>(sent.get())?.jobs)
+    } else {
+        Ok(vec![serde_json::from_str(sent.get())?])
+    }
 }
 
 async fn submit(
     Known(app): Known<App>,
     caller: Caller,
-    Body(sent): Body<Submissions>,
+    Body(sent): Body<Box<RawValue>>,
 ) -> Answer<Json<Value>> {
     no_joiners(&caller)?;
-    let all = match sent {
-        Submissions::Several { jobs } => jobs,
-        Submissions::One(job) => vec![job],
-    };
+    let all = submissions(&sent).map_err(|why| Failed(BAD, why.to_string()))?;
+    drop(sent);
     let (service, user) = (Arc::clone(&app), caller.clone());
     // Reading a thousand commands would keep others waiting.
     let submitted = tokio::task::spawn_blocking(move || service.submit(&user, &all)).await;
@@ -298,7 +308,7 @@ async fn set_user(
         return Err(Failed(BAD, format!("there is no user '{user}'")));
     }
     let token = app.set_account(&caller.name, &name, &change, options.renew);
-    Ok(Json(json!({ "name": name, "token": token.map_err(|why| Failed(500, why))? })))
+    Ok(Json(json!({ "name": name, "token": token? })))
 }
 
 #[derive(Deserialize)]
@@ -407,6 +417,7 @@ async fn events(Known(app): Known<App>, caller: Caller) -> Answer<Response> {
     no_joiners(&caller)?;
     let service = Arc::clone(&app);
     Ok(stream(&app, "jobs", move || {
+        service.still_knows(&caller).then_some(())?;
         let jobs = json!({ "jobs": service.list(&caller) });
         Some((jobs.to_string(), service.lock().closing))
     }))
@@ -417,9 +428,11 @@ async fn job_events(
     caller: Caller,
     Path(id): Path<u64>,
 ) -> Answer<Response> {
+    no_joiners(&caller)?;
     app.job(&caller, id)?;
     let service = Arc::clone(&app);
     Ok(stream(&app, "job", move || {
+        service.still_knows(&caller).then_some(())?;
         let job = service.job(&caller, id).ok()?;
         let over = job.state.is_over() || service.lock().closing;
         Some((serde_json::to_string(&job).ok()?, over))

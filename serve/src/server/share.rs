@@ -38,6 +38,8 @@ pub struct JobShare {
     pub open: bool,
     /// Whether its root is running.
     pub running: bool,
+    /// Whether its root can be stopped at all without losing its work.
+    pub is_search: bool,
     /// Whether its root has run long enough to be stopped for others.
     pub may_stop: bool,
     /// The most threads that it can use.
@@ -246,7 +248,7 @@ impl Situation {
             }
             for job in &mut ahead.jobs {
                 job.running = plan.roots.contains(&job.id);
-                job.may_stop = true;
+                job.may_stop = job.is_search;
                 job.open = job.running;
             }
             plan = ahead.plan();

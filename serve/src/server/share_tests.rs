@@ -8,6 +8,7 @@ fn user(weight: f64) -> UserShare {
 
 fn job(id: u64, user: &str) -> JobShare {
     JobShare {
+        is_search: true,
         id,
         user: user.into(),
         priority: 0,

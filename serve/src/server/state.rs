@@ -6,7 +6,7 @@ use super::refusal::Refused;
 use super::settings::Settings;
 use super::share::decayed;
 use super::store::{AccountRow, Store, StoreError, view_of};
-use crate::api::{CommandKind, JobState, JobView, Update, UserChange, UserLimits, UserView};
+use crate::api::{CommandKind, JobState, JobView, Role, Update, UserChange, UserLimits, UserView};
 use crate::credentials::{new_token, sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -175,16 +175,34 @@ impl Service {
         name: &str,
         change: &UserChange,
         renew: bool,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, Refused> {
         let mut state = self.lock();
+        let broken = |why: StoreError| (500, why.to_string());
         let known = state.accounts.get(name).map(|account| account.row.clone());
-        if known.is_none() && state.store.has_jobs(name).map_err(|why| why.to_string())? {
-            return Err(format!("jobs of an earlier '{name}' are stored: choose another name"));
+        if known.is_none() && state.store.has_jobs(name).map_err(broken)? {
+            let why = format!("jobs of an earlier '{name}' are stored: choose another name");
+            return Err((409, why));
         }
-        let token = if known.is_none() || renew { Some(new_token()?) } else { None };
+        let role = change.role.or(known.as_ref().map(|row| row.role));
+        if known.as_ref().is_some_and(|row| Some(row.role) != role) {
+            if name == who {
+                return Err((409, "you cannot change your own role".into()));
+            }
+            if state.jobs.values().any(|job| job.row.user == name) {
+                return Err((
+                    409,
+                    format!("{name} has unfinished jobs, so its role cannot change"),
+                ));
+            }
+        }
+        let token = if known.is_none() || renew {
+            Some(new_token().map_err(|why| (500, why))?)
+        } else {
+            None
+        };
         let mut row = known.unwrap_or_else(|| AccountRow {
             name: name.into(),
-            role: crate::api::Role::User,
+            role: Role::User,
             token: [0; 32],
             weight: 1.0,
             limits: UserLimits::default(),
@@ -195,7 +213,7 @@ impl Service {
         if let Some(token) = &token {
             row.token = sha256(token.as_bytes());
         }
-        row.role = change.role.unwrap_or(row.role);
+        row.role = role.unwrap_or(row.role);
         row.weight = change.weight.unwrap_or(row.weight);
         if let Some(limits) = &change.limits {
             row.limits.clone_from(limits);
@@ -203,7 +221,7 @@ impl Service {
         if change.only_for.is_some() {
             row.only_for.clone_from(&change.only_for);
         }
-        state.store.save_account(&row).map_err(|why| why.to_string())?;
+        state.store.save_account(&row).map_err(broken)?;
         let (workers, bytes) =
             state.accounts.get(name).map_or((0, 0), |account| (account.workers, account.bytes));
         let what = format!("set {} {name}, weight {}", row.role.word(), row.weight);
@@ -212,6 +230,12 @@ impl Service {
         self.audit(who, &what);
         self.wake.notify_one();
         Ok(token)
+    }
+
+    /// Whether the account of this name is gone, and others have its role.
+    pub(super) fn has_others(&self, role: Role, name: &str) -> bool {
+        let accounts = &self.lock().accounts;
+        !accounts.contains_key(name) && accounts.values().any(|it| it.row.role == role)
     }
 
     /// Removes an account that has no jobs.

@@ -1,6 +1,7 @@
 //! [`Store`]: accounts, jobs and the audit log, in an SQLite database that survives a kill at any moment.
 
 use crate::api::{Course, JobState, JobView, Role, Update, UserLimits};
+use crate::private;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
 
@@ -127,6 +128,8 @@ impl Store {
     /// # Errors
     /// If it cannot be opened, or another program wrote it.
     pub fn open(path: &Path) -> Result<Self> {
+        // Others may read the folder. If there is a file already, it keeps its permissions.
+        let _ = private::create(path, "");
         let mut db = Connection::open(path)?;
         db.busy_timeout(std::time::Duration::from_secs(10))?;
         db.pragma_update(None, "journal_mode", "wal")?;

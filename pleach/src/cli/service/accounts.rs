@@ -1,6 +1,7 @@
 //! `pleach user`: the users of a service, for its operators.
 
 use super::super::console::{Console, DONE};
+use super::super::files::can_replace;
 use super::super::flags::{
     MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS, ROLE, Use, Verb, WEIGHT,
 };
@@ -52,6 +53,10 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let is_new = known.is_none() || renew;
     if is_new && Path::new(&file).exists() {
         return usage(format!("{file} exists: move it, or choose another file with --out"));
+    }
+    if is_new {
+        // The token is lost if it cannot be written.
+        can_replace(Path::new(&file)).or_else(|why| usage(format!("--out {file}: {why}")))?;
     }
     let limits = known.map(|user| user.limits).unwrap_or_default();
     let change = UserChange {

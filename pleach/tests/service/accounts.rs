@@ -1,0 +1,101 @@
+//! What one account may take, hide or change.
+
+use super::harness::Service;
+use super::refusal;
+use pleach_serve::api::{JobState, JobView};
+use serde_json::{Value, json};
+use std::fs;
+
+/// What a user has is not hidden by the jobs of others, and not more than a limit.
+#[test]
+fn many_jobs_hide_none_of_another_user() {
+    let service = Service::start("service-many", "--roots 1");
+    for user in ["ann", "bob --most-files 20000"] {
+        service.text("operator", &format!("user {user}"));
+    }
+    let first = service.submit("ann", "count uts T3 --pace 1000");
+    service.until(first, |job| job.search.is_some());
+    let one = json!({ "args": ["count", "queens", "8"] });
+    let many = json!({ "jobs": vec![one.clone(); 300] });
+    let mut ann = service.client("ann");
+    let ids: Value = ann.post("/v1/jobs", &many).unwrap();
+    assert_eq!(ids["ids"].as_array().unwrap().len(), 300);
+    let bob = service.submit("bob", "count queens 6");
+    let seen: Value = service.client("bob").get("/v1/jobs").unwrap();
+    let jobs = seen["jobs"].as_array().unwrap();
+    assert!(jobs.iter().any(|job| job["id"] == bob), "{bob}");
+    assert!(jobs.len() < 300);
+    // A file counts at once, and an empty one counts as well.
+    let with = |files: usize| {
+        let files: serde_json::Map<String, Value> =
+            (0..files).map(|n| (format!("f{n}"), json!(""))).collect();
+        json!({ "args": ["count", "queens", "8"], "files": files })
+    };
+    let mut bob = service.client("bob");
+    let (status, said) = refusal(bob.post::<Value>("/v1/jobs", &with(1001)));
+    assert_eq!((status, said.as_str()), (400, "expected at most 1000 files of a job"));
+    assert!(refusal(bob.post::<Value>("/v1/jobs", &with(5))).1.contains("at most 20000 together"));
+    let _: Value = bob.post("/v1/jobs", &with(3)).unwrap();
+    assert!(refusal(bob.post::<Value>("/v1/jobs", &with(3))).1.contains("at most 20000 together"));
+    // What is wrong with a submission is said.
+    for (sent, said) in [
+        (json!({ "args": ["count", "queens", "8"], "prio": 3 }), "unknown field `prio`"),
+        (json!({ "jobs": [one, 0] }), "invalid type: integer `0`"),
+        (
+            json!({ "args": [], "priority": 3_000_000_000_u32 }),
+            "invalid value: integer `3000000000`",
+        ),
+        (json!({ "jobs": [], "args": [] }), "unknown field `args`"),
+    ] {
+        let (status, why) = refusal(bob.post::<Value>("/v1/jobs", &sent));
+        assert!(status == 400 && why.contains(said), "{sent}: {status} {why}");
+    }
+    let long = "x".repeat(65 << 20);
+    let (status, why) = refusal(bob.post::<Value>("/v1/jobs", &json!({ "args": [long] })));
+    assert!(status == 413 && why.contains("expected at most 67108864"), "{why}");
+}
+
+/// Accounts change only where nothing depends on them, and an account that is gone sees nothing more.
+#[test]
+fn accounts_that_are_gone_stay_gone() {
+    let mut service = Service::start("service-gone", "");
+    for user in ["ann", "eve --role operator"] {
+        service.text("operator", &format!("user {user}"));
+    }
+    assert!(service.refused("operator", "user operator --role user").contains("your own role"));
+    let job = service.submit("ann", "count uts T3 --pace 1000");
+    assert!(service.refused("operator", "user ann --role joiner").contains("unfinished jobs"));
+    let lost = service.refused("operator", "user ann --renew --out nowhere/ann.service");
+    assert!(lost.contains("--out nowhere/ann.service: No such file"), "{lost}");
+    service.text("ann", "jobs");
+    // The stream of an account ends with it, at the next change.
+    let mut watching = service.client("eve");
+    let (mut operator, mut seen) = (Some(service.client("operator")), false);
+    watching
+        .watch(job, &mut |state: Option<&JobView>| {
+            let Some(state) = state else { return true };
+            assert_eq!(state.priority, 0, "eve sees what came later");
+            seen = true;
+            if let Some(mut operator) = operator.take() {
+                let _: Value = operator.delete("/v1/users/eve").unwrap();
+                let urgent = json!({ "priority": 7 });
+                let at = format!("/v1/jobs/{job}/priority");
+                let _: Value = operator.post(&at, &urgent).unwrap();
+            }
+            true
+        })
+        .unwrap_err();
+    assert!(seen);
+    // An operator that was removed is not made again while there is another one.
+    service.text("operator", "user max --role operator");
+    let mut max = service.client("max");
+    let _: Value = max.post(&format!("/v1/jobs/{job}/cancel"), &json!({})).unwrap();
+    service.until(job, |job| job.state == JobState::Cancelled);
+    let _: Value = max.delete("/v1/users/operator").unwrap();
+    fs::remove_file(service.file("operator")).unwrap();
+    service.end();
+    service.begin();
+    let users: Value = service.client("max").get("/v1/users").unwrap();
+    assert!(users["users"].as_array().unwrap().iter().all(|it| it["name"] != "operator"));
+    assert!(!service.file("operator").exists());
+}
