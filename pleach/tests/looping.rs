@@ -160,6 +160,39 @@ fn results_go_to_files() {
 }
 
 #[test]
+fn numbers_that_are_not_what_they_should_be_are_refused() {
+    let file = |name: &str, text: &str| {
+        let path = folder("looping").join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let matrix = |field, value| {
+        format!("%%MatrixMarket matrix coordinate {field} general\n1 1 1\n1 1 {value}\n")
+    };
+    let broken = file("broken.mtx", &matrix("integer", "3.7"));
+    refused(&format!("loop spmm {broken}"), "line 3: '3.7': expected a whole number");
+    let large = file("large.mtx", &matrix("real", "1e39"));
+    for name in ["spmm", "csrmm"] {
+        refused(&format!("loop {name} {large} --precision f32"), "1e39 needs --precision f64");
+        assert!(pleach(&format!("loop {name} {large}")).status.success());
+    }
+    let mesh = |corner| {
+        format!(
+            "# vtk DataFile Version 3.0\none\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0 0 0 1 0 0 0 1\n\
+             CELLS 1 5\n4 0 {corner} 2 3\nCELL_TYPES 1\n10\nPOINT_DATA 4\nSCALARS v float 1\nLOOKUP_TABLE default\n0 1 2 3\n"
+        )
+    };
+    let whole = file("whole.vtk", &mesh("1"));
+    assert!(pleach(&format!("loop rays {whole} --size 8x8")).status.success());
+    let half = file("half.vtk", &mesh("1.9"));
+    refused(&format!("loop rays {half} --size 8x8"), "corner 1 of the cells: point 1.9, expected");
+    // Help shows only what a loop takes.
+    let help =
+        |name: &str| String::from_utf8(pleach(&format!("loop {name} --help")).stdout).unwrap();
+    assert!(help("spmm").contains("--listen") && !help("lattice").contains("--listen"));
+}
+
+#[test]
 fn compressed_matrices_are_read() {
     let folder = folder("looping");
     let plain = folder.join("plain.mtx");

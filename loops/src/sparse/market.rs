@@ -22,6 +22,7 @@ enum Symmetry {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Field {
     Number,
+    Whole,
     Complex,
     Pattern,
 }
@@ -117,7 +118,8 @@ fn header(line: &str) -> Result<Header, String> {
         _ => return Err(line_1(&format!("'{form}': expected coordinate or array"))),
     };
     let field = match field {
-        "real" | "double" | "integer" => Field::Number,
+        "real" | "double" => Field::Number,
+        "integer" => Field::Whole,
         "complex" => Field::Complex,
         "pattern" if sparse => Field::Pattern,
         _ => {
@@ -132,7 +134,7 @@ fn header(line: &str) -> Result<Header, String> {
         "hermitian" if field == Field::Complex => Symmetry::Hermitian,
         _ => {
             let expected = match field {
-                Field::Number => "general, symmetric or skew-symmetric",
+                Field::Number | Field::Whole => "general, symmetric or skew-symmetric",
                 Field::Complex => "general, symmetric, skew-symmetric or hermitian",
                 Field::Pattern => "general or symmetric",
             };
@@ -215,6 +217,13 @@ fn value<'w>(field: Field, words: &mut impl Iterator<Item = &'w str>) -> Result<
     let value = match field {
         Field::Pattern => 1.0,
         Field::Number => number()?,
+        Field::Whole => {
+            let number = number()?;
+            if number.fract() != 0.0 {
+                return Err(format!("'{number}': expected a whole number, as line 1 says"));
+            }
+            number
+        }
         Field::Complex => {
             let (real, imaginary) = (number()?, number()?);
             if imaginary != 0.0 {

@@ -1,6 +1,6 @@
 //! Help: the overview, the problems of a command, and the flags that apply to a command and problem.
 
-use super::flags::{About, Use, Verb, applying, argument};
+use super::flags::{About, Group, Use, Verb, applying, argument};
 use crate::failure::{Failure, usage};
 use crate::loops::{self, LOOPS};
 use crate::registry::{Entry, entry};
@@ -329,7 +329,9 @@ fn of_loop(entry: &loops::Entry) -> String {
         .fold("Examples:".to_string(), |text, example| format!("{text}\n  pleach {example}"));
     let words = if entry.takes.1 == 0 { "" } else { " WORDS" };
     let usage = format!("pleach loop {}{words} [FLAGS]", entry.name);
-    flags(&about, &usage, &applying(Verb::Loop, entry.flags), &examples)
+    let mut own = applying(Verb::Loop, entry.flags);
+    own.retain(|about| entry.shared || about.group != Group::Processes);
+    flags(&about, &usage, &own, &examples)
 }
 
 /// The flags of simulations, including those of a problem.

@@ -1,7 +1,7 @@
 //! Matrices named on the command line: files or families.
 
 use super::entry::Order;
-use crate::cli::flags::SEED;
+use crate::cli::flags::{PRECISION, Precision, SEED};
 use crate::failure::{Failure, usage};
 use pleach_loops::sparse::generate::{EXPECTED, is_family, named};
 use pleach_loops::sparse::market;
@@ -20,7 +20,12 @@ pub fn matrix(order: &Order<'_>, word: &str) -> Result<Csr<f64>, Failure> {
     }
     let text =
         order.text(word).or_else(|why| usage(format!("{word}: {why}; expected {EXPECTED}")))?;
-    market::read(&text).or_else(|why| usage(format!("{word}: {why}")))
+    let read = market::read(&text).or_else(|why| usage(format!("{word}: {why}")))?;
+    let single = order.given.get(&PRECISION).map_err(Failure::Usage)? == Some(Precision::Single);
+    match read.values.iter().find(|value| single && !(**value as f32).is_finite()) {
+        Some(value) => usage(format!("{word}: {value:e} needs --precision f64")),
+        None => Ok(read),
+    }
 }
 
 /// Whether a word is a file.

@@ -33,7 +33,8 @@ impl Grid {
         }
         let mut corners = Vec::with_capacity(self.corners.len());
         for (i, &point) in self.corners.iter().enumerate() {
-            if !(point >= 0.0 && point < points as f64 && point < f64::from(u32::MAX)) {
+            let fits = point >= 0.0 && point < points as f64 && point < f64::from(u32::MAX);
+            if !fits || point.fract() != 0.0 {
                 return Err(format!(
                     "corner {i} of the cells: point {point}, expected 0 to {}",
                     points as f64 - 1.0

@@ -89,6 +89,10 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
         [entry.name].into_iter().chain(order.words.iter().map(String::as_str)).collect();
     let mut board = Dashboard::open(console, given.on("dashboard"), &words, &cancel);
     for run in 1..=tries {
+        if cancel.is_cancelled() {
+            best = Some(LoopReport { complete: false, ..best.unwrap_or_default() });
+            break;
+        }
         if let Some(board) = &mut board {
             board.begin(run, tries);
         }
