@@ -20,6 +20,7 @@ mod house;
 mod imports;
 mod library;
 mod looping;
+mod misuse;
 mod outputs;
 mod outside;
 mod own;

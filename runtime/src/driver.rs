@@ -148,7 +148,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
                 self.held_ns += now_ns - before_ns;
                 self.answer_request();
             } else if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(active_ns)) {
-                now_ns = self.run_improver(now_ns);
+                now_ns = self.run_improver(now_ns)?;
             } else if size == 0.0 {
                 self.answer_all_requests();
                 now_ns = self.wait_for_mail(u64::MAX, now_ns);
@@ -242,7 +242,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
         }
         // Offer the solution first: counts shown without it could claim more than is proven.
         if let Some(found) = progress.found {
-            run_state.offer_solution(found);
+            run_state.offer_solution(found)?;
         }
         let explorer = executor.explorer();
         run_state.publish_counts(*me, &report.counts, explorer.open_nodes());
@@ -312,18 +312,18 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
     }
 
     /// Looks for a better solution alongside the search. Returns the time afterwards.
-    fn run_improver(&mut self, now_ns: u64) -> u64 {
-        let Some(heuristic) = &mut self.heuristic else { return now_ns };
+    fn run_improver(&mut self, now_ns: u64) -> Result<u64, RunError> {
+        let Some(heuristic) = &mut self.heuristic else { return Ok(now_ns) };
         let run_state = self.unit_io.run_state;
         let found = heuristic.improve(run_state.control());
         let after_ns = run_state.now_ns();
-        let gained = found.is_some_and(|found| run_state.offer_solution(found));
+        let gained = found.map_or(Ok(false), |found| run_state.offer_solution(found))?;
         heuristic.record_time(after_ns - now_ns, gained);
         if let Some(activity) = &mut self.unit_io.report.activity {
             activity.add_improvement(now_ns, after_ns - now_ns);
         }
         self.answer_request();
-        after_ns
+        Ok(after_ns)
     }
 
     /// Publishes how much of the tree is open here, if that was requested since the last call.

@@ -2,12 +2,11 @@
 
 use crate::control::Stop;
 use crate::driver::UnitResult;
-use crate::error::RunError;
 use crate::outcome::{Balance, Outcome};
 use crate::run_state::RunState;
 use crate::transport::local::Mailboxes;
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::{Counts, Goal, Solution};
+use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
 use std::sync::Arc;
 
@@ -77,33 +76,8 @@ pub fn complete_outcome(run_state: &RunState<'_>, outcome: &mut Outcome, least_b
     let best = run_state.control().best();
     // No solution is better than both the incumbent and the least open bound. With no node open, the incumbent is
     // optimal. A bound known without searching counts too, but no bound exceeds the incumbent.
-    outcome.lower_bound = best.min(least_bound).max(run_state.least_score.min(best));
+    outcome.lower_bound = best.min(least_bound).max(run_state.least_score().min(best));
     // Ignore a stop request that arrived after the search was complete.
     let done = outcome.open == 0.0 || outcome.lower_bound == best && best < i64::MAX;
     outcome.stop = outcome.stop.filter(|&why| !done || why == Stop::Found);
-}
-
-/// Recomputes the solution's value.
-///
-/// # Errors
-/// If it differs from what the search claims.
-pub fn check_solution(problem: &dyn Problem, outcome: &Outcome) -> Result<(), RunError> {
-    outcome.solution.as_ref().map_or(Ok(()), |best| check_value(problem, best))
-}
-
-/// Recomputes the value of a solution that was found.
-///
-/// # Errors
-/// If it differs from what the search claims.
-pub fn check_value(problem: &dyn Problem, best: &Solution) -> Result<(), RunError> {
-    let goal = problem.goal();
-    let claimed = goal.value(best.score);
-    match problem.check(&best.solution) {
-        None => Ok(()),
-        Some(Ok(value)) if value == claimed || goal == Goal::Find => Ok(()),
-        Some(Ok(value)) => Err(RunError::Solution(format!(
-            "the search claims the value {claimed}, but the problem's check computes {value}"
-        ))),
-        Some(Err(why)) => Err(RunError::Solution(why)),
-    }
 }

@@ -11,6 +11,8 @@ pub mod activity;
 #[cfg(not(loom))]
 mod cancel;
 #[cfg(not(loom))]
+pub mod check;
+#[cfg(not(loom))]
 pub mod devices;
 #[cfg(not(loom))]
 mod done_estimate;

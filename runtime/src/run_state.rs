@@ -1,12 +1,15 @@
 //! [`RunState`]: everything that the units of a process share.
 
+use crate::check::check_value;
 use crate::control::{Control, Stop};
+use crate::error::RunError;
 use crate::memory::MemoryLimit;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::site_state::SiteState;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use crate::unit_counters::UnitCounters;
+use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal, Solution};
 use pleach_core::steal::PeerId;
 use pleach_core::wire::checkpoint::{Checkpoint, Cut};
@@ -17,9 +20,7 @@ use std::time::{Duration, Instant};
 /// The state that the units of a run share.
 pub struct RunState<'a> {
     /// The goal of the search.
-    pub goal: Goal,
-    /// The bound known without searching: no solution can beat it.
-    pub least_score: i64,
+    problem: &'a dyn Problem,
     /// The state that the run resumes or starts with.
     pub before: &'a Checkpoint,
     control: Control,
@@ -40,7 +41,7 @@ pub struct RunState<'a> {
 impl<'a> RunState<'a> {
     /// The state of a run that begins.
     pub fn new(
-        (goal, least_score): (Goal, i64),
+        problem: &'a dyn Problem,
         before: &'a Checkpoint,
         control: Control,
         names: Vec<Arc<str>>,
@@ -49,8 +50,7 @@ impl<'a> RunState<'a> {
         site_state: Option<SiteState>,
     ) -> Self {
         Self {
-            goal,
-            least_score,
+            problem,
             before,
             control,
             unit_counters: names.iter().map(|_| UnitCounters::default()).collect(),
@@ -94,15 +94,31 @@ impl<'a> RunState<'a> {
         self.memory_limit.as_ref()
     }
 
-    /// Offers a solution that a unit has found.
-    pub fn offer_solution(&self, found: Solution) -> bool {
+    /// What the search is for.
+    pub fn goal(&self) -> Goal {
+        self.problem.goal()
+    }
+
+    /// The bound known without searching: no solution can beat it.
+    pub fn least_score(&self) -> i64 {
+        self.problem.least_score()
+    }
+
+    /// Offers a solution that a unit has found. Returns whether it is better than the incumbent.
+    ///
+    /// # Errors
+    /// If it is not what it claims to be. It must not prune anything then.
+    pub fn offer_solution(&self, found: Solution) -> Result<bool, RunError> {
+        if found.score < self.control.best() {
+            check_value(self.problem, &found)?;
+        }
         let better = self.control.offer_solution(found);
-        if self.goal == Goal::Find {
+        if better && self.goal() == Goal::Find {
             self.request_stop(Stop::Found);
         } else if let Some(site_state) = self.site_state.as_ref().filter(|_| better) {
             site_state.wake_gateway();
         }
-        better
+        Ok(better)
     }
 
     /// Stops the search: at once in a single process, otherwise as soon as the sites can.

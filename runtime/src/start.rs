@@ -1,9 +1,10 @@
 //! Starts a run: checks its settings, sets up the state that its units share, and starts the units.
 
+use crate::check::check_solution;
 use crate::control::{Control, Stop};
 use crate::driver::{Unit, UnitResult};
 use crate::error::{MOST_THREADS, RunError};
-use crate::gather::{check_solution, gather};
+use crate::gather::gather;
 use crate::late;
 use crate::late::scratch::ScratchExplorer;
 use crate::outcome::Watcher;
@@ -81,12 +82,11 @@ impl WorkerPool {
             .map_err(|why| RunError::Resume(why.into()))?;
         let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
         let saver = saver.map(|save| Saver::new(save, before, n_units, start));
-        let about = (problem.goal(), problem.least_score());
         let control = new_control(problem, settings, before, settings.node_limit, n_units);
         let settings = &profile::with_powers(problem, settings, &mut units, control.best())?;
         let names = units.iter().map(|unit| unit.name.as_str().into()).collect();
         let run_state =
-            &RunState::new(about, before, control, names, (start, saver), settings, None);
+            &RunState::new(problem, before, control, names, (start, saver), settings, None);
         warnings.into_iter().for_each(|line| run_state.warn(line));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
@@ -95,7 +95,7 @@ impl WorkerPool {
         let context = RunContext { problem, settings, run_state, mailboxes };
         let left = self.run_units(&context, units, watch)?;
         let (mut outcome, open) = gather(problem, run_state, mailboxes, left);
-        check_solution(problem, &outcome)?;
+        check_solution(problem, outcome.solution.as_ref())?;
         if let Some(saver) = run_state.saver() {
             // If the search found or proved what it looked for, nothing is left to do.
             let stopped = outcome.stop.is_some_and(|why| why != Stop::Found);
@@ -190,7 +190,7 @@ impl<'a> RunContext<'a> {
         transport.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
         // Several heuristics look in different places.
         let heuristic_seed = settings.seed.wrapping_add(me.into());
-        let hope = run_state.control().best() > run_state.least_score;
+        let hope = run_state.control().best() > run_state.least_score();
         let heuristic = (settings.improve && hope && improves)
             .then(|| TimedImprover::new(problem, heuristic_seed, run_state.control().best()))
             .flatten();
@@ -263,7 +263,8 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
         let (run, best, pieces) = (random_id(), i64::MAX, vec![problem.root()]);
         return Ok(Checkpoint { fingerprint, run, best, pieces, ..Checkpoint::default() });
     };
-    if !problem.has_fingerprint(before.fingerprint) {
+    // What layers have left in this process has none.
+    if before.fingerprint != 0 && !problem.has_fingerprint(before.fingerprint) {
         return Err(Unreadable::Foreign.into());
     }
     let content = |why: Malformed| RunError::Resume(why.into());
@@ -283,11 +284,8 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
         .iter()
         .try_for_each(read)
         .map_err(content)?;
-    let plan = before.solution.as_ref().map(|best| &best.solution);
-    match plan.and_then(|plan| problem.check(plan)) {
-        Some(Err(_)) => Err(content(Malformed::Range)),
-        _ => Ok(before),
-    }
+    let checked = check_solution(problem, before.solution.as_ref());
+    checked.map(|()| before).map_err(|_| content(Malformed::Range))
 }
 
 /// The fingerprint of a search that begins.

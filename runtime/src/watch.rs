@@ -54,7 +54,7 @@ pub fn watch_over(
         problem.set_stop_requested(true);
         mailboxes.ring_all();
     };
-    let mut known = WatchState { proven: run_state.least_score, ..WatchState::default() };
+    let mut known = WatchState { proven: run_state.least_score(), ..WatchState::default() };
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut progress_at = settings.progress_every;
     let mut halted = None;
@@ -257,7 +257,7 @@ fn take_snapshot(
         seconds: run_state.seconds(),
         done: done.and_then(|done| known.estimate.trusted(counts.bounded, done)),
         counts,
-        best: solution.as_ref().map(|best| run_state.goal.value(best.score)),
+        best: solution.as_ref().map(|best| run_state.goal().value(best.score)),
         solution,
         bound: known_bound(run_state, known.proven),
         units: unit_snapshots(run_state, 0),
@@ -283,9 +283,9 @@ fn unit_snapshots(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
 /// The value that no solution can beat, if known.
 fn known_bound(run_state: &RunState<'_>, proven: i64) -> Option<i64> {
     let bound = run_state.control().best().min(proven);
-    let optimises = matches!(run_state.goal, Goal::Minimise | Goal::Maximise);
+    let optimises = matches!(run_state.goal(), Goal::Minimise | Goal::Maximise);
     let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
-    known.then(|| run_state.goal.value(bound))
+    known.then(|| run_state.goal().value(bound))
 }
 
 /// A snapshot of a run of several sites, which report their open work to the root periodically.
@@ -313,7 +313,7 @@ fn snapshot_of_all_sites(
     counts.add(&others.counts);
     counts.tally.clear();
     let solution = run_state.control().solution();
-    let best = solution.as_ref().map(|best| run_state.goal.value(best.score));
+    let best = solution.as_ref().map(|best| run_state.goal().value(best.score));
     let bound = known_bound(run_state, known.proven);
     let sites = SitesSnapshot {
         sites: 1 + others.sites,

@@ -8,10 +8,11 @@ use super::totals::SiteTotals;
 use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::tree::Counts;
+use pleach_runtime::check::check_solution;
 use pleach_runtime::control::Stop;
 use pleach_runtime::driver::UnitResult;
 use pleach_runtime::error::RunError;
-use pleach_runtime::gather::{check_solution, complete_outcome, sum_units};
+use pleach_runtime::gather::{complete_outcome, sum_units};
 use pleach_runtime::outcome::Watcher;
 use pleach_runtime::outcome::{Balance, Outcome, SiteEnd, SiteReport, UnitReport};
 use pleach_runtime::start::last_warnings;
@@ -49,7 +50,7 @@ impl SiteRun<'_> {
             }
             Some(whole) => {
                 self.complete_outcome(&mut outcome, &whole);
-                check_solution(problem, &outcome)?;
+                check_solution(problem, outcome.solution.as_ref())?;
                 self.save_outcome(&outcome, &whole);
                 // A process that joins now waits for the next search.
                 session.end_search();

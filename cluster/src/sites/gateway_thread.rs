@@ -299,7 +299,7 @@ impl GatewayThread<'_> {
         let Some(best) = best.filter(|best| best.score < self.run_state.control().best()) else {
             return true;
         };
-        let goal = self.run_state.goal;
+        let goal = self.run_state.goal();
         match self.workers.problem.check(&best.solution) {
             None => true,
             Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,

@@ -90,14 +90,13 @@ impl ProcessGroup for Cluster {
         let saver = settings.save.as_ref().filter(|_| cluster.is_root());
         let saver = saver.map(|save| Saver::new((save, &settings.about), before, peers, start));
         let mailboxes = &Mailboxes::new(peers);
-        let about = (problem.goal(), problem.least_score());
         let others = &Arc::<OtherSites>::default();
         let site_state = Some(SiteState::new(mailboxes.clone(), Arc::clone(others) as _));
         // The gateway is the first peer, but not a unit.
         let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
         let names = names.map(Into::into).collect();
         let run_state =
-            &RunState::new(about, before, control, names, (start, saver), settings, site_state);
+            &RunState::new(problem, before, control, names, (start, saver), settings, site_state);
         warnings.into_iter().for_each(|line| run_state.warn(line));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());

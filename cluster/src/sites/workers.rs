@@ -144,7 +144,7 @@ impl<'a> SiteWorkers<'a> {
         }
         // Offer the solution first: the counts must not leave this site without it.
         if let Some(found) = seeded.progress.found {
-            run_state.offer_solution(found);
+            run_state.offer_solution(found)?;
         }
         counts.add(&seeded.progress.counts);
         site_state.record_counts(0, counts.clone());
@@ -335,8 +335,7 @@ impl Workers for SiteWorkers<'_> {
 
     fn update_incumbent(&mut self, best: &Solution) -> Result<(), RunError> {
         self.known = self.known.min(best.score);
-        self.effects.run_state.offer_solution(best.clone());
-        Ok(())
+        self.effects.run_state.offer_solution(best.clone()).map(drop)
     }
 
     fn report_lapsed_site(&mut self, site: SiteId) {

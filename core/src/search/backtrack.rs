@@ -147,7 +147,7 @@ impl<B: Backtrack + ?Sized> Moves<'_, B> {
     /// As [`Children::solution`].
     #[inline]
     pub fn solution(&mut self, value: i64, solution: impl FnOnce() -> Vec<i64>) {
-        let score = B::GOAL.score(value);
+        let Some(score) = B::GOAL.reported(value) else { return };
         if score < self.cutoff {
             self.fuel = 0;
             self.cutoff = record_solution::<B>(self.found, B::GOAL, score, self.bound, solution);

@@ -3,6 +3,7 @@
 use crate::search::explorer::{Explorer, Progress};
 use crate::search::found::Found;
 use crate::search::tree::{Children, Counts, Tree, read};
+use crate::search::work::pool::DEEPEST;
 use crate::search::work::{Entry, Malformed, Pool, Work};
 
 /// Depth-first search of any [`Tree`] on a pool.
@@ -68,7 +69,8 @@ impl<T: Tree> DepthFirst for T {
             let left = loop {
                 counts.branched += self.weight(&node);
                 (out.made, out.others) = (0, 0);
-                out.depth += 1;
+                // Depths only order nodes, so deeper ones may count as equally deep.
+                out.depth = (out.depth + 1).min(DEEPEST);
                 self.expand(&node, T::GOAL.to_beat(out.cutoff), &mut out);
                 used += out.made.max(1);
                 counts.bounded += out.made;
@@ -236,6 +238,33 @@ mod tests {
         explorer.run(20, i64::MAX);
         let good = explorer.drain();
         hostile_law(&|| Box::new(TreeExplorer::new(tree)), &good.bytes, 2000, 1);
+    }
+
+    /// Each node has one child.
+    struct Endless;
+
+    impl Tree for Endless {
+        type Node = u64;
+        const GOAL: Goal = Goal::Count;
+
+        fn root(&self) -> u64 {
+            0
+        }
+
+        fn expand(&self, node: &u64, _best: Option<i64>, out: &mut Children<'_, Self>) {
+            out.child(node + 1);
+        }
+    }
+
+    #[test]
+    fn an_endless_path_can_be_saved_at_any_depth() {
+        let mut explorer = TreeExplorer::new(&Endless);
+        let (depth, share) = (DEEPEST - 3, 1.0);
+        explorer.pool.stack.push(Entry { bound: i64::MIN, depth, share, node: 7 });
+        assert_eq!(explorer.run(10, i64::MAX).counts.branched, 10);
+        let work = explorer.drain();
+        explorer.add_work(&work.bytes).unwrap();
+        assert_eq!(explorer.pool.stack[0].node, 17);
     }
 
     #[test]

@@ -34,10 +34,22 @@ impl Goal {
         self.score(score)
     }
 
+    /// The score of a solution that a tree reports; `None` if the search is not for solutions. To find one, its value
+    /// does not matter, even if it is the one that means "none yet".
+    #[inline]
+    pub(crate) fn reported(self, value: i64) -> Option<i64> {
+        match self {
+            Goal::Count => None,
+            Goal::Find => Some(value.min(i64::MAX - 1)),
+            Goal::Minimise | Goal::Maximise => Some(self.score(value)),
+        }
+    }
+
     /// A solution with this value.
     #[must_use]
     pub fn solution(self, value: i64, solution: Vec<i64>) -> Solution {
-        Solution { score: self.score(value), solution }
+        let score = self.reported(value).unwrap_or_else(|| self.score(value));
+        Solution { score, solution }
     }
 
     /// The value to beat behind a score; `None` if any solution will do.

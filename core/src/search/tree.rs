@@ -236,10 +236,11 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// Reports a finished solution. `solution` is called only if the solution beats the incumbent.
     ///
     /// The worst value of the range, `i64::MAX` when minimising and `i64::MIN` when maximising, means "none yet" and
-    /// cannot be a solution's value.
+    /// cannot be a solution's value. A search that counts ignores solutions, since they must not prune what it counts;
+    /// one that looks for any solution ignores values.
     #[inline]
     pub fn solution(&mut self, value: i64, solution: impl FnOnce() -> Vec<i64>) {
-        let score = T::GOAL.score(value);
+        let Some(score) = T::GOAL.reported(value) else { return };
         if score < self.cutoff {
             self.fuel = 0;
             self.cutoff = record_solution::<T>(self.found, T::GOAL, score, self.bound, solution);

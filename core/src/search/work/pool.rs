@@ -146,7 +146,7 @@ pub fn divide<N>(
 }
 
 /// The greatest depth accepted from the wire; it leaves room to add to a depth without overflow.
-const DEEPEST: u32 = u32::MAX / 2;
+pub(crate) const DEEPEST: u32 = u32::MAX / 2;
 
 /// The place of a bound in the order none, 0, −1, 1, −2, …, so that common bounds pack small.
 pub(crate) fn distance(bound: i64) -> u64 {

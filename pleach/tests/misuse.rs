@@ -1,0 +1,154 @@
+//! Trees of a user's own that are not as they should be, and what the engine makes of them.
+
+use crate::outside::folder;
+use pleach::{Children, Goal, RunError, Solver, Status, Tree};
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Strings of ten digits below 3, whose value is the sum; one of them claims to be better than it is.
+struct Liar;
+
+impl Tree for Liar {
+    type Node = Vec<u8>;
+    const GOAL: Goal = Goal::Maximise;
+
+    fn root(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn expand(&self, node: &Vec<u8>, _: Option<i64>, out: &mut Children<Self>) {
+        if node.len() == 10 {
+            let sum: i64 = node.iter().map(|&digit| i64::from(digit)).sum();
+            let claimed = if sum == 7 { 100 } else { sum };
+            return out.solution(claimed, || node.iter().map(|&digit| digit.into()).collect());
+        }
+        (0..3).for_each(|digit| out.child([&node[..], &[digit]].concat()));
+    }
+
+    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
+        Some(Ok(solution.iter().sum()))
+    }
+}
+
+#[test]
+fn a_wrong_solution_is_neither_shown_nor_saved() {
+    let file = folder("misuse").join("liar.pleach");
+    let _ = fs::remove_file(&file);
+    let wrong = AtomicBool::new(false);
+    let solver = Solver::new(Liar).threads(2).checkpoint(&file, Duration::from_secs(60));
+    let seen = |value: i64, _: &[i64]| {
+        wrong.fetch_or(value == 100, Ordering::Relaxed);
+    };
+    let ended = solver.on_solution(seen).run();
+    match ended {
+        Err(RunError::Solution(why)) => assert!(why.contains("claims the value 100"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(!wrong.load(Ordering::Relaxed));
+    // The file is as good as it was before.
+    match Solver::new(Liar).threads(1).resume(&file).unwrap().run() {
+        Err(RunError::Solution(why)) => assert!(why.contains("claims the value 100"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// All strings of zeros and ones of a length, each counted, and reported as a solution although nobody asked.
+struct Counted;
+
+impl Tree for Counted {
+    type Node = (u8, i64);
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> (u8, i64) {
+        (0, 0)
+    }
+
+    fn expand(&self, &(length, ones): &(u8, i64), _: Option<i64>, out: &mut Children<Self>) {
+        out.solution(ones, Vec::new);
+        if length == 12 {
+            return out.count(1);
+        }
+        out.child_within(ones + 1, (length + 1, ones + 1));
+        out.child_within(ones, (length + 1, ones));
+    }
+}
+
+#[test]
+fn solutions_prune_nothing_that_is_counted() {
+    for threads in [1, 3] {
+        let report = Solver::new(Counted).threads(threads).run().unwrap();
+        assert_eq!((report.status, report.count), (Status::Counted, 4096));
+    }
+}
+
+/// A number that is found, with a value that means "none yet" elsewhere.
+struct Found(i64);
+
+impl Tree for Found {
+    type Node = u32;
+    const GOAL: Goal = Goal::Find;
+
+    fn root(&self) -> u32 {
+        1
+    }
+
+    fn expand(&self, node: &u32, _: Option<i64>, out: &mut Children<Self>) {
+        if *node == 700 {
+            out.solution(self.0, || vec![700]);
+        }
+        if *node < 512 {
+            out.child(2 * node);
+            out.child(2 * node + 1);
+        }
+    }
+}
+
+#[test]
+fn a_solution_is_found_whatever_its_value() {
+    for value in [i64::MAX, i64::MIN, 0] {
+        let report = Solver::new(Found(value)).threads(2).run().unwrap();
+        assert_eq!((report.status, report.solution), (Status::Found, Some(vec![700])), "{value}");
+    }
+}
+
+/// Paths in a grid, with children in an order that changes from call to call.
+struct Restless(AtomicU64);
+
+impl Tree for Restless {
+    type Node = (u8, u8, i64);
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> (u8, u8, i64) {
+        (0, 0, 0)
+    }
+
+    fn expand(&self, &(x, y, cost): &(u8, u8, i64), _: Option<i64>, out: &mut Children<Self>) {
+        if (x, y) == (6, 6) {
+            return out.solution(cost, || vec![cost]);
+        }
+        let cost = cost + i64::from(x * 7 + y * 3) % 5;
+        let mut next = vec![(x + 1, y, cost), (x, y + 1, cost)];
+        if self.0.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+            next.reverse();
+        }
+        next.retain(|&(x, y, _)| x <= 6 && y <= 6);
+        next.into_iter().for_each(|node| out.child_within(node.2, node));
+    }
+
+    fn key(&self, &(x, y, _): &(u8, u8, i64)) -> Option<u128> {
+        Some(u128::from(x) << 8 | u128::from(y))
+    }
+
+    fn dominates(&self, one: &(u8, u8, i64), other: &(u8, u8, i64)) -> bool {
+        one.2 <= other.2
+    }
+}
+
+#[test]
+fn layers_need_no_fingerprint_without_a_file() {
+    let layers = Solver::new(Restless(AtomicU64::new(0))).threads(2).run().unwrap();
+    let plain = Solver::new(Restless(AtomicU64::new(0))).threads(2).layers(false).run().unwrap();
+    assert_eq!(layers.status, Status::Optimal);
+    assert_eq!(layers.objective, plain.objective);
+}
