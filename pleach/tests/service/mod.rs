@@ -389,6 +389,11 @@ fn hostile_requests_do_no_harm() {
             }
         }
     }
+    // The head of a request is short.
+    for (length, expected) in [(8_000, 404), (20_000, 431)] {
+        let path = format!("/{}", "x".repeat(length));
+        assert_eq!(refusal(nobody.get_text(&path)).0, expected, "{length}");
+    }
     assert!(asked > 1000, "{asked}");
     let jobs: Value = ann.get("/v1/jobs").unwrap();
     assert_eq!(jobs["jobs"], json!([]));

@@ -3,6 +3,10 @@
 use super::Settings;
 use crate::credentials::sha256;
 use crate::private;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -28,6 +32,8 @@ const OTHER_FILES: u64 = 1024;
 const IDLE: Duration = Duration::from_secs(90);
 /// How long a caller may take to open TLS.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+/// The longest head of a request, in bytes.
+const HEAD: usize = 16 << 10;
 /// The most callers that open TLS at once.
 const HANDSHAKES: usize = 256;
 
@@ -58,7 +64,7 @@ pub(super) struct Door {
     pub address: SocketAddr,
     /// The SHA-256 of the certificate.
     pub certificate: [u8; 32],
-    open: mpsc::Receiver<(Connection, SocketAddr)>,
+    open: mpsc::Receiver<Connection>,
 }
 
 impl Door {
@@ -84,6 +90,17 @@ impl Door {
         tokio::spawn(accept(listener, tls, most_connections(open_files()), ready));
         Ok(Self { address, certificate, open })
     }
+
+    /// Answers the requests of all connections.
+    pub async fn serve(mut self, routes: Router) {
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(IDLE).max_buf_size(HEAD);
+        while let Some(connection) = self.open.recv().await {
+            let service = TowerToHyperService::new(routes.clone());
+            // A connection that breaks concerns nobody else.
+            tokio::spawn(http.serve_connection(TokioIo::new(connection), service));
+        }
+    }
 }
 
 /// The most files that this process may have open, raised as far as the system allows.
@@ -103,7 +120,7 @@ async fn accept(
     listener: TcpListener,
     tls: TlsAcceptor,
     most: usize,
-    ready: mpsc::Sender<(Connection, SocketAddr)>,
+    ready: mpsc::Sender<Connection>,
 ) {
     let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
     let connections = Arc::new(Semaphore::new(most));
@@ -111,13 +128,13 @@ async fn accept(
         let Ok(permit) = Arc::clone(&handshakes).acquire_owned().await else { return };
         let Ok(place) = Arc::clone(&connections).acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((socket, from)) => {
+            Ok((socket, _)) => {
                 let (tls, ready) = (tls.clone(), ready.clone());
                 tokio::spawn(async move {
                     // A connection that cannot be set up is dropped.
                     let _ = socket.set_nodelay(true);
                     if let Ok(Ok(stream)) = timeout(HANDSHAKE, tls.accept(socket)).await {
-                        let _ = ready.send((Connection::new(stream, place), from)).await;
+                        let _ = ready.send(Connection::new(stream, place)).await;
                     }
                     drop(permit);
                 });
@@ -188,23 +205,6 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
     ) -> Poll<std::io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-}
-
-impl axum::serve::Listener for Door {
-    type Io = Connection;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        match self.open.recv().await {
-            Some(connection) => connection,
-            // The acceptor lives as long as the runtime.
-            None => std::future::pending().await,
-        }
-    }
-
-    fn local_addr(&self) -> std::io::Result<Self::Addr> {
-        Ok(self.address)
     }
 }
 

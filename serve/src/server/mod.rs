@@ -109,8 +109,7 @@ pub fn run(
         let planner = tokio::spawn(planner::run(Arc::clone(&service)));
         let slurm = service.settings.grow.clone();
         let growing = slurm.map(|slurm| tokio::spawn(grow::run(Arc::clone(&service), slurm)));
-        let doors =
-            tokio::spawn(axum::serve(door, routes::routes(Arc::clone(&service))).into_future());
+        let doors = tokio::spawn(door.serve(routes::routes(Arc::clone(&service))));
         while !stop() {
             tokio::time::sleep(LOOK).await;
         }
