@@ -186,6 +186,19 @@ fn numbers_that_are_not_what_they_should_be_are_refused() {
     assert!(pleach(&format!("loop rays {whole} --size 8x8")).status.success());
     let half = file("half.vtk", &mesh("1.9"));
     refused(&format!("loop rays {half} --size 8x8"), "corner 1 of the cells: point 1.9, expected");
+    // A picture does not depend on the unit of length.
+    let of_size = |unit: &str| {
+        let mesh = mesh("1")
+            .replace("0 0 0 1 0 0 0 1 0 0 0 1", &format!("0 0 0 {unit} 0 0 0 {unit} 0 0 0 {unit}"));
+        let file = file(&format!("unit-{unit}.vtk"), &mesh);
+        ["project", "march"]
+            .map(|method| checksum(&format!("rays {file} --size 32x32 --method {method}")))
+    };
+    let one = of_size("1");
+    assert_eq!(one, [297_854.0; 2]);
+    for unit in ["1e-9", "1e6", "1e10", "1e13"] {
+        assert_eq!(of_size(unit), one, "{unit}");
+    }
     // Help shows only what a loop takes.
     let help =
         |name: &str| String::from_utf8(pleach(&format!("loop {name} --help")).stdout).unwrap();

@@ -9,7 +9,8 @@ use super::view::{Axes, View};
 /// a face, and rounding would decide the sign.
 const EDGE_ON: f64 = 1e-9;
 
-/// The depth per pixel of a face seen edge-on: a power of two, so that multiplying by it is exact.
+/// The depth per pixel of a face seen edge-on, if a unit of depth is as long as a pixel or longer: a power of two, so that
+/// multiplying by it is exact.
 const STEEP: f64 = (1_u64 << 60) as f64;
 
 /// Pixels by which a tetrahedron's outline is enlarged, so that rounding loses none of its pixels.
@@ -63,7 +64,8 @@ impl Prepared {
         let count = mesh.tets().len();
         let places: Vec<[f64; 3]> =
             (0..mesh.points().len()).map(|i| axes.project(at(mesh.points(), i as u32))).collect();
-        let (facings, planes) = mesh.faces().iter().map(|face| plane(face, &places)).unzip();
+        let plane = |face| plane(face, &places, axes.scale);
+        let (facings, planes) = mesh.faces().iter().map(plane).unzip();
         let mut prepared = Self {
             places,
             facings,
@@ -145,13 +147,13 @@ fn turned(turn: &[[f32; 3]; 3], [x, y, z, middle]: [f32; 4]) -> [f32; 4] {
     [right, down, away, middle]
 }
 
-/// How a face is seen, and its plane.
-fn plane(face: &Face, places: &[[f64; 3]]) -> (Facing, [f32; 3]) {
+/// How a face is seen, and its plane. A unit of depth is as long as `scale` pixels.
+fn plane(face: &Face, places: &[[f64; 3]], scale: f64) -> (Facing, [f32; 3]) {
     let [p, q, r] = face.corners.map(|point| places[point as usize]);
     let (u, v) = ([q[0] - p[0], q[1] - p[1], q[2] - p[2]], [r[0] - p[0], r[1] - p[1], r[2] - p[2]]);
     let normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     let square = normal[0] * normal[0] + normal[1] * normal[1];
-    if normal[2] * normal[2] > EDGE_ON * EDGE_ON * square {
+    if normal[2].abs() > EDGE_ON * square.sqrt() * scale {
         let facing = if normal[2] > 0.0 { Facing::Exit } else { Facing::Entry };
         let inverse = -1.0 / normal[2];
         let (a, b) = (normal[0] * inverse, normal[1] * inverse);
@@ -162,5 +164,6 @@ fn plane(face: &Face, places: &[[f64; 3]]) -> (Facing, [f32; 3]) {
     let across = square.sqrt().max(f64::MIN_POSITIVE);
     let (a, b) = (-normal[0] / across, -normal[1] / across);
     let middle = -a * p[0] - b * p[1];
-    (Facing::EdgeOn, [a, b, middle].map(|x| (x * STEEP) as f32))
+    let steep = STEEP * scale.recip().log2().round().clamp(0.0, 40.0).exp2();
+    (Facing::EdgeOn, [a, b, middle].map(|x| (x * steep) as f32))
 }
