@@ -208,7 +208,8 @@ impl State {
             }
             _ => {}
         }
-        match replace(file, &about.file, &[checkpoint.run]) {
+        let runs: Vec<u64> = self.copied.iter().copied().chain([checkpoint.run]).collect();
+        match replace(file, &about.file, &runs) {
             Err(why) if self.copy.is_none() => return Err(format!("--checkpoint {shown}: {why}")),
             // The disk may be full for a while: the previous copy stays.
             Err(_) => return Ok(()),

@@ -115,6 +115,14 @@ fn a_certificate_of_another_question_is_refused() {
     let text = String::from_utf8(pleach(&format!("audit {file}")).stdout).unwrap();
     assert!(text.starts_with(&format!("flowshop {shop} --jobs-first: the optimum is ")), "{text}");
 
+    // What concerned the first run only is no obstacle.
+    let (saved, other) = (out.join("shop.pleach"), out.join("saved.cert"));
+    let _ = fs::remove_file(&saved);
+    let [saved, other] = [saved, other].map(|path| path.display().to_string());
+    let words = format!("{shop} --jobs-first --checkpoint {saved} --every 10s --seed 3 --quiet");
+    json(&format!("solve flowshop {words} --certificate {other}"));
+    assert_eq!(json(&format!("audit {other}"))["valid"], true);
+
     let good = Certificate::from_bytes(&fs::read(&file).unwrap()).unwrap();
     let about: serde_json::Value = serde_json::from_str(&good.search.about).unwrap();
     let first =

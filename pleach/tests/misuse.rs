@@ -6,8 +6,11 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Strings of ten digits below 3, whose value is the sum; one of them claims to be better than it is.
-struct Liar;
+/// Strings of ten digits below 3, whose value is the sum; one of them claims to be better than it is. With keys, it is
+/// searched by layers.
+struct Liar {
+    keys: bool,
+}
 
 impl Tree for Liar {
     type Node = Vec<u8>;
@@ -29,6 +32,19 @@ impl Tree for Liar {
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
         Some(Ok(solution.iter().sum()))
     }
+
+    fn key(&self, node: &Vec<u8>) -> Option<u128> {
+        self.keys.then(|| node.iter().fold(1, |key, &digit| 3 * key + u128::from(digit)))
+    }
+}
+
+#[test]
+fn a_wrong_solution_of_layers_is_not_shown() {
+    let seen = |value: i64, _: &[i64]| assert_ne!(value, 100);
+    match Solver::new(Liar { keys: true }).threads(2).on_solution(seen).run() {
+        Err(RunError::Solution(why)) => assert!(why.contains("claims the value 100"), "{why}"),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -36,7 +52,8 @@ fn a_wrong_solution_is_neither_shown_nor_saved() {
     let file = folder("misuse").join("liar.pleach");
     let _ = fs::remove_file(&file);
     let wrong = AtomicBool::new(false);
-    let solver = Solver::new(Liar).threads(2).checkpoint(&file, Duration::from_secs(60));
+    let liar = Liar { keys: false };
+    let solver = Solver::new(liar).threads(2).checkpoint(&file, Duration::from_secs(60));
     let seen = |value: i64, _: &[i64]| {
         wrong.fetch_or(value == 100, Ordering::Relaxed);
     };
@@ -47,7 +64,7 @@ fn a_wrong_solution_is_neither_shown_nor_saved() {
     }
     assert!(!wrong.load(Ordering::Relaxed));
     // The file is as good as it was before.
-    match Solver::new(Liar).threads(1).resume(&file).unwrap().run() {
+    match Solver::new(Liar { keys: false }).threads(1).resume(&file).unwrap().run() {
         Err(RunError::Solution(why)) => assert!(why.contains("claims the value 100"), "{why}"),
         other => panic!("{other:?}"),
     }

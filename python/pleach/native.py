@@ -219,7 +219,7 @@ def _loop(carray: Any, int64: Any, expand: Any, words: int, most: int, longest: 
                             stack[top, 3 + j] = children[first, 1 + j]
                         top += 1
                     first, first_bound = i, child_bound
-                if found[SOLVED] != 0 and found[VALUE] ^ flip < cutoff:
+                if found[SOLVED] != 0 and (not bounded_children or found[VALUE] ^ flip < cutoff):
                     fuel, why = 0, 1
                 if first < 0:
                     break

@@ -259,7 +259,8 @@ impl<const GOAL: u8> Tree for NativeTree<GOAL> {
             }
             out.leaves(state.bounded as u64 - stack.top as u64);
             out.count(state.total as u64);
-            if solved {
+            // Where solutions are counted, none of them is kept.
+            if solved && goal != Goal::Count {
                 out.solution(stack.found[VALUE], || self.solution(&stack.found));
             }
         });

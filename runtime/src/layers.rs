@@ -52,7 +52,7 @@ pub fn by_layers(
     let (begin, goal) = (Instant::now(), problem.goal());
     let best = settings.best.map_or(i64::MAX, |value| goal.score(value));
     let shared = Mutex::new(LayersProgress::new(settings.start.clone()));
-    let stopped = AtomicBool::new(false);
+    let (stopped, wrong) = (AtomicBool::new(false), Mutex::new(None));
     let search = || {
         let limits = LayersLimits {
             run_tasks: &|n, task| run_tasks(settings.threads as usize, n, task),
@@ -61,7 +61,19 @@ pub fn by_layers(
                 settings.pause.hold(|| !stopped.load(Ordering::Relaxed));
                 stopped.load(Ordering::Relaxed)
             },
-            report: &|progress| lock(&shared).clone_from(progress),
+            report: &|progress| {
+                let mut known = lock(&shared);
+                let score = known.best.as_ref().map_or(i64::MAX, |best| best.score);
+                let better = progress.best.as_ref().filter(|best| best.score < score);
+                match better.map_or(Ok(()), |best| check_value(problem, best)) {
+                    Ok(()) => known.clone_from(progress),
+                    // It is neither shown nor used.
+                    Err(why) => {
+                        lock(&wrong).get_or_insert(why);
+                        stopped.store(true, Ordering::Relaxed);
+                    }
+                }
+            },
         };
         layers.search_by_layers(best, settings.start.clone(), &limits)
     };
@@ -83,6 +95,9 @@ pub fn by_layers(
     })?;
     problem.set_stop_requested(false);
     let end = end.unwrap_or_else(|panic| resume_unwind(panic));
+    if let Some(why) = lock(&wrong).take() {
+        return Err(why);
+    }
     continued(problem, settings, end, begin.elapsed(), asked).map(Some)
 }
 
@@ -195,7 +210,7 @@ fn continued(
     let best = progress.best.as_ref().map_or(to_beat, |best| best.score.min(to_beat));
     let made = progress.counts.bounded;
     let saved = Checkpoint {
-        // Only a file needs one. A tree whose nodes take long, or differ each time, is then not sampled.
+        // Only a file needs one. Without it, a tree is not sampled whose nodes take long or differ from call to call.
         fingerprint: if settings.save.is_some() { new_fingerprint(problem) } else { 0 },
         run: random_id(),
         about: settings.about.clone(),

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// The state that the units of a run share.
 pub struct RunState<'a> {
-    /// The goal of the search.
+    /// The problem that is searched.
     problem: &'a dyn Problem,
     /// The state that the run resumes or starts with.
     pub before: &'a Checkpoint,

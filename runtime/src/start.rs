@@ -263,7 +263,7 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
         let (run, best, pieces) = (random_id(), i64::MAX, vec![problem.root()]);
         return Ok(Checkpoint { fingerprint, run, best, pieces, ..Checkpoint::default() });
     };
-    // What layers have left in this process has none.
+    // A state that layers left in this process has no fingerprint.
     if before.fingerprint != 0 && !problem.has_fingerprint(before.fingerprint) {
         return Err(Unreadable::Foreign.into());
     }

@@ -205,7 +205,8 @@ pub fn line_of(
         flags.retain(|flag| !named(flag, "slow") && !named(flag, stale));
     }
     if let For::Audit(_) = what_for {
-        // What cannot be certified cannot be audited.
+        // What cannot be certified cannot be audited. Nothing is saved.
+        flags.retain(|flag| !named(flag, "every"));
         flags.push(format!("--certificate={file}"));
         flags.extend(now.lasting(&[Lasts::Kept]));
     } else {

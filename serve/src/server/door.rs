@@ -26,7 +26,7 @@ use tokio_rustls::server::TlsStream;
 
 /// The most open connections where the system allows enough open files.
 const CONNECTIONS: u64 = 16_000;
-/// The open files that connections leave, at most, to the database, to searches and to what users send.
+/// The open files, at most, that are kept free of connections: for the database, searches and files of users.
 const OTHER_FILES: u64 = 1024;
 /// How long a connection may be idle: longer than a joiner waits for an answer.
 const IDLE: Duration = Duration::from_secs(90);

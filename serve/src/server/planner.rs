@@ -332,15 +332,15 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
 
 /// Measures the files of the jobs of users with a limit.
 fn measure_files(service: &Service) {
+    let jobs_of = |state: &State, name: &str| -> Vec<u64> {
+        let own = state.jobs.values().filter(|job| job.row.user == name);
+        own.map(|job| job.row.id).collect()
+    };
     let limited: Vec<(String, Vec<u64>)> = {
         let state = service.lock();
         let accounts = state.accounts.values();
         let limited = accounts.filter(|account| account.row.limits.bytes.is_some());
-        let jobs = |name: &str| {
-            let own = state.jobs.values().filter(|job| job.row.user == name);
-            own.map(|job| job.row.id).collect()
-        };
-        limited.map(|account| (account.row.name.clone(), jobs(&account.row.name))).collect()
+        limited.map(|it| (it.row.name.clone(), jobs_of(&state, &it.row.name))).collect()
     };
     for (name, jobs) in limited {
         let files = jobs.iter().flat_map(|&id| std::fs::read_dir(service.folder(id)));
@@ -349,7 +349,10 @@ fn measure_files(service: &Service) {
             Some(file_bytes(&file.file_name().to_string_lossy(), file.metadata().ok()?.len()))
         };
         let bytes = files.flatten().filter_map(bytes_of).sum();
-        if let Some(account) = service.lock().accounts.get_mut(&name) {
+        let mut state = service.lock();
+        // Jobs that came meanwhile were counted when they came.
+        let same = jobs_of(&state, &name) == jobs;
+        if let Some(account) = state.accounts.get_mut(&name).filter(|_| same) {
             account.bytes = bytes;
         }
     }

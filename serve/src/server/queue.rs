@@ -78,8 +78,11 @@ impl Service {
             });
             files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
         }
-        let new = files.iter().flatten();
-        let new: u64 = new.map(|(name, bytes)| file_bytes(name, bytes.len() as u64)).sum();
+        let sizes = files.iter().map(|files| {
+            files.iter().map(|(name, bytes)| file_bytes(name, bytes.len() as u64)).sum::<u64>()
+        });
+        let sizes: Vec<u64> = sizes.collect();
+        let new: u64 = sizes.iter().sum();
         may_submit(&self.lock(), caller, all, new)?;
         // Without the lock, so that large files delay nobody else.
         let written = files.iter().map(|files| IncomingFiles::write(&self.settings.data, files));
@@ -115,9 +118,11 @@ impl Service {
                 error: None,
             });
         }
+        let mut added_bytes = 0;
         let stored = state.store.together(|store| {
             let mut ids = Vec::new();
-            for ((row, kind), files) in rows.into_iter().zip(&kinds).zip(files) {
+            for (((row, kind), files), bytes) in rows.into_iter().zip(&kinds).zip(files).zip(sizes)
+            {
                 if let Some(id) = store.job_with_key(&row.user, &row.key)? {
                     ids.push(id);
                     continue;
@@ -133,6 +138,7 @@ impl Service {
                 // A job is there with its files, or not at all.
                 files.move_to(&self.folder(id)).map_err(StoreError::Files)?;
                 ids.push(id);
+                added_bytes += bytes;
                 added.push(Job::new(JobRow { id, ..row }, *kind == CommandKind::Search));
             }
             if new > 0 {
@@ -142,9 +148,10 @@ impl Service {
         });
         let ids =
             stored.map_err(|why| (FULL, format!("the submission cannot be stored: {why}")))?;
-        // They are measured again from time to time.
-        if let Some(account) = state.accounts.get_mut(&caller.name) {
-            account.bytes += new;
+        // Where a limit needs them, they are measured again and again.
+        let account = state.accounts.get_mut(&caller.name);
+        if let Some(account) = account.filter(|it| it.row.limits.bytes.is_some()) {
+            account.bytes += added_bytes;
         }
         for job in added {
             state.jobs.insert(job.row.id, job);
@@ -279,13 +286,7 @@ impl Service {
         let last = |job: &Job| if job.row.user == caller.name { own } else { others };
         let open = state.jobs.values().rev();
         let open = open.filter(|job| job.row.id < last(job) || job.root.is_some()).map(Job::view);
-        let (mut own, mut others) = (0, 0);
-        let ended = state.ended.iter().rev().filter(|job| {
-            let n = if job.user == caller.name { &mut own } else { &mut others };
-            *n += 1;
-            *n <= SHOWN
-        });
-        let ended = ended.cloned();
+        let ended = state.ended.iter().rev().take(SHOWN).cloned();
         open.chain(ended).map(|job| caller.may_see(job)).collect()
     }
 

@@ -38,7 +38,7 @@ pub struct JobShare {
     pub open: bool,
     /// Whether its root is running.
     pub running: bool,
-    /// Whether its root can be stopped at all without losing its work.
+    /// Whether its root can be stopped without losing its work.
     pub is_search: bool,
     /// Whether its root has run long enough to be stopped for others.
     pub may_stop: bool,

@@ -232,10 +232,13 @@ impl Service {
         Ok(token)
     }
 
-    /// Whether the account of this name is gone, and others have its role.
+    /// Whether the account of this name has another role, or is gone while others have this role.
     pub(super) fn has_others(&self, role: Role, name: &str) -> bool {
         let accounts = &self.lock().accounts;
-        !accounts.contains_key(name) && accounts.values().any(|it| it.row.role == role)
+        match accounts.get(name) {
+            Some(own) => own.row.role != role,
+            None => accounts.values().any(|it| it.row.role == role),
+        }
     }
 
     /// Removes an account that has no jobs.

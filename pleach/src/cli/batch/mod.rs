@@ -66,7 +66,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         if lost.map_err(|why| Failure::Usage(format!("{shown}: {why}")))? {
             let out = out.display();
             return usage(format!(
-                "--out {out} would replace {shown}, which batch has not drawn; choose another file"
+                "--out {out} would replace {shown}, which 'batch' did not draw; choose another file"
             ));
         }
     }

@@ -169,7 +169,11 @@ fn read(lines: &str, rest: &[u8]) -> Result<Option<Vec<Row>>, String> {
             let (found, expected) = (values.len(), COLUMNS.len());
             format!(", line {line}: {found} values: expected {expected}, as in line 1")
         })?;
-        Ok(Row(values))
+        let row = Row(values);
+        if !row.get("date").ends_with('Z') {
+            return Err(format!(", line {line}: the date is incomplete"));
+        }
+        Ok(row)
     };
     reader.into_records().map(row).collect::<Result<_, String>>().map(Some)
 }
@@ -194,6 +198,7 @@ mod tests {
         let mut row = Row::empty();
         row.set("message", "one\ntwo, \"three\"");
         row.set("instance", "a, b.txt");
+        row.set("date", "2026-11-23T21:14:05Z");
         let text = row.line();
         assert_eq!((text.matches('\n').count(), text.ends_with('\n')), (1, true));
         let again = read(&format!("{}{text}", line(&COLUMNS)), b"").unwrap().unwrap();

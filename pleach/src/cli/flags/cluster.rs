@@ -90,10 +90,15 @@ pub static REACH: Flag<Reach> = Flag {
     about: About {
         name: "reach",
         value: Some("HOST:PORT"),
-        help: "address at which other joiners can connect to this one directly; none: communicate only through the
-        search's first process", default: "the address by which it reaches the search, any port", applies:
-        Applies::To(&[Verb::Join]), ..ABOUT }, parse: |word| if word == "none" { Ok(Reach::Nowhere) } else {
-        address(word).map(Reach::At) }, record: unrecorded, };
+        help: "address at which other joiners can connect to this one directly; none: communicate only through the \
+               search's first process",
+        default: "the address by which it reaches the search, any port",
+        applies: Applies::To(&[Verb::Join]),
+        ..ABOUT
+    },
+    parse: |word| if word == "none" { Ok(Reach::Nowhere) } else { address(word).map(Reach::At) },
+    record: unrecorded,
+};
 
 /// `--standby`.
 pub static STANDBY: Flag<String> = Flag {

@@ -157,6 +157,7 @@ mod tests {
             let About { name, help, .. } = flag.about();
             assert!(FLAGS[..i].iter().all(|other| other.about().name != *name), "{name}");
             assert!(!help.is_empty() && !help.ends_with('.'), "{name}: {help}");
+            assert!(!help.contains('\n'), "{name}: {help}");
         }
     }
 }

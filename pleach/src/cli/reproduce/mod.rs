@@ -64,7 +64,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let page = folder.join("index.html");
     if page.exists() && !folder.join("rows").is_dir() {
         return usage(format!(
-            "--out {} would replace {}, which reproduce has not written; choose another folder",
+            "--out {} would replace {}, which 'reproduce' did not write; choose another folder",
             folder.display(),
             page.display()
         ));

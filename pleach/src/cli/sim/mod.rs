@@ -69,9 +69,7 @@ fn instance_files(registry: &[Entry], scenario: &Scenario) -> Vec<String> {
         }
         Work::Interval { .. } => None,
     };
-    let mut all: Vec<String> = scenario.cells.iter().filter_map(instance).collect();
-    all.dedup();
-    all
+    scenario.cells.iter().filter_map(instance).collect()
 }
 
 /// An experiment with its runs, cell by cell, and the real time that they took.
