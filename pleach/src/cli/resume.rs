@@ -204,15 +204,16 @@ pub fn line_of(
         let stale = if now.has("devices") { "threads" } else { "slow" };
         flags.retain(|flag| !named(flag, "slow") && !named(flag, stale));
     }
-    if let For::Audit(_) = what_for {
+    let saved_by = if let For::Audit(_) = what_for {
         // What cannot be certified cannot be audited. Nothing is saved.
         flags.retain(|flag| !named(flag, "every"));
-        flags.push(format!("--certificate={file}"));
-        flags.extend(now.lasting(&[Lasts::Kept]));
+        "certificate"
     } else {
-        flags.push(format!("--checkpoint={file}"));
-        flags.extend(now.lasting(&[Lasts::Kept, Lasts::OneRun]));
-    }
+        "checkpoint"
+    };
+    flags.push(format!("--{saved_by}={file}"));
+    let own = now.lasting(&[Lasts::Kept, Lasts::OneRun]).into_iter();
+    flags.extend(own.filter(|flag| !named(flag, "sample")));
     let mut line =
         parse_again(&words, flags).map_err(|why| Failure::Usage(format!("{file}: {why}")))?;
     let origin = json!({
