@@ -37,7 +37,7 @@ impl LineFile {
         file.read_to_end(&mut bytes).map_err(cannot)?;
         let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         if let (true, Ok(text)) = (whole < bytes.len(), std::str::from_utf8(&bytes))
-            && let Ok(content) = read(&format!("{text}\n"), b"")
+            && let Ok(content) = read(text, b"")
         {
             file.write_all(b"\n").map_err(cannot)?;
             return Ok((Self { file, path: name }, content));

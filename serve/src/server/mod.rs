@@ -96,7 +96,7 @@ pub fn run(
         let address = service.address();
         for (name, role) in FIRST {
             let path = folder.join(name);
-            if !path.exists() && !service.has_others(role, name) {
+            if !path.exists() && service.needs(name, role) {
                 // A file that was removed gets a new token; the old one is no longer valid.
                 let change = UserChange { role: Some(role), ..UserChange::default() };
                 let token = service.set_account("service", name, &change, true);

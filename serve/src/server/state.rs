@@ -232,12 +232,12 @@ impl Service {
         Ok(token)
     }
 
-    /// Whether the account of this name has another role, or is gone while others have this role.
-    pub(super) fn has_others(&self, role: Role, name: &str) -> bool {
+    /// Whether a first account is needed: it still has its role, or nobody has.
+    pub(super) fn needs(&self, name: &str, role: Role) -> bool {
         let accounts = &self.lock().accounts;
         match accounts.get(name) {
-            Some(own) => own.row.role != role,
-            None => accounts.values().any(|it| it.row.role == role),
+            Some(own) => own.row.role == role,
+            None => accounts.values().all(|it| it.row.role != role),
         }
     }
 

@@ -169,13 +169,16 @@ fn read(lines: &str, rest: &[u8]) -> Result<Option<Vec<Row>>, String> {
             let (found, expected) = (values.len(), COLUMNS.len());
             format!(", line {line}: {found} values: expected {expected}, as in line 1")
         })?;
-        let row = Row(values);
-        if !row.get("date").ends_with('Z') {
-            return Err(format!(", line {line}: the date is incomplete"));
-        }
-        Ok(row)
+        Ok(Row(values))
     };
-    reader.into_records().map(row).collect::<Result<_, String>>().map(Some)
+    let rows = reader.into_records().map(row).collect::<Result<Vec<_>, String>>()?;
+    match rows.last() {
+        // The date comes last. Without a line break after it, its end may be missing.
+        Some(last) if !lines.ends_with('\n') && !last.get("date").ends_with('Z') => {
+            Err(": the last row is incomplete".into())
+        }
+        _ => Ok(Some(rows)),
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +191,13 @@ mod tests {
         assert_eq!(read("", b""), Ok(None));
         assert_eq!(read("", &columns.as_bytes()[..9]), Ok(None));
         assert_eq!(read(&columns, b"solve"), Ok(Some(Vec::new())));
+        let row = |date| {
+            let mut row = Row::empty();
+            row.set("date", date);
+            format!("{columns}{}", row.line().trim_end())
+        };
+        assert!(read(&row("2026-11-23T21:14:05Z"), b"").is_ok());
+        assert!(read(&row("2026-11-23T2"), b"").is_err() && read(&row(""), b"").is_err());
         assert!(read("", b"a,b").is_err() && read("a,b\n", b"").is_err());
         let short = read(&format!("{columns}a,b\n"), b"").unwrap_err();
         assert_eq!(short, ", line 2: 2 values: expected 25, as in line 1");
@@ -198,7 +208,6 @@ mod tests {
         let mut row = Row::empty();
         row.set("message", "one\ntwo, \"three\"");
         row.set("instance", "a, b.txt");
-        row.set("date", "2026-11-23T21:14:05Z");
         let text = row.line();
         assert_eq!((text.matches('\n').count(), text.ends_with('\n')), (1, true));
         let again = read(&format!("{}{text}", line(&COLUMNS)), b"").unwrap().unwrap();
