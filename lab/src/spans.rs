@@ -187,12 +187,10 @@ impl Hand for Held {
         let mut from = Reader::new(bytes);
         let spans = Vec::<Span>::unpack(&mut from)?;
         from.finish()?;
-        for &(from, to) in &spans {
-            if from >= to || to > self.costs.units {
-                return Err(Malformed::Range);
-            }
-            self.units += to - from;
+        if spans.iter().any(|&(from, to)| from >= to || to > self.costs.units) {
+            return Err(Malformed::Range);
         }
+        self.units += spans.iter().map(|&(from, to)| to - from).sum::<u64>();
         self.spans.extend(spans);
         Ok(())
     }

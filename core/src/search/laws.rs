@@ -149,12 +149,15 @@ pub fn mutate(good: &[u8], rng: &mut Rand64) -> Vec<u8> {
 
 /// Hostile bytes give an error or valid work, never a panic or an excessive allocation.
 ///
-/// Work that is accepted is explored briefly, split and drained.
+/// Work that is accepted is explored briefly, split and drained. If it is refused, work that is already there stays.
 ///
 /// # Panics
 /// If an explorer breaks the law.
 pub fn hostile_law(make: &dyn Fn() -> Box<dyn Explorer>, good: &[u8], rounds: u32, seed: u64) {
     let mut rng = Rand64::new(u128::from(seed));
+    let mut full = make();
+    full.add_work(good).expect("good work");
+    let size = full.size();
     for _ in 0..rounds {
         let bytes = mutate(good, &mut rng);
         let mut explorer = make();
@@ -162,6 +165,9 @@ pub fn hostile_law(make: &dyn Fn() -> Box<dyn Explorer>, good: &[u8], rounds: u3
             explorer.run(100, i64::MAX);
             let _ = explorer.split(0.5);
             explorer.drain();
+        } else {
+            assert!(full.add_work(&bytes).is_err(), "accepted where there is work already");
+            assert_eq!(full.size(), size, "malformed work changed what was there");
         }
     }
 }

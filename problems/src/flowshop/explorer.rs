@@ -324,8 +324,9 @@ fn word<W: Word>(limit: i64) -> W {
 
 impl<K: Kernel> Explorer for Frames<'_, K> {
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        let more = read(self.flowshop, work)?;
         let mut waiting = Pool::new(std::mem::take(&mut self.waiting));
-        waiting.append(read(self.flowshop, work)?);
+        waiting.append(more);
         self.waiting = waiting.into_entries();
         Ok(())
     }

@@ -235,11 +235,11 @@ impl<K: Kernel> Task for Dive<'_, '_, K> {
 
 impl<K: Kernel> Explorer for Trail<'_, K> {
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
+        let more = read(self.paths, work)?;
         let mut waiting = Pool::new(std::mem::take(&mut self.waiting));
-        let more = read(self.paths, work);
-        let put = more.map(|more| waiting.append(more));
+        waiting.append(more);
         self.waiting = waiting.into_entries();
-        put
+        Ok(())
     }
 
     fn size(&self) -> f64 {
