@@ -10,7 +10,7 @@ use crate::pause::Pause;
 use crate::settings::Settings;
 use crate::site_state::SiteState;
 use crate::timed_improver::TimedImprover;
-use crate::transport::{PeerMessage, Transport};
+use crate::transport::PeerMessage;
 use crate::unit_io::UnitIo;
 use pleach_core::search::seed::{SeedResult, Top};
 use pleach_core::search::work::Work;
@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 const STRETCH_NS: u64 = 100_000;
 
 /// A unit: a peer with its interpreter, and the executor, mail and counts that they act on.
-pub(crate) struct Unit<'a, E, T> {
+pub(crate) struct Unit<'a> {
     interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
-    unit_io: UnitIo<'a, E, T>,
+    unit_io: UnitIo<'a>,
     /// The snapshot that the peer was last asked for.
     epoch: u64,
     /// The current round.
@@ -73,11 +73,11 @@ const RETURN_NS: u64 = 200_000;
 /// How long a unit that only gives, or is held, waits between two checks of the run.
 const POLL_NS: u64 = 5_000_000;
 
-impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
+impl<'a> Unit<'a> {
     pub fn new(
         peer: Peer,
         settings: &'a Settings,
-        mut unit_io: UnitIo<'a, E, T>,
+        mut unit_io: UnitIo<'a>,
         (heuristic, top): (Option<TimedImprover<'a>>, Option<&'a dyn Top>),
     ) -> Self {
         let pace = settings.pace.map(Pace::new);
@@ -272,7 +272,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
             return Ok(None);
         }
         if let Some(top) = seeds.zip(self.top) {
-            let (stretch, done) = explore_top(executor, top, control.best(), granted)?;
+            let (stretch, done) = explore_top(&mut **executor, top, control.best(), granted)?;
             control.refund_fuel(granted, stretch.progress.counts.bounded);
             *seeds = seeds.filter(|_| !done);
             return Ok(Some(stretch));
@@ -366,7 +366,7 @@ impl<'a, E: Executor, T: Transport> Unit<'a, E, T> {
 
 /// Explores the open nodes above a depth for a stretch. Returns also whether none are left.
 fn explore_top(
-    executor: &mut impl Executor,
+    executor: &mut dyn Executor,
     (depth, top): (u32, &dyn Top),
     best: i64,
     fuel: u64,

@@ -4,7 +4,7 @@ use crate::control::Stop;
 use crate::driver::UnitResult;
 use crate::outcome::{Balance, Outcome};
 use crate::run_state::RunState;
-use crate::transport::local::Mailboxes;
+use crate::transport::Mailboxes;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;

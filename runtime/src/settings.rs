@@ -120,7 +120,7 @@ impl Default for Settings {
             memory: None,
             seed: 0,
             trace: false,
-            spin: crate::transport::local::SPIN,
+            spin: crate::transport::SPIN,
             progress_every: Duration::from_millis(100),
             save: None,
             save_now: SaveNow::default(),

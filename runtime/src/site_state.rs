@@ -3,7 +3,7 @@
 use crate::control::{Reason, Stop};
 use crate::outcome::SiteSnapshot;
 use crate::sync::{AtomicBool, AtomicI64, AtomicU64, Condvar, Mutex, Ordering, lock};
-use crate::transport::local::Mailboxes;
+use crate::transport::Mailboxes;
 use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::problem::Problem;

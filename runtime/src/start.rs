@@ -14,7 +14,7 @@ use crate::run_state::RunState;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::timed_improver::TimedImprover;
-use crate::transport::local::Mailboxes;
+use crate::transport::Mailboxes;
 use crate::unit_io::UnitIo;
 use crate::units::{Plan, PlannedUnit, plan_units};
 use crate::watch::watch_over;

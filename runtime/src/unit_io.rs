@@ -13,11 +13,11 @@ use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
 /// A unit without its peer.
-pub(crate) struct UnitIo<'a, E, T> {
+pub(crate) struct UnitIo<'a> {
     pub me: PeerId,
     pub run_state: &'a RunState<'a>,
-    pub executor: E,
-    pub transport: T,
+    pub executor: Box<dyn Executor + 'a>,
+    pub transport: Transport,
     pub report: UnitReport,
     pub balance: Balance,
     /// When to wake the peer.
@@ -30,12 +30,12 @@ pub(crate) struct UnitIo<'a, E, T> {
     pub scratch: Option<ScratchExplorer<'a>>,
 }
 
-impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
+impl<'a> UnitIo<'a> {
     pub fn new(
         me: PeerId,
         run_state: &'a RunState<'a>,
-        executor: E,
-        transport: T,
+        executor: Box<dyn Executor + 'a>,
+        transport: Transport,
         report: UnitReport,
         scratch: Option<ScratchExplorer<'a>>,
     ) -> Self {
@@ -79,7 +79,7 @@ impl<'a, E: Executor, T: Transport> UnitIo<'a, E, T> {
     }
 }
 
-impl<E: Executor, T: Transport> Effects for UnitIo<'_, E, T> {
+impl Effects for UnitIo<'_> {
     type Piece = Arc<Work>;
     type Error = RunError;
 

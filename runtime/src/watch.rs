@@ -8,7 +8,7 @@ use crate::run_state::RunState;
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
 use crate::site_state::{SiteState, nodes_of, share_open};
-use crate::transport::local::Mailboxes;
+use crate::transport::Mailboxes;
 use crate::unit_counters::UnitCounters;
 use crate::worker_pool::Latch;
 use pleach_core::lease::ProgressReport;

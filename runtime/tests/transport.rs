@@ -1,9 +1,8 @@
-//! Conformance of transports: every kind passes the same checks.
+//! Tests of mailboxes: order, and waking those who sleep.
 
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Message, PeerId, Ticket};
-use pleach_runtime::transport::local::{LocalTransport, Mailboxes};
-use pleach_runtime::transport::{PeerMessage, Transport};
+use pleach_runtime::transport::{Mailboxes, PeerMessage, Transport};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,8 +14,10 @@ fn message(from: PeerId, number: u64) -> PeerMessage {
 }
 
 /// The messages of each sender arrive complete and in order while others send.
-fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
+#[test]
+fn order_is_kept() {
     const MESSAGES: u64 = 20_000;
+    let mut desks = transports(4);
     let mut receiver = desks.remove(0);
     let senders: Vec<_> = (1..)
         .zip(desks)
@@ -41,7 +42,9 @@ fn order_is_kept(mut desks: Vec<impl Transport + 'static>) {
 }
 
 /// A sleeper wakes when mail comes, or soon after its time is up.
-fn sleepers_wake(mut desks: Vec<impl Transport + 'static>) {
+#[test]
+fn sleepers_wake() {
+    let mut desks = transports(2);
     let mut receiver = desks.remove(0);
     let start = Instant::now();
     receiver.wait(Some(Duration::from_millis(30)));
@@ -57,19 +60,9 @@ fn sleepers_wake(mut desks: Vec<impl Transport + 'static>) {
     sending.join().unwrap();
 }
 
-fn local(peers: u32) -> Vec<LocalTransport> {
+fn transports(peers: u32) -> Vec<Transport> {
     let mailboxes = Mailboxes::new(peers);
     (0..peers).map(|me| mailboxes.transport(me)).collect()
-}
-
-#[test]
-fn local_mail_keeps_order() {
-    order_is_kept(local(4));
-}
-
-#[test]
-fn local_mail_wakes_sleepers() {
-    sleepers_wake(local(2));
 }
 
 #[test]

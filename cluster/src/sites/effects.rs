@@ -9,7 +9,6 @@ use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
 use pleach_runtime::run_state::RunState;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::transport::local::LocalTransport;
 use pleach_runtime::transport::{PeerMessage, Transport};
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ pub(super) struct InnerEffects<'a> {
     pub run_state: &'a RunState<'a>,
     pub site_state: &'a SiteState,
     pub spare: SparePiece<'a>,
-    pub transport: LocalTransport,
+    pub transport: Transport,
     pub balance: Balance,
     /// What the gateway explored itself: the top of work that arrived.
     pub counts: Counts,

@@ -15,7 +15,6 @@ use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
 use pleach_runtime::run_state::RunState;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::transport::Transport;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -25,7 +25,7 @@ use pleach_runtime::settings::Settings;
 use pleach_runtime::site_state::SiteState;
 use pleach_runtime::start::{RunContext, initial_state, last_warnings, new_control, random_id};
 use pleach_runtime::sync::{Mutex, lock};
-use pleach_runtime::transport::local::Mailboxes;
+use pleach_runtime::transport::Mailboxes;
 use pleach_runtime::units::{Plan, PlannedUnit, plan_units};
 use pleach_runtime::watch::watch_over;
 use pleach_runtime::worker_pool::WorkerPool;

@@ -1,7 +1,7 @@
 //! [`Waker`]: wakes the thread of this process that waits for the network.
 
 use pleach_runtime::sync::{Condvar, Mutex, lock};
-use pleach_runtime::transport::local::Mailboxes;
+use pleach_runtime::transport::Mailboxes;
 use std::time::Duration;
 
 /// Wakes the thread of this process that waits for the network: the gateway during a search, otherwise the thread that

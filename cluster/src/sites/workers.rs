@@ -13,7 +13,7 @@ use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
 use pleach_runtime::run_state::RunState;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::transport::{PeerMessage, Transport};
+use pleach_runtime::transport::PeerMessage;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

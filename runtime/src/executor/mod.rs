@@ -53,25 +53,3 @@ pub trait Executor: Send {
     /// Explores until the budget is used up, the work ends, a solution is found, or it is interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;
 }
-
-impl<E: Executor + ?Sized> Executor for Box<E> {
-    fn explorer(&mut self) -> &mut dyn Explorer {
-        (**self).explorer()
-    }
-
-    fn max_fuel(&self) -> u64 {
-        (**self).max_fuel()
-    }
-
-    fn flush(&mut self) -> Progress {
-        (**self).flush()
-    }
-
-    fn fill_report(&self, report: &mut UnitReport) {
-        (**self).fill_report(report);
-    }
-
-    fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
-        (**self).explore(budget)
-    }
-}

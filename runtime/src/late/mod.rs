@@ -4,9 +4,7 @@ pub(crate) mod scratch;
 
 use self::scratch::ScratchExplorer;
 use crate::error::RunError;
-use crate::executor::Executor;
 use crate::settings::Settings;
-use crate::transport::Transport;
 use crate::unit_io::UnitIo;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Goal;
@@ -34,7 +32,7 @@ pub(crate) fn check(problem: &dyn Problem, settings: &Settings) -> Result<(), Ru
 /// The error of a unit that has no explorer for copies.
 const NO_COPIES: RunError = RunError::Late("has no explorer for its copies");
 
-impl<E: Executor, T: Transport> LateEffects<Arc<Work>, RunError> for UnitIo<'_, E, T> {
+impl LateEffects<Arc<Work>, RunError> for UnitIo<'_> {
     fn copy(&mut self) -> Result<Arc<Work>, RunError> {
         Ok(Arc::new(self.executor.explorer().copy()))
     }

@@ -1,14 +1,25 @@
-//! Mail between the threads of a process: one mailbox per peer, which can wake its owner.
+//! [`Transport`]: messages and work between the threads of a process, a mailbox per peer, which can wake its owner.
 
-use super::{PeerMessage, Transport};
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
-use pleach_core::steal::PeerId;
+use pleach_core::search::work::Work;
+use pleach_core::steal::{Message, PeerId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long an idle thread polls for mail before it sleeps.
 pub const SPIN: Duration = Duration::from_micros(20);
+
+/// A message on its way, with the work that goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeerMessage {
+    /// The sender.
+    pub from: PeerId,
+    /// The message.
+    pub message: Message,
+    /// The work that goes with a [`Message::Work`] or a [`Message::Late`], and with no other.
+    pub work: Option<Arc<Work>>,
+}
 
 #[derive(Default)]
 struct MailboxState {
@@ -95,8 +106,8 @@ impl Mailboxes {
 
     /// A peer's access to the mail.
     #[must_use]
-    pub fn transport(&self, me: PeerId) -> LocalTransport {
-        LocalTransport { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
+    pub fn transport(&self, me: PeerId) -> Transport {
+        Transport { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
     }
 
     /// Wakes one peer.
@@ -118,8 +129,10 @@ impl Mailboxes {
     }
 }
 
-/// A thread's access to the mail of its process.
-pub struct LocalTransport {
+/// One peer's access to the messages of its process.
+///
+/// Messages between two peers arrive in the order sent; no other order is guaranteed. Sending never blocks.
+pub struct Transport {
     boxes: Arc<[Mailbox]>,
     me: PeerId,
     inbox: VecDeque<PeerMessage>,
@@ -127,18 +140,18 @@ pub struct LocalTransport {
     pub spin: Duration,
 }
 
-impl LocalTransport {
+impl Transport {
     fn own(&self) -> &Mailbox {
         &self.boxes[self.me as usize]
     }
-}
 
-impl Transport for LocalTransport {
-    fn send(&mut self, to: PeerId, mail: PeerMessage) {
+    /// Sends a message to another peer.
+    pub fn send(&mut self, to: PeerId, mail: PeerMessage) {
         self.boxes[to as usize].push(mail);
     }
 
-    fn poll(&mut self) -> Option<PeerMessage> {
+    /// Takes the next message, if any.
+    pub fn poll(&mut self) -> Option<PeerMessage> {
         if self.inbox.is_empty() && self.waiting() {
             let mailbox = &self.boxes[self.me as usize];
             mailbox.collect(&mut self.inbox);
@@ -146,12 +159,14 @@ impl Transport for LocalTransport {
         self.inbox.pop_front()
     }
 
+    /// Whether a message may be waiting; cheap enough to call every microsecond.
     #[inline]
-    fn waiting(&self) -> bool {
+    pub fn waiting(&self) -> bool {
         self.own().waiting.load(Ordering::Acquire)
     }
 
-    fn wait(&mut self, at_most: Option<Duration>) {
+    /// Waits for a message, a wake-up, or the end of this time.
+    pub fn wait(&mut self, at_most: Option<Duration>) {
         if !self.inbox.is_empty() {
             return;
         }
@@ -173,7 +188,6 @@ impl Transport for LocalTransport {
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
-    use pleach_core::steal::Message;
 
     /// Every message is seen and no wake-up is lost, however sender and sleeper interleave.
     #[test]
