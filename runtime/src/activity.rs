@@ -1,7 +1,9 @@
 //! [`Activity`]: a unit's activity over time, in bounded memory.
 
+use pleach_core::search::work::Pack;
+
 /// How a device's unit spent its time when not exploring.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pack)]
 pub struct Phases {
     /// Nanoseconds in which explorers on the device took nodes from each other.
     pub exchange_ns: u64,

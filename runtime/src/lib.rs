@@ -2,6 +2,8 @@
 //!
 //! With `--cfg loom`, only the primitives that threads share are built, for loom to test.
 
+extern crate pleach_core as pleach;
+
 pub mod control;
 pub mod sync;
 pub mod transport;
@@ -37,7 +39,7 @@ mod memory;
 #[cfg(not(loom))]
 pub mod outcome;
 #[cfg(not(loom))]
-pub mod outcome_wire;
+mod outcome_wire;
 #[cfg(not(loom))]
 mod pace;
 #[cfg(not(loom))]

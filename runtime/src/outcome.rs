@@ -3,6 +3,7 @@
 use crate::activity::{Activity, Phases};
 use crate::control::Stop;
 use pleach_core::search::tree::{Counts, Goal, Solution};
+use pleach_core::search::work::Pack;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -107,7 +108,7 @@ pub struct SiteReport {
 }
 
 /// What one unit did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Pack)]
 pub struct UnitReport {
     /// Its name: `cpu0`, `emulated0`.
     pub name: String,

@@ -4,6 +4,7 @@ use super::totals::SiteTotals;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_runtime::control::Stop;
+use pleach_runtime::outcome::UnitReport;
 
 /// A message between sites about a search.
 #[derive(Clone, Debug)]
@@ -151,7 +152,7 @@ impl SessionMessage {
             }
             2 => {
                 let progress: SiteProgress = Pack::unpack(&mut from)?;
-                if !progress.counts.can_grow() || progress.units > MOST_UNITS {
+                if progress.units > MOST_UNITS {
                     return Err(Malformed::Range);
                 }
                 SessionMessage::SiteProgress(progress)
@@ -167,9 +168,11 @@ impl SessionMessage {
             }
             5 => {
                 let totals: SiteTotals = Pack::unpack(&mut from)?;
-                let units = &totals.units;
-                if units.len() > MOST_UNITS as usize || units.iter().any(|it| !it.counts.can_grow())
-                {
+                let timed = |unit: &UnitReport| {
+                    let seconds = [unit.busy_s, unit.improve_s, unit.idle_s];
+                    seconds.into_iter().chain(unit.opened_s).all(|it| it >= 0.0 && it.is_finite())
+                };
+                if totals.units.len() > MOST_UNITS as usize || !totals.units.iter().all(timed) {
                     return Err(Malformed::Range);
                 }
                 SessionMessage::SiteTotals(totals)

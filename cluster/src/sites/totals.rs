@@ -1,11 +1,10 @@
 //! [`SiteTotals`]: what a site did, reported to the root at the end.
 
-use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_core::search::work::Pack;
 use pleach_runtime::outcome::{Balance, UnitReport};
-use pleach_runtime::outcome_wire::{pack_text, unpack_text};
 
 /// What a site did.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Pack)]
 pub struct SiteTotals {
     /// The machine that it ran on.
     pub host: String,
@@ -19,27 +18,10 @@ pub struct SiteTotals {
     pub wasted: u64,
 }
 
-impl Pack for SiteTotals {
-    const LEAST: usize = 2;
-
-    fn pack(&self, out: &mut Vec<u8>) {
-        pack_text(&self.host, out);
-        self.units.pack(out);
-        self.balance.pack(out);
-        (self.commits, self.lag_ns, self.wasted).pack(out);
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let host = unpack_text(from)?;
-        let (units, balance) = Pack::unpack(from)?;
-        let (commits, lag_ns, wasted) = Pack::unpack(from)?;
-        Ok(Self { host, units, balance, commits, lag_ns, wasted })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pleach_core::search::work::Reader;
     use pleach_runtime::activity::{Activity, Phases, StretchRecord};
 
     #[test]

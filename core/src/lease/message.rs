@@ -3,10 +3,11 @@
 use super::name::{HoldingId, Lease, SiteId};
 use super::progress_report::ProgressReport;
 use crate::search::tree::Solution;
+use crate::search::work::Pack;
 use std::sync::Arc;
 
 /// A message about a lease.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Pack)]
 pub enum LeaseMessage<C> {
     /// "Hold this work for me."
     Work {

@@ -1,9 +1,8 @@
-//! Leases, progress reports and messages as bytes.
+//! Progress reports as bytes.
 //!
 //! A progress report is written top down: a lease, what is known of it, the number of leases within it, then
 //! those. Reading and writing are loops, not recursive functions, so that no input decides how much stack they use.
 
-use super::message::LeaseMessage;
 use super::name::{Lease, SiteId};
 use super::progress_report::{ProgressReport, Rec};
 use crate::search::work::{Malformed, Pack, Reader};
@@ -65,12 +64,11 @@ fn pack_head<C: Pack>(lease: Lease, rec: &Rec<C>, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the leases given on, of the whole search or of a lease. No lease may be listed twice or within itself.
+/// Reads the leases given on. No lease may be listed twice or within itself.
 pub(crate) fn unpack_subs<C: Pack>(
-    of: Option<Lease>,
     from: &mut Reader<'_>,
 ) -> Result<BTreeMap<Lease, Rec<C>>, Malformed> {
-    let mut names = Vec::from_iter(of);
+    let mut names = Vec::new();
     let mut above: Vec<(UnreadLeases<C>, Head<C>)> = Vec::new();
     let mut level = UnreadLeases::begin(from)?;
     let subs = loop {
@@ -108,14 +106,6 @@ pub(crate) fn unpack_subs<C: Pack>(
     Ok(subs)
 }
 
-impl<C: Pack> ProgressReport<C> {
-    /// Reads the progress report of a lease, which cannot list that lease.
-    fn unpack_of(of: Option<Lease>, from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let content = C::unpack(from)?;
-        Ok(Self { content, subs: unpack_subs(of, from)? })
-    }
-}
-
 impl<C: Pack> Pack for ProgressReport<C> {
     const LEAST: usize = C::LEAST + 1;
 
@@ -125,62 +115,6 @@ impl<C: Pack> Pack for ProgressReport<C> {
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Self::unpack_of(None, from)
-    }
-}
-
-impl<C: Pack> Pack for LeaseMessage<C> {
-    const LEAST: usize = 1 + Lease::LEAST;
-
-    fn pack(&self, out: &mut Vec<u8>) {
-        let kind: u8 = match self {
-            LeaseMessage::Work { .. } => 0,
-            LeaseMessage::Ack { .. } => 1,
-            LeaseMessage::Commit { .. } => 2,
-            LeaseMessage::Committed { .. } => 3,
-            LeaseMessage::Return { .. } => 4,
-            LeaseMessage::Returned { .. } => 5,
-            LeaseMessage::Adopt { .. } => 6,
-            LeaseMessage::Missing { .. } => 7,
-            LeaseMessage::Unknown { .. } => 8,
-        };
-        (kind, self.lease()).pack(out);
-        match self {
-            LeaseMessage::Work { content, best, .. } => {
-                content.pack(out);
-                best.pack(out);
-            }
-            LeaseMessage::Commit { progress_report, best, .. }
-            | LeaseMessage::Return { progress_report, best, .. } => {
-                progress_report.pack(out);
-                best.pack(out);
-            }
-            _ => {}
-        }
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let (kind, lease) = Pack::unpack(from)?;
-        match kind {
-            0u8 => {
-                let (content, best) = Pack::unpack(from)?;
-                Ok(LeaseMessage::Work { lease, content, best })
-            }
-            1 => Ok(LeaseMessage::Ack { lease }),
-            2 | 4 => {
-                let progress_report = Arc::new(ProgressReport::unpack_of(Some(lease), from)?);
-                let best = Pack::unpack(from)?;
-                Ok(match kind {
-                    2 => LeaseMessage::Commit { lease, progress_report, best },
-                    _ => LeaseMessage::Return { lease, progress_report, best },
-                })
-            }
-            3 => Ok(LeaseMessage::Committed { lease }),
-            5 => Ok(LeaseMessage::Returned { lease }),
-            6 => Ok(LeaseMessage::Adopt { lease }),
-            7 => Ok(LeaseMessage::Missing { lease }),
-            8 => Ok(LeaseMessage::Unknown { lease }),
-            _ => Err(Malformed::Range),
-        }
+        Ok(Self { content: C::unpack(from)?, subs: unpack_subs(from)? })
     }
 }

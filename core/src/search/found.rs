@@ -1,6 +1,6 @@
 //! What a search finds: [`Goal`], [`Solution`], [`Counts`], and a bound that is wrong.
 
-use crate::search::work::Pack;
+use crate::search::work::{Malformed, Pack, Reader};
 
 /// The greatest number of counters of a tree.
 pub const MOST_COUNTERS: usize = 4096;
@@ -141,7 +141,7 @@ pub(crate) fn record_solution<T: ?Sized>(
 }
 
 /// The counts of a search.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Nodes that were branched.
     pub branched: u64,
@@ -219,6 +219,22 @@ impl Counts {
         *branched.max(bounded) <= u64::MAX / 2
             && most <= u128::MAX / 2
             && tally.len() <= MOST_COUNTERS
+    }
+}
+
+/// Only counts from which a search can continue are read.
+impl Pack for Counts {
+    const LEAST: usize = 5;
+
+    fn pack(&self, out: &mut Vec<u8>) {
+        (self.branched, self.bounded, self.total, self.depth).pack(out);
+        self.tally.pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (branched, bounded, total, depth, tally) = Pack::unpack(from)?;
+        let counts = Self { branched, bounded, total, depth, tally };
+        if counts.can_grow() { Ok(counts) } else { Err(Malformed::Range) }
     }
 }
 

@@ -4,9 +4,10 @@ use super::late::messages::{Change, Recall};
 use super::power::Power;
 use super::thieves::Thief;
 use super::ticket::{Fraction, PeerId, Ticket};
+use crate::search::work::Pack;
 
 /// A message from one peer to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pack)]
 pub enum Message {
     /// "I have no work": asks for some.
     Ask {
@@ -86,6 +87,14 @@ impl Message {
     pub fn is_talk(&self) -> bool {
         use Message::{Ask, Load, Pass, Passed, Refuse, Unpark};
         matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
+    }
+
+    /// Whether sites write it. Messages with work travel with leases between them, and units of a process alone send the
+    /// others.
+    #[must_use]
+    pub(crate) fn is_between_sites(&self) -> bool {
+        use Message::{Ack, Best, Late, Snapshot, Work};
+        !matches!(self, Work { .. } | Ack { .. } | Best { .. } | Snapshot { .. } | Late(_))
     }
 
     /// Whether the message brings work that its receiver must take.

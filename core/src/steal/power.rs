@@ -1,7 +1,9 @@
 //! [`Power`]: a peer's speed, measured while it explores.
 
+use crate::search::work::Pack;
+
 /// A peer's speed in nodes per second, measured while it explores; 0 until measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Pack)]
 pub struct Power(pub u64);
 
 /// Measures power over windows of at least 10 ms of exploring.

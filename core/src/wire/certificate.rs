@@ -1,12 +1,12 @@
 //! [`Certificate`]: what a proof consists of, as bytes: the search, and the regions of its tree.
 
 use crate::search::region::Region;
-use crate::search::work::{Malformed, Pack, Reader};
+use crate::search::work::Pack;
 use crate::wire::checkpoint::Checkpoint;
 use crate::wire::{ContentKind, Unreadable, open, seal};
 
 /// A proof that no solution is better than a value, or of a count.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Pack)]
 pub struct Certificate {
     /// The search, without open work. Its `best` is the score that no solution beats.
     pub search: Checkpoint,
@@ -29,18 +29,5 @@ impl Certificate {
         let (fingerprint, mut content) = open::<Self>(ContentKind::Certificate, bytes)?;
         content.search.fingerprint = fingerprint;
         Ok(content)
-    }
-}
-
-impl Pack for Certificate {
-    const LEAST: usize = Checkpoint::LEAST + 1;
-
-    fn pack(&self, out: &mut Vec<u8>) {
-        self.search.pack(out);
-        self.regions.pack(out);
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        Ok(Self { search: Pack::unpack(from)?, regions: Pack::unpack(from)? })
     }
 }

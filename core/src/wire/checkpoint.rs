@@ -132,11 +132,11 @@ impl Pack for Checkpoint {
         let (run, term) = Pack::unpack(from)?;
         let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
         let (elapsed_ns, counts, best): (u64, Counts, i64) = Pack::unpack(from)?;
-        if elapsed_ns > u64::MAX / 2 || !counts.can_grow() {
+        if elapsed_ns > u64::MAX / 2 {
             return Err(Malformed::Range);
         }
         let (solution, pieces) = Pack::unpack(from)?;
-        let subs = unpack_subs(None, from)?;
+        let subs = unpack_subs(from)?;
         Ok(Self {
             fingerprint: 0,
             run,

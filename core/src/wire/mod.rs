@@ -16,7 +16,6 @@ pub mod certificate;
 pub mod checkpoint;
 
 use crate::search::work::{Malformed, Pack, Reader, Work, bound_at, distance};
-use crate::steal::{Message, Power};
 
 /// The format that is written and read.
 pub const FORMAT: u8 = 6;
@@ -155,57 +154,6 @@ fn word_hash(bytes: &[u8]) -> u64 {
 fn hash(bytes: &[u8]) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325_u64;
     bytes.iter().fold(start, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
-}
-
-/// Writes a peer message between sites. Messages with work travel with leases, and sites never write the others.
-pub(crate) fn pack_message(message: Message, out: &mut Vec<u8>) {
-    match message {
-        Message::Ask { power, units, waits } => (0u8, power.0, units, waits).pack(out),
-        Message::Refuse => 1u8.pack(out),
-        Message::Wave => 4u8.pack(out),
-        Message::Report { sent, received } => (5u8, sent, received).pack(out),
-        Message::Done => 6u8.pack(out),
-        Message::Unpark => 9u8.pack(out),
-        Message::Pass { thief, power } => (10u8, thief, power.0).pack(out),
-        Message::Passed { served, load } => (11u8, served, load).pack(out),
-        Message::Load { load } => (12u8, load).pack(out),
-        Message::Work { .. }
-        | Message::Ack { .. }
-        | Message::Snapshot { .. }
-        | Message::Best { .. }
-        | Message::Late(_) => UNREADABLE.pack(out),
-    }
-}
-
-/// The kind of a message that no site reads.
-const UNREADABLE: u8 = 127;
-
-/// Reads a peer message between sites.
-pub(crate) fn unpack_message(from: &mut Reader<'_>) -> Result<Message, Malformed> {
-    Ok(match u8::unpack(from)? {
-        0 => {
-            let (power, units, waits) = Pack::unpack(from)?;
-            Message::Ask { power: Power(power), units, waits }
-        }
-        1 => Message::Refuse,
-        4 => Message::Wave,
-        5 => {
-            let (sent, received) = Pack::unpack(from)?;
-            Message::Report { sent, received }
-        }
-        6 => Message::Done,
-        9 => Message::Unpark,
-        10 => {
-            let (thief, power) = Pack::unpack(from)?;
-            Message::Pass { thief, power: Power(power) }
-        }
-        11 => {
-            let (served, load) = Pack::unpack(from)?;
-            Message::Passed { served, load }
-        }
-        12 => Message::Load { load: u64::unpack(from)? },
-        _ => return Err(Malformed::Range),
-    })
 }
 
 impl Pack for Work {

@@ -3,10 +3,11 @@
 use super::portion::{Portion, Tally};
 use crate::lease::{Content, LeaseMessage, ProgressReport, Rec};
 use crate::search::tree::Solution;
+use crate::search::work::Pack;
 use crate::steal::{Message, Ticket};
 
 /// A message from one site to another.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Pack)]
 pub enum GatewayMessage<D> {
     /// Between peers: who wants work.
     Peer(Message),

@@ -2,7 +2,7 @@
 
 use crate::lease::Content;
 use crate::search::tree::Counts;
-use crate::search::work::Work;
+use crate::search::work::{Pack, Work};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Tally for Counts {
 }
 
 /// The done and the open part of some work.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Pack)]
 pub struct Portion<D> {
     /// What was done.
     pub done: D,

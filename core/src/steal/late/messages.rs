@@ -1,9 +1,10 @@
 //! Late giving: the messages between master and owner, and the changes to copies that a peer asks for.
 
+use crate::search::work::Pack;
 use crate::steal::ticket::{Fraction, PeerId, Ticket};
 
 /// A message between the master and the owner of a piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pack)]
 pub enum Recall {
     /// From the master: the attached work was given to another peer. Drop it, and acknowledge it under the ticket of
     /// that piece.

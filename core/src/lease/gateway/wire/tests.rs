@@ -5,8 +5,9 @@ use super::*;
 use crate::lease::wire::MOST_LEVELS;
 use crate::lease::{Lease, ProgressReport, Rec};
 use crate::search::laws::pack_law;
-use crate::steal::Power;
+use crate::search::work::Reader;
 use crate::steal::late::Recall;
+use crate::steal::{Power, Ticket};
 use oorandom::Rand64;
 use std::sync::Arc;
 
