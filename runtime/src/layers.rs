@@ -4,6 +4,7 @@ use crate::cancel::Cancel;
 use crate::check::check_value;
 use crate::error::{MOST_THREADS, RunError};
 use crate::memory::{self, MemoryLimit};
+use crate::on_drop::OnDrop;
 use crate::outcome::{ProgressSnapshot, Watcher};
 use crate::settings::Settings;
 use crate::start::{check_start, new_fingerprint, random_id};
@@ -85,7 +86,7 @@ pub fn by_layers(
     let (end, asked) = thread::scope(|scope| {
         let job = thread::Builder::new().spawn_scoped(scope, job);
         let job = job.map_err(|why| RunError::Thread(0, why))?;
-        let stop = EndLayersOnDrop(&stopped);
+        let stop = OnDrop(|| stopped.store(true, Ordering::Relaxed));
         let known = || lock(&shared).clone();
         let asked = watch_layers((goal, settings), begin, &ended, &known, watch);
         // A node that takes long may be put off.
@@ -106,7 +107,7 @@ fn run_tasks(threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let work = || {
         // After a panic, no other task begins.
-        let _over = StoreOnDrop(&next, n);
+        let _over = OnDrop(|| next.store(n, Ordering::Relaxed));
         loop {
             let nth = next.fetch_add(1, Ordering::Relaxed);
             if nth >= n {
@@ -124,24 +125,6 @@ fn run_tasks(threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
             helper.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
     });
-}
-
-/// Stores a number when it is dropped.
-struct StoreOnDrop<'a>(&'a AtomicUsize, usize);
-
-impl Drop for StoreOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(self.1, Ordering::Relaxed);
-    }
-}
-
-/// Ends the search by layers when its watcher returns or panics.
-struct EndLayersOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for EndLayersOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Watches until the layers end or reach a limit. Returns whether the watcher wants the run to stop.

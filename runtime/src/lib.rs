@@ -37,6 +37,8 @@ mod lock;
 #[cfg(not(loom))]
 mod memory;
 #[cfg(not(loom))]
+pub mod on_drop;
+#[cfg(not(loom))]
 pub mod outcome;
 #[cfg(not(loom))]
 mod outcome_wire;

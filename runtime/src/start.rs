@@ -146,11 +146,7 @@ impl WorkerPool {
             );
             guard.well = true;
         })?;
-        let left = ended.into_iter().map(|left| match left {
-            Ok(left) => left,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        left.collect()
+        ended.into_iter().collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::RunError;
 use crate::pins::{Pins, bind};
 use crate::sync::{Condvar, Mutex, lock};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -60,7 +60,8 @@ impl WorkerPool {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Runs each job on its own thread, and `meanwhile` on this one. Returns when all have ended.
+    /// Runs each job on its own thread, and `meanwhile` on this one. Returns when all have ended. A panic of a job
+    /// continues here.
     ///
     /// # Errors
     /// If the system cannot start enough threads: then no job was run.
@@ -68,7 +69,7 @@ impl WorkerPool {
         &self,
         jobs: Vec<Box<dyn FnOnce() -> R + Send + 'env>>,
         meanwhile: impl FnOnce(&Arc<Latch>),
-    ) -> Result<Vec<thread::Result<R>>, RunError> {
+    ) -> Result<Vec<R>, RunError> {
         let workers = self.take_workers(jobs.len())?;
         let latch = Arc::new(Latch::new(jobs.len() as u32));
         let slots: Vec<JobResult<R>> = jobs.iter().map(|_| JobResult::default()).collect();
@@ -87,8 +88,8 @@ impl WorkerPool {
             meanwhile(&latch);
         }
         lock(&self.idle).extend(workers);
-        let results = slots.iter().map(|slot| lock(&slot.0).take());
-        Ok(results.map(|result| result.expect("every task was run")).collect())
+        let results = slots.iter().map(|slot| lock(&slot.0).take().expect("every task was run"));
+        Ok(results.map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect())
     }
 
     /// Takes `n` threads without a task, bound to cores if possible. Missing ones are started.

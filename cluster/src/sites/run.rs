@@ -184,13 +184,7 @@ impl<'a> SiteRun<'a> {
             watch_over(problem, settings, run_state, latch, mailboxes, watch);
             guard.well = true;
         })?;
-        let mut left = Vec::new();
-        for unit in ended {
-            match unit {
-                Ok(unit) => left.extend(unit?),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
+        let left = ended.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
         let kept = lock(&kept).take();
         let kept = kept.ok_or_else(|| RunError::Protocol("the gateway left no result".into()))?;
         Ok((kept, left))

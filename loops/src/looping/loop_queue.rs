@@ -402,13 +402,3 @@ impl<'a> LoopQueue<'a> {
         u64::from(self.units).saturating_sub(self.done())
     }
 }
-
-/// Stops a loop if its owner unwinds.
-#[cfg_attr(loom, allow(dead_code))]
-pub(super) struct StopQueueOnDrop<'a>(pub &'a LoopQueue<'a>);
-
-impl Drop for StopQueueOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
-}

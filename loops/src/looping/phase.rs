@@ -10,6 +10,7 @@ use pleach_gpu::DeviceError;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::spec::Spec;
 use pleach_runtime::error::RunError;
+use pleach_runtime::on_drop::OnDrop;
 use pleach_runtime::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_runtime::worker_pool::WorkerPool;
 use std::ops::ControlFlow;
@@ -95,7 +96,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
             let seen = &seen[me];
             let turn = PhaseShare { work, me, slow, member, seen, edges, meet, stop, swept };
             Box::new(move || {
-                let guard = LeaveOnDrop(meet);
+                let guard = OnDrop(|| meet.leave());
                 let lost = turn.sweep_slab(&mut held, steps, exchanged).err();
                 if lost.is_none() {
                     std::mem::forget(guard);
@@ -106,7 +107,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
         });
         let ended = pool.side_by_side(jobs.collect(), |latch| {
             // If the watcher panics, no new sweep starts.
-            let guard = StopOnDrop(stop);
+            let guard = OnDrop(|| stop.store(true, Ordering::Relaxed));
             while latch.wait(settings.progress_every, || true) > 0 {
                 let done = swept.load(Ordering::Relaxed);
                 let seconds = start.elapsed().as_secs_f64();
@@ -122,12 +123,8 @@ impl<'a, W: Stepping> Phase<'a, W> {
         self.done = swept.load(Ordering::Relaxed) as usize;
         self.stopped = stop.load(Ordering::Relaxed);
         self.exchanged = true;
-        let ended = ended.into_iter().map(|ended| match ended {
-            Ok(ended) => ended,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
         let (mut all, mut lost) = (Vec::new(), Vec::new());
-        for ((held, why), member) in ended.zip(members) {
+        for ((held, why), member) in ended.into_iter().zip(members) {
             all.push(held);
             lost.extend(why.map(|why| (member.name.clone(), why)));
         }
@@ -230,23 +227,5 @@ fn take_edges<W: Stepping>(
         if let Some(from) = from {
             work.set_edge(slab, is_above, &lock(&edges[from][parity][usize::from(!is_above)]));
         }
-    }
-}
-
-/// Stops the steps if its owner unwinds.
-struct StopOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Notifies the others if its owner unwinds.
-struct LeaveOnDrop<'a>(&'a Barrier);
-
-impl Drop for LeaveOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.leave();
     }
 }

@@ -1,7 +1,7 @@
 //! [`run_loop`]: runs a loop on the threads of a worker pool.
 
 use super::device::LoopDevice;
-use super::loop_queue::{Hooks, LoopQueue, StopQueueOnDrop, Takers, UnitsOf};
+use super::loop_queue::{Hooks, LoopQueue, Takers, UnitsOf};
 use super::loop_thread::{LoopThread, TakerTally, stands_for};
 use super::remote::{LoopProcesses, RemoteResult, TakerReport};
 use super::report::{LoopReport, Part};
@@ -11,6 +11,7 @@ use crate::looping::contract::Loop;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::spec::{Spec, names};
 use pleach_runtime::error::RunError;
+use pleach_runtime::on_drop::OnDrop;
 use pleach_runtime::worker_pool::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
@@ -59,7 +60,7 @@ pub(super) fn run_loop<L: Loop>(
         let slow = slow_down(&settings.slow, name);
         let taker = Taker { locals: LoopThread { share, work, grain, me, slow }, spec, threads };
         Box::new(move || {
-            let guard = StopQueueOnDrop(share);
+            let guard = OnDrop(|| share.stop());
             let mut did = TakerTally::default();
             let (local, lost) = taker.run(&mut did);
             std::mem::forget(guard);
@@ -76,7 +77,7 @@ pub(super) fn run_loop<L: Loop>(
     }
     let ended = pool.side_by_side(jobs, |latch| {
         // If the watcher panics, nothing more is started.
-        let guard = StopQueueOnDrop(share);
+        let guard = OnDrop(|| share.stop());
         while latch.wait(settings.progress_every, || true) > 0 {
             let seconds = start.elapsed().as_secs_f64();
             let done = share.done().saturating_mul(grain as u64).min(units as u64);
@@ -90,7 +91,7 @@ pub(super) fn run_loop<L: Loop>(
     })?;
     let (mut taken, mut others) = (Vec::new(), RemoteResult::default());
     for ended in ended {
-        match ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+        match ended {
             LoopJobResult::Taker(one) => taken.push(one),
             LoopJobResult::Remote(ended) => others = ended?,
         }

@@ -306,7 +306,5 @@ fn on_each<T: Send, R: Send>(
             (job(item), began.elapsed())
         }) as Box<dyn FnOnce() -> (R, Duration) + Send + '_>
     });
-    let ended = pool.side_by_side(jobs.collect(), |_| ())?;
-    let ended = ended.into_iter();
-    Ok(ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect())
+    pool.side_by_side(jobs.collect(), |_| ())
 }

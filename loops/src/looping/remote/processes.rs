@@ -1,6 +1,6 @@
 //! [`LoopProcesses`]: the processes that share a loop with this one, whether or not it is the root.
 
-use super::super::loop_queue::{LoopQueue, StopQueueOnDrop, UnitsOf};
+use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::super::settings::LoopSettings;
 use super::super::sizes::Sizes;
 use super::assignments::Assignments;
@@ -11,6 +11,7 @@ use super::worker::LoopWorker;
 use crate::looping::contract::RemoteLoop;
 use pleach_cluster::Cluster;
 use pleach_runtime::error::RunError;
+use pleach_runtime::on_drop::OnDrop;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -76,7 +77,7 @@ impl<'a> LoopProcesses<'a> {
         start: Instant,
     ) -> Result<RemoteResult, RunError> {
         // If the network fails, or the root ends the loop early, start nothing more.
-        let guard = StopQueueOnDrop(share);
+        let guard = OnDrop(|| share.stop());
         let (work, cluster, (units, all)) = (self.work, self.cluster, units);
         let remote_result = if self.follows() {
             let workers =
