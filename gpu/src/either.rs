@@ -1,7 +1,7 @@
 //! [`Either`]: a device that explores until a short trial shows that bounding for the host is faster.
 
 use super::DeviceError;
-use super::executor::Rounds;
+use super::executor::{Rounds, run_rounds};
 use super::explorer::DeviceExplorer;
 use super::form::BuiltKernel;
 use super::pending::PendingDevice;
@@ -300,12 +300,7 @@ impl Explorer for Either<'_> {
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let mut progress = Progress::default();
-        while progress.used < fuel && progress.found.is_none() && self.size() > 0.0 {
-            progress.add(self.step(fuel - progress.used, best));
-        }
-        progress.add(self.flush());
-        progress
+        run_rounds(self, fuel, best)
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

@@ -4,7 +4,6 @@ use super::DeviceError;
 use super::emulated_queue::{EmulatedQueue, POISON};
 use super::memory::Memory;
 use super::slots::Slots;
-use super::staging::Staging;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::emulated::{launch, prepare};
@@ -117,9 +116,7 @@ impl Memory for Emulated {
         let done = unsafe { launch(self.kernel, entry, record, seed) };
         done.map_err(|why| DeviceError::Failed(why.to_string()))
     }
-}
 
-impl Staging for Emulated {
     fn make_room(&mut self, buffer: usize, words: usize, _awaited: bool) -> bool {
         self.staging[buffer] = vec![POISON; words];
         words >= WORTHWHILE

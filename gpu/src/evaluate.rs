@@ -1,7 +1,7 @@
 //! [`Evaluator`]: a search on the host whose nodes a device bounds in several concurrent batches.
 
 use super::batch::BatchSize;
-use super::executor::Rounds;
+use super::executor::{Rounds, run_rounds};
 use super::form::BuiltKernel;
 use super::pool::BorrowedDevice;
 use super::spec::{Mode, Spec};
@@ -312,11 +312,7 @@ impl Explorer for Evaluator<'_> {
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let mut progress = Progress::default();
-        while progress.used < fuel && progress.found.is_none() && self.size() > 0.0 {
-            progress.add(self.step(fuel - progress.used, best));
-        }
-        progress
+        run_rounds(self, fuel, best)
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

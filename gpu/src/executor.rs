@@ -49,6 +49,16 @@ pub trait Rounds: Explorer {
     fn built(&self) -> Option<&BuiltKernel>;
 }
 
+/// Explores round by round, as [`Explorer::run`] does.
+pub(crate) fn run_rounds(explorer: &mut dyn Rounds, fuel: u64, best: i64) -> Progress {
+    let mut progress = Progress::default();
+    while progress.used < fuel && progress.found.is_none() && explorer.size() > 0.0 {
+        progress.add(explorer.step(fuel - progress.used, best));
+    }
+    progress.add(explorer.flush());
+    progress
+}
+
 /// A warning about a device that fell back to the kernel for any instance.
 #[must_use]
 pub fn fell_back(name: &str, explorer: &dyn Rounds) -> Option<String> {

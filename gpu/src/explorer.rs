@@ -1,6 +1,6 @@
 //! [`DeviceExplorer`]: a device with all its stacks, as a single explorer.
 
-use super::executor::Rounds;
+use super::executor::{Rounds, run_rounds};
 use super::form::BuiltKernel;
 use super::guarded::GuardedDevice;
 use super::pool::BorrowedDevice;
@@ -341,11 +341,7 @@ impl Explorer for DeviceExplorer<'_> {
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let mut progress = Progress::default();
-        while progress.used < fuel && progress.found.is_none() && self.size() > 0.0 {
-            progress.add(self.step(fuel - progress.used, best));
-        }
-        progress.counts.add(&self.flush().counts);
+        let progress = run_rounds(self, fuel, best);
         self.reduced = false;
         progress
     }

@@ -32,7 +32,6 @@ pub mod request;
 mod round;
 pub mod slots;
 pub mod spec;
-mod staging;
 mod tune;
 
 #[cfg(feature = "makers")]

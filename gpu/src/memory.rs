@@ -3,12 +3,11 @@
 use super::DeviceError;
 use super::form::{BuiltKernel, Handling};
 use super::slots::Slots;
-use super::staging::Staging;
 use pleach_core::search::device::Layout;
 use pleach_kernels::launch::{KernelEntry, Launch, LaunchReport};
 
 /// Memory that kernels can reach, and launches. It is not used again after an error.
-pub(super) trait Memory: Slots + Staging {
+pub(super) trait Memory: Slots {
     /// The number of free bytes.
     fn bytes(&self) -> u64;
 
@@ -58,4 +57,19 @@ pub(super) trait Memory: Slots + Staging {
         self.launch(entry, launch)?;
         self.read(launch.report, report)
     }
+
+    /// Makes room for words in a buffer on the host, of which there are two: one for the incoming backup of what the
+    /// device holds, one for the backup before it. Its contents are garbage then. Returns whether there is room and it
+    /// pays to copy this many words while kernels run. If `awaited`, a thief is waiting for some of them.
+    fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool;
+
+    /// Starts copying words to a buffer that has room for them; its contents are garbage until they arrive. Until then,
+    /// kernels must not change the words.
+    fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError>;
+
+    /// Whether the words last sent off have arrived.
+    fn have_arrived(&mut self) -> Result<bool, DeviceError>;
+
+    /// The words of a buffer. They remain readable even if the device has failed.
+    fn staged(&self, buffer: usize) -> &[u32];
 }

@@ -4,9 +4,10 @@ use super::form::{Form, Handling};
 use super::{BoundingMode, Exchange, Givers, Inside};
 
 /// A kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceKind {
     /// The kernels run on the CPU, for tests.
+    #[default]
     Emulated,
     /// A GPU, by number.
     Gpu(u32),
@@ -22,7 +23,7 @@ pub enum Mode {
 }
 
 /// A device with options; options that are not given are tuned while running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spec {
     /// Which device.
     pub kind: DeviceKind,
@@ -64,29 +65,7 @@ impl Spec {
     /// A device without options.
     #[must_use]
     pub fn of(kind: DeviceKind) -> Self {
-        let (explorers, budget, trigger, fail, late) = (None, None, None, None, None);
-        let (mode, rmax, pool, inside, second_cutoff) = (None, None, None, None, None);
-        let (exchange, bounding, giving) = (None, None, None);
-        let handling = Handling::default();
-        Self {
-            kind,
-            mode,
-            rmax,
-            pool,
-            once: false,
-            explorers,
-            bounding,
-            giving,
-            inside,
-            exchange,
-            second_cutoff,
-            budget,
-            trigger,
-            handling,
-            fail,
-            late,
-            asked: true,
-        }
+        Self { kind, asked: true, ..Self::default() }
     }
 
     /// Parses `emulated`, `gpu` or `gpu0`, with `key=value` after colons.

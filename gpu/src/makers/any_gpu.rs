@@ -8,7 +8,6 @@ use crate::ending::AtWork;
 use crate::form::{BuiltKernel, Form, Handling};
 use crate::memory::Memory;
 use crate::slots::Slots;
-use crate::staging::Staging;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
 use pleach_kernels::bounding::BOUND;
@@ -250,39 +249,6 @@ impl<D: Driver> Slots for Gpu<D> {
     }
 }
 
-impl<D: Driver> Staging for Gpu<D> {
-    fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool {
-        let least = if awaited { WORTH_WAITING } else { WORTHWHILE };
-        if words < least || self.driver.bind().is_err() {
-            return false;
-        }
-        let staging = self.staging.take().or_else(|| PinnedStaging::new(&self.driver).ok());
-        let Some(staging) = staging else { return false };
-        self.staging.insert(staging).make_room(&self.driver, buffer, words)
-    }
-
-    fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError> {
-        self.wait()?;
-        let staging = self.staging.as_mut().ok_or_else(|| DeviceError::Failed("no room".into()))?;
-        // SAFETY: the caller guarantees an array with this many words from `from` on, which it leaves alone.
-        unsafe { staging.send_off(&self.driver, (buffer, from, words)) }
-    }
-
-    fn have_arrived(&mut self) -> Result<bool, DeviceError> {
-        self.responds()?;
-        self.driver.bind()?;
-        let patience = self.handling.patience();
-        let Some(staging) = &mut self.staging else { return Ok(true) };
-        let come = staging.have_arrived(&self.driver)?;
-        self.hung |= come.is_err_and(|waited| waited > patience);
-        self.responds().map(|()| come.is_ok())
-    }
-
-    fn staged(&self, buffer: usize) -> &[u32] {
-        self.staging.as_ref().map_or(&[], |staging| staging.staged(&self.driver, buffer))
-    }
-}
-
 impl<D: Driver> Drop for Gpu<D> {
     fn drop(&mut self) {
         // A lost device has already freed its memory.
@@ -417,5 +383,36 @@ impl<D: Driver> Memory for Gpu<D> {
         self.finish()?;
         report.copy_from_slice(self.tally()?.1);
         Ok(())
+    }
+
+    fn make_room(&mut self, buffer: usize, words: usize, awaited: bool) -> bool {
+        let least = if awaited { WORTH_WAITING } else { WORTHWHILE };
+        if words < least || self.driver.bind().is_err() {
+            return false;
+        }
+        let staging = self.staging.take().or_else(|| PinnedStaging::new(&self.driver).ok());
+        let Some(staging) = staging else { return false };
+        self.staging.insert(staging).make_room(&self.driver, buffer, words)
+    }
+
+    fn send_off(&mut self, buffer: usize, from: u64, words: usize) -> Result<(), DeviceError> {
+        self.wait()?;
+        let staging = self.staging.as_mut().ok_or_else(|| DeviceError::Failed("no room".into()))?;
+        // SAFETY: the caller guarantees an array with this many words from `from` on, which it leaves alone.
+        unsafe { staging.send_off(&self.driver, (buffer, from, words)) }
+    }
+
+    fn have_arrived(&mut self) -> Result<bool, DeviceError> {
+        self.responds()?;
+        self.driver.bind()?;
+        let patience = self.handling.patience();
+        let Some(staging) = &mut self.staging else { return Ok(true) };
+        let come = staging.have_arrived(&self.driver)?;
+        self.hung |= come.is_err_and(|waited| waited > patience);
+        self.responds().map(|()| come.is_ok())
+    }
+
+    fn staged(&self, buffer: usize) -> &[u32] {
+        self.staging.as_ref().map_or(&[], |staging| staging.staged(&self.driver, buffer))
     }
 }
