@@ -48,20 +48,6 @@ impl Steps {
     }
 }
 
-/// Where the planes are that the neighbours need.
-fn edges(slab: &Slab) -> [Range<usize>; 2] {
-    let (own, count) = (slab.ghosts[0], slab.planes().len());
-    let deep = slab.flow.ghosts().min(count);
-    let wanted = slab.ghosts.map(|ghosts| if ghosts > 0 { deep } else { 0 });
-    [own..own + wanted[0], own + count - wanted[1]..own + count]
-}
-
-/// Where the neighbours' planes are.
-fn ghosts(slab: &Slab) -> [Range<usize>; 2] {
-    let held = slab.held();
-    [0..slab.ghosts[0], held - slab.ghosts[1]..held]
-}
-
 /// Planes of the slab that are fetched at a time.
 fn parts(slab: &Slab) -> impl Iterator<Item = Range<usize>> + use<> {
     let (own, end) = (slab.ghosts[0], slab.ghosts[0] + slab.planes().len());
@@ -127,7 +113,7 @@ impl SteppingOnDevice<Slab> for Steps {
         // There may be more threads than cells, or fewer, which then do several cells each.
         let some = |planes: usize| (planes * flow.plane_numbers() / 32).clamp(1, MOST_RESULTS);
         let mut orders = Vec::new();
-        let [below, above] = ghosts(slab);
+        let [below, above] = slab.ghost_planes();
         if slab.ghosts != [0; 2] {
             let mut put =
                 order(What::Put, [&below, &above], false, some(below.len() + above.len()));
@@ -143,14 +129,14 @@ impl SteppingOnDevice<Slab> for Steps {
                 some(step.planes.len()),
             ));
         }
-        let [below, above] = edges(slab);
+        let [below, above] = slab.edges();
         let count = (below.len() + above.len()) * flow.plane_numbers();
         orders.push(order(What::Get, [&below, &above], false, count.max(1)));
         orders
     }
 
     fn swept(&self, slab: &mut Slab, steps: usize, results: &[u32]) {
-        let [below, above] = edges(slab);
+        let [below, above] = slab.edges();
         let (low, high) = results.split_at(below.len() * self.0.plane_numbers());
         write(slab.held_numbers_mut(below), low);
         write(slab.held_numbers_mut(above), high);

@@ -167,14 +167,23 @@ impl Slab {
     /// Its planes that the neighbour on this side needs.
     #[must_use]
     pub fn edge(&self, side: Side) -> &[f32] {
-        let ghosts = self.flow.ghosts().min(self.planes.len());
-        let own = self.ghosts[0];
-        flat(
-            &self.lines[self.span(match side {
-                Side::Below => own..own + ghosts,
-                Side::Above => own + self.planes.len() - ghosts..own + self.planes.len(),
-            })],
-        )
+        let [below, above] = self.edges();
+        let planes = if side == Side::Below { below } else { above };
+        flat(&self.lines[self.span(planes)])
+    }
+
+    /// Where its planes are that the neighbours below and above need.
+    pub(super) fn edges(&self) -> [Range<usize>; 2] {
+        let (own, end) = (self.ghosts[0], self.held() - self.ghosts[1]);
+        let deep = self.flow.ghosts().min(end - own);
+        let [below, above] = self.ghosts.map(|ghosts| if ghosts > 0 { deep } else { 0 });
+        [own..own + below, end - above..end]
+    }
+
+    /// Where the planes of the neighbours below and above are.
+    pub(super) fn ghost_planes(&self) -> [Range<usize>; 2] {
+        let held = self.held();
+        [0..self.ghosts[0], held - self.ghosts[1]..held]
     }
 
     /// Copies the planes of the neighbour on this side: that neighbour's edge on the other side.
@@ -182,11 +191,8 @@ impl Slab {
     /// # Panics
     /// If the number of planes is wrong.
     pub fn set_ghost(&mut self, side: Side, edge: &[f32]) {
-        let held = self.held();
-        let span = self.span(match side {
-            Side::Below => 0..self.ghosts[0],
-            Side::Above => held - self.ghosts[1]..held,
-        });
+        let [below, above] = self.ghost_planes();
+        let span = self.span(if side == Side::Below { below } else { above });
         flat_mut(&mut self.lines[span]).copy_from_slice(edge);
     }
 
