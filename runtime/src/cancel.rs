@@ -1,8 +1,9 @@
 //! [`Cancel`]: stops a search from another thread.
 
+use crate::sync::lock;
 use crate::worker_pool::Latch;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Stops a search from another thread. Clones stop the same search.
 #[derive(Clone, Debug, Default)]
@@ -27,13 +28,13 @@ impl Cancel {
     /// Stops the search with the result so far.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::Relaxed);
-        let mut latches = self.0.latches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latches = lock(&self.0.latches);
         latches.drain(..).filter_map(|latch| latch.upgrade()).for_each(|latch| latch.wake());
     }
 
     /// Makes cancelling wake the thread that waits for a latch.
     pub(crate) fn wakes(&self, latch: &Arc<Latch>) {
-        let mut latches = self.0.latches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latches = lock(&self.0.latches);
         latches.retain(|latch| latch.strong_count() > 0);
         latches.push(Arc::downgrade(latch));
     }

@@ -310,7 +310,7 @@ fn snapshot_of_all_sites(
     if !each_site.is_empty() {
         each_site.insert(0, own);
     }
-    counts.add(&others.counts);
+    counts.add_saturating(&others.counts);
     counts.tally.clear();
     let solution = run_state.control().solution();
     let best = solution.as_ref().map(|best| run_state.goal().value(best.score));

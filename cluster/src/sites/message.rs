@@ -152,7 +152,7 @@ impl SessionMessage {
             }
             2 => {
                 let progress: SiteProgress = Pack::unpack(&mut from)?;
-                if progress.units > MOST_UNITS {
+                if progress.units > MOST_UNITS || progress.busy > progress.units {
                     return Err(Malformed::Range);
                 }
                 SessionMessage::SiteProgress(progress)
@@ -246,6 +246,21 @@ mod tests {
     fn invalid_messages_are_refused() {
         for bytes in [&[][..], &[0], &[0, 9], &[0, 3, 99], &[0, 3], &[0, 6, 1], &[0, 4, 1, 0xff]] {
             assert!(SessionMessage::from_bytes(bytes).is_err(), "{bytes:?}");
+        }
+        let progress = |bounded, busy| {
+            let counts = Counts { bounded, ..Counts::default() };
+            SessionMessage::SiteProgress(SiteProgress { counts, units: 2, busy, blind: false })
+        };
+        let totals = |busy_s| {
+            let units = vec![UnitReport { busy_s, ..UnitReport::default() }];
+            SessionMessage::SiteTotals(SiteTotals { units, ..SiteTotals::default() })
+        };
+        let read = |message: SessionMessage| SessionMessage::from_bytes(&message.to_bytes(1));
+        assert!(read(progress(1, 2)).is_ok() && read(totals(0.5)).is_ok());
+        let wrong = [progress(1, 3), progress(u64::MAX, 2), totals(f64::NAN), totals(-1.0)];
+        for message in wrong {
+            let shown = format!("{message:?}");
+            assert!(read(message).is_err(), "{shown}");
         }
     }
 }

@@ -112,7 +112,8 @@ impl OtherProcesses for OtherSites {
     fn combined_progress(&self) -> CombinedProgress {
         let mut sum = CombinedProgress::default();
         for membership in lock(&self.memberships).values().flatten() {
-            sum.counts.add(&membership.progress.counts);
+            // A faulty site must not bring this one down.
+            sum.counts.add_saturating(&membership.progress.counts);
             if membership.end.is_none() {
                 sum.sites += 1;
                 sum.units += membership.progress.units;

@@ -11,8 +11,9 @@ use super::outbox::FrameOutbox;
 use super::secure::{KnownKeys, PublicKey};
 use super::stream::{StreamReceiver, StreamSender, Way};
 use crate::Rank;
+use pleach_runtime::sync::lock;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// The most links that this process opens; it accepts as many again.
 const MOST_LINKS: usize = 16;
@@ -107,7 +108,7 @@ impl Links {
     /// Notes that a process is lost.
     pub fn on_lost(&mut self, site: Rank, out: &mut HubOutput) {
         if let Some(contact) = self.peers.remove(&site).and_then(|peer| peer.contact) {
-            self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(&contact.key);
+            lock(&self.keys).remove(&contact.key);
         }
         self.links.retain(|&number, link| {
             if link.site == site {
@@ -120,7 +121,7 @@ impl Links {
     /// Ends all links.
     pub fn end(&mut self, out: &mut HubOutput) {
         out.cut.extend(std::mem::take(&mut self.links).into_keys().map(|number| (number, None)));
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        lock(&self.keys).clear();
         self.hello = None;
     }
 
@@ -236,7 +237,7 @@ impl Links {
         let peer = self.peers.get_mut(&frame.site).filter(|peer| peer.number == frame.number);
         let Some(peer) = peer.filter(|peer| peer.contact.is_none()) else { return Ok(()) };
         peer.contact = Some(contact);
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(contact.key);
+        lock(&self.keys).insert(contact.key);
         if peer.asked {
             self.consider(frame.site, ways);
         }

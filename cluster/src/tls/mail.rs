@@ -2,10 +2,11 @@
 
 use super::logic::{Delivery, HubCommand, HubEvent};
 use super::wire::Wire;
+use pleach_runtime::sync::lock;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A thread of the network calls this when something arrives after a poll found nothing.
@@ -154,11 +155,6 @@ fn weight(delivery: &Delivery) -> Option<(u32, usize)> {
         Delivery::Message { number, bytes, .. } => Some((*number, bytes.len() + 64)),
         _ => None,
     }
-}
-
-/// Locks a mutex. A panic elsewhere does not invalidate a queue.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Limits notes about unauthenticated peers: a few at once, then one a second.

@@ -17,6 +17,7 @@
 //! another one.
 
 use super::Key;
+use pleach_runtime::sync::lock;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{AlwaysResolvesClientRawPublicKeys, Resumption};
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
@@ -33,7 +34,7 @@ use rustls::{
 };
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The PKCS #8 prefix of the 32 bytes of an Ed25519 private key.
 const PKCS8: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
@@ -129,10 +130,6 @@ impl Secure {
         let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
         ClientConnection::new(client, name)
     }
-}
-
-fn lock(keys: &Mutex<BTreeSet<PublicKey>>) -> std::sync::MutexGuard<'_, BTreeSet<PublicKey>> {
-    keys.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A key in the common PKCS #8 encoding.

@@ -159,55 +159,50 @@ impl Counts {
     /// Adds another unit's counts.
     ///
     /// # Panics
-    /// If there are more than 2^128 solutions.
+    /// If there are more than 2^64 nodes, or 2^128 of what the tree counts.
     pub fn add(&mut self, other: &Counts) {
-        self.branched += other.branched;
-        self.bounded += other.bounded;
-        self.total = self.total.checked_add(other.total).expect("fewer than 2^128 solutions");
-        self.depth = self.depth.max(other.depth);
-        // Most trees have no counters, and stretches are short.
-        if !other.tally.is_empty() {
-            let add =
-                |a: u128, b| a.checked_add(b).expect("fewer than 2^128 of what a tree counts");
-            self.tally = each(&self.tally, &other.tally, add);
-        }
+        *self = self.plus(other).expect("fewer than 2^64 nodes and 2^128 solutions");
     }
 
     /// The sum, if it fits.
     #[must_use]
     pub fn plus(&self, other: &Counts) -> Option<Counts> {
-        Some(Counts {
-            branched: self.branched.checked_add(other.branched)?,
-            bounded: self.bounded.checked_add(other.bounded)?,
-            total: self.total.checked_add(other.total)?,
-            depth: self.depth.max(other.depth),
-            tally: each(&self.tally, &other.tally, u128::checked_add)
-                .into_iter()
-                .collect::<Option<_>>()?,
-        })
+        self.zip(other, u64::checked_add, u128::checked_add)
     }
 
     /// The sum, or the largest counts where it does not fit.
     pub fn add_saturating(&mut self, other: &Counts) {
-        self.branched = self.branched.saturating_add(other.branched);
-        self.bounded = self.bounded.saturating_add(other.bounded);
-        self.total = self.total.saturating_add(other.total);
-        self.depth = self.depth.max(other.depth);
-        self.tally = each(&self.tally, &other.tally, u128::saturating_add);
+        let nodes = |a: u64, b| Some(a.saturating_add(b));
+        let sum = self.zip(other, nodes, |a: u128, b| Some(a.saturating_add(b)));
+        *self = sum.unwrap_or_default();
     }
 
     /// The counts minus these; `None` if there are fewer.
     #[must_use]
     pub fn without(&self, other: &Counts) -> Option<Counts> {
-        let tally = each(&self.tally, &other.tally, u128::checked_sub);
-        let mut tally: Vec<u128> = tally.into_iter().collect::<Option<_>>()?;
-        tally.truncate(tally.iter().rposition(|&n| n > 0).map_or(0, |last| last + 1));
+        let mut left = self.zip(other, u64::checked_sub, u128::checked_sub)?;
+        left.depth = self.depth;
+        left.tally.truncate(left.tally.iter().rposition(|&n| n > 0).map_or(0, |last| last + 1));
+        Some(left)
+    }
+
+    /// Combines counts one by one, if all can be combined.
+    fn zip(
+        &self,
+        other: &Counts,
+        nodes: impl Fn(u64, u64) -> Option<u64>,
+        counted: impl Fn(u128, u128) -> Option<u128>,
+    ) -> Option<Counts> {
+        let at = |list: &[u128], i: usize| list.get(i).copied().unwrap_or(0);
+        let counters = 0..self.tally.len().max(other.tally.len());
         Some(Counts {
-            branched: self.branched.checked_sub(other.branched)?,
-            bounded: self.bounded.checked_sub(other.bounded)?,
-            total: self.total.checked_sub(other.total)?,
-            depth: self.depth,
-            tally,
+            branched: nodes(self.branched, other.branched)?,
+            bounded: nodes(self.bounded, other.bounded)?,
+            total: counted(self.total, other.total)?,
+            depth: self.depth.max(other.depth),
+            tally: counters
+                .map(|i| counted(at(&self.tally, i), at(&other.tally, i)))
+                .collect::<Option<_>>()?,
         })
     }
 
@@ -236,11 +231,4 @@ impl Pack for Counts {
         let counts = Self { branched, bounded, total, depth, tally };
         if counts.can_grow() { Ok(counts) } else { Err(Malformed::Range) }
     }
-}
-
-/// Combines two lists of counters, of which one may be shorter.
-fn each<T>(one: &[u128], other: &[u128], combine: impl Fn(u128, u128) -> T) -> Vec<T> {
-    let at = |list: &[u128], i: usize| list.get(i).copied().unwrap_or(0);
-    let all = 0..one.len().max(other.len());
-    all.map(|i| combine(at(one, i), at(other, i))).collect()
 }
