@@ -1,4 +1,4 @@
-//! [`Cluster`]: simulates many peers: the loop of each, the mail between them, and a checker that watches from outside.
+//! [`Cluster`]: simulates many peers: the loop of each, the messages between them, and a checker that watches from outside.
 
 use super::chance::{exponential, mix};
 use super::checker::Checker;
@@ -183,20 +183,20 @@ impl<'a, L: Load> World<'a, L> {
             return Ok(());
         }
         let unit = &mut self.state.units[to as usize];
-        unit.mail.push_back(in_flight);
+        unit.messages.push_back(in_flight);
         let longest = &mut self.state.checker.figures.longest_mail;
-        *longest = unit.mail.len().max(*longest);
+        *longest = unit.messages.len().max(*longest);
         self.attend(to, now_ns)
     }
 
-    /// Mail is waiting for a peer, which reads it when it next looks.
+    /// A message is waiting for a peer, which reads it when it next looks.
     fn attend(&mut self, me: PeerId, now_ns: u64) -> Result<(), String> {
         let unit = &self.state.units[me as usize];
         let at_ns = match &unit.stretch {
-            // It will read all its mail when it joins.
+            // It will read all its messages when it joins.
             _ if !unit.began => return Ok(()),
             None => now_ns.max(unit.free_ns),
-            // It looks at its mail at the end of the stretch anyway.
+            // It looks at its messages at the end of the stretch anyway.
             Some(Stretch { result: Ok(_), .. }) => return Ok(()),
             Some(Stretch { since_ns, until_ns, .. }) => {
                 let poll_ns = unit.clock.poll_ns.max(1);
@@ -214,7 +214,7 @@ impl<'a, L: Load> World<'a, L> {
         Ok(())
     }
 
-    /// One pass through a unit's loop: the work done, the mail, the clock, and back to work.
+    /// One pass through a unit's loop: the work done, the messages, the clock, and back to work.
     fn turn(&mut self, me: PeerId, then_ns: u64) -> Result<(), String> {
         let mut now_ns = then_ns;
         let unit = &mut self.state.units[me as usize];
@@ -224,7 +224,7 @@ impl<'a, L: Load> World<'a, L> {
         } else if let Some(stretch) = unit.stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(in_flight) = self.state.units[me as usize].mail.pop_front() {
+        while let Some(in_flight) = self.state.units[me as usize].messages.pop_front() {
             now_ns += self.cluster.machine.handle_ns;
             self.read(me, in_flight, now_ns)?;
         }
@@ -258,7 +258,7 @@ impl<'a, L: Load> World<'a, L> {
         }
         let (result, until_ns) = match unit.hand.ahead_ns() {
             Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
-            // Mail that arrived in the meantime must be read first.
+            // Messages that arrived in the meantime must be read first.
             None if now_ns > then_ns => return self.state.plan(me, now_ns),
             None => {
                 let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
@@ -311,7 +311,7 @@ impl<'a, L: Load> World<'a, L> {
         let again = depth.filter(|&(_, again)| again && message.brings_work());
         let unit = &mut self.state.units[me as usize];
         unit.seeds = again.map(|(depth, _)| depth).or(unit.seeds);
-        self.tell_with(me, Event::Mail { from, message }, work, now_ns)
+        self.tell_with(me, Event::Message { from, message }, work, now_ns)
     }
 
     fn tell(&mut self, me: PeerId, event: Event, now_ns: u64) -> Result<(), String> {

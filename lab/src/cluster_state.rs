@@ -1,4 +1,4 @@
-//! [`ClusterState`]: a simulated cluster without its peers: the units, their mail, and the pending events.
+//! [`ClusterState`]: a simulated cluster without its peers: the units, their messages, and the pending events.
 
 use super::checker::Checker;
 use super::load::{Hand, Load, WorkResult};
@@ -30,7 +30,7 @@ pub(super) struct Stretch {
 pub(super) struct Unit<'a> {
     pub hand: Box<dyn Hand + 'a>,
     pub clock: Clock,
-    pub mail: VecDeque<u32>,
+    pub messages: VecDeque<u32>,
     pub stretch: Option<Stretch>,
     /// When the next turn is due. All its other turns in the queue are stale.
     pub turn_ns: u64,
@@ -49,7 +49,7 @@ impl<'a> Unit<'a> {
         Self {
             hand,
             clock,
-            mail: VecDeque::new(),
+            messages: VecDeque::new(),
             stretch: None,
             turn_ns: NEVER,
             free_ns: 0,

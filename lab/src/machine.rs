@@ -1,4 +1,4 @@
-//! [`Machine`]: how fast peers work, how often they read mail, when they join and when they pause.
+//! [`Machine`]: how fast peers work, how often they read messages, when they join and when they pause.
 
 use super::chance::{mix, unit};
 use super::device::Device;
@@ -10,7 +10,7 @@ pub struct Class {
     pub count: u32,
     /// Their speed; costs are given for speed 1.
     pub speed: f64,
-    /// Time between two looks at the mail while working; an idle peer reads mail at once.
+    /// Time between two looks at the messages while working; an idle peer reads them at once.
     pub poll_ns: u64,
     /// Whether they are devices; otherwise each has one explorer.
     pub device: Option<Device>,

@@ -150,7 +150,7 @@ impl<P: WorkSet> Model<P> {
         if let Some(link) = (0..n * n).filter(free).find(answer).filter(|_| state.eager) {
             return vec![Move::Deliver(link)];
         }
-        let mail = (0..n * n).filter(free).filter(|&l| !state.links[l].is_empty());
+        let deliveries = (0..n * n).filter(free).filter(|&l| !state.links[l].is_empty());
         let mut moves: Vec<Move> = Vec::new();
         for peer in 0..n {
             if self.busy[peer] {
@@ -162,7 +162,7 @@ impl<P: WorkSet> Model<P> {
                 moves.extend(finds.filter(better).map(|at| Move::Find(peer, at)));
             }
         }
-        moves.extend(mail.map(Move::Deliver));
+        moves.extend(deliveries.map(Move::Deliver));
         let wakes = |&p: &usize| state.resting[p] && !state.tried[p] && !self.busy[p];
         moves.extend((0..n).filter(wakes).map(Move::Wake));
         let root = self.interpreters[0].peer();
@@ -208,7 +208,7 @@ impl<P: WorkSet> Model<P> {
                 if self.interpreters[peer].peer().finished() && !in_flight.message.is_talk() {
                     return Err(format!("{:?} reached a finished peer", in_flight.message));
                 }
-                let event = Event::Mail { from: from as PeerId, message: in_flight.message };
+                let event = Event::Message { from: from as PeerId, message: in_flight.message };
                 (peer, event, in_flight.units)
             }
             Move::Wake(peer) => {
@@ -281,7 +281,7 @@ impl<P: WorkSet> Model<P> {
         let units = message.brings_work().then(P::default);
         let effects = &mut ModelEffects { state: &mut self.state, me: peer };
         self.interpreters[peer].begin_event(
-            Event::Mail { from, message },
+            Event::Message { from, message },
             units,
             0,
             chooser,

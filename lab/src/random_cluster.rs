@@ -11,7 +11,7 @@ use pleach_core::steal::Policy;
 const NEAR: Link = Link { latency_ns: 20_000, bytes_per_ns: 1.0 };
 const FAR: Link = Link { latency_ns: 500_000, bytes_per_ns: 0.01 };
 
-/// A cluster with two classes of peers. The seed decides whether mail is delayed, whether peers
+/// A cluster with two classes of peers. The seed decides whether messages are delayed, whether peers
 /// pause, join late or vary in speed, and whether snapshots are taken.
 #[must_use]
 pub fn random_cluster(peers: u32, policy: Policy, seed: u64) -> Cluster {

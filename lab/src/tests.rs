@@ -95,7 +95,7 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
         longest = longest.max(figures.longest_mail);
         assert_eq!(figures.work_ns, total_ns);
     }
-    println!("{snapshots} snapshots, mail of {longest}");
+    println!("{snapshots} snapshots, {longest} messages waiting");
     assert!(snapshots > 500);
 }
 
@@ -203,7 +203,7 @@ fn mutants_are_caught() {
         let caught = (0..5_000).find_map(|seed| {
             let spans = Spans::new(3 + mix(seed, 5, 0) % 100, 5_000_000, 3, 0.9, seed);
             let mut cluster = random_cluster(2 + (seed % 9) as u32, Policy::default(), seed);
-            // Delay mail by as much time as the work takes: most faults show only then.
+            // Delay messages by as much time as the work takes: most faults show only then.
             cluster.network.delays = Some(Delays { chance: 0.3, mean_ns: 1_000_000, heavy: true });
             cluster.snapshot_ns = Some(300_000);
             // Peers that wait forever keep asking and refusing.

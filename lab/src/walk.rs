@@ -27,7 +27,7 @@ pub fn random_schedule(
     walk(model, seed)
 }
 
-/// Peers differ greatly in how fast they work and read mail, redrawn for each schedule: chance alone rarely starves a
+/// Peers differ greatly in how fast they work and read messages, redrawn for each schedule: chance alone rarely starves a
 /// peer for long, and most faults need just that.
 pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, String> {
     let mut chance = SeededChooser::new(seed, 0);

@@ -1,4 +1,4 @@
-//! The loop of a unit: explore, inform the peer, carry out its actions, read mail, wait.
+//! The loop of a unit: explore, inform the peer, carry out its actions, read messages, wait.
 
 use crate::activity::StretchRecord;
 use crate::control::Stop;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How long a unit explores before it looks at the clock.
 const STRETCH_NS: u64 = 100_000;
 
-/// A unit: a peer with its interpreter, and the executor, mail and counts that they act on.
+/// A unit: a peer with its interpreter, and the executor, mailbox and counts that they act on.
 pub(crate) struct Unit<'a> {
     interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
@@ -66,7 +66,7 @@ pub struct UnitResult {
     pub kept: usize,
 }
 
-/// How long the top of a tree is explored between two checks of mail and limits. Each costs a copy of the open nodes.
+/// How long the top of a tree is explored between two checks of messages and limits. Each costs a copy of the open nodes.
 const TOP_STRETCH: Duration = Duration::from_millis(50);
 /// How long a unit without fuel waits for others to return some.
 const RETURN_NS: u64 = 200_000;
@@ -144,25 +144,25 @@ impl<'a> Unit<'a> {
             let active_ns = now_ns - started_ns - self.held_ns;
             if self.pause.is_paused() {
                 let before_ns = now_ns;
-                now_ns = self.wait_for_mail(POLL_NS, now_ns);
+                now_ns = self.wait_for_message(POLL_NS, now_ns);
                 self.held_ns += now_ns - before_ns;
                 self.answer_request();
             } else if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(active_ns)) {
                 now_ns = self.run_improver(now_ns)?;
             } else if size == 0.0 {
                 self.answer_all_requests();
-                now_ns = self.wait_for_mail(u64::MAX, now_ns);
+                now_ns = self.wait_for_message(u64::MAX, now_ns);
             } else if self.unit_io.seeds.is_none() && self.interpreter.peer().waits(size) {
                 // Progress requests are answered between two waits.
-                now_ns = self.wait_for_mail(POLL_NS, now_ns);
+                now_ns = self.wait_for_message(POLL_NS, now_ns);
                 self.answer_request();
             } else if let Some(rest_ns) = self.pace.as_ref().and_then(|pace| pace.rest_ns(now_ns)) {
-                now_ns = self.wait_for_mail(rest_ns, now_ns);
+                now_ns = self.wait_for_message(rest_ns, now_ns);
             } else {
                 now_ns = self.run_stretch(now_ns)?;
             }
-            while let Some(mail) = self.unit_io.transport.poll() {
-                self.handle_mail(mail, now_ns)?;
+            while let Some(message) = self.unit_io.transport.poll() {
+                self.handle_message(message, now_ns)?;
             }
             if self.unit_io.wake_at_ns.is_some_and(|at| at <= now_ns) {
                 self.unit_io.wake_at_ns = None;
@@ -173,8 +173,8 @@ impl<'a> Unit<'a> {
         Ok(())
     }
 
-    /// Waits for mail or for the time to wake the peer, but at most this long. Returns the time afterwards.
-    fn wait_for_mail(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
+    /// Waits for a message or for the time to wake the peer, but at most this long. Returns the time afterwards.
+    fn wait_for_message(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
         let wake_in_ns = self.unit_io.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
         let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
         self.unit_io.transport.wait(wait_ns.map(Duration::from_nanos));
@@ -222,7 +222,7 @@ impl<'a> Unit<'a> {
             let run_state = self.unit_io.run_state;
             let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
             let over = run_state.control().stopped().is_some();
-            return Ok(if over { now_ns } else { self.wait_for_mail(at_most_ns, now_ns) });
+            return Ok(if over { now_ns } else { self.wait_for_message(at_most_ns, now_ns) });
         };
         let UnitIo { me, run_state, executor, report, .. } = &mut self.unit_io;
         let Stretch { progress, mut busy_ns, active, phases } = stretch;
@@ -354,13 +354,13 @@ impl<'a> Unit<'a> {
         bounds.min().unwrap_or(i64::MAX)
     }
 
-    fn handle_mail(&mut self, mail: PeerMessage, now_ns: u64) -> Result<(), RunError> {
-        let PeerMessage { from, message, work } = mail;
-        self.unit_io.note_mail(&message);
+    fn handle_message(&mut self, message: PeerMessage, now_ns: u64) -> Result<(), RunError> {
+        let PeerMessage { from, message, work } = message;
+        self.unit_io.note_message(&message);
         let depth = self.interpreter.peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
         self.unit_io.seeds = again.map(|(depth, _)| depth).or(self.unit_io.seeds);
-        self.pass_to_peer(Event::Mail { from, message }, work, now_ns)
+        self.pass_to_peer(Event::Message { from, message }, work, now_ns)
     }
 }
 

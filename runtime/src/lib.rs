@@ -1,4 +1,4 @@
-//! Searches on the threads of one process: clocks, mail between units, the loop of a unit, limits and files.
+//! Searches on the threads of one process: clocks, messages between units, the loop of a unit, limits and files.
 //!
 //! With `--cfg loom`, only the primitives that threads share are built, for loom to test.
 

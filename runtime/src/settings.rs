@@ -57,7 +57,7 @@ pub struct Settings {
     pub seed: u64,
     /// Whether to record the activity of every unit.
     pub trace: bool,
-    /// How long an idle unit polls for mail before it sleeps.
+    /// How long an idle unit polls for messages before it sleeps.
     pub spin: Duration,
     /// Time between two progress reports.
     pub progress_every: Duration,

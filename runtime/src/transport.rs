@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long an idle thread polls for mail before it sleeps.
+/// How long an idle thread polls for messages before it sleeps.
 pub const SPIN: Duration = Duration::from_micros(20);
 
 /// A message on its way, with the work that goes with it.
@@ -39,8 +39,8 @@ pub struct Mailbox {
 
 impl Mailbox {
     /// Adds a message and wakes the owner if it sleeps.
-    pub fn push(&self, mail: PeerMessage) {
-        self.change(|slot| slot.queue.push_back(mail));
+    pub fn push(&self, message: PeerMessage) {
+        self.change(|slot| slot.queue.push_back(message));
     }
 
     /// Wakes the owner without a message.
@@ -104,7 +104,7 @@ impl Mailboxes {
         self.boxes.len() as u32
     }
 
-    /// A peer's access to the mail.
+    /// A peer's access to the messages.
     #[must_use]
     pub fn transport(&self, me: PeerId) -> Transport {
         Transport { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }
@@ -136,7 +136,7 @@ pub struct Transport {
     boxes: Arc<[Mailbox]>,
     me: PeerId,
     inbox: VecDeque<PeerMessage>,
-    /// How long to poll for mail before sleeping.
+    /// How long to poll for messages before sleeping.
     pub spin: Duration,
 }
 
@@ -146,8 +146,8 @@ impl Transport {
     }
 
     /// Sends a message to another peer.
-    pub fn send(&mut self, to: PeerId, mail: PeerMessage) {
-        self.boxes[to as usize].push(mail);
+    pub fn send(&mut self, to: PeerId, message: PeerMessage) {
+        self.boxes[to as usize].push(message);
     }
 
     /// Takes the next message, if any.
@@ -197,8 +197,8 @@ mod loom_tests {
             let senders: Vec<_> = (1..3)
                 .map(|from| {
                     let mailbox = mailbox.clone();
-                    let mail = PeerMessage { from, message: Message::Refuse, work: None };
-                    loom::thread::spawn(move || mailbox.push(mail))
+                    let message = PeerMessage { from, message: Message::Refuse, work: None };
+                    loom::thread::spawn(move || mailbox.push(message))
                 })
                 .collect();
             let mut seen = VecDeque::new();
@@ -218,8 +218,8 @@ mod loom_tests {
             let mailbox = loom::sync::Arc::new(Mailbox::default());
             let sender = {
                 let mailbox = mailbox.clone();
-                let mail = PeerMessage { from: 1, message: Message::Refuse, work: None };
-                loom::thread::spawn(move || mailbox.push(mail))
+                let message = PeerMessage { from: 1, message: Message::Refuse, work: None };
+                loom::thread::spawn(move || mailbox.push(message))
             };
             let mut seen = VecDeque::new();
             if mailbox.waiting.load(Ordering::Acquire) {

@@ -1,4 +1,4 @@
-//! [`UnitIo`]: a unit's executor, mail and counts, and the effects of its peer.
+//! [`UnitIo`]: a unit's executor, mailbox and counts, and the effects of its peer.
 
 use crate::error::RunError;
 use crate::executor::Executor;
@@ -55,7 +55,7 @@ impl<'a> UnitIo<'a> {
         }
     }
 
-    /// Hands over all work and counts of the unit. The unit keeps nothing, and discards earlier mail.
+    /// Hands over all work and counts of the unit. The unit keeps nothing, and discards earlier messages.
     pub fn hand_over(&mut self, in_flight: InFlight<Arc<Work>>) -> Cut {
         self.report.counts.add(&self.executor.flush().counts);
         while self.transport.poll().is_some() {}
@@ -66,7 +66,7 @@ impl<'a> UnitIo<'a> {
     }
 
     /// Counts a message that is about to be read.
-    pub fn note_mail(&mut self, message: &Message) {
+    pub fn note_message(&mut self, message: &Message) {
         if message.brings_work() {
             self.report.steals += 1;
             if self.balance.steal_ns.len() < Balance::KEPT {

@@ -29,9 +29,9 @@ fn order_is_kept() {
     while next[1..].iter().any(|&seen| seen < MESSAGES) {
         receiver.wait(Some(Duration::from_secs(10)));
         let mut got = false;
-        while let Some(mail) = receiver.poll() {
-            let slot = &mut next[mail.from as usize];
-            assert_eq!(mail, message(mail.from, *slot), "out of order");
+        while let Some(arrived) = receiver.poll() {
+            let slot = &mut next[arrived.from as usize];
+            assert_eq!(arrived, message(arrived.from, *slot), "out of order");
             *slot += 1;
             got = true;
         }
@@ -41,7 +41,7 @@ fn order_is_kept() {
     senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 
-/// A sleeper wakes when mail comes, or soon after its time is up.
+/// A sleeper wakes when a message comes, or soon after its time is up.
 #[test]
 fn sleepers_wake() {
     let mut desks = transports(2);
@@ -56,7 +56,7 @@ fn sleepers_wake() {
     });
     receiver.wait(Some(Duration::from_secs(20)));
     assert_eq!(receiver.poll(), Some(message(1, 7)));
-    assert!(start.elapsed() < Duration::from_secs(10), "mail did not wake the sleeper");
+    assert!(start.elapsed() < Duration::from_secs(10), "the message did not wake the sleeper");
     sending.join().unwrap();
 }
 

@@ -98,7 +98,7 @@ impl GatewayThread<'_> {
             self.gateway.adopt_listed_leases(self.run_state.now_ns(), &mut self.workers)?;
         }
         while self.run_state.control().stopped().is_none() {
-            self.workers.handle_mail()?;
+            self.workers.handle_messages()?;
             self.look_for_the_root()?;
             self.hear_sites()?;
             let now_ns = self.run_state.now_ns();

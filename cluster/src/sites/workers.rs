@@ -166,10 +166,10 @@ impl<'a> SiteWorkers<'a> {
         Ok(Portion { done, open })
     }
 
-    /// Reads mail from the units, and wakes the peer if it is due.
-    pub fn handle_mail(&mut self) -> Result<(), RunError> {
+    /// Reads messages from the units, and wakes the peer if it is due.
+    pub fn handle_messages(&mut self) -> Result<(), RunError> {
         while let Some(PeerMessage { from, message, work }) = self.effects.transport.poll() {
-            self.pass_event(Event::Mail { from, message }, work)?;
+            self.pass_event(Event::Message { from, message }, work)?;
         }
         if self.effects.wake_at_ns.is_some_and(|at_ns| at_ns <= self.now_ns()) {
             self.effects.wake_at_ns = None;

@@ -8,8 +8,8 @@ use super::frame::HELLO_LIMIT;
 use super::frame::{Frame, FrameKind, HEAD};
 use super::hello::{Hello, Refusal};
 use super::logic::{HubCommand, HubEvent};
-use super::mail::{CallerMailbox, MailItem, Notes, Orders};
 use super::outbox::FrameOutbox;
+use super::queues::{CallerMailbox, Notes, Orders, QueuedCommand};
 use super::secure::Secure;
 use super::wire::{ConnectionError, Handshake, Wire};
 use mio::net::{TcpListener, TcpStream};
@@ -196,7 +196,7 @@ impl Acceptor {
                 if self.poll.registry().deregister(&mut wire.socket).is_ok() {
                     self.known += 1;
                     let order = HubCommand::JoinRequest { number: self.known, hello: *hello, key };
-                    self.orders.push(MailItem::Wire(self.known, wire, order));
+                    self.orders.push(QueuedCommand::Wire(self.known, wire, order));
                 }
             }
             HelloOutcome::Refused(refusal) => {

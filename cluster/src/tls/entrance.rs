@@ -4,7 +4,7 @@ use super::acceptor::Acceptor;
 use super::hello::{Hello, Refusal, RefusalCode};
 use super::hub::Hub;
 use super::logic::{HubCommand, HubEvent, Limits};
-use super::mail::{CallerMailbox, MailItem, Orders, Wake};
+use super::queues::{CallerMailbox, Orders, QueuedCommand, Wake};
 use super::secure::Secure;
 use super::star::Star;
 use super::turns::Turns;
@@ -60,21 +60,21 @@ impl Entrance for TlsEntrance {
     }
 
     fn admit(&mut self, number: u32, site: Rank, welcome: Arc<[u8]>) {
-        self.orders.push(MailItem::Command(HubCommand::Admit { number, site, welcome }));
+        self.orders.push(QueuedCommand::Command(HubCommand::Admit { number, site, welcome }));
     }
 
     fn refuse(&mut self, number: u32, reason: &str) {
         let refusal = Refusal::new(RefusalCode::Refused, reason);
-        self.orders.push(MailItem::Command(HubCommand::Refuse { number, refusal }));
+        self.orders.push(QueuedCommand::Command(HubCommand::Refuse { number, refusal }));
     }
 
     fn postpone(&mut self, number: u32, reason: &str) {
         let refusal = Refusal::new(RefusalCode::Busy, reason);
-        self.orders.push(MailItem::Command(HubCommand::Refuse { number, refusal }));
+        self.orders.push(QueuedCommand::Command(HubCommand::Refuse { number, refusal }));
     }
 
     fn expel(&mut self, site: Rank, reason: &str) {
-        self.orders.push(MailItem::Command(HubCommand::Expel { site, reason: reason.into() }));
+        self.orders.push(QueuedCommand::Command(HubCommand::Expel { site, reason: reason.into() }));
     }
 }
 

@@ -6,7 +6,7 @@ use super::hello::{Contact, Hello, RefusalCode};
 use super::join_error::{JoinError, Stage};
 use super::leaf::Leaf;
 use super::logic::{HubEvent, Limits};
-use super::mail::{CallerMailbox, Orders, Wake};
+use super::queues::{CallerMailbox, Orders, Wake};
 use super::secure::{KnownKeys, Secure};
 use super::star::Star;
 use super::turns::Turns;

@@ -38,9 +38,9 @@ mod key;
 mod leaf;
 mod links;
 mod logic;
-mod mail;
 mod messages;
 mod outbox;
+mod queues;
 mod secure;
 mod star;
 mod stream;
@@ -54,7 +54,7 @@ pub use join::{JoinOptions, Reach, join};
 pub use join_error::{JoinError, Stage};
 pub use key::{Key, KeyError};
 pub use logic::Limits;
-pub use mail::Wake;
+pub use queues::Wake;
 pub use star::Star;
 
 /// The most places of a star.

@@ -1,7 +1,7 @@
 //! [`Star`]: the network of one site as its caller sees it.
 
 use super::logic::{Delivery, HubCommand, HubEvent, Limits};
-use super::mail::{CallerMailbox, MailItem, Orders};
+use super::queues::{CallerMailbox, Orders, QueuedCommand};
 use crate::{Arrival, Members, NetError, Network, Rank};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Star {
         if to == self.me {
             self.own.push_back(bytes);
         } else if to == 0 || number != 0 {
-            self.orders.push(MailItem::Command(HubCommand::Send { to, number, bytes }));
+            self.orders.push(QueuedCommand::Command(HubCommand::Send { to, number, bytes }));
         }
         Ok(())
     }
@@ -150,14 +150,14 @@ impl Network for Star {
     }
 
     fn rest(&self) -> Option<Duration> {
-        let waits = !self.own.is_empty() || self.failed.is_some() || self.mailbox.has_mail();
+        let waits = !self.own.is_empty() || self.failed.is_some() || self.mailbox.has_arrivals();
         waits.then_some(Duration::ZERO)
     }
 
     fn finish(&mut self) {
         if !self.finished && self.failed.is_none() {
             self.finished = true;
-            self.orders.push(MailItem::Command(HubCommand::Finish));
+            self.orders.push(QueuedCommand::Command(HubCommand::Finish));
         }
     }
 

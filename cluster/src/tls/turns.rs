@@ -3,8 +3,8 @@
 use super::frame::{Frame, FrameKind};
 use super::hello::{Contact, Refusal, RefusalCode};
 use super::logic::{CLOSED, HubCommand, Limits, Logic};
-use super::mail::{CallerMailbox, MailItem, Orders};
 use super::outbox::FrameOutbox;
+use super::queues::{CallerMailbox, Orders, QueuedCommand};
 use super::secure::Secure;
 use super::wire::{ConnectionError, Handshake, TURN, Wire};
 use mio::net::TcpStream;
@@ -124,8 +124,8 @@ impl<L: Logic> Turns<L> {
             self.orders.take_all(&mut orders);
             for item in orders.drain(..) {
                 match item {
-                    MailItem::Command(order) => self.logic.handle_command(order),
-                    MailItem::Wire(number, wire, order) => {
+                    QueuedCommand::Command(order) => self.logic.handle_command(order),
+                    QueuedCommand::Wire(number, wire, order) => {
                         self.logic.handle_command(order);
                         self.add(number, *wire);
                     }

@@ -3,8 +3,8 @@
 
 pub mod gateway;
 mod holding;
-mod mail;
 mod message;
+mod messages;
 mod mutant;
 mod name;
 mod progress_report;

@@ -109,7 +109,7 @@ impl<P: Clone> Interpreter<P> {
         chooser: &mut dyn Chooser,
         effects: &mut V,
     ) {
-        if let Event::Mail { from, message } = event {
+        if let Event::Message { from, message } = event {
             if !self.is_possible(from, message, piece.is_some()) {
                 return;
             }

@@ -115,7 +115,7 @@ pub enum Event {
         busy_ns: u64,
     },
     /// A message arrived. The work that comes with [`Message::Work`] counts as present, and waits for [`Action::Take`].
-    Mail {
+    Message {
         /// The sender.
         from: PeerId,
         /// The message.
@@ -163,7 +163,7 @@ impl Event {
     /// Whether it brings work that the peer must take.
     #[must_use]
     pub fn brings_work(&self) -> bool {
-        matches!(self, Event::Mail { message, .. } if message.brings_work())
+        matches!(self, Event::Message { message, .. } if message.brings_work())
     }
 }
 
@@ -210,7 +210,7 @@ pub enum Action {
     Join,
     /// Subtract one from that counter. If that leaves zero, [`Event::AllIdle`] follows.
     Leave,
-    /// Wake the peer at this time, unless mail comes first.
+    /// Wake the peer at this time, unless a message comes first.
     WakeAt {
         /// The time, on the clock of `now_ns`.
         at_ns: u64,

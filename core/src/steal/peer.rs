@@ -15,7 +15,7 @@ use super::tree::{PeerTree, TreePlace};
 
 mod count;
 mod give;
-mod mail;
+mod messages;
 
 /// One unit's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
 ///
@@ -187,7 +187,7 @@ impl Peer {
             }
             Event::Gave => self.serve_thieves(size, actions),
             Event::NotSplit { thief } => self.on_not_split(thief, actions),
-            Event::Mail { from, message } => self.on_mail(from, message, size, actions),
+            Event::Message { from, message } => self.on_message(from, message, size, actions),
             Event::Woke => self.asking.on_woke(),
             Event::Snapshot { epoch } => {
                 self.on_snapshot(epoch, actions);

@@ -79,7 +79,7 @@ mod tests {
             let step = Event::Stepped { nodes: 1_000_000, busy_ns: 1_000_000_000 };
             assert_eq!(given(step), None);
             let message = Message::Ask { power: Power(3000), units, waits: true };
-            let (thief, share) = given(Event::Mail { from: 1, message }).unwrap();
+            let (thief, share) = given(Event::Message { from: 1, message }).unwrap();
             assert_ne!(share, Fraction::from(0.5));
             assert_eq!(given(Event::NotSplit { thief }), None);
             assert_eq!(given(step), Some((thief, share)));

@@ -223,7 +223,7 @@ fn work_that_cannot_be_split_is_not_given() {
 
 /// Whatever the network delivers, a peer neither panics nor loses count of its own work.
 #[test]
-fn invalid_mail_does_no_harm() {
+fn invalid_messages_do_no_harm() {
     let mut dropped = 0;
     for seed in 0..3000 {
         let mut chance = SeededChooser::new(seed, 0);

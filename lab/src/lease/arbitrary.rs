@@ -70,7 +70,7 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
                 _ => LeaseMessage::Unknown { lease },
             };
             let (from, to) = (chance.choose(PLACES as u32), chance.choose(PLACES as u32));
-            model.mail.push(InFlight { from, to, message });
+            model.in_flight.push(InFlight { from, to, message });
         }
     }
     model.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, model.all(), 3), best));

@@ -37,7 +37,7 @@ impl Pack for Raw<'_> {
 struct Scene {
     timer: LeaseTimer<Portion<Counts>>,
     /// Packets that may arrive in this state.
-    mail: Vec<GatewayPacket>,
+    packets: Vec<GatewayPacket>,
 }
 
 fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
@@ -69,17 +69,17 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
     site.change_content(Some(lease), |content| content.open.clear());
     site.return_holding(Some(lease), &mut actions);
     about.push((lender, lease));
-    let mut mail = packets(rng, names);
+    let mut all = packets(rng, names);
     for (from, lease) in about {
         let messages = messages_about(lease, rng, names);
-        mail.extend(
+        all.extend(
             messages
                 .into_iter()
                 .map(|message| GatewayPacket { from, message: GatewayMessage::Lease(message) }),
         );
     }
     let terms = Terms { commit_ns: 10, lease_ns: 1000, patience_ns: 4000 };
-    Scene { timer: LeaseTimer::new(site, terms), mail }
+    Scene { timer: LeaseTimer::new(site, terms), packets: all }
 }
 
 /// The number of holdings, leases and open pieces of a site, including those nested in other leases.
@@ -172,7 +172,7 @@ fn bombard(mutants: u64) {
         if mutant % STRETCH == 0 {
             scene = self::scene(rng, names);
         }
-        let mut pick = || &scene.mail[rng.rand_range(0..scene.mail.len() as u64) as usize];
+        let mut pick = || &scene.packets[rng.rand_range(0..scene.packets.len() as u64) as usize];
         let (good, other) = (pick(), pick());
         if mutant % 16 == 0 {
             // With the seal of the undamaged packet, no other content passes.

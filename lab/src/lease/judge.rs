@@ -72,7 +72,7 @@ impl LeaseModel {
                 self.has_solution(progress_report, best)?;
             }
         }
-        for packet in &self.mail {
+        for packet in &self.in_flight {
             match &packet.message {
                 LeaseMessage::Work { lease, content, .. } => {
                     self.divides(Some(*lease), &ProgressReport::of(*content))?;

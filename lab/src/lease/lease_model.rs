@@ -1,4 +1,4 @@
-//! [`LeaseModel`]: a few sites, the mail between them and the root's file, as one comparable state.
+//! [`LeaseModel`]: a few sites, the messages between them and the root's file, as one comparable state.
 
 use super::bits::Bits;
 use crate::fingerprints::fingerprint;
@@ -71,7 +71,7 @@ pub(super) struct LeaseModel {
     /// The processes by their places. Behind the last place is a root whose place a standby has taken.
     pub processes: Vec<Option<Process>>,
     pub places: usize,
-    pub mail: Vec<InFlight>,
+    pub in_flight: Vec<InFlight>,
     pub file: Option<(ProgressReport<Bits>, Option<Solution>)>,
     /// The work that each name stands for.
     pub names: BTreeMap<Lease, u8>,
@@ -98,7 +98,7 @@ impl LeaseModel {
         let mut model = Self {
             processes: vec![None; places + usize::from(left.takeovers > 0)],
             places,
-            mail: Vec::new(),
+            in_flight: Vec::new(),
             file: None,
             names: BTreeMap::new(),
             units: ((1_u16 << units) - 1) as u8,
@@ -175,7 +175,7 @@ impl LeaseModel {
     /// A new process starts another run. All connections are broken, and a site that comes back starts over.
     pub fn restart(&mut self) {
         self.cutoff = false;
-        self.mail.clear();
+        self.in_flight.clear();
         self.file = None;
         let incarnation = self.incarnation();
         let whole = ProgressReport::of(Bits::open(self.all()));
@@ -249,22 +249,22 @@ impl LeaseModel {
     fn send(&mut self, packet: InFlight) {
         let pair = |one: &InFlight| (one.from, one.to);
         let at = if self.left.ordered {
-            self.mail.partition_point(|other| pair(other) <= pair(&packet))
+            self.in_flight.partition_point(|other| pair(other) <= pair(&packet))
         } else {
             let print = fingerprint(&packet);
-            self.mail.partition_point(|other| fingerprint(other) <= print)
+            self.in_flight.partition_point(|other| fingerprint(other) <= print)
         };
-        self.mail.insert(at, packet);
+        self.in_flight.insert(at, packet);
     }
 
     /// The packets that may arrive next.
     pub fn deliverable(&self) -> impl Iterator<Item = usize> {
         let first = |at: usize| {
-            let (packet, before) = (&self.mail[at], &self.mail[..at]);
+            let (packet, before) = (&self.in_flight[at], &self.in_flight[..at]);
             let same = |other: &InFlight| (other.from, other.to) == (packet.from, packet.to);
             if self.left.ordered { !before.iter().any(same) } else { !before.contains(packet) }
         };
-        (0..self.mail.len()).filter(move |&at| first(at))
+        (0..self.in_flight.len()).filter(move |&at| first(at))
     }
 
     /// Delivers a packet to a place. If there is no process at it, the packet is dropped.

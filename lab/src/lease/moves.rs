@@ -53,7 +53,7 @@ impl LeaseModel {
         let old = self.processes.get(self.places).is_some_and(Option::is_some);
         for at in self.deliverable() {
             moves.push((Move::Deliver(at), false));
-            if old && self.mail[at].to == 0 {
+            if old && self.in_flight[at].to == 0 {
                 moves.push((Move::DeliverToOld(at), true));
             }
             if self.left.losses > 0 {
@@ -209,7 +209,7 @@ impl LeaseModel {
     }
 
     fn is_on_its_way(&self, lease: Lease) -> bool {
-        self.mail.iter().any(|packet| packet.message.lease() == lease)
+        self.in_flight.iter().any(|packet| packet.message.lease() == lease)
     }
 
     /// Plays a move.
@@ -238,12 +238,12 @@ impl LeaseModel {
                 })?;
             }
             Move::Deliver(at) => {
-                let packet = self.mail.remove(at);
+                let packet = self.in_flight.remove(at);
                 let place = packet.to as usize;
                 self.deliver(packet, place)?;
             }
             Move::DeliverToOld(at) => {
-                let packet = self.mail.remove(at);
+                let packet = self.in_flight.remove(at);
                 self.deliver(packet, self.places)?;
             }
             Move::Ask(place, lease) => {
@@ -302,12 +302,12 @@ impl LeaseModel {
             Move::Lose(at) => {
                 self.left.losses -= 1;
                 self.fault();
-                self.mail.remove(at);
+                self.in_flight.remove(at);
             }
             Move::Double(at) => {
                 self.left.doubles -= 1;
                 self.fault();
-                let packet = self.mail[at].clone();
+                let packet = self.in_flight[at].clone();
                 let place = packet.to as usize;
                 self.deliver(packet, place)?;
             }

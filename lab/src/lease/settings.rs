@@ -32,7 +32,7 @@ pub fn settings() -> Vec<Setting> {
     let long = |setting: Setting| Setting { long: true, ..setting };
     vec![
         model("no fault", (3, 3), 3, calm),
-        model("mail in any order", (2, 2), 3, any_order),
+        model("messages in any order", (2, 2), 3, any_order),
         model("a site joins, one leaves", (2, 1), 3, Budget { joins: 1, leaves: 1, ..calm }),
         model("a death", (2, 2), 2, Budget { deaths: 1, ..calm }),
         model("a death and a newcomer", (2, 2), 2, Budget { deaths: 1, joins: 1, ..once }),

@@ -1,4 +1,4 @@
-//! [`FleetState`]: sites without their gateways and peers: units, mail, files and pending events.
+//! [`FleetState`]: sites without their gateways and peers: units, messages, files and pending events.
 
 use super::figures::SiteFigures;
 use super::fleet::{Fleet, SiteClass};
@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A message on its way or waiting to be read.
-pub(super) enum SimMail {
+pub(super) enum SimMessage {
     /// Inside a site.
     Near { round: u32, from: PeerId, to: u32, message: Message, work: Option<Arc<Work>> },
     /// Between two sites. It reaches only the process that it was sent to.
@@ -51,7 +51,7 @@ pub(super) struct SiteRecord {
     pub cuts: Vec<(Cut, WorkDone)>,
     /// What its units had done when the current holding was opened.
     pub base: WorkDone,
-    /// Mail from other sites.
+    /// Messages from other sites.
     pub messages: VecDeque<u32>,
     pub gate_wake_ns: u64,
     /// Nodes that its units may still explore; `u64::MAX` without a limit.
@@ -66,7 +66,7 @@ pub(super) struct SiteRecord {
     pub stands_ns: u64,
     /// When it is connected again.
     pub cut_off_ns: u64,
-    /// Sites with which it has exchanged mail.
+    /// Sites with which it has exchanged messages.
     pub contacts: HashSet<SiteId>,
     /// Sites that have found it unreachable.
     pub missed_by: BTreeSet<SiteId>,
@@ -84,7 +84,7 @@ pub(super) struct FleetState<'a, L: Load> {
     pub hub: HubState,
     pub units: Vec<Unit<'a>>,
     pub records: Vec<SiteRecord>,
-    packets: Vec<Option<SimMail>>,
+    packets: Vec<Option<SimMessage>>,
     empty: Vec<u32>,
     pub file: Option<File>,
     pub figures: SiteFigures,
@@ -158,16 +158,16 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
     }
 
-    pub fn take_message(&mut self, place: u32) -> Option<SimMail> {
+    pub fn take_message(&mut self, place: u32) -> Option<SimMessage> {
         self.empty.push(place);
         self.packets[place as usize].take()
     }
 
-    pub fn packet(&self, place: u32) -> Option<&SimMail> {
+    pub fn packet(&self, place: u32) -> Option<&SimMessage> {
         self.packets[place as usize].as_ref()
     }
 
-    fn put_message(&mut self, packet: SimMail, at_ns: u64) {
+    fn put_message(&mut self, packet: SimMessage, at_ns: u64) {
         let place = if let Some(place) = self.empty.pop() {
             self.packets[place as usize] = Some(packet);
             place
@@ -191,7 +191,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         let (round, to) = (record.round, record.first + to);
         self.figures.near += 1;
         let at_ns = now_ns + self.fleet.near_ns;
-        self.put_message(SimMail::Near { round, from, to, message, work }, at_ns);
+        self.put_message(SimMessage::Near { round, from, to, message, work }, at_ns);
     }
 
     /// Sends a packet to another site.
@@ -213,7 +213,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             self.records[to as usize].contacts.insert(from);
         }
         let life = self.records[to as usize].life;
-        self.put_message(SimMail::Far { from, to, life, message }, at_ns);
+        self.put_message(SimMessage::Far { from, to, life, message }, at_ns);
     }
 
     fn note(&mut self, message: &GatewayMessage<WorkDone>, bytes: u64) {
@@ -270,7 +270,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
     }
 
-    /// Discards everything that the units of a site hold, and all mail between them.
+    /// Discards everything that the units of a site hold, and all messages between them.
     pub fn clear(&mut self, site: SiteId) {
         for at in self.range(site) {
             let best = self.units[at].hand.best();
@@ -278,7 +278,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             self.busy -= u32::from(unit.stretch.is_some());
             unit.hand = self.records[site as usize].hand(at as u32, self.load, self.fleet.seed);
             unit.hand.update_incumbent(best);
-            unit.mail.clear();
+            unit.messages.clear();
             unit.stretch = None;
             (unit.turn_ns, unit.wake_ns, unit.began) = (NEVER, NEVER, false);
         }

@@ -9,7 +9,7 @@ use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
 
 /// A few sites of a few units. The seed decides whether sites die (alone, in racks, or the root), join late, leave, are
-/// cut off or pause, and whether mail is late.
+/// cut off or pause, and whether messages are late.
 #[must_use]
 pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
     let drawn = |what: u64, below: u64| mix(seed, 97, what) % below;

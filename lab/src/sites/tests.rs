@@ -119,7 +119,7 @@ fn all_sites_together_respect_a_limit() {
         fleet.sites =
             vec![SiteClass { count: 1 + seed as u32 % 9, units: 2, speed: 1.0, device: None }];
         (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 5_000);
-        // Late mail would raise suspicions against sites, and their work would not count.
+        // Late messages would raise suspicions against sites, and their work would not count.
         fleet.network.delays = None;
         let limit = 1 << (12 + seed % 8);
         fleet.node_limit = Some(limit);

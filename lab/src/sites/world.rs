@@ -2,7 +2,7 @@
 
 use super::figures::SiteFigures;
 use super::fleet::Fleet;
-use super::fleet_state::{FleetState, SimMail};
+use super::fleet_state::{FleetState, SimMessage};
 use super::incidents::{CHANCES, Incident};
 use super::site_inside::{FleetUnits, SiteInside};
 use crate::chance::mix;
@@ -185,17 +185,17 @@ impl<'a, L: Load> World<'a, L> {
 
     fn arrive(&mut self, place: u32, now_ns: u64) -> Result<(), String> {
         match self.inner.state.packet(place) {
-            Some(&SimMail::Near { round, to, .. }) => {
+            Some(&SimMessage::Near { round, to, .. }) => {
                 let site = self.site_of(to);
                 let record = &self.inner.state.records[site as usize];
                 if !record.alive || record.round != round {
                     self.state().take_message(place);
                     return Ok(());
                 }
-                self.state().units[to as usize].mail.push_back(place);
+                self.state().units[to as usize].messages.push_back(place);
                 self.attend(to, now_ns)
             }
-            Some(&SimMail::Far { from, to, life, .. }) => {
+            Some(&SimMessage::Far { from, to, life, .. }) => {
                 let records = &self.inner.state.records;
                 let cut = |site: SiteId| records[site as usize].cut_off_ns > now_ns;
                 let record = &records[to as usize];
@@ -213,7 +213,7 @@ impl<'a, L: Load> World<'a, L> {
         }
     }
 
-    /// Mail is waiting for a unit, which reads it when it next looks.
+    /// A message is waiting for a unit, which reads it when it next looks.
     fn attend(&mut self, me: u32, now_ns: u64) -> Result<(), String> {
         let site = self.site_of(me);
         let stands_ns = self.inner.state.records[site as usize].stands_ns;
@@ -255,13 +255,13 @@ impl<'a, L: Load> World<'a, L> {
         } else if let Some(stretch) = self.state().units[me as usize].stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(place) = self.state().units[me as usize].mail.pop_front() {
+        while let Some(place) = self.state().units[me as usize].messages.pop_front() {
             now_ns += self.inner.state.fleet.handle_near_ns;
-            if let Some(SimMail::Near { from, message, work, .. }) =
+            if let Some(SimMessage::Near { from, message, work, .. }) =
                 self.state().take_message(place)
             {
                 let site = self.site_of(me);
-                self.inner.tell(site, me, (Event::Mail { from, message }, work), now_ns)?;
+                self.inner.tell(site, me, (Event::Message { from, message }, work), now_ns)?;
             }
         }
         let unit = &mut self.state().units[me as usize];
@@ -284,7 +284,7 @@ impl<'a, L: Load> World<'a, L> {
         let mut now_ns = then_ns;
         while let Some(place) = self.state().records[site as usize].messages.pop_front() {
             now_ns += self.inner.state.fleet.handle_ns;
-            if let Some(SimMail::Far { from, message, .. }) = self.state().take_message(place) {
+            if let Some(SimMessage::Far { from, message, .. }) = self.state().take_message(place) {
                 self.with_gate(site, now_ns, |gateway, inside| {
                     gateway.handle_message(from, message, now_ns, inside)
                 })?;
@@ -360,7 +360,7 @@ impl<'a, L: Load> World<'a, L> {
                 self.state().close_account(site, now_ns);
             }
             if gathered {
-                // A late site is notified by the next site that receives its mail.
+                // A late site is notified by the next site that receives its messages.
                 self.with_gate(0, now_ns, |gateway, inside| gateway.end_search(now_ns, inside))?;
             }
         }
@@ -389,7 +389,7 @@ impl<'a, L: Load> World<'a, L> {
             return;
         }
         let look_ns = (unit.clock.speed * unit.clock.poll_ns as f64) as u64;
-        // Near a limit, a unit counts its nodes whenever it looks for mail.
+        // Near a limit, a unit counts its nodes whenever it looks for messages.
         let most_ns = if state.fleet.node_limit.is_some() { look_ns.max(1) } else { u64::MAX };
         let ahead_ns = unit.hand.ahead_ns().map(|cost_ns| cost_ns.min(most_ns));
         let (result, until_ns) = match ahead_ns {

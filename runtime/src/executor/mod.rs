@@ -15,7 +15,7 @@ pub struct Budget<'a> {
     pub fuel: u64,
     /// The score that a solution must beat; it may change during the stretch.
     pub best: &'a dyn Fn() -> i64,
-    /// Whether to return early, because mail waits or the run must stop.
+    /// Whether to return early, because a message waits or the run must stop.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 

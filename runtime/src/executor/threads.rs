@@ -5,7 +5,7 @@ use super::{Budget, Executor, Stretch};
 use pleach_core::search::explorer::Explorer;
 use std::time::Instant;
 
-/// Time between two checks of the mail flag: the longest that a thief waits.
+/// Time between two checks of the mailbox's flag: the longest that a thief waits.
 const CHECK_NS: f64 = 4_000.0;
 
 /// An explorer on the calling thread.

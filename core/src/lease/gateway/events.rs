@@ -131,7 +131,7 @@ impl<D: Tally> Gateway<D> {
                     if let (Some(ticket), Some(piece)) = (ticket, piece) {
                         let message = Message::Work { ticket, epoch: 0 };
                         self.pass_to_peer(
-                            Event::Mail { from, message },
+                            Event::Message { from, message },
                             Some(piece),
                             now_ns,
                             inside,
@@ -182,7 +182,7 @@ impl<D: Tally> Gateway<D> {
     ) -> Result<(), I::Error> {
         let Some((from, ticket)) = self.state.gifts.remove(&lease) else { return Ok(()) };
         let message = Message::Ack { ticket, epoch: 0 };
-        self.pass_to_peer(Event::Mail { from, message }, None, now_ns, inside)
+        self.pass_to_peer(Event::Message { from, message }, None, now_ns, inside)
     }
 
     /// At the root, before the search: replaces all open work by what is left of it, with what was done.
@@ -257,7 +257,7 @@ impl<D: Tally> Gateway<D> {
                 inside.send(from, GatewayMessage::Peer(Message::Refuse));
             }
             GatewayMessage::Peer(message) => {
-                self.pass_to_peer(Event::Mail { from, message }, None, now_ns, inside)?;
+                self.pass_to_peer(Event::Message { from, message }, None, now_ns, inside)?;
             }
             GatewayMessage::Gift(ticket, message) => {
                 self.update_leases(now_ns, inside, Some(ticket), |it, actions| {

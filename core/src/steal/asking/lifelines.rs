@@ -10,7 +10,11 @@ const AGAIN: u64 = 200;
 
 impl Asking {
     /// The default: down the tree at the start, lifelines afterwards.
-    pub(super) fn woven(&mut self, context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
+    pub(super) fn tree_then_lifelines(
+        &mut self,
+        context: &Context<'_>,
+        chooser: &mut dyn Chooser,
+    ) -> Next {
         if self.at_start(context.policy) {
             self.start(context)
         } else {
@@ -20,7 +24,7 @@ impl Asking {
 
     /// Whether the peer has never had work and waits for its share of the whole work.
     pub fn at_start(&self, policy: &Policy) -> bool {
-        policy.victim == Victim::Woven && !self.served && !self.rested
+        policy.victim == Victim::TreeThenLifelines && !self.served && !self.rested
     }
 
     /// Waits only at the parent, from which work spreads down the tree.

@@ -91,7 +91,7 @@ impl Asking {
             parked.push(parent);
         }
         parked.retain(|&peer| peer != from);
-        let served = policy.victim == Victim::Woven;
+        let served = policy.victim == Victim::TreeThenLifelines;
         *self = Self { asked: self.asked, turn: self.turn, served, ..Self::default() };
         parked
     }
@@ -146,7 +146,7 @@ impl Asking {
         let next = match context.policy.victim {
             // The work that the rule would bring may never come, and work can be anywhere.
             _ if !self.lost.is_empty() => self.at_random(context, chooser),
-            Victim::Woven => self.woven(context, chooser),
+            Victim::TreeThenLifelines => self.tree_then_lifelines(context, chooser),
             Victim::Random => self.at_random(context, chooser),
             Victim::Ring => self.in_a_ring(context),
             Victim::Lifelines => self.lifelines(context, chooser),
@@ -165,7 +165,7 @@ impl Asking {
             Next::Wait(victim) => self.waiting.push(victim),
             Next::Rest(_) => {
                 self.resting = true;
-                self.rested = context.policy.victim == Victim::Woven;
+                self.rested = context.policy.victim == Victim::TreeThenLifelines;
                 self.refusals = 0;
             }
             Next::Nothing => {}
@@ -251,7 +251,7 @@ mod tests {
                         waits_at.push(to);
                     }
                     Action::Send { to: from, message: Message::Ask { waits: false, .. } } => {
-                        event = Event::Mail { from, message: Message::Refuse };
+                        event = Event::Message { from, message: Message::Refuse };
                         waits_at.retain(|&peer| peer != from);
                     }
                     _ => {}

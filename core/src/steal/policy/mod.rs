@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub enum Victim {
     /// At the start its parent in the tree; later a few peers at random, and then it waits at its
     /// neighbours in a hypercube.
-    Woven,
+    TreeThenLifelines,
     /// Any other peer, each with equal probability.
     Random,
     /// The peers after it, one after the other.
@@ -124,7 +124,7 @@ impl Hash for Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            victim: Victim::Woven,
+            victim: Victim::TreeThenLifelines,
             share: Share::Power,
             grains: Arc::default(),
             weights: Arc::default(),

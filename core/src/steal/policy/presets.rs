@@ -12,7 +12,7 @@ pub const PRESETS: [Preset; 12] = [
         "adaptive",
         "spread work down a tree at the start; later ask at random, then wait at neighbours in a \
          hypercube; give by measured power",
-        Victim::Woven,
+        Victim::TreeThenLifelines,
         Share::Power,
     ),
     ("random-power", "ask at random, give by measured power", Victim::Random, Share::Power),

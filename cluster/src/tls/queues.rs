@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A command, perhaps with a connection.
-pub enum MailItem {
+pub enum QueuedCommand {
     Command(HubCommand),
     Wire(u32, Box<Wire>, HubCommand),
 }
 
 /// Commands on their way to a loop, which is woken for them.
 pub struct Orders {
-    queue: Mutex<Vec<MailItem>>,
+    queue: Mutex<Vec<QueuedCommand>>,
     waker: mio::Waker,
     stop: AtomicBool,
     /// The number of connections that the loop serves.
@@ -33,7 +33,7 @@ impl Orders {
         Self { queue: Mutex::default(), waker, stop, connections }
     }
 
-    pub fn push(&self, item: MailItem) {
+    pub fn push(&self, item: QueuedCommand) {
         let mut queue = lock(&self.queue);
         queue.push(item);
         let first = queue.len() == 1;
@@ -44,7 +44,7 @@ impl Orders {
     }
 
     /// Takes all commands in order.
-    pub fn take_all(&self, into: &mut Vec<MailItem>) {
+    pub fn take_all(&self, into: &mut Vec<QueuedCommand>) {
         std::mem::swap(&mut *lock(&self.queue), into);
     }
 
@@ -68,7 +68,7 @@ impl Orders {
 const MOST_EVENTS: usize = 1000;
 
 #[derive(Default)]
-struct MailQueues {
+struct CallerQueues {
     deliveries: VecDeque<Delivery>,
     events: VecDeque<HubEvent>,
     /// Bytes of unread messages, by the connection that they came on.
@@ -77,7 +77,7 @@ struct MailQueues {
 
 /// Arrivals and events for the caller.
 pub struct CallerMailbox {
-    inside: Mutex<MailQueues>,
+    inside: Mutex<CallerQueues>,
     wake: Wake,
 }
 
@@ -139,7 +139,7 @@ impl CallerMailbox {
     }
 
     /// Whether something waits for the caller.
-    pub fn has_mail(&self) -> bool {
+    pub fn has_arrivals(&self) -> bool {
         !lock(&self.inside).deliveries.is_empty()
     }
 

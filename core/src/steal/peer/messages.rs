@@ -9,7 +9,7 @@ use super::super::ticket::{PeerId, Ticket};
 use super::{Peer, send};
 
 impl Peer {
-    pub(super) fn on_mail(
+    pub(super) fn on_message(
         &mut self,
         from: PeerId,
         message: Message,
