@@ -1,25 +1,12 @@
 //! Flags for searches and loops that several processes share.
 
-use super::flag::{
-    About, Accepts, Applies, Flag, Group, Lasts, OPEN, SHARED, SHARED_AND_JOIN, Verb, text,
-    unrecorded,
-};
+use super::flag::{About, Applies, Flag, Group, OPEN, Record, SHARED, SHARED_AND_JOIN, Verb};
 use super::numbers::{time, whole};
 use pleach_cluster::tls::Reach;
 use serde_json::json;
 use std::time::Duration;
 
-const ABOUT: About = About {
-    name: "",
-    value: None,
-    help: "",
-    default: "",
-    group: Group::Processes,
-    applies: Applies::To(SHARED),
-    lasts: Lasts::OneRun,
-    accepts: Accepts::One,
-    choices: Vec::new,
-};
+const ABOUT: About = About { group: Group::Processes, applies: Applies::To(SHARED), ..About::BASE };
 
 /// `--listen`.
 pub static LISTEN: Flag<String> = Flag {
@@ -29,28 +16,25 @@ pub static LISTEN: Flag<String> = Flag {
         help: "let other processes join the run with 'pleach join'",
         default: "off",
         applies: Applies::To(OPEN),
+        record: Record::Value,
         ..ABOUT
     },
     parse: address,
-    record: |given| Some(json!(given.word("listen"))),
 };
 
 /// `--key`.
-pub static KEY: Flag<String> = Flag {
-    about: About {
-        name: "key",
-        value: Some("FILE"),
-        help: "key of the search: anyone with this key may join; --listen creates it if missing",
-        default: "pleach.key",
-        applies: Applies::To(SHARED_AND_JOIN),
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| {
+pub static KEY: Flag<String> = Flag::text(About {
+    name: "key",
+    value: Some("FILE"),
+    help: "key of the search: anyone with this key may join; --listen creates it if missing",
+    default: "pleach.key",
+    applies: Applies::To(SHARED_AND_JOIN),
+    record: Record::Own(|given| {
         let key = given.word("key").unwrap_or(KEY.about.default);
         Some(json!(given.word("listen").map(|_| key)))
-    },
-};
+    }),
+    ..ABOUT
+});
 
 /// The number of places without the flag.
 pub const DEFAULT_PLACES: u32 = 64;
@@ -62,13 +46,13 @@ pub static PLACES: Flag<u32> = Flag {
         value: Some("N"),
         help: "maximum number of processes that can take part at once, including this one",
         default: "64",
+        record: Record::Own(|given| {
+            let places = given.get(&PLACES).ok().flatten().unwrap_or(DEFAULT_PLACES);
+            Some(json!(given.word("listen").map(|_| places)))
+        }),
         ..ABOUT
     },
     parse: |word| whole(word, 2, 4096).map(|places| places as u32),
-    record: |given| {
-        let places = given.get(&PLACES).ok().flatten().unwrap_or(DEFAULT_PLACES);
-        Some(json!(given.word("listen").map(|_| places)))
-    },
 };
 
 /// `--patience`.
@@ -82,7 +66,6 @@ pub static PATIENCE: Flag<Option<Duration>> = Flag {
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
-    record: unrecorded,
 };
 
 /// `--reach`.
@@ -97,7 +80,6 @@ pub static REACH: Flag<Reach> = Flag {
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(Reach::Nowhere) } else { address(word).map(Reach::At) },
-    record: unrecorded,
 };
 
 /// `--standby`.
@@ -111,7 +93,6 @@ pub static STANDBY: Flag<String> = Flag {
         ..ABOUT
     },
     parse: address,
-    record: unrecorded,
 };
 
 /// `--mpi`.
@@ -121,12 +102,12 @@ pub static MPI: Flag<String> = Flag {
         value: Some("auto|off|PATH"),
         help: "MPI library to use under a launcher such as mpiexec or srun",
         default: "auto",
+        record: Record::ValueOrDefault,
         ..ABOUT
     },
     parse: |word| {
-        if word.is_empty() { Err("expected auto, off or a path".into()) } else { text(word) }
+        if word.is_empty() { Err("expected auto, off or a path".into()) } else { Ok(word.into()) }
     },
-    record: |given| Some(json!(given.word("mpi").unwrap_or(MPI.about.default))),
 };
 
 /// Checks that a word is a host and a port.

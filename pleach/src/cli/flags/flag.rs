@@ -2,7 +2,7 @@
 
 use super::values::FlagValues;
 use clap::{Arg, ArgAction};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A flag whose value is a `T`.
 pub struct Flag<T: 'static> {
@@ -10,8 +10,20 @@ pub struct Flag<T: 'static> {
     pub about: About,
     /// Parses its value; an error message continues after `--NAME`.
     pub parse: fn(&str) -> Result<T, String>,
-    /// Its entry in `settings`, if it has one.
-    pub record: fn(&FlagValues) -> Option<Value>,
+}
+
+impl Flag<String> {
+    /// A flag whose value is kept as it was written.
+    pub const fn text(about: About) -> Self {
+        Self { about, parse: |word| Ok(word.into()) }
+    }
+}
+
+impl Flag<()> {
+    /// A flag without a value.
+    pub const fn switch(about: About) -> Self {
+        Self { about, parse: |_| Ok(()) }
+    }
 }
 
 /// The name and help of a flag, and where it belongs.
@@ -35,6 +47,39 @@ pub struct About {
     pub accepts: Accepts,
     /// Its values, where they have names.
     pub choices: fn() -> Vec<String>,
+    /// Its entry in `settings`.
+    pub record: Record,
+}
+
+impl About {
+    /// What most flags have in common.
+    pub const BASE: Self = Self {
+        name: "",
+        value: None,
+        help: "",
+        default: "",
+        group: Group::Search,
+        applies: Applies::Named,
+        lasts: Lasts::OneRun,
+        accepts: Accepts::One,
+        choices: Vec::new,
+        record: Record::No,
+    };
+}
+
+/// What `settings` records of a flag.
+#[derive(Clone, Copy)]
+pub enum Record {
+    /// Nothing.
+    No,
+    /// Its value as it was written, or null without it; whether a switch is on.
+    Value,
+    /// The same, if it is given.
+    IfGiven,
+    /// Its value as it was written, or else its default.
+    ValueOrDefault,
+    /// An entry of its own, if it has one.
+    Own(fn(&FlagValues) -> Option<Value>),
 }
 
 /// How often a flag may be given.
@@ -242,7 +287,18 @@ impl<T> Item for Flag<T> {
     }
 
     fn record(&self, given: &FlagValues) -> Option<Value> {
-        (self.record)(given)
+        let About { name, value, default, record, .. } = self.about;
+        let written = || match value {
+            Some(_) => json!(given.word(name)),
+            None => json!(given.on(name)),
+        };
+        match record {
+            Record::No => None,
+            Record::Value => Some(written()),
+            Record::IfGiven => given.has(name).then(written),
+            Record::ValueOrDefault => Some(json!(given.word(name).unwrap_or(default))),
+            Record::Own(record) => record(given),
+        }
     }
 }
 
@@ -332,19 +388,4 @@ fn wrapped(text: &str) -> String {
         out.push_str(word);
     }
     out
-}
-
-/// Keeps a value as it was written.
-pub fn text(word: &str) -> Result<String, String> {
-    Ok(word.to_string())
-}
-
-/// Parses a switch, which has no value.
-pub fn switch(_: &str) -> Result<(), String> {
-    Ok(())
-}
-
-/// The entry of a flag that `settings` does not mention.
-pub fn unrecorded(_: &FlagValues) -> Option<Value> {
-    None
 }

@@ -1,24 +1,17 @@
 //! Flags that limit or save a search.
 
-use super::flag::{
-    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES, SEARCHES_AND_JOIN, Verb, switch, text,
-    unrecorded,
-};
+use super::flag::{About, Applies, Flag, Group, Lasts, Record, SEARCHES, SEARCHES_AND_JOIN, Verb};
 use super::numbers::{size, time, whole};
 use crate::results::JsonInteger;
 use serde_json::json;
 use std::time::Duration;
 
 const ABOUT: About = About {
-    name: "",
-    value: None,
-    help: "",
     default: "none",
     group: Group::Limits,
     applies: Applies::To(SEARCHES),
-    lasts: Lasts::OneRun,
-    accepts: Accepts::One,
-    choices: Vec::new,
+    record: Record::Value,
+    ..About::BASE
 };
 
 const SEARCHES_AND_CHECKS: &[Verb] =
@@ -38,7 +31,6 @@ pub static TIME_LIMIT: Flag<Option<Duration>> = Flag {
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
-    record: |given| Some(json!(given.word("time-limit"))),
 };
 
 /// `--node-limit`.
@@ -47,14 +39,14 @@ pub static NODE_LIMIT: Flag<Option<u64>> = Flag {
         name: "node-limit",
         value: Some("N"),
         help: "stop after about N nodes",
+        record: Record::Own(|given| {
+            let limit = given.get(&NODE_LIMIT).ok().flatten().flatten();
+            Some(json!(limit.map(JsonInteger)))
+        }),
         ..ABOUT
     },
     parse: |word| {
         if word == "none" { Ok(None) } else { whole(word, 1, u64::MAX - 1).map(Some) }
-    },
-    record: |given| {
-        let limit = given.get(&NODE_LIMIT).ok().flatten().flatten();
-        Some(json!(limit.map(JsonInteger)))
     },
 };
 
@@ -69,23 +61,18 @@ pub static MEMORY: Flag<u64> = Flag {
         ..ABOUT
     },
     parse: size,
-    record: |given| Some(json!(given.word("memory"))),
 };
 
 /// `--checkpoint`.
-pub static CHECKPOINT: Flag<String> = Flag {
-    about: About {
-        name: "checkpoint",
-        value: Some("FILE"),
-        help: "save the search while it runs and when it stops; if FILE already holds this search, \
+pub static CHECKPOINT: Flag<String> = Flag::text(About {
+    name: "checkpoint",
+    value: Some("FILE"),
+    help: "save the search while it runs and when it stops; if FILE already holds this search, \
                resume it",
-        default: "",
-        applies: Applies::To(SEARCHES_AND_JOIN),
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("checkpoint"))),
-};
+    default: "",
+    applies: Applies::To(SEARCHES_AND_JOIN),
+    ..ABOUT
+});
 
 /// `--every`.
 pub static EVERY: Flag<Duration> = Flag {
@@ -95,35 +82,29 @@ pub static EVERY: Flag<Duration> = Flag {
         help: "time between two saves",
         default: "30s",
         lasts: Lasts::Kept,
+        record: Record::ValueOrDefault,
         ..ABOUT
     },
     parse: time,
-    record: |given| Some(json!(given.word("every").unwrap_or(EVERY.about.default))),
 };
 
 /// `--until-eof`.
-pub static UNTIL_EOF: Flag<()> = Flag {
-    about: About {
-        name: "until-eof",
-        help: "stop, as with Ctrl-C, when standard input ends, for instance because the program that started this \
+pub static UNTIL_EOF: Flag<()> = Flag::switch(About {
+    name: "until-eof",
+    help: "stop, as with Ctrl-C, when standard input ends, for instance because the program that started this \
                one closes the pipe or ends",
-        default: "",
-        applies: Applies::To(STOPPED_AT_EOF),
-        ..ABOUT
-    },
-    parse: switch,
-    record: unrecorded,
-};
+    default: "",
+    applies: Applies::To(STOPPED_AT_EOF),
+    record: Record::No,
+    ..ABOUT
+});
 
 /// `--show`.
-pub static SHOW: Flag<()> = Flag {
-    about: About {
-        name: "show",
-        help: "print what the file holds, then exit",
-        default: "",
-        applies: Applies::To(&[Verb::Resume]),
-        ..ABOUT
-    },
-    parse: switch,
-    record: unrecorded,
-};
+pub static SHOW: Flag<()> = Flag::switch(About {
+    name: "show",
+    help: "print what the file holds, then exit",
+    default: "",
+    applies: Applies::To(&[Verb::Resume]),
+    record: Record::No,
+    ..ABOUT
+});

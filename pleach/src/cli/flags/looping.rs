@@ -1,22 +1,12 @@
 //! Flags of loops of independent work.
 
-use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
+use super::flag::{About, Applies, Flag, Group, Record, Verb};
 use super::numbers::whole;
 use pleach_loops::looping::Sizes;
 use pleach_loops::rays::frame::Method;
 use serde_json::json;
 
-const ABOUT: About = About {
-    name: "",
-    value: None,
-    help: "",
-    default: "",
-    group: Group::Search,
-    applies: Applies::Named,
-    lasts: Lasts::OneRun,
-    accepts: Accepts::One,
-    choices: Vec::new,
-};
+const ABOUT: About = About { record: Record::IfGiven, ..About::BASE };
 
 /// `--columns`.
 pub static COLUMNS: Flag<usize> = Flag {
@@ -25,10 +15,10 @@ pub static COLUMNS: Flag<usize> = Flag {
         value: Some("N"),
         help: "columns of the dense matrix",
         default: "64",
+        record: Record::Own(|given| Some(json!(given.get(&COLUMNS).ok()??))),
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1 << 20).map(|columns| columns as usize),
-    record: |given| Some(json!(given.get(&COLUMNS).ok()??)),
 };
 
 /// `--precision`.
@@ -45,19 +35,14 @@ pub static PRECISION: Flag<Precision> = Flag {
         "f64" => Ok(Precision::Double),
         _ => Err(format!("{word}: expected f32 or f64")),
     },
-    record: |given| given.word("precision").map(|word| json!(word)),
 };
 
 /// `--unsorted`.
-pub static UNSORTED: Flag<()> = Flag {
-    about: About {
-        name: "unsorted",
-        help: "leave the columns within a row of the product unsorted where that is faster",
-        ..ABOUT
-    },
-    parse: switch,
-    record: |given| given.has("unsorted").then(|| json!(true)),
-};
+pub static UNSORTED: Flag<()> = Flag::switch(About {
+    name: "unsorted",
+    help: "leave the columns within a row of the product unsorted where that is faster",
+    ..ABOUT
+});
 
 /// Single or double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +67,6 @@ pub static CHUNKS: Flag<Sizes> = Flag {
         let size = |word: &str| whole(word, 1, u64::from(u32::MAX)).map(|size| size as u32);
         Ok(Sizes::Given(size(thread)?, size(device)?))
     },
-    record: |given| given.word("chunks").map(|word| json!(word)),
 };
 
 /// `--split`.
@@ -100,34 +84,26 @@ pub static SPLIT: Flag<Sizes> = Flag {
         "keep" => Ok(Sizes::FirstStep),
         _ => Err(format!("{word}: expected follow or keep")),
     },
-    record: |given| given.word("split").map(|word| json!(word)),
 };
 
 /// `--compare-static`.
-pub static COMPARE: Flag<()> = Flag {
-    about: About {
-        name: "compare-static",
-        help: "also find the best static split by trial, and compare the run with it",
-        group: Group::Units,
-        applies: Applies::To(&[Verb::Loop]),
-        ..ABOUT
-    },
-    parse: switch,
-    record: |given| given.has("compare-static").then(|| json!(true)),
-};
+pub static COMPARE: Flag<()> = Flag::switch(About {
+    name: "compare-static",
+    help: "also find the best static split by trial, and compare the run with it",
+    group: Group::Units,
+    applies: Applies::To(&[Verb::Loop]),
+    ..ABOUT
+});
 
 /// `--out`.
-pub static OUT: Flag<String> = Flag {
-    about: About {
-        name: "out",
-        value: Some("PATH"),
-        help: "write the result",
-        group: Group::Output,
-        ..ABOUT
-    },
-    parse: text,
-    record: unrecorded,
-};
+pub static OUT: Flag<String> = Flag::text(About {
+    name: "out",
+    value: Some("PATH"),
+    help: "write the result",
+    group: Group::Output,
+    record: Record::No,
+    ..ABOUT
+});
 
 /// `--size`: two or three dimensions.
 pub static SIZE: Flag<Vec<u32>> = Flag {
@@ -136,21 +112,16 @@ pub static SIZE: Flag<Vec<u32>> = Flag {
         let side = |word: &str| whole(word, 1, 1 << 20).map(|side| side as u32);
         word.split('x').map(side).collect::<Result<_, _>>().map_err(|why| format!("{word}: {why}"))
     },
-    record: |given| given.word("size").map(|word| json!(word)),
 };
 
 /// `--values`.
-pub static VALUES: Flag<String> = Flag {
-    about: About {
-        name: "values",
-        value: Some("NAME"),
-        help: "array of point values in the file to draw",
-        default: "the first array",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| given.word("values").map(|word| json!(word)),
-};
+pub static VALUES: Flag<String> = Flag::text(About {
+    name: "values",
+    value: Some("NAME"),
+    help: "array of point values in the file to draw",
+    default: "the first array",
+    ..ABOUT
+});
 
 /// `--view`: azimuth and elevation.
 pub static VIEW: Flag<[f64; 2]> = Flag {
@@ -166,7 +137,6 @@ pub static VIEW: Flag<[f64; 2]> = Flag {
         let both = word.split_once(',').and_then(|(a, e)| Some([angle(a)?, angle(e)?]));
         both.ok_or_else(|| format!("{word}: expected two angles in degrees, such as 30,20"))
     },
-    record: |given| given.word("view").map(|word| json!(word)),
 };
 
 fn number(word: &str) -> Result<f64, String> {
@@ -184,7 +154,6 @@ pub static ZOOM: Flag<f64> = Flag {
         ..ABOUT
     },
     parse: number,
-    record: |given| given.word("zoom").map(|word| json!(word)),
 };
 
 /// `--near`.
@@ -197,21 +166,16 @@ pub static NEAR: Flag<f64> = Flag {
         ..ABOUT
     },
     parse: number,
-    record: |given| given.word("near").map(|word| json!(word)),
 };
 
 /// `--transfer`.
-pub static TRANSFER: Flag<String> = Flag {
-    about: About {
-        name: "transfer",
-        value: Some("FILE"),
-        help: "transfer function: lines of value, red, green, blue, extinction",
-        default: "from blue and thin to red and dense",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| given.word("transfer").map(|word| json!(word)),
-};
+pub static TRANSFER: Flag<String> = Flag::text(About {
+    name: "transfer",
+    value: Some("FILE"),
+    help: "transfer function: lines of value, red, green, blue, extinction",
+    default: "from blue and thin to red and dense",
+    ..ABOUT
+});
 
 /// `--method`.
 pub static METHOD: Flag<Method> = Flag {
@@ -227,7 +191,6 @@ pub static METHOD: Flag<Method> = Flag {
         "march" => Ok(Method::March),
         _ => Err(format!("{word}: expected project or march")),
     },
-    record: |given| given.word("method").map(|word| json!(word)),
 };
 
 /// `--steps`.
@@ -240,7 +203,6 @@ pub static STEPS: Flag<usize> = Flag {
         ..ABOUT
     },
     parse: |word| whole(word, 0, 1 << 40).map(|steps| steps as usize),
-    record: |given| given.word("steps").map(|word| json!(word)),
 };
 
 /// `--frames`.
@@ -250,10 +212,10 @@ pub static FRAMES: Flag<usize> = Flag {
         value: Some("N"),
         help: "write an animation of N frames at equal intervals (APNG, which browsers play)",
         group: Group::Output,
+        record: Record::No,
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1000).map(|frames| frames as usize),
-    record: unrecorded,
 };
 
 /// `--reynolds`.
@@ -269,7 +231,6 @@ pub static REYNOLDS: Flag<f64> = Flag {
         let number = number(word).ok().filter(|&number| number > 0.0);
         number.ok_or_else(|| format!("{word}: expected a number above 0"))
     },
-    record: |given| given.word("reynolds").map(|word| json!(word)),
 };
 
 /// `--speed`.
@@ -282,18 +243,13 @@ pub static SPEED: Flag<f64> = Flag {
         ..ABOUT
     },
     parse: number,
-    record: |given| given.word("speed").map(|word| json!(word)),
 };
 
 /// `--obstacle`.
-pub static OBSTACLE: Flag<String> = Flag {
-    about: About {
-        name: "obstacle",
-        value: Some("WHAT"),
-        help: "sphere, none, or a file of the solid cells (legacy VTK structured points of zeros and ones)",
-        default: "sphere",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| given.word("obstacle").map(|word| json!(word)),
-};
+pub static OBSTACLE: Flag<String> = Flag::text(About {
+    name: "obstacle",
+    value: Some("WHAT"),
+    help: "sphere, none, or a file of the solid cells (legacy VTK structured points of zeros and ones)",
+    default: "sphere",
+    ..ABOUT
+});

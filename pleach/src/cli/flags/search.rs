@@ -1,6 +1,6 @@
 //! Flags that define a search.
 
-use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, listed, switch, text};
+use super::flag::{About, Applies, Flag, Lasts, Record, Verb, listed};
 use super::numbers::whole;
 use super::values::FlagValues;
 use crate::decimal::Decimal;
@@ -25,17 +25,7 @@ pub enum Start {
     Decimal,
 }
 
-const ABOUT: About = About {
-    name: "",
-    value: None,
-    help: "",
-    default: "",
-    group: Group::Search,
-    applies: Applies::Named,
-    lasts: Lasts::Frozen,
-    accepts: Accepts::One,
-    choices: Vec::new,
-};
+const ABOUT: About = About { lasts: Lasts::Frozen, record: Record::Value, ..About::BASE };
 
 /// `--best`.
 pub static BEST: Flag<Start> = Flag {
@@ -64,144 +54,102 @@ pub static BEST: Flag<Start> = Flag {
                 }),
         },
     },
-    record: |given| Some(json!(given.word("best"))),
 };
 
 /// `--start`.
-pub static START: Flag<String> = Flag {
-    about: About {
-        name: "start",
-        value: Some("FILE"),
-        help: "solution to start from, as --solution writes it",
-        default: "none",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("start"))),
-};
+pub static START: Flag<String> = Flag::text(About {
+    name: "start",
+    value: Some("FILE"),
+    help: "solution to start from, as --solution writes it",
+    default: "none",
+    ..ABOUT
+});
 
 /// `--bound`.
-pub static BOUND: Flag<String> = Flag {
-    about: About {
-        name: "bound",
-        value: Some("NAME"),
-        help: "lower bound of a node",
-        default: "auto",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("bound"))),
-};
+pub static BOUND: Flag<String> = Flag::text(About {
+    name: "bound",
+    value: Some("NAME"),
+    help: "lower bound of a node",
+    default: "auto",
+    ..ABOUT
+});
 
 /// `--branching`.
-pub static BRANCHING: Flag<String> = Flag {
-    about: About {
-        name: "branching",
-        value: Some("NAME"),
-        help: "how a node branches",
-        default: "auto",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("branching"))),
-};
+pub static BRANCHING: Flag<String> = Flag::text(About {
+    name: "branching",
+    value: Some("NAME"),
+    help: "how a node branches",
+    default: "auto",
+    ..ABOUT
+});
 
 /// `--all`.
-pub static ALL: Flag<()> = Flag {
-    about: About {
-        name: "all",
-        help: "also count all optimal solutions, in a second search",
-        ..ABOUT
-    },
-    parse: switch,
-    record: |given| Some(json!(given.on("all"))),
-};
+pub static ALL: Flag<()> = Flag::switch(About {
+    name: "all",
+    help: "also count all optimal solutions, in a second search",
+    ..ABOUT
+});
 
 /// `--jobs-first`.
-pub static JOBS_FIRST: Flag<()> = Flag {
-    about: About {
-        name: "jobs-first",
-        help: "read each line of an instance file as a job, not as a machine",
-        ..ABOUT
-    },
-    parse: switch,
-    record: |given| Some(json!(given.on("jobs-first"))),
-};
+pub static JOBS_FIRST: Flag<()> = Flag::switch(About {
+    name: "jobs-first",
+    help: "read each line of an instance file as a job, not as a machine",
+    ..ABOUT
+});
 
 /// `--objective`.
-pub static OBJECTIVE: Flag<String> = Flag {
-    about: About {
-        name: "objective",
-        value: Some("NAME"),
-        help: "what schedules are judged by: makespan, flow-time, tardiness, lateness or tardy-jobs; sums are \
+pub static OBJECTIVE: Flag<String> = Flag::text(About {
+    name: "objective",
+    value: Some("NAME"),
+    help: "what schedules are judged by: makespan, flow-time, tardiness, lateness or tardy-jobs; sums are \
                weighted if jobs have weights",
-        default: "makespan",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("objective").unwrap_or("makespan"))),
-};
+    default: "makespan",
+    record: Record::ValueOrDefault,
+    ..ABOUT
+});
 
 /// `--no-wait`.
-pub static NO_WAIT: Flag<()> = Flag {
-    about: About { name: "no-wait", help: "jobs must not wait between machines", ..ABOUT },
-    parse: switch,
-    record: |given| Some(json!(given.on("no-wait"))),
-};
+pub static NO_WAIT: Flag<()> =
+    Flag::switch(About { name: "no-wait", help: "jobs must not wait between machines", ..ABOUT });
 
 /// `--blocking`.
-pub static BLOCKING: Flag<()> = Flag {
-    about: About {
-        name: "blocking",
-        help: "a job stays on its machine until the next machine is free",
-        ..ABOUT
-    },
-    parse: switch,
-    record: |given| Some(json!(given.on("blocking"))),
-};
+pub static BLOCKING: Flag<()> = Flag::switch(About {
+    name: "blocking",
+    help: "a job stays on its machine until the next machine is free",
+    ..ABOUT
+});
 
 /// `--due`.
-pub static DUE: Flag<String> = Flag {
-    about: About { name: "due", value: Some("FILE"), help: "due dates, one for each job", ..ABOUT },
-    parse: text,
-    record: |given| Some(json!(given.word("due"))),
-};
+pub static DUE: Flag<String> = Flag::text(About {
+    name: "due",
+    value: Some("FILE"),
+    help: "due dates, one for each job",
+    ..ABOUT
+});
 
 /// `--weights`.
-pub static WEIGHTS: Flag<String> = Flag {
-    about: About {
-        name: "weights",
-        value: Some("FILE"),
-        help: "weights, one for each job",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("weights"))),
-};
+pub static WEIGHTS: Flag<String> = Flag::text(About {
+    name: "weights",
+    value: Some("FILE"),
+    help: "weights, one for each job",
+    ..ABOUT
+});
 
 /// `--releases`.
-pub static RELEASES: Flag<String> = Flag {
-    about: About {
-        name: "releases",
-        value: Some("FILE"),
-        help: "release dates, one for each job",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("releases"))),
-};
+pub static RELEASES: Flag<String> = Flag::text(About {
+    name: "releases",
+    value: Some("FILE"),
+    help: "release dates, one for each job",
+    ..ABOUT
+});
 
 /// `--setups`.
-pub static SETUPS: Flag<String> = Flag {
-    about: About {
-        name: "setups",
-        value: Some("FILE"),
-        help: "setup times: for each machine, a line for each preceding job, with a time for each following job",
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.word("setups"))),
-};
+pub static SETUPS: Flag<String> = Flag::text(About {
+    name: "setups",
+    value: Some("FILE"),
+    help: "setup times: for each machine, a line for each preceding job, with a time for each following job",
+    ..ABOUT
+});
 
 /// `--nodes`.
 pub static NODES: Flag<Nodes> = Flag {
@@ -211,26 +159,22 @@ pub static NODES: Flag<Nodes> = Flag {
         choices: || listed(&Nodes::ALL),
         help: "how open work is stored: pool (a list of nodes) or interval (ranges of leaves)",
         default: "pool",
+        record: Record::Own(|given| {
+            let nodes = given.get(&NODES).ok().flatten().unwrap_or(Nodes::Pool);
+            Some(json!(nodes.to_string()))
+        }),
         ..ABOUT
     },
     parse: Nodes::parse,
-    record: |given| {
-        let nodes = given.get(&NODES).ok().flatten().unwrap_or(Nodes::Pool);
-        Some(json!(nodes.to_string()))
-    },
 };
 
 /// `--best-first`.
-pub static BEST_FIRST: Flag<()> = Flag {
-    about: About {
-        name: "best-first",
-        help: "explore the nodes with the best bounds first, as long as there is memory for them",
-        lasts: Lasts::Kept,
-        ..ABOUT
-    },
-    parse: switch,
-    record: |given| Some(json!(given.on("best-first"))),
-};
+pub static BEST_FIRST: Flag<()> = Flag::switch(About {
+    name: "best-first",
+    help: "explore the nodes with the best bounds first, as long as there is memory for them",
+    lasts: Lasts::Kept,
+    ..ABOUT
+});
 
 const RANDOM: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim, Verb::Loop, Verb::Audit];
@@ -244,13 +188,13 @@ pub static SEED: Flag<u64> = Flag {
         default: "0",
         applies: Applies::To(RANDOM),
         lasts: Lasts::Kept,
+        record: Record::Own(|given| {
+            let seed = given.get(&SEED).ok().flatten().unwrap_or(0);
+            Some(json!(JsonInteger(seed)))
+        }),
         ..ABOUT
     },
     parse: |word| whole(word, 0, u64::MAX),
-    record: |given| {
-        let seed = given.get(&SEED).ok().flatten().unwrap_or(0);
-        Some(json!(JsonInteger(seed)))
-    },
 };
 
 /// The value to beat of a problem without heuristics.

@@ -1,22 +1,13 @@
 //! Flags of the service and of its clients.
 
-use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Verb, switch, text, unrecorded};
+use super::flag::{About, Applies, Flag, Group, Verb};
 use super::numbers::{size, time, whole};
 use pleach_serve::api::Role;
 use pleach_serve::slurm::Slurm;
 use std::time::Duration;
 
-const ABOUT: About = About {
-    name: "",
-    value: None,
-    help: "",
-    default: "",
-    group: Group::Service,
-    applies: Applies::To(&[Verb::Serve]),
-    lasts: Lasts::OneRun,
-    accepts: Accepts::One,
-    choices: Vec::new,
-};
+const ABOUT: About =
+    About { group: Group::Service, applies: Applies::To(&[Verb::Serve]), ..About::BASE };
 
 /// Commands that talk to a service.
 const CLIENTS: &[Verb] = &[
@@ -32,16 +23,12 @@ const CLIENTS: &[Verb] = &[
 ];
 
 /// `--data`.
-pub static DATA: Flag<String> = Flag {
-    about: About {
-        name: "data",
-        value: Some("FOLDER"),
-        help: "folder of the service: its database, certificate, credentials, and the jobs' files",
-        ..ABOUT
-    },
-    parse: text,
-    record: unrecorded,
-};
+pub static DATA: Flag<String> = Flag::text(About {
+    name: "data",
+    value: Some("FOLDER"),
+    help: "folder of the service: its database, certificate, credentials, and the jobs' files",
+    ..ABOUT
+});
 
 /// `--address`.
 pub static ADDRESS: Flag<String> = Flag {
@@ -53,7 +40,6 @@ pub static ADDRESS: Flag<String> = Flag {
         ..ABOUT
     },
     parse: super::cluster::address,
-    record: unrecorded,
 };
 
 /// `--roots`.
@@ -66,7 +52,6 @@ pub static ROOTS: Flag<u64> = Flag {
         ..ABOUT
     },
     parse: |word| whole(word, 1, 10_000),
-    record: unrecorded,
 };
 
 /// `--half-life`.
@@ -82,7 +67,6 @@ pub static HALF_LIFE: Flag<Duration> = Flag {
         Duration::ZERO => Err(format!("{word}: expected a time above 0")),
         time => Ok(time),
     },
-    record: unrecorded,
 };
 
 /// `--keep`.
@@ -95,32 +79,23 @@ pub static KEEP: Flag<Option<Duration>> = Flag {
         ..ABOUT
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
-    record: unrecorded,
 };
 
 /// `--tls-certificate`.
-pub static TLS_CERTIFICATE: Flag<String> = Flag {
-    about: About {
-        name: "tls-certificate",
-        value: Some("FILE"),
-        help: "certificate of the service with its chain (PEM), instead of one that it makes",
-        ..ABOUT
-    },
-    parse: text,
-    record: unrecorded,
-};
+pub static TLS_CERTIFICATE: Flag<String> = Flag::text(About {
+    name: "tls-certificate",
+    value: Some("FILE"),
+    help: "certificate of the service with its chain (PEM), instead of one that it makes",
+    ..ABOUT
+});
 
 /// `--tls-key`.
-pub static TLS_KEY: Flag<String> = Flag {
-    about: About {
-        name: "tls-key",
-        value: Some("FILE"),
-        help: "private key of --tls-certificate (PEM)",
-        ..ABOUT
-    },
-    parse: text,
-    record: unrecorded,
-};
+pub static TLS_KEY: Flag<String> = Flag::text(About {
+    name: "tls-key",
+    value: Some("FILE"),
+    help: "private key of --tls-certificate (PEM)",
+    ..ABOUT
+});
 
 /// `--grow`.
 pub static GROW: Flag<Slurm> = Flag {
@@ -133,22 +108,17 @@ pub static GROW: Flag<Slurm> = Flag {
         ..ABOUT
     },
     parse: slurm,
-    record: unrecorded,
 };
 
 /// `--service`.
-pub static SERVICE: Flag<String> = Flag {
-    about: About {
-        name: "service",
-        value: Some("FILE"),
-        help: "credentials: where the service is, and who you are",
-        default: "the file that PLEACH_SERVICE names",
-        applies: Applies::To(CLIENTS),
-        ..ABOUT
-    },
-    parse: text,
-    record: unrecorded,
-};
+pub static SERVICE: Flag<String> = Flag::text(About {
+    name: "service",
+    value: Some("FILE"),
+    help: "credentials: where the service is, and who you are",
+    default: "the file that PLEACH_SERVICE names",
+    applies: Applies::To(CLIENTS),
+    ..ABOUT
+});
 
 /// `--priority`.
 pub static PRIORITY: Flag<i32> = Flag {
@@ -161,33 +131,24 @@ pub static PRIORITY: Flag<i32> = Flag {
         ..ABOUT
     },
     parse: priority,
-    record: unrecorded,
 };
 
 /// `--wait`.
-pub static WAIT: Flag<()> = Flag {
-    about: About {
-        name: "wait",
-        help: "wait for the end of the job, and print its result",
-        applies: Applies::To(&[Verb::Submit]),
-        ..ABOUT
-    },
-    parse: switch,
-    record: unrecorded,
-};
+pub static WAIT: Flag<()> = Flag::switch(About {
+    name: "wait",
+    help: "wait for the end of the job, and print its result",
+    applies: Applies::To(&[Verb::Submit]),
+    ..ABOUT
+});
 
 /// `--fetch`.
-pub static FETCH: Flag<String> = Flag {
-    about: About {
-        name: "fetch",
-        value: Some("FOLDER"),
-        help: "write the job's files, its log among them, to this folder",
-        applies: Applies::To(&[Verb::Result]),
-        ..ABOUT
-    },
-    parse: text,
-    record: unrecorded,
-};
+pub static FETCH: Flag<String> = Flag::text(About {
+    name: "fetch",
+    value: Some("FOLDER"),
+    help: "write the job's files, its log among them, to this folder",
+    applies: Applies::To(&[Verb::Result]),
+    ..ABOUT
+});
 
 const ACCOUNT: About = About { applies: Applies::To(&[Verb::User]), ..ABOUT };
 
@@ -205,7 +166,6 @@ pub static ROLE: Flag<Role> = Flag {
         let role = Role::ALL.into_iter().find(|role| role.word() == word);
         role.ok_or_else(|| format!("{word}: expected user, operator or joiner"))
     },
-    record: unrecorded,
 };
 
 /// `--weight`.
@@ -221,7 +181,6 @@ pub static WEIGHT: Flag<f64> = Flag {
         Ok(weight) if weight > 0.0 && weight <= 1e6 => Ok(weight),
         _ => Err(format!("{word}: expected a number above 0, at most 1,000,000")),
     },
-    record: unrecorded,
 };
 
 /// `--most-threads`.
@@ -233,7 +192,6 @@ pub static MOST_THREADS: Flag<Option<u64>> = Flag {
         ..ACCOUNT
     },
     parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
-    record: unrecorded,
 };
 
 /// `--most-jobs`.
@@ -245,7 +203,6 @@ pub static MOST_JOBS: Flag<Option<u64>> = Flag {
         ..ACCOUNT
     },
     parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
-    record: unrecorded,
 };
 
 /// `--most-memory`.
@@ -257,7 +214,6 @@ pub static MOST_MEMORY: Flag<Option<u64>> = Flag {
         ..ACCOUNT
     },
     parse: |word| limit(word, size),
-    record: unrecorded,
 };
 
 /// `--most-files`.
@@ -269,38 +225,26 @@ pub static MOST_FILES: Flag<Option<u64>> = Flag {
         ..ACCOUNT
     },
     parse: |word| limit(word, size),
-    record: unrecorded,
 };
 
 /// `--only-for`.
-pub static ONLY_FOR: Flag<String> = Flag {
-    about: About {
-        name: "only-for",
-        value: Some("USER"),
-        help: "joiners with these credentials work for this user only",
-        ..ACCOUNT
-    },
-    parse: text,
-    record: unrecorded,
-};
+pub static ONLY_FOR: Flag<String> = Flag::text(About {
+    name: "only-for",
+    value: Some("USER"),
+    help: "joiners with these credentials work for this user only",
+    ..ACCOUNT
+});
 
 /// `--renew`.
-pub static RENEW: Flag<()> = Flag {
-    about: About {
-        name: "renew",
-        help: "make a new token; the old one is no longer valid",
-        ..ACCOUNT
-    },
-    parse: switch,
-    record: unrecorded,
-};
+pub static RENEW: Flag<()> = Flag::switch(About {
+    name: "renew",
+    help: "make a new token; the old one is no longer valid",
+    ..ACCOUNT
+});
 
 /// `--remove`.
-pub static REMOVE: Flag<()> = Flag {
-    about: About { name: "remove", help: "remove the account", ..ACCOUNT },
-    parse: switch,
-    record: unrecorded,
-};
+pub static REMOVE: Flag<()> =
+    Flag::switch(About { name: "remove", help: "remove the account", ..ACCOUNT });
 
 /// How to get joiners from Slurm.
 fn slurm(word: &str) -> Result<Slurm, String> {

@@ -1,7 +1,7 @@
 //! Flags that choose the units of a run and how they share work.
 
 use super::flag::{
-    About, Accepts, Applies, Flag, Group, Lasts, SEARCHES_AND_JOIN, Verb, listed, text, unrecorded,
+    About, Accepts, Applies, Flag, Group, Lasts, Record, SEARCHES_AND_JOIN, Verb, listed,
 };
 use super::numbers::whole;
 use super::values::{Devices, FlagValues, Units};
@@ -15,15 +15,10 @@ use pleach_runtime::cores;
 use serde_json::json;
 
 const ABOUT: About = About {
-    name: "",
-    value: None,
-    help: "",
-    default: "",
     group: Group::Units,
     applies: Applies::To(SEARCHES_AND_JOIN),
     lasts: Lasts::Kept,
-    accepts: Accepts::One,
-    choices: Vec::new,
+    ..About::BASE
 };
 
 const SEARCHES_AND_SIM: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim];
@@ -51,41 +46,35 @@ pub static THREADS: Flag<u32> = Flag {
         help: "number of CPU threads",
         default: "all cores",
         applies: Applies::To(THREADS_OF),
+        record: Record::Own(|given| Some(json!(given.units().ok()?.threads))),
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1024).map(|threads| threads as u32),
-    record: |given| Some(json!(given.units().ok()?.threads)),
 };
 
 /// `--devices`.
-pub static DEVICES: Flag<String> = Flag {
-    about: About {
-        name: "devices",
-        value: Some("LIST"),
-        help: "comma-separated list of cpu, gpu (all GPUs), gpu0, gpu1, ..., emulated (GPU code on the CPU, for \
+pub static DEVICES: Flag<String> = Flag::text(About {
+    name: "devices",
+    value: Some("LIST"),
+    help: "comma-separated list of cpu, gpu (all GPUs), gpu0, gpu1, ..., emulated (GPU code on the CPU, for \
                tests); options follow colons, as in gpu:explorers=2048:inside=hypercube",
-        default: "cpu,gpu where a GPU works",
-        applies: Applies::To(UNITS_OF),
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.units().ok()?.devices.words)),
-};
+    default: "cpu,gpu where a GPU works",
+    applies: Applies::To(UNITS_OF),
+    record: Record::Own(|given| Some(json!(given.units().ok()?.devices.words))),
+    ..ABOUT
+});
 
 /// `--slow`.
-pub static SLOW: Flag<String> = Flag {
-    about: About {
-        name: "slow",
-        value: Some("UNIT=F"),
-        help: "make a thread or a device F times slower, to try unequal machines (cpu1=4, emulated0=2)",
-        default: "none",
-        applies: Applies::To(UNITS_OF),
-        accepts: Accepts::Several,
-        ..ABOUT
-    },
-    parse: text,
-    record: |given| Some(json!(given.slow())),
-};
+pub static SLOW: Flag<String> = Flag::text(About {
+    name: "slow",
+    value: Some("UNIT=F"),
+    help: "make a thread or a device F times slower, to try unequal machines (cpu1=4, emulated0=2)",
+    default: "none",
+    applies: Applies::To(UNITS_OF),
+    accepts: Accepts::Several,
+    record: Record::Own(|given| Some(json!(given.slow()))),
+    ..ABOUT
+});
 
 /// `--pace`.
 pub static PACE: Flag<u64> = Flag {
@@ -95,10 +84,10 @@ pub static PACE: Flag<u64> = Flag {
         help: "limit every unit to N nodes a second, by sleeping: many processes on few cores \
                then behave like many slow machines",
         default: "off",
+        record: Record::Own(|given| Some(json!(given.get(&PACE).ok().flatten()))),
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1_000_000_000),
-    record: |given| Some(json!(given.get(&PACE).ok().flatten())),
 };
 
 /// `--repeat`.
@@ -109,10 +98,10 @@ pub static REPEAT: Flag<u64> = Flag {
         help: "run N times; report mean, standard deviation, minimum and maximum",
         default: "1",
         applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Own, Verb::Loop]),
+        record: Record::Own(|given| Some(json!(given.get(&REPEAT).ok().flatten().unwrap_or(1)))),
         ..ABOUT
     },
     parse: |word| whole(word, 1, 1000),
-    record: |given| Some(json!(given.get(&REPEAT).ok().flatten().unwrap_or(1))),
 };
 
 /// `--balance`.
@@ -126,10 +115,10 @@ pub static BALANCE: Flag<Policy> = Flag {
                follow a colon, as in overlay:degree=4,bridges=no",
         default: "adaptive",
         applies: Applies::To(SEARCHES_AND_SIM),
+        record: Record::ValueOrDefault,
         ..ABOUT
     },
     parse: |word| Policy::parse(word).map_err(|why| format!("{word}: {why}")),
-    record: |given| Some(json!(given.word("balance").unwrap_or(BALANCE.about.default))),
 };
 
 /// `--simd`.
@@ -141,13 +130,13 @@ pub static SIMD: Flag<Level> = Flag {
         help: "vector instructions to use: auto, off, avx2, avx512",
         default: "auto",
         applies: Applies::To(CODE_PATHS),
+        record: Record::Own(|given| {
+            let level = given.get(&SIMD).ok().flatten().unwrap_or_else(Level::best);
+            Some(json!(level.to_string()))
+        }),
         ..ABOUT
     },
     parse: Level::parse,
-    record: |given| {
-        let level = given.get(&SIMD).ok().flatten().unwrap_or_else(Level::best);
-        Some(json!(level.to_string()))
-    },
 };
 
 /// `--check`.
@@ -162,7 +151,6 @@ pub static CHECK: Flag<Spec> = Flag {
         ..ABOUT
     },
     parse: Spec::parse,
-    record: unrecorded,
 };
 
 /// The most devices; no machine has more.
