@@ -48,7 +48,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let cannot =
         || usage(format!("cannot audit {file}: it does not name a search of this program"));
     let &[verb, problem, instance] = &words[..] else { return cannot() };
-    let verb = if verb == "count" { Verb::Count } else { Verb::Solve };
+    let Some(verb) = Verb::of(verb) else { return cannot() };
     let Some(entry) = entry(registry, problem) else { return cannot() };
     let Some(task) = entry.task(verb) else { return cannot() };
     let Act::Search(start) = task.act else { return cannot() };

@@ -1,8 +1,7 @@
 //! `pleach completions SHELL`: the script with which a shell completes command lines, and the words that it offers.
 
 use super::console::{Console, DONE};
-use super::flags::{About, Use, Verb, applying};
-use super::help::{COMMANDS, first};
+use super::flags::{About, COMMANDS, Use, Verb, applying};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::loops;
@@ -56,7 +55,7 @@ fn fitting(registry: &[Entry], words: &[String]) -> Offer {
     let (current, before) =
         words.split_last().map_or(("", &words[..0]), |(last, rest)| (&**last, rest));
     let places: Vec<&str> = places(before);
-    let verb = Verb::ALL.into_iter().find(|verb| Some(&verb.word()) == places.first());
+    let verb = places.first().and_then(|word| Verb::of(word));
     let task = || entry(registry, places.get(1)?)?.task(verb?);
     let named: &[Use] = task().map_or(&[], |task| task.flags);
     let flags = verb.map_or(Vec::new(), |verb| applying(verb, named));
@@ -120,7 +119,7 @@ fn in_place(registry: &[Entry], places: &[&str], verb: Option<Verb>, current: &s
     };
     match (places, verb) {
         ([] | ["help"], _) => {
-            let all = COMMANDS.iter().map(|(words, about)| text(first(words), about));
+            let all = COMMANDS.iter().map(|(verb, _, about)| text(verb.word(), about));
             offer(among(all.collect()), false)
         }
         (["completions"], _) => {

@@ -173,8 +173,7 @@ impl Follower<'_, '_> {
             Known::Own(start) => Start::new(start),
             Known::Registry(registry) => {
                 let [verb, problem, instance] = &line.words[..] else { return Err(unclear()) };
-                let verb = [Verb::Solve, Verb::Count].into_iter().find(|it| it.word() == verb);
-                let task = entry(registry, problem).zip(verb);
+                let task = entry(registry, problem).zip(Verb::of(verb));
                 let task = task.and_then(|(entry, verb)| entry.task(verb));
                 let Some(Act::Search(read)) = task.map(|task| task.act) else {
                     return Err(unclear());

@@ -1,6 +1,6 @@
 //! Help: the overview, the problems of a command, and the flags that apply to a command and problem.
 
-use super::flags::{About, Group, Use, Verb, applying, argument};
+use super::flags::{About, COMMANDS, Group, Use, Verb, applying, argument};
 use crate::failure::{Failure, usage};
 use crate::loops::{self, LOOPS};
 use crate::registry::{Entry, entry};
@@ -10,35 +10,6 @@ use std::fmt::Write;
 pub const EXIT_CODES: &str = "\
 Exit codes: 0 finished and proven, 1 internal error or machine failure,
 2 bad usage or bad input, 3 stopped by a limit or Ctrl-C (prints the result so far).";
-
-/// The commands, in the order in which help shows them.
-pub const COMMANDS: [(&str, &str); 25] = [
-    ("solve PROBLEM INSTANCE", "find the best solution, and prove that it is the best"),
-    ("count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
-    ("loop NAME WORDS", "run a loop of independent work"),
-    ("check PROBLEM INSTANCE FILE", "compute the value of the solution in FILE"),
-    ("sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster"),
-    ("resume FILE", "continue a search that --checkpoint saved"),
-    ("join HOST:PORT", "join a search that another process opened with --listen"),
-    ("devices", "list the devices of this machine, with measured rates"),
-    ("instances PROBLEM", "list the instances that have names, and what is known of them"),
-    ("audit FILE", "check a proof that --certificate wrote"),
-    ("batch FILE.toml", "run instances with several settings and seeds, a CSV row each"),
-    ("reproduce FIGURE...", "run the papers' experiments, and check which results are reproduced"),
-    ("report FILE...", "write one HTML page about runs from their --json output"),
-    ("serve", "run a service: a queue of several users, and the machines that they share"),
-    ("submit COMMAND", "put a command into the queue of a service"),
-    ("jobs [ID]", "list the jobs of a service, or show one"),
-    ("watch ID", "follow a job until it is over"),
-    ("result ID", "print the result of a job"),
-    ("pause ID...", "save jobs and take them off the machines"),
-    ("continue ID...", "continue paused jobs"),
-    ("priority ID N", "change the priority of a job"),
-    ("cancel ID...", "end jobs without a result"),
-    ("user [NAME]", "list the users of a service, or create or change one"),
-    ("completions SHELL", "print the script with which bash, zsh or fish completes commands"),
-    ("man", "print the manual page"),
-];
 
 /// Examples that do not belong to a problem.
 const EXAMPLES: [&str; 8] = [
@@ -65,34 +36,11 @@ Examples:
 /// If a word is not known.
 pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
     let word = |i: usize| words.get(i).map_or("", String::as_str);
-    let verb = match word(0) {
-        "solve" => Verb::Solve,
-        "count" => Verb::Count,
-        "check" => Verb::Check,
-        "sim" => Verb::Sim,
-        "devices" => Verb::Devices,
-        "loop" => Verb::Loop,
-        "reproduce" => Verb::Reproduce,
-        "audit" => Verb::Audit,
-        "batch" => Verb::Batch,
-        "report" => Verb::Report,
-        "resume" => Verb::Resume,
-        "join" => Verb::Join,
-        "instances" => Verb::Instances,
-        "completions" => Verb::Completions,
-        "man" => Verb::Man,
-        "serve" => Verb::Serve,
-        "submit" => Verb::Submit,
-        "jobs" => Verb::Jobs,
-        "watch" => Verb::Watch,
-        "result" => Verb::Result,
-        "pause" => Verb::Pause,
-        "continue" => Verb::Continue,
-        "priority" => Verb::Priority,
-        "cancel" => Verb::Cancel,
-        "user" => Verb::User,
-        "" => return Ok(overview(registry)),
-        other => return unknown(other, &COMMANDS.map(|(words, _)| first(words))),
+    let Some(verb) = Verb::of(word(0)) else {
+        return match word(0) {
+            "" => Ok(overview(registry)),
+            other => unknown(other, &COMMANDS.map(|(verb, ..)| verb.word())),
+        };
     };
     let named = [Verb::Solve, Verb::Count, Verb::Check].contains(&verb) && !word(1).is_empty();
     if named && entry(registry, word(1)).is_none() {
@@ -231,11 +179,6 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
     })
 }
 
-/// The first of some words.
-pub fn first(words: &'static str) -> &'static str {
-    words.split(' ').next().unwrap_or_default()
-}
-
 /// The error for a word without help.
 fn unknown(word: &str, known: &[&str]) -> Result<String, Failure> {
     usage(format!("no help for '{word}': expected one of {}", known.join(", ")))
@@ -246,7 +189,7 @@ fn overview(registry: &[Entry]) -> String {
     let mut text =
         "Exact search of irregular trees, on all cores and devices of a machine\n\n".to_string();
     text += "Usage: pleach COMMAND [FLAGS]\n\nCommands:\n";
-    for (words, about) in COMMANDS {
+    for (_, words, about) in COMMANDS {
         let _ = writeln!(text, "  {words:33} {about}");
     }
     text += "\nProblems:\n";

@@ -1,6 +1,6 @@
 //! Parses the arguments of a process into words and flags.
 
-use super::flags::{FLAGS, FlagValues, WORD, argument};
+use super::flags::{FLAGS, FlagValues, Verb, WORD, argument};
 use crate::failure::{Failure, usage};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, ArgAction, Command};
@@ -12,6 +12,13 @@ pub struct Line {
     pub words: Vec<String>,
     /// The flags.
     pub given: FlagValues,
+}
+
+impl Line {
+    /// The command that the first word names.
+    pub fn verb(&self) -> Option<Verb> {
+        Verb::of(self.words.first()?)
+    }
 }
 
 /// Parses arguments, without the program's name.

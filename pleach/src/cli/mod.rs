@@ -50,7 +50,7 @@ use crate::registry::{Act, Checked, ENTRIES, Entry, Request, entry, names};
 use conduct::{Job, Reading};
 use console::{Console, DONE};
 use files::{about_solution, keep_apart};
-use flags::{Kind, Verb};
+use flags::{Kind, SHARED, Verb};
 use follow::{Known, follow};
 use join::AfterJoin;
 use line::{Line, no_more};
@@ -106,8 +106,7 @@ pub(crate) fn run(
         {
             return completing::offer(registry, console, &line.words[2..]);
         }
-        let searches = ["solve", "count", "resume", "loop"];
-        let shared = line.words.first().is_some_and(|word| searches.contains(&&**word));
+        let shared = line.verb().is_some_and(|verb| SHARED.contains(&verb));
         if console.is_mute() && (!shared || helps || shows_version) {
             // Only the first process of a job does what they do not share.
             return Ok(DONE);
@@ -195,21 +194,12 @@ fn search(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, F
 
 /// Carries out a command.
 fn run_command(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<u8, Failure> {
-    let verb = match line.words.first().map(String::as_str) {
-        Some("solve") => Verb::Solve,
-        Some("count") => Verb::Count,
-        Some("check") => Verb::Check,
-        Some("sim") => Verb::Sim,
-        Some("devices") => Verb::Devices,
-        other => {
-            let said = other.map_or(String::new(), |word| format!("'{word}': "));
-            return usage(format!(
-                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, instances, audit, batch, reproduce, report, serve, submit, jobs, watch, result, pause, continue, priority, cancel, user, completions or man (see --help)"
-            ));
+    match line.verb() {
+        Some(verb @ (Verb::Solve | Verb::Count | Verb::Check)) => {
+            of_problem(registry, console, verb, line)
         }
-    };
-    match verb {
-        Verb::Devices => {
+        Some(Verb::Sim) => sim::run(registry, console, &line),
+        Some(verb @ Verb::Devices) => {
             let kind = Kind { verb, problem: "", named: &[] };
             line.given.check(kind).map_err(Failure::Usage)?;
             let _phase = conduct::last_words(console, "devices", &line.given);
@@ -224,8 +214,12 @@ fn run_command(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<
             no_more(&line.words, 1)?;
             devices::show(registry, console, &line.given)
         }
-        Verb::Sim => sim::run(registry, console, &line),
-        _ => of_problem(registry, console, verb, line),
+        _ => {
+            let said = line.words.first().map_or(String::new(), |word| format!("'{word}': "));
+            usage(format!(
+                "{said}expected a command: solve, count, check, loop, sim, resume, join, devices, instances, audit, batch, reproduce, report, serve, submit, jobs, watch, result, pause, continue, priority, cancel, user, completions or man (see --help)"
+            ))
+        }
     }
 }
 

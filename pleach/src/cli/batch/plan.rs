@@ -185,12 +185,9 @@ fn common<'r>(
     let all: Vec<String> = command.split_whitespace().map(String::from).collect();
     let begin = all.iter().position(|word| word.starts_with('-')).unwrap_or(all.len());
     let (words, flags) = all.split_at(begin);
-    let verb = match words.first().map(String::as_str) {
-        Some("solve") => Some(Verb::Solve),
-        Some("count") => Some(Verb::Count),
-        _ => None,
-    };
-    let found = verb.zip(words.get(1)).and_then(|(verb, problem)| {
+    let verb = words.first().and_then(|word| Verb::of(word));
+    let searches = verb.filter(|verb| matches!(verb, Verb::Solve | Verb::Count));
+    let found = searches.zip(words.get(1)).and_then(|(verb, problem)| {
         let entry = entry(registry, problem)?;
         Some((entry, entry.task(verb)?))
     });

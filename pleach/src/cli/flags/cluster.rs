@@ -1,7 +1,8 @@
 //! Flags for searches and loops that several processes share.
 
-use super::flag::{About, Applies, Flag, Group, OPEN, Record, SHARED, SHARED_AND_JOIN, Verb};
+use super::flag::{About, Applies, Flag, Group, Record};
 use super::numbers::{time, whole};
+use super::verb::{OPEN, SHARED, SHARED_AND_JOIN, Verb};
 use pleach_cluster::tls::Reach;
 use serde_json::json;
 use std::time::Duration;

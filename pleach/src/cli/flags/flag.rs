@@ -1,6 +1,7 @@
 //! [`Flag`]: a flag's name and help, its parser, where it applies, and how it is recorded.
 
 use super::values::FlagValues;
+use super::verb::Verb;
 use clap::{Arg, ArgAction};
 use serde_json::{Value, json};
 
@@ -119,119 +120,6 @@ impl Group {
         }
     }
 }
-
-/// The kinds of commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    Solve,
-    Count,
-    Check,
-    Sim,
-    Devices,
-    Loop,
-    Reproduce,
-    Batch,
-    Audit,
-    Report,
-    Resume,
-    Join,
-    Instances,
-    Completions,
-    Man,
-    Serve,
-    Submit,
-    Jobs,
-    Watch,
-    Result,
-    Pause,
-    Continue,
-    Priority,
-    Cancel,
-    User,
-    /// A user's own command.
-    Own,
-}
-
-impl Verb {
-    /// The commands of `pleach`.
-    pub const ALL: [Verb; 25] = [
-        Verb::Solve,
-        Verb::Count,
-        Verb::Loop,
-        Verb::Check,
-        Verb::Sim,
-        Verb::Resume,
-        Verb::Join,
-        Verb::Devices,
-        Verb::Instances,
-        Verb::Audit,
-        Verb::Batch,
-        Verb::Reproduce,
-        Verb::Report,
-        Verb::Serve,
-        Verb::Submit,
-        Verb::Jobs,
-        Verb::Watch,
-        Verb::Result,
-        Verb::Pause,
-        Verb::Continue,
-        Verb::Priority,
-        Verb::Cancel,
-        Verb::User,
-        Verb::Completions,
-        Verb::Man,
-    ];
-
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verb::Solve => "solve",
-            Verb::Count => "count",
-            Verb::Check => "check",
-            Verb::Sim => "sim",
-            Verb::Devices => "devices",
-            Verb::Loop => "loop",
-            Verb::Reproduce => "reproduce",
-            Verb::Batch => "batch",
-            Verb::Audit => "audit",
-            Verb::Report => "report",
-            Verb::Resume => "resume",
-            Verb::Join => "join",
-            Verb::Instances => "instances",
-            Verb::Completions => "completions",
-            Verb::Man => "man",
-            Verb::Serve => "serve",
-            Verb::Submit => "submit",
-            Verb::Jobs => "jobs",
-            Verb::Watch => "watch",
-            Verb::Result => "result",
-            Verb::Pause => "pause",
-            Verb::Continue => "continue",
-            Verb::Priority => "priority",
-            Verb::Cancel => "cancel",
-            Verb::User => "user",
-            Verb::Own => "",
-        }
-    }
-}
-
-/// Commands that search.
-pub const SEARCHES: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own];
-
-/// Commands that several processes can share.
-pub const SHARED: &[Verb] = &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop];
-
-/// Commands that several processes can share, and `join`; all of them show progress.
-pub const SHARED_AND_JOIN: &[Verb] =
-    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Join];
-
-/// Commands that other processes can join.
-pub const OPEN: &[Verb] =
-    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Serve];
-
-/// Commands that have units.
-pub const SEARCHES_AND_JOIN: &[Verb] =
-    &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];
 
 /// Where a flag applies.
 #[derive(Clone, Copy)]

@@ -1,8 +1,9 @@
 //! What the flags of a command line mean together: whether they fit the command, and the settings that they make.
 
-use super::flag::{About, Applies, Group, Item, Lasts, Use, Verb, applies};
+use super::flag::{About, Applies, Group, Item, Lasts, Use, applies};
 use super::units::slow_factors;
 use super::values::{FlagValues, Saving};
+use super::verb::Verb;
 use super::{
     BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };

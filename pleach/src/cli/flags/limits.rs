@@ -1,7 +1,8 @@
 //! Flags that limit or save a search.
 
-use super::flag::{About, Applies, Flag, Group, Lasts, Record, SEARCHES, SEARCHES_AND_JOIN, Verb};
+use super::flag::{About, Applies, Flag, Group, Lasts, Record};
 use super::numbers::{size, time, whole};
+use super::verb::{SEARCHES, SEARCHES_AND_JOIN, Verb};
 use crate::results::JsonInteger;
 use serde_json::json;
 use std::time::Duration;

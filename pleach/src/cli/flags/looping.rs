@@ -1,7 +1,8 @@
 //! Flags of loops of independent work.
 
-use super::flag::{About, Applies, Flag, Group, Record, Verb};
+use super::flag::{About, Applies, Flag, Group, Record};
 use super::numbers::whole;
+use super::verb::Verb;
 use pleach_loops::looping::Sizes;
 use pleach_loops::rays::frame::Method;
 use serde_json::json;

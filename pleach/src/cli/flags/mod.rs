@@ -12,9 +12,10 @@ mod service;
 mod sim;
 mod units;
 mod values;
+mod verb;
 
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, REACH, STANDBY, address};
-pub use flag::{About, Applies, Group, Item, Lasts, Use, Verb, argument, listed};
+pub use flag::{About, Applies, Group, Item, Lasts, Use, argument, listed};
 pub use given::Kind;
 pub use limits::{CHECKPOINT, EVERY, MEMORY, NODE_LIMIT, SHOW, TIME_LIMIT, UNTIL_EOF};
 pub use looping::{
@@ -37,6 +38,7 @@ pub use service::{
 pub use sim::{PEERS, QUICK, SVG};
 pub use units::{BALANCE, CHECK, DEVICES, PACE, REPEAT, SIMD, SLOW, THREADS};
 pub use values::{Files, FlagValues, Saving, WORD};
+pub use verb::{COMMANDS, SHARED, Verb};
 
 use flag::applies;
 

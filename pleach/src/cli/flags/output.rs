@@ -1,9 +1,8 @@
 //! Flags for what a command prints and writes.
 
-use super::flag::{
-    About, Applies, Flag, Group, Lasts, Record, SEARCHES, SEARCHES_AND_JOIN, SHARED_AND_JOIN, Verb,
-};
+use super::flag::{About, Applies, Flag, Group, Lasts, Record};
 use super::numbers::whole;
+use super::verb::{SEARCHES, SEARCHES_AND_JOIN, SHARED_AND_JOIN, Verb};
 
 const ABOUT: About = About {
     group: Group::Output,

@@ -1,8 +1,9 @@
 //! Flags that define a search.
 
-use super::flag::{About, Applies, Flag, Lasts, Record, Verb, listed};
+use super::flag::{About, Applies, Flag, Lasts, Record, listed};
 use super::numbers::whole;
 use super::values::FlagValues;
+use super::verb::Verb;
 use crate::decimal::Decimal;
 use crate::results::JsonInteger;
 use pleach_core::search::work::Nodes;

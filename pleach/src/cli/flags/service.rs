@@ -1,7 +1,8 @@
 //! Flags of the service and of its clients.
 
-use super::flag::{About, Applies, Flag, Group, Verb};
+use super::flag::{About, Applies, Flag, Group};
 use super::numbers::{size, time, whole};
+use super::verb::Verb;
 use pleach_serve::api::Role;
 use pleach_serve::slurm::Slurm;
 use std::time::Duration;

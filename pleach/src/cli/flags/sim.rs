@@ -1,6 +1,7 @@
 //! Flags that only simulations and the papers' figures have.
 
-use super::flag::{About, Applies, Flag, Group, Verb};
+use super::flag::{About, Applies, Flag, Group};
+use super::verb::Verb;
 
 const ABOUT: About = About { applies: Applies::To(&[Verb::Sim]), ..About::BASE };
 

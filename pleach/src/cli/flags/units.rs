@@ -1,10 +1,9 @@
 //! Flags that choose the units of a run and how they share work.
 
-use super::flag::{
-    About, Accepts, Applies, Flag, Group, Lasts, Record, SEARCHES_AND_JOIN, Verb, listed,
-};
+use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Record, listed};
 use super::numbers::whole;
 use super::values::{Devices, FlagValues, Units};
+use super::verb::{SEARCHES_AND_JOIN, Verb};
 use pleach_cluster::mpi;
 use pleach_core::steal::{PRESETS, Policy};
 use pleach_gpu::gpus::count;

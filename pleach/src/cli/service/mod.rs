@@ -32,15 +32,14 @@ pub fn serve(_: &Console<'_>, _: &Line) -> Result<u8, Failure> {
 
 /// Carries out a command of a user, except `submit`.
 pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
-    let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["jobs", ..] => jobs::list(console, line),
-        ["watch", ..] => jobs::watch(console, line),
-        ["result", ..] => jobs::result(console, line),
-        ["priority", ..] => jobs::priority(console, line),
-        ["pause", ..] => jobs::act(console, line, Verb::Pause),
-        ["continue", ..] => jobs::act(console, line, Verb::Continue),
-        ["cancel", ..] => jobs::act(console, line, Verb::Cancel),
+    match line.verb() {
+        Some(Verb::Jobs) => jobs::list(console, line),
+        Some(Verb::Watch) => jobs::watch(console, line),
+        Some(Verb::Result) => jobs::result(console, line),
+        Some(Verb::Priority) => jobs::priority(console, line),
+        Some(verb @ (Verb::Pause | Verb::Continue | Verb::Cancel)) => {
+            jobs::act(console, line, verb)
+        }
         _ => accounts::run(console, line),
     }
 }

@@ -59,12 +59,9 @@ pub fn check_command(
     };
     let line = line::parse(args.iter().map(OsString::from)).map_err(said)?;
     let word = |i: usize| line.words.get(i).map_or("", String::as_str);
-    let verb = match word(0) {
-        "solve" => Verb::Solve,
-        "count" => Verb::Count,
-        "loop" => Verb::Loop,
-        "sim" => Verb::Sim,
-        other => return Err(format!("'{other}': expected solve, count, loop or sim")),
+    let verb = match Verb::of(word(0)) {
+        Some(verb @ (Verb::Solve | Verb::Count | Verb::Loop | Verb::Sim)) => verb,
+        _ => return Err(format!("'{}': expected solve, count, loop or sim", word(0))),
     };
     if let Some(name) = REFUSED.iter().find(|name| line.given.has(name)) {
         return Err(format!("--{name}: the service decides this"));
