@@ -5,6 +5,7 @@ extern crate pleach_core as pleach;
 
 pub mod atsp;
 pub mod clique;
+mod files;
 pub mod flowshop;
 pub mod knapsack;
 mod permutation;

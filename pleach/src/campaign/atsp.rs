@@ -120,9 +120,7 @@ fn prepare<'s, 'a>(
 
 /// Refuses options that contradict each other.
 pub(crate) fn fits(best: Best, bound: Bound, nodes: Nodes) -> Result<(), String> {
-    if best == Best::Neh {
-        return Err("--best neh is for flowshop; expected none, optimum, search or a number".into());
-    }
+    best.without_neh()?;
     if nodes == Nodes::Interval && bound != Bound::Partial {
         return Err("--nodes interval works only with --bound partial".into());
     }

@@ -146,6 +146,18 @@ pub enum Best {
     Reach(i64),
 }
 
+impl Best {
+    /// Refuses the NEH heuristic, for a problem that does not have it.
+    pub(crate) fn without_neh(self) -> Result<(), String> {
+        if self == Best::Neh {
+            return Err(
+                "--best neh is for flowshop; expected none, optimum, search or a number".into()
+            );
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Best {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

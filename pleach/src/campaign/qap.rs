@@ -79,21 +79,13 @@ pub(crate) fn inspect(instance: &Instance, mut options: Options<'_>) -> Result<I
     begun.inspect(&tree)
 }
 
-/// Refuses a start that this problem does not have.
-pub(crate) fn fits(best: Best) -> Result<(), String> {
-    if best == Best::Neh {
-        return Err("--best neh is for flowshop; expected none, optimum, search or a number".into());
-    }
-    Ok(())
-}
-
 fn prepare<'s, 'a>(
     instance: &Instance,
     options: &'s mut Options<'a>,
     looking: bool,
 ) -> Result<(StartedSearch<'s, 'a>, Plain<Qap>, Ready), Error> {
     let Options { best, start, search } = options;
-    fits(*best).map_err(Error::Input)?;
+    best.without_neh().map_err(Error::Input)?;
     let asked = json!({ "best": best.to_string(), "start": start.as_deref().map(solution_of) });
     let begun = StartedSearch::new(search, asked, looking)?;
     // The checkpoint has the starting solution.

@@ -2,9 +2,9 @@
 
 use super::entry::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, Start, Task, best,
-    choice, is_here,
+    choice, is_here, published,
 };
-use super::instances::NamedInstance;
+use super::instances::{NamedInstance, solved};
 use super::simulated_load::{Load, SimulatedLoad};
 use super::text::numbers;
 use crate::campaign::Search;
@@ -14,7 +14,7 @@ use crate::failure::{Failure, usage};
 use crate::report::Labels;
 use pleach_core::search::work::Nodes;
 use pleach_problems::atsp::Atsp;
-use pleach_problems::atsp::named::{self, is_name};
+use pleach_problems::atsp::named::{is_name, names};
 use pleach_problems::simd::Level;
 use serde_json::json;
 
@@ -102,11 +102,7 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn instances() -> Vec<NamedInstance> {
-    let instance = |name: &str| {
-        let it = named::named(name)?.ok()?;
-        Some(NamedInstance::solved(name, format!("{} cities", it.cities()), named::optimum(name)?))
-    };
-    named::names().filter_map(instance).collect()
+    solved(names(), campaign::named, campaign::optimum, |it| format!("{} cities", it.cities()))
 }
 
 const PROVEN: &str = "crane:9:1";
@@ -126,7 +122,7 @@ fn probe(name: &'static str, part: i64, more: i64, how: (Nodes, Level)) -> Resul
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;
     let instance = instance(request)?;
-    let best = best(request, optimum)?;
+    let best = best(request, |word| published(word, campaign::optimum(word)))?;
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| tour(&instance, path)).transpose()?;
     let bound = choice("bound", given.word("bound"), Bound::parse)?;
@@ -154,20 +150,10 @@ fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     Ok(Checked { phrase: "a tour of length", value, labels: Labels::default(), files: Vec::new() })
 }
 
-fn optimum(word: &str) -> Result<i64, Failure> {
-    let value = campaign::optimum(word);
-    value.map_or_else(|| usage(format!("--best optimum: no optimum is published for {word}")), Ok)
-}
-
 /// The instance with this name, or else from this file.
 fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
-    let name = request.name();
-    let named = campaign::named(request.instance);
-    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
-        return instance.or_else(|why| usage(format!("{name}: {why}")));
-    }
-    let text = request.text("a file, a name such as ftv33, or CLASS:CITIES:SEED")?;
-    campaign::read(&text).or_else(|why| usage(format!("{name}{why}")))
+    let expected = "a file, a name such as ftv33, or CLASS:CITIES:SEED";
+    request.read(expected, campaign::named, campaign::read)
 }
 
 /// The tour that a file holds.
@@ -193,7 +179,7 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
     let start = match load.best.as_deref() {
         None | Some("none") => i64::MAX,
         Some("search") => problem.instance().length(problem.start()),
-        Some("optimum") => optimum(&load.instance)?,
+        Some("optimum") => published(&load.instance, campaign::optimum(&load.instance))?,
         Some(word) => word.parse().or_else(|_| {
             usage(format!("load.best = '{word}': expected none, search, optimum or a whole number"))
         })?,

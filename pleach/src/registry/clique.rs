@@ -1,14 +1,14 @@
 //! The entry of the maximum clique.
 
 use super::entry::{Act, Checked, Ended, Entry, Mode, Request, Start, Task, is_here};
-use super::instances::NamedInstance;
+use super::instances::{NamedInstance, solved};
 use super::text::numbers;
 use crate::campaign::clique::{self as campaign, Graph};
 use crate::campaign::{Search, plain};
 use crate::cli::flags::{self, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::report::Labels;
-use pleach_problems::clique::named::{self, is_name};
+use pleach_problems::clique::named::{is_name, names};
 use pleach_problems::clique::search;
 
 const BEST: Use =
@@ -43,26 +43,13 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn instances() -> Vec<NamedInstance> {
-    let instance = |name: &str| {
-        let it = named::named(name)?.ok()?;
-        Some(NamedInstance::solved(
-            name,
-            format!("{} vertices, {} edges", it.vertices(), it.edges()),
-            named::optimum(name)?,
-        ))
-    };
-    named::names().filter_map(instance).collect()
+    let size = |it: &Graph| format!("{} vertices, {} edges", it.vertices(), it.edges());
+    solved(names(), campaign::named, campaign::optimum, size)
 }
 
 /// The graph with this name, or else from this file.
 fn graph(request: &Request<'_>) -> Result<Graph, Failure> {
-    let name = request.name();
-    let named = campaign::named(request.instance);
-    if let Some(graph) = named.filter(|_| !request.hides_a_name()) {
-        return graph.or_else(|why| usage(format!("{name}: {why}")));
-    }
-    let text = request.text("a file, or a name such as brock200_4")?;
-    campaign::read(&text).or_else(|why| usage(format!("{name}{why}")))
+    request.read("a file, or a name such as brock200_4", campaign::named, campaign::read)
 }
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {

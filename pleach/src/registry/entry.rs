@@ -245,8 +245,30 @@ impl Request<'_> {
         Ok(text)
     }
 
+    /// The built-in instance of this name, or else the one in this file.
+    ///
+    /// # Errors
+    /// If it cannot be read; `expected` says what the word may be.
+    pub fn read<T>(
+        &self,
+        expected: &str,
+        named: fn(&str) -> Option<Result<T, String>>,
+        read: fn(&str) -> Result<T, String>,
+    ) -> Result<T, Failure> {
+        let name = self.name();
+        if let Some(instance) = self.built_in(named) {
+            return instance.or_else(|why| usage(format!("{name}: {why}")));
+        }
+        read(&self.text(expected)?).or_else(|why| usage(format!("{name}{why}")))
+    }
+
+    /// The built-in instance of this name, unless a file here takes precedence.
+    pub fn built_in<T>(&self, named: fn(&str) -> Option<T>) -> Option<T> {
+        named(self.instance).filter(|_| !self.hides_a_name())
+    }
+
     /// Whether an instance with the name of a built-in one is a file here: the file then takes precedence.
-    pub fn hides_a_name(&self) -> bool {
+    fn hides_a_name(&self) -> bool {
         if self.follows {
             // The process that started the search has read the file, if there is one.
             return self.given.texts.borrow().contains_key(self.instance);
@@ -296,6 +318,15 @@ pub(super) fn best(
         }
         flags::Start::Optimum => Best::Reach(optimum(request.instance)?),
     })
+}
+
+/// The published optimum of an instance.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn published(word: &str, optimum: Option<i64>) -> Result<i64, Failure> {
+    let none = || Failure::Usage(format!("--best optimum: no optimum is published for {word}"));
+    optimum.ok_or_else(none)
 }
 
 /// The value of a flag with named choices; `None` for `auto`.

@@ -2,7 +2,7 @@
 
 use super::entry::{
     Act, Check, Checked, Done, Ended, Entry, Mode, Probe, Request, Simulation, SolutionFile, Start,
-    Task, best, choice, is_here,
+    Task, best, choice, is_here, published,
 };
 use super::instances::{KnownResult, NamedInstance};
 use super::shop;
@@ -341,7 +341,7 @@ fn optimum(word: &str, variant: &Variant) -> Result<i64, Failure> {
         Some((value, false)) => usage(format!(
             "--best optimum: the optimum of {word} is not known; the best known makespan is {value}"
         )),
-        None => usage(format!("--best optimum: no optimum is published for {word}")),
+        None => published(word, None),
     }
 }
 

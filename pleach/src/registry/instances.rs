@@ -24,12 +24,23 @@ pub enum KnownResult {
     Count(u128),
 }
 
-impl NamedInstance {
-    /// An instance with a published optimum.
-    pub fn solved(name: &str, size: String, optimum: i64) -> Self {
-        Self { name: name.into(), size, known: KnownResult::Best(optimum, optimum) }
-    }
+/// Instances that have names and published optima.
+pub fn solved<T>(
+    names: impl Iterator<Item = &'static str>,
+    named: fn(&str) -> Option<Result<T, String>>,
+    optimum: fn(&str) -> Option<i64>,
+    size: fn(&T) -> String,
+) -> Vec<NamedInstance> {
+    let instance = |name: &str| {
+        let size = size(&named(name)?.ok()?);
+        let optimum = optimum(name)?;
+        let known = KnownResult::Best(optimum, optimum);
+        Some(NamedInstance { name: name.into(), size, known })
+    };
+    names.filter_map(instance).collect()
+}
 
+impl NamedInstance {
     /// What is known of it, in a few words.
     pub fn known_text(&self) -> String {
         match self.known {

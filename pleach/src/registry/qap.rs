@@ -1,14 +1,16 @@
 //! The entry of the quadratic assignment problem.
 
-use super::entry::{Act, Checked, Done, Ended, Entry, Mode, Request, Start, Task, best, is_here};
-use super::instances::NamedInstance;
+use super::entry::{
+    Act, Checked, Done, Ended, Entry, Mode, Request, Start, Task, best, is_here, published,
+};
+use super::instances::{NamedInstance, solved};
 use super::text::numbers;
 use crate::campaign::Search;
 use crate::campaign::qap::{self as campaign, Instance, Options};
 use crate::cli::flags::{Use, Verb, listed};
 use crate::failure::{Failure, usage};
 use crate::report::Labels;
-use pleach_problems::qap::named::{self, is_name};
+use pleach_problems::qap::named::{is_name, names};
 use serde_json::json;
 
 const BESTS: &str = "value that an assignment must beat: none, search (local search), optimum (as published), or a \
@@ -44,22 +46,15 @@ pub const ENTRY: Entry = Entry {
 };
 
 fn instances() -> Vec<NamedInstance> {
-    let instance = |name: &str| {
-        let it = named::named(name)?.ok()?;
-        Some(NamedInstance::solved(
-            name,
-            format!("{} facilities", it.facilities()),
-            named::optimum(name)?,
-        ))
-    };
-    named::names().filter_map(instance).collect()
+    let size = |it: &Instance| format!("{} facilities", it.facilities());
+    solved(names(), campaign::named, campaign::optimum, size)
 }
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let Request { given, resumed, .. } = *request;
     let instance = instance(request)?;
-    let best = best(request, optimum)?;
-    campaign::fits(best).map_err(Failure::Usage)?;
+    let best = best(request, |word| published(word, campaign::optimum(word)))?;
+    best.without_neh().map_err(Failure::Usage)?;
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| places(&instance, path)).transpose()?;
     let word = given.word("best").unwrap_or("search").to_string();
@@ -84,20 +79,9 @@ fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     Ok(Checked { phrase: "an assignment of cost", value, labels, files: Vec::new() })
 }
 
-fn optimum(word: &str) -> Result<i64, Failure> {
-    let value = campaign::optimum(word);
-    value.map_or_else(|| usage(format!("--best optimum: no optimum is published for {word}")), Ok)
-}
-
 /// The instance with this name, or else from this file.
 fn instance(request: &Request<'_>) -> Result<Instance, Failure> {
-    let name = request.name();
-    let named = campaign::named(request.instance);
-    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
-        return instance.or_else(|why| usage(format!("{name}: {why}")));
-    }
-    let text = request.text("a file, or a name such as nug12")?;
-    campaign::read(&text).or_else(|why| usage(format!("{name}{why}")))
+    request.read("a file, or a name such as nug12", campaign::named, campaign::read)
 }
 
 /// The assignment that a file holds.

@@ -3,29 +3,13 @@
 use super::instance::Instance;
 use super::random;
 use super::read::read;
-
-macro_rules! files {
-    ($($name:literal $optimum:literal),* $(,)?) => {
-        /// Name, optimum and file.
-        static FILES: &[(&str, i64, &str)] =
-            &[$(($name, $optimum, include_str!(concat!("../../data/atsp/", $name, ".atsp")))),*];
-    };
-}
+use crate::files::files;
 
 files! {
+    include_str("atsp", ".atsp" "") -> str;
     "br17" 39, "ft53" 6905, "ft70" 38673, "ftv33" 1286, "ftv35" 1473, "ftv38" 1530, "ftv44" 1613,
     "ftv47" 1776, "ftv55" 1608, "ftv64" 1839, "ftv70" 1950, "kro124p" 36230, "p43" 5620,
     "ry48p" 14422,
-}
-
-/// The names of all files, in order.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(name, ..)| *name)
-}
-
-fn file(name: &str) -> Option<&'static (&'static str, i64, &'static str)> {
-    let name = name.strip_suffix(".atsp").unwrap_or(name);
-    FILES.iter().find(|(known, ..)| *known == name)
 }
 
 /// Whether a word is a name or has the form `class:cities:seed`; otherwise it is a file name.
@@ -42,12 +26,6 @@ pub fn named(word: &str) -> Option<Result<Instance, String>> {
         Some((_, _, text)) => Some(read(text)),
         None => random::made(word),
     }
-}
-
-/// The published optimum of a named instance.
-#[must_use]
-pub fn optimum(name: &str) -> Option<i64> {
-    file(name).map(|(_, optimum, _)| *optimum)
 }
 
 #[cfg(test)]

@@ -2,29 +2,13 @@
 
 use super::graph::Graph;
 use super::read::read_bits;
-
-macro_rules! files {
-    ($($name:literal $optimum:literal),* $(,)?) => {
-        /// Name, optimum and file.
-        static FILES: &[(&str, i64, &[u8])] =
-            &[$(($name, $optimum, include_bytes!(concat!("../../data/clique/", $name, ".clq.b")))),*];
-    };
-}
+use crate::files::files;
 
 files! {
+    include_bytes("clique", ".clq" ".b") -> [u8];
     "brock200_1" 21, "brock200_2" 12, "brock200_3" 15, "brock200_4" 17, "brock400_1" 27,
     "brock400_2" 29, "brock400_3" 31, "brock400_4" 33, "c-fat200-1" 12, "p_hat300-1" 8,
     "p_hat300-2" 25, "p_hat300-3" 36, "san200_0.9_1" 70, "sanr200_0.7" 18, "sanr400_0.5" 13,
-}
-
-/// The names of all files, in order.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(name, ..)| *name)
-}
-
-fn file(name: &str) -> Option<&'static (&'static str, i64, &'static [u8])> {
-    let name = name.strip_suffix(".clq").unwrap_or(name);
-    FILES.iter().find(|(known, ..)| *known == name)
 }
 
 /// Whether a word is a name; otherwise it is a file name.
@@ -37,10 +21,4 @@ pub fn is_name(word: &str) -> bool {
 #[must_use]
 pub fn named(word: &str) -> Option<Result<Graph, String>> {
     file(word).map(|(_, _, bytes)| read_bits(bytes))
-}
-
-/// The size of the largest clique of a named graph.
-#[must_use]
-pub fn optimum(name: &str) -> Option<i64> {
-    file(name).map(|(_, optimum, _)| *optimum)
 }

@@ -2,16 +2,10 @@
 
 use super::instance::Instance;
 use super::read::read;
-
-macro_rules! files {
-    ($($name:literal $optimum:literal),* $(,)?) => {
-        /// Name, optimum and file.
-        static FILES: &[(&str, i64, &str)] =
-            &[$(($name, $optimum, include_str!(concat!("../../data/qap/", $name, ".dat")))),*];
-    };
-}
+use crate::files::files;
 
 files! {
+    include_str("qap", ".dat" "") -> str;
     "chr12a" 9552, "chr12b" 9742, "chr12c" 11156, "chr15a" 9896, "chr15b" 7990, "chr15c" 9504,
     "chr18a" 11098, "chr18b" 1534, "chr20a" 2192, "chr20b" 2298, "chr20c" 14142, "chr22a" 6156,
     "chr22b" 6194, "els19" 17212548, "esc16a" 68, "esc16b" 292, "esc16c" 160, "esc16d" 16,
@@ -20,16 +14,6 @@ files! {
     "nug16a" 1610, "nug16b" 1240, "nug17" 1732, "nug18" 1930, "nug20" 2570, "rou12" 235528,
     "rou15" 354210, "scr12" 31410, "scr15" 51140, "scr20" 110030, "tai12a" 224416,
     "tai12b" 39464925, "tai15a" 388214, "tai15b" 51765268, "tai17a" 491812,
-}
-
-/// The names of all files, in order.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().map(|(name, ..)| *name)
-}
-
-fn file(name: &str) -> Option<&'static (&'static str, i64, &'static str)> {
-    let name = name.strip_suffix(".dat").unwrap_or(name);
-    FILES.iter().find(|(known, ..)| *known == name)
 }
 
 /// Whether a word is a name; otherwise it is a file name.
@@ -42,10 +26,4 @@ pub fn is_name(word: &str) -> bool {
 #[must_use]
 pub fn named(word: &str) -> Option<Result<Instance, String>> {
     file(word).map(|(_, _, text)| read(text))
-}
-
-/// The published optimum of a named instance.
-#[must_use]
-pub fn optimum(name: &str) -> Option<i64> {
-    file(name).map(|(_, optimum, _)| *optimum)
 }

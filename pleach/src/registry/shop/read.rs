@@ -11,8 +11,7 @@ use crate::registry::Request;
 
 /// The shop with this name, or else from this file.
 pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
-    let named = named(request.instance);
-    if let Some(instance) = named.filter(|_| !request.hides_a_name()) {
+    if let Some(instance) = request.built_in(named) {
         let mut shop = Shop::new(instance);
         lists::add(request, &mut shop)?;
         return Ok(shop);
