@@ -178,8 +178,7 @@ impl Follower<'_, '_> {
                 let Some(Act::Search(read)) = task.map(|task| task.act) else {
                     return Err(unclear());
                 };
-                let (resumed, follows) = (true, true);
-                read(&Request { instance, given, resumed, follows, note: &|_| {} })?
+                read(&Request { resumed: true, follows: true, ..Request::new(instance, given) })?
             }
         };
         let hidden = given.on("quiet") || self.console.is_mute();

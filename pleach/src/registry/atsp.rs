@@ -66,38 +66,13 @@ pub const ENTRY: Entry = Entry {
     }),
     rates: &[],
     probes: &[
-        Probe {
-            instance: PROVEN,
-            make_check: |level| probe(PROVEN, 1, 0, (Nodes::Pool, level)),
-            exact: true,
-            large: false,
-        },
+        Probe::new(PROVEN, |level| probe(PROVEN, 1, 0, (Nodes::Pool, level))),
         // Two cities in each lane, and no path longer than a tenth of a tour.
-        Probe {
-            instance: WIDE,
-            make_check: |level| probe(WIDE, 10, 0, (Nodes::Pool, level)),
-            exact: true,
-            large: false,
-        },
-        // Finds a tour; the number of nodes depends on the order of the search.
-        Probe {
-            instance: FOUND,
-            make_check: |level| probe(FOUND, 1, 1, (Nodes::Pool, level)),
-            exact: false,
-            large: false,
-        },
-        Probe {
-            instance: "crane:8:1 as intervals",
-            make_check: |level| probe(FOUND, 1, 0, (Nodes::Interval, level)),
-            exact: true,
-            large: false,
-        },
-        Probe {
-            instance: LARGE,
-            make_check: |level| probe(LARGE, 1, 0, (Nodes::Pool, level)),
-            exact: true,
-            large: true,
-        },
+        Probe::new(WIDE, |level| probe(WIDE, 10, 0, (Nodes::Pool, level))),
+        // Finds a tour.
+        Probe::new(FOUND, |level| probe(FOUND, 1, 1, (Nodes::Pool, level))).varying(),
+        Probe::new("crane:8:1 as intervals", |level| probe(FOUND, 1, 0, (Nodes::Interval, level))),
+        Probe::new(LARGE, |level| probe(LARGE, 1, 0, (Nodes::Pool, level))).large(),
     ],
 };
 
@@ -163,8 +138,7 @@ fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
-    let request =
-        Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
+    let request = Request::new(&load.instance, given);
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     let bound = bound.or_else(|why| usage(format!("load.bound {why}")))?;
     if load.branching.is_some() {

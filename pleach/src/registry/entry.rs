@@ -178,6 +178,26 @@ pub struct Probe {
     pub large: bool,
 }
 
+impl Probe {
+    /// An instance that every device can search, each time exploring the same nodes.
+    pub const fn new(
+        instance: &'static str,
+        make_check: fn(Level) -> Result<Check, String>,
+    ) -> Self {
+        Self { instance, make_check, exact: true, large: false }
+    }
+
+    /// The same, if the nodes depend on the order of the search.
+    pub const fn varying(self) -> Self {
+        Self { exact: false, ..self }
+    }
+
+    /// The same, if it is too large for the emulated device.
+    pub const fn large(self) -> Self {
+        Self { large: true, ..self }
+    }
+}
+
 /// A problem to check a kernel with, and the value to beat.
 pub struct Check {
     pub problem: Box<dyn Problem>,
@@ -207,7 +227,12 @@ pub fn names(registry: &[Entry], passes: impl Fn(&Entry) -> bool) -> String {
     }
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// What the first process of a new search asks, without printing notes.
+    pub fn new(instance: &'a str, given: &'a FlagValues) -> Self {
+        Self { instance, given, resumed: false, follows: false, note: &|_| {} }
+    }
+
     /// The text of the instance's file, or of standard input.
     ///
     /// # Errors
@@ -320,7 +345,7 @@ pub(super) fn best(
     })
 }
 
-/// The published optimum of an instance.
+/// The published optimum of an instance, as `--best optimum` needs it.
 ///
 /// # Errors
 /// If there is none.

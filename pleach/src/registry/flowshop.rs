@@ -103,59 +103,24 @@ pub const ENTRY: Entry = Entry {
     }),
     rates: &[],
     probes: &[
-        Probe {
-            instance: PROVEN,
-            make_check: |level| probe(PROVEN, 0, Bound::One, level),
-            exact: true,
-            large: false,
-        },
+        Probe::new(PROVEN, |level| probe(PROVEN, 0, Bound::One, level)),
         // The other bound, in explore and evaluate mode.
-        Probe {
-            instance: "VFR10_10_2 --bound two",
-            make_check: |level| probe("VFR10_10_2", 0, Bound::Two, level),
-            exact: true,
-            large: false,
-        },
-        Probe {
-            instance: "VFR10_5_6 as intervals",
-            make_check: |level| {
-                let mut problem = searched(FOUND, 0, Bound::One, level)?;
-                problem.nodes = Nodes::Interval;
-                Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
-            },
-            exact: true,
-            large: false,
-        },
+        Probe::new("VFR10_10_2 --bound two", |level| probe("VFR10_10_2", 0, Bound::Two, level)),
+        Probe::new("VFR10_5_6 as intervals", |level| {
+            let mut problem = searched(FOUND, 0, Bound::One, level)?;
+            problem.nodes = Nodes::Interval;
+            Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+        }),
         // Bounded in parallel.
-        Probe {
-            instance: "VFR10_10_2 --bound two as intervals",
-            make_check: |level| {
-                let mut problem = searched("VFR10_10_2", 0, Bound::Two, level)?;
-                problem.nodes = Nodes::Interval;
-                Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
-            },
-            exact: true,
-            large: false,
-        },
-        // Finds a schedule; the number of nodes depends on the order of the search.
-        Probe {
-            instance: FOUND,
-            make_check: |level| probe(FOUND, 1, Bound::One, level),
-            exact: false,
-            large: false,
-        },
-        Probe {
-            instance: "ta014",
-            make_check: |level| probe("ta014", 0, Bound::One, level),
-            exact: true,
-            large: true,
-        },
-        Probe {
-            instance: "ta030",
-            make_check: |level| probe("ta030", 0, Bound::One, level),
-            exact: true,
-            large: true,
-        },
+        Probe::new("VFR10_10_2 --bound two as intervals", |level| {
+            let mut problem = searched("VFR10_10_2", 0, Bound::Two, level)?;
+            problem.nodes = Nodes::Interval;
+            Ok(Check { best: Some(problem.reference), problem: Box::new(problem) })
+        }),
+        // Finds a schedule.
+        Probe::new(FOUND, |level| probe(FOUND, 1, Bound::One, level)).varying(),
+        Probe::new("ta014", |level| probe("ta014", 0, Bound::One, level)).large(),
+        Probe::new("ta030", |level| probe("ta030", 0, Bound::One, level)).large(),
     ],
 };
 
@@ -357,8 +322,7 @@ fn number(word: &str, variant: &Variant) -> Result<i64, String> {
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd().map_err(Failure::Usage)?;
-    let request =
-        Request { instance: &load.instance, given, resumed: false, follows: false, note: &|_| {} };
+    let request = Request::new(&load.instance, given);
     let variant = shop::variant(&request)?;
     if !variant.is_plain() {
         return usage(format!(

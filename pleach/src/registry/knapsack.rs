@@ -52,13 +52,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
-    let knapsack = knapsack(&Request {
-        instance: &load.instance,
-        given,
-        resumed: false,
-        follows: false,
-        note: &|_| {},
-    })?;
+    let knapsack = knapsack(&Request::new(&load.instance, given))?;
     let simulated =
         SimulatedLoad::plain(load, Plain(knapsack), |plain, best| record(&plain.0, best));
     simulated.map_err(Failure::Usage)

@@ -40,11 +40,11 @@ pub const ENTRY: Entry = Entry {
         Rate { name: "queens 20", problem: |level| measured(20, level), on_devices: false },
     ],
     probes: &[
-        Probe { instance: "8", make_check: |level| probe(8, level), exact: true, large: false },
-        Probe { instance: "10", make_check: |level| probe(10, level), exact: true, large: false },
-        Probe { instance: "8 as intervals", make_check: intervals, exact: true, large: false },
-        Probe { instance: "14", make_check: |level| probe(14, level), exact: true, large: true },
-        Probe { instance: "15", make_check: |level| probe(15, level), exact: true, large: true },
+        Probe::new("8", |level| probe(8, level)),
+        Probe::new("10", |level| probe(10, level)),
+        Probe::new("8 as intervals", intervals),
+        Probe::new("14", |level| probe(14, level)).large(),
+        Probe::new("15", |level| probe(15, level)).large(),
     ],
 };
 

@@ -37,20 +37,10 @@ pub const ENTRY: Entry = Entry {
         on_devices: false,
     }],
     probes: &[
-        Probe {
-            instance: BINOMIAL,
-            make_check: |level| probe(BINOMIAL, level),
-            exact: true,
-            large: false,
-        },
-        Probe {
-            instance: GEOMETRIC,
-            make_check: |level| probe(GEOMETRIC, level),
-            exact: true,
-            large: false,
-        },
-        Probe { instance: "T1", make_check: |level| probe("T1", level), exact: true, large: true },
-        Probe { instance: "T3", make_check: |level| probe("T3", level), exact: true, large: true },
+        Probe::new(BINOMIAL, |level| probe(BINOMIAL, level)),
+        Probe::new(GEOMETRIC, |level| probe(GEOMETRIC, level)),
+        Probe::new("T1", |level| probe("T1", level)).large(),
+        Probe::new("T3", |level| probe("T3", level)).large(),
     ],
 };
 

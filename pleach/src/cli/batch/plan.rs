@@ -308,8 +308,7 @@ impl Common<'_> {
         seed: Option<i64>,
     ) -> Result<Run, Failure> {
         let (all, given) = self.flags_of(name, flags, seed).map_err(Failure::Usage)?;
-        let request =
-            Request { instance, given: &given, resumed: false, follows: false, note: &|_| () };
+        let request = Request::new(instance, &given);
         if let Act::Search(read) = self.task.act {
             read(&request).map_err(|why| match why {
                 Failure::Usage(why) if why.starts_with("--") => {

@@ -34,13 +34,7 @@ fn draw(draws: crate::registry::Draw, run: &RunData, plan: &[i64]) -> Result<Str
         }
     }
     let line = parse(flags.into_iter().map(Into::into)).map_err(|why| why.to_string())?;
-    let request = Request {
-        instance: &run.instance,
-        given: &line.given,
-        resumed: false,
-        follows: false,
-        note: &|_| {},
-    };
+    let request = Request::new(&run.instance, &line.given);
     let (picture, value) = draws(&request, plan).map_err(|why| why.to_string())?;
     match run.objective {
         Some(JsonInteger(objective)) if objective != value => Err(format!(
