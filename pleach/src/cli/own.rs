@@ -8,7 +8,7 @@ use super::join::AfterJoin;
 use super::line::Line;
 use super::own_line::{own, program};
 use super::{company, help, join, list, read, stopping};
-use crate::campaign::{Search, plain};
+use crate::campaign::Search;
 use crate::failure::Failure;
 use crate::registry::{Ended, Mode, Start};
 use crate::report::Labels;
@@ -54,12 +54,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         let decimals = problem.0.decimals();
         let best = value_to_beat(&line.given, decimals).map_err(Failure::Usage)?;
         let labels = || Labels { decimals, ..Labels::default() };
-        let start = |mut search: Search<'_>, mode| match mode {
-            Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
-            Mode::Inspect => {
-                Ok(Ended::Inspection(Box::new(plain::inspect(&problem, best, &mut search)?)))
-            }
-        };
+        let start = |search: Search<'_>, mode: Mode| Ended::plain(&problem, best, search, mode);
         let line = match join::go_on(Known::Own(&start), &console, &line.given).transpose()? {
             Some(AfterJoin::Ends(code)) => return Ok(code),
             Some(AfterJoin::Leads(next)) => *next,

@@ -3,11 +3,10 @@
 use super::console::Console;
 use super::flags::{FlagValues, Use, Verb, value_to_beat};
 use super::run;
-use crate::campaign::{Search, plain};
 use crate::failure::{Failure, usage};
 use crate::registry::entry::Task;
 use crate::registry::simulated_load::{Load, SimulatedLoad, record};
-use crate::registry::{Act, Ended, Entry, Mode, Rate, Request, Simulation, Start};
+use crate::registry::{Act, Ended, Entry, Rate, Request, Simulation, Start};
 use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::{Children, Goal, Tree};
 use serde_json::Value;
@@ -72,12 +71,7 @@ fn read(word: &str) -> Result<Ones, Failure> {
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let problem = Plain(read(request.instance)?);
     let best = value_to_beat(request.given, 0).map_err(Failure::Usage)?;
-    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
-        Mode::Run => Ok(Ended::plain(plain::run(&problem, best, &mut search)?)),
-        Mode::Inspect => {
-            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, best, &mut search)?)))
-        }
-    }))
+    Ok(Start::new(move |search, mode| Ended::plain(&problem, best, search, mode)))
 }
 
 fn make_load(load: &Load, _: &FlagValues) -> Result<SimulatedLoad, Failure> {

@@ -1,10 +1,9 @@
 //! The entry of the maximum clique.
 
-use super::entry::{Act, Checked, Ended, Entry, Mode, Request, Start, Task, is_here};
+use super::entry::{Act, Checked, Ended, Entry, Request, Start, Task, is_here};
 use super::instances::{NamedInstance, solved};
 use super::text::numbers;
 use crate::campaign::clique::{self as campaign, Graph};
-use crate::campaign::{Search, plain};
 use crate::cli::flags::{self, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::report::Labels;
@@ -53,15 +52,9 @@ fn graph(request: &Request<'_>) -> Result<Graph, Failure> {
 }
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
-    let graph = graph(request)?;
+    let problem = search(graph(request)?);
     let best = flags::value_to_beat(request.given, 0).map_err(Failure::Usage)?;
-    Ok(Start::new(move |mut how: Search<'_>, mode| match mode {
-        Mode::Run => Ok(Ended::plain(campaign::solve(&graph, best, how)?.report)),
-        Mode::Inspect => {
-            let seen = plain::inspect(&*search(graph), best, &mut how)?;
-            Ok(Ended::Inspection(Box::new(seen)))
-        }
-    }))
+    Ok(Start::new(move |search, mode| Ended::plain(&*problem, best, search, mode)))
 }
 
 fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {

@@ -2,7 +2,7 @@
 
 use super::instances::NamedInstance;
 use super::simulated_load::{Load, SimulatedLoad};
-use crate::campaign::{Best, Inspection, Search};
+use crate::campaign::{Best, Inspection, Search, plain};
 use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::input::{text_of, text_of_stdin};
@@ -137,9 +137,25 @@ pub struct Done {
 pub type SolutionFile = (&'static str, String);
 
 impl Ended {
-    /// A report alone.
-    pub fn plain(report: Report) -> Self {
-        Ended::Done(Box::new(Done { report, settings: Vec::new(), files: Vec::new() }))
+    /// Runs or inspects the search of a problem that needs no preparation; nothing is added to its report.
+    ///
+    /// # Errors
+    /// If the machine fails, a solution fails its check, or the checkpoint file holds another search.
+    pub fn plain(
+        problem: &dyn Problem,
+        best: Option<i64>,
+        mut search: Search<'_>,
+        mode: Mode,
+    ) -> Result<Self, Failure> {
+        Ok(match mode {
+            Mode::Run => {
+                let report = plain::run(problem, best, &mut search)?;
+                Ended::Done(Box::new(Done { report, settings: Vec::new(), files: Vec::new() }))
+            }
+            Mode::Inspect => {
+                Ended::Inspection(Box::new(plain::inspect(problem, best, &mut search)?))
+            }
+        })
     }
 }
 

@@ -1,9 +1,8 @@
 //! The entry of the 0/1 knapsack.
 
-use super::entry::{Act, Ended, Entry, Mode, Request, Simulation, Start, Task};
+use super::entry::{Act, Ended, Entry, Request, Simulation, Start, Task};
 use super::simulated_load::{Load, SimulatedLoad, record};
-use crate::campaign::knapsack::{self as campaign, Knapsack};
-use crate::campaign::{Search, plain};
+use crate::campaign::knapsack::Knapsack;
 use crate::cli::flags::{self, FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use crate::rows::parse;
@@ -40,15 +39,9 @@ fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {
 }
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
-    let knapsack = knapsack(request)?;
+    let problem = Plain(knapsack(request)?);
     let best = flags::value_to_beat(request.given, 0).map_err(Failure::Usage)?;
-    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
-        Mode::Run => Ok(Ended::plain(campaign::solve(&knapsack, best, search)?.report)),
-        Mode::Inspect => {
-            let seen = plain::inspect(&Plain(knapsack), best, &mut search)?;
-            Ok(Ended::Inspection(Box::new(seen)))
-        }
-    }))
+    Ok(Start::new(move |search, mode| Ended::plain(&problem, best, search, mode)))
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {

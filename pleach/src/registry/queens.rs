@@ -1,10 +1,9 @@
 //! The entry of n queens: count all solutions, or find one.
 
-use super::entry::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
+use super::entry::{Act, Check, Ended, Entry, Probe, Rate, Request, Simulation, Start, Task};
 use super::instances::{KnownResult, NamedInstance};
 use super::simulated_load::{Load, SimulatedLoad, record};
 use crate::campaign::queens::{self as campaign, FirstQueens, Queens};
-use crate::campaign::{Error, Search, plain};
 use crate::cli::flags::{FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_core::search::problem::{Plain, Problem};
@@ -106,25 +105,15 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let n = size(request.instance)?;
     // The size is checked before any file is touched.
     Queens::new(n, request.given.simd().map_err(Failure::Usage)?).map_err(Failure::Usage)?;
-    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
-        Mode::Run => Ok(Ended::plain(campaign::count(n, search)?.report)),
-        Mode::Inspect => {
-            let problem = campaign::problem(n, &search)?;
-            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, None, &mut search)?)))
-        }
+    Ok(Start::new(move |search, mode| {
+        Ended::plain(&campaign::problem(n, &search)?, None, search, mode)
     }))
 }
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let n = size(request.instance)?;
-    FirstQueens::new(n).map_err(Failure::Usage)?;
-    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
-        Mode::Run => Ok(Ended::plain(campaign::first(n, search)?.report)),
-        Mode::Inspect => {
-            let problem = Plain(FirstQueens::new(n).map_err(Error::Input)?);
-            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, None, &mut search)?)))
-        }
-    }))
+    let problem = Plain(FirstQueens::new(n).map_err(Failure::Usage)?);
+    Ok(Start::new(move |search, mode| Ended::plain(&problem, None, search, mode)))
 }
 
 fn size(word: &str) -> Result<u32, Failure> {

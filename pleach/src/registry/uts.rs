@@ -1,10 +1,9 @@
 //! The entry of Unbalanced Tree Search.
 
-use super::entry::{Act, Check, Ended, Entry, Mode, Probe, Rate, Request, Simulation, Start, Task};
+use super::entry::{Act, Check, Ended, Entry, Probe, Rate, Request, Simulation, Start, Task};
 use super::instances::{KnownResult, NamedInstance};
 use super::simulated_load::{Load, SimulatedLoad, record};
 use crate::campaign::uts::{self as campaign, Parameters, Uts};
-use crate::campaign::{Search, plain};
 use crate::cli::flags::{FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_problems::simd::Level;
@@ -78,12 +77,8 @@ fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             )
         ))
     })?;
-    Ok(Start::new(move |mut search: Search<'_>, mode| match mode {
-        Mode::Run => Ok(Ended::plain(campaign::count(&tree, search)?.report)),
-        Mode::Inspect => {
-            let problem = Uts::new(tree, search.simd);
-            Ok(Ended::Inspection(Box::new(plain::inspect(&problem, None, &mut search)?)))
-        }
+    Ok(Start::new(move |search, mode| {
+        Ended::plain(&Uts::new(tree, search.simd), None, search, mode)
     }))
 }
 
