@@ -169,18 +169,25 @@ fn fitted(line: &str, columns: usize) -> String {
     out
 }
 
-/// A snapshot of the run in one line, the most important part first, since the end may be cut off.
-fn progress_line(snapshot: &ProgressSnapshot, rate: f64, decimals: u32) -> String {
-    let mut text = format!("{:.1} s", snapshot.seconds);
-    if let Some(best) = snapshot.best {
+/// How far a search is: its time, its best value and its bound, and the gap between these.
+pub fn so_far(seconds: f64, (best, bound): (Option<i64>, Option<i64>), decimals: u32) -> String {
+    let mut text = format!("{seconds:.1} s");
+    if let Some(best) = best {
         text += &format!("  best {}", written(best, decimals));
     }
-    if let Some(bound) = snapshot.bound {
+    if let Some(bound) = bound {
         text += &format!("  bound {}", written(bound, decimals));
-        if let Some(best) = snapshot.best {
+        if let Some(best) = best {
             text += &format!("  gap {:.2} %", 100.0 * gap(best, bound));
         }
     }
+    text
+}
+
+/// A snapshot of the run in one line, the most important part first, since the end may be cut off.
+fn progress_line(snapshot: &ProgressSnapshot, rate: f64, decimals: u32) -> String {
+    let ProgressSnapshot { seconds, best, bound, .. } = *snapshot;
+    let mut text = so_far(seconds, (best, bound), decimals);
     if let Some(sites) = &snapshot.sites {
         let SitesSnapshot { sites, units, busy } = sites;
         text += &format!("  {}, {busy} of {units} units busy", counted(*sites, "site"));

@@ -4,12 +4,13 @@
 use super::super::console::{Console, DONE, FAILED, STOPPED};
 use super::super::flags::{Verb, priority as parse_priority};
 use super::super::line::{Line, no_more};
+use super::super::progress::so_far;
 use super::super::stopping::interrupts;
 use super::request::{check, client, escaped, failed, number};
 use crate::decimal::written;
 use crate::failure::{Failure, usage};
 use crate::report::columns::aligned;
-use crate::report::{counted, estimate, gap, grouped};
+use crate::report::{counted, estimate, grouped};
 use pleach_serve::api::{JobState, JobView};
 use pleach_serve::client::Client;
 use serde::Deserialize;
@@ -113,16 +114,7 @@ fn minutes(seconds: f64) -> String {
 /// The state of a job's search on a line.
 fn progress(job: &JobView) -> String {
     let Some(search) = &job.search else { return String::new() };
-    let mut text = format!("{:.1} s", search.seconds);
-    if let Some(best) = search.best {
-        text += &format!("  best {}", written(best, search.decimals));
-    }
-    if let Some(bound) = search.bound {
-        text += &format!("  bound {}", written(bound, search.decimals));
-        if let Some(best) = search.best {
-            text += &format!("  gap {:.2} %", 100.0 * gap(best, bound));
-        }
-    }
+    let mut text = so_far(search.seconds, (search.best, search.bound), search.decimals);
     if search.units > 0 {
         text += &format!("  {} of {} units busy", search.busy, search.units);
     }
