@@ -92,7 +92,7 @@ fn continued(args: &[String], time: Duration, nodes: u64) -> Vec<String> {
     let mut out = Vec::new();
     let mut all = args.iter();
     while let Some(arg) = all.next() {
-        if !LIMITS.contains(&name_of(arg)) {
+        if !arg.starts_with("--") || !LIMITS.contains(&name_of(arg)) {
             out.push(arg.clone());
         } else if !arg.contains('=') {
             all.next();
@@ -145,5 +145,7 @@ mod tests {
         assert_eq!(left("count uts T3 --time-limit=20"), "count uts T3 --time-limit=10000ms");
         assert_eq!(left("count uts T3 --time-limit=3"), "count uts T3 --time-limit=3000ms");
         assert_eq!(left("count uts T3 --node-limit none"), "count uts T3");
+        // A file may have the name of a flag.
+        assert_eq!(left("solve atsp time-limit --seed 1"), "solve atsp time-limit --seed 1");
     }
 }
