@@ -52,6 +52,16 @@ fn counts_are_those_of_a_search_from_the_optimum() {
 }
 
 #[test]
+fn a_bound_that_some_reader_would_round_is_a_string() {
+    let file = folder("certificates").join("large.cert");
+    let file = file.display();
+    let best = "9007199254740993";
+    let found = json(&format!("solve clique c-fat200-1 --best {best} --certificate {file}"));
+    assert_eq!(found["lower_bound"], best);
+    assert_eq!(json(&format!("audit {file}"))["bound"], best);
+}
+
+#[test]
 fn files_that_are_no_certificates_are_refused() {
     let out = folder("certificates-refused");
     let (file, other) = (out.join("q.cert"), out.join("other"));

@@ -54,7 +54,7 @@ impl Found {
             "branched": JsonInteger(branched),
             "bounded": JsonInteger(bounded),
             "count": JsonInteger(total),
-            "best": best,
+            "best": best.map(JsonInteger),
         })
     }
 }

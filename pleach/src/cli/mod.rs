@@ -47,6 +47,7 @@ pub use read::{rows, text};
 use crate::failure::{Failure, usage};
 use crate::provenance::Provenance;
 use crate::registry::{Act, Checked, ENTRIES, Entry, Request, entry, names};
+use crate::results::JsonInteger;
 use conduct::{Job, Reading};
 use console::{Console, DONE};
 use files::{about_solution, keep_apart};
@@ -272,7 +273,8 @@ fn of_problem(
             keep_apart(given, &inputs.chain([file]).cloned().collect::<Vec<_>>())?;
             let outputs = about_solution(given)?;
             let Checked { phrase, value, labels, files } = check(&request, file)?;
-            let mut data = json!({ "instance": instance, "valid": true, "objective": value });
+            let mut data =
+                json!({ "instance": instance, "valid": true, "objective": JsonInteger(value) });
             if labels.decimals > 0 {
                 data["decimals"] = json!(labels.decimals);
             }
