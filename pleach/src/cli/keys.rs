@@ -128,6 +128,15 @@ impl<'t> Keys<'t> {
         self.get(key).is_some()
     }
 
+    /// What is read of a key, if the table has it.
+    pub fn if_any<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(&'static str) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
+        self.has(key).then(|| read(key)).transpose()
+    }
+
     /// A list of whole numbers.
     pub fn list(&self, key: &'static str, range: RangeInclusive<i64>) -> Result<Vec<i64>, String> {
         let numbers = self.get(key).and_then(Value::as_array).map(|list| {

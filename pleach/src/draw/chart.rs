@@ -60,6 +60,18 @@ pub struct Series {
     pub published: Vec<(usize, f64)>,
 }
 
+impl Series {
+    /// The one of several that has this name; it is added if it is new.
+    pub fn of<'s>(all: &'s mut Vec<Self>, name: &str) -> &'s mut Self {
+        let known = all.iter().position(|series| series.name == name);
+        let known = known.unwrap_or_else(|| {
+            all.push(Self { name: name.into(), ..Self::default() });
+            all.len() - 1
+        });
+        &mut all[known]
+    }
+}
+
 /// The scales of a chart.
 struct Scales {
     x: Scale,

@@ -2,6 +2,7 @@
 
 use super::glob::matching;
 use super::rows::Row;
+use crate::cli::files::READ;
 use crate::cli::flags::{FlagValues, Kind, TIME_LIMIT, Verb};
 use crate::cli::keys::{Keys, table_of};
 use crate::cli::line;
@@ -91,8 +92,6 @@ const REFUSED: [&str; 20] = [
 /// Flags that change the problem.
 const QUESTION: [&str; 8] =
     ["objective", "no-wait", "blocking", "due", "weights", "releases", "setups", "jobs-first"];
-/// Flags that name an input.
-const INPUTS: [&str; 5] = ["start", "due", "weights", "releases", "setups"];
 
 /// The settings in the order in which the file has them.
 #[derive(Deserialize)]
@@ -139,8 +138,8 @@ impl Plan {
                 .map_err(bad)?;
             common.keys.push(format!("--time-limit={limit}"));
         }
-        if keys.has("threads") {
-            let threads = keys.whole("threads", None, 1..=1 << 16).map_err(bad)?;
+        let threads = keys.if_any("threads", |key| keys.whole(key, None, 1..=1 << 16));
+        if let Some(threads) = threads.map_err(bad)? {
             common.keys.push(format!("--threads={threads}"));
         }
         let seeds = if keys.has("seeds") {
@@ -352,7 +351,7 @@ fn value_of<'g>(given: &'g FlagValues, flag: &str) -> Option<&'g str> {
 /// All files that were read.
 fn inputs(given: &FlagValues) -> BTreeMap<String, String> {
     let mut texts = given.texts.borrow().clone();
-    for path in INPUTS.into_iter().filter_map(|flag| given.word(flag)) {
+    for path in READ.into_iter().filter_map(|flag| given.word(flag)) {
         if !texts.contains_key(path)
             && let Ok(bytes) = std::fs::read(path)
         {

@@ -72,11 +72,7 @@ fn chart(all: &SimulationData) -> Option<String> {
             places.len() - 1
         });
         let name = value(row, 1).unwrap_or_default();
-        if !series.iter().any(|series| series.name == name) {
-            series.push(Series { name: name.clone(), ..Series::default() });
-        }
-        let series = series.iter_mut().find(|series| series.name == name)?;
-        series.points.push((place, mean, spread));
+        Series::of(&mut series, &name).points.push((place, mean, spread));
     }
     let name = |at: usize| all.rows.first()?.cell.get_index(at).map(|(name, _)| name.clone());
     let chart = Chart {

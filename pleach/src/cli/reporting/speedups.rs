@@ -126,12 +126,7 @@ impl Group<'_> {
         // Among runs with equal numbers of units, the first is the fastest.
         for point in &self.points {
             let (name, Some(place)) = (how(point.run), place(point)) else { continue };
-            if !series.iter().any(|series| series.name == name) {
-                series.push(Series { name: name.clone(), ..Series::default() });
-            }
-            let Some(series) = series.iter_mut().find(|series| series.name == name) else {
-                continue;
-            };
+            let series = Series::of(&mut series, &name);
             if series.points.iter().all(|(known, ..)| *known != place) {
                 series.points.push((place, self.speed_up(point), 0.0));
             }

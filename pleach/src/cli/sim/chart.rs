@@ -34,12 +34,12 @@ fn series(scenario: &Scenario, runs: &[Vec<Figures>], places: &[String]) -> Vec<
         let (mean, spread) = mean_and_spread(&values(metric, spec, runs));
         let name = label.get(1).map_or("", String::as_str);
         let place = place(places, label.first().map_or("", String::as_str)).unwrap_or(0);
-        named(&mut all, name).points.push((place, mean, spread));
+        Series::of(&mut all, name).points.push((place, mean, spread));
     }
     let of_chart = |paper: &&Paper| paper.drawn && paper.what == scenario.chart;
     for paper in scenario.paper.iter().filter(of_chart) {
         if let Some(place) = place(places, &paper.x) {
-            named(&mut all, &paper.series).published.push((place, paper.value));
+            Series::of(&mut all, &paper.series).published.push((place, paper.value));
         }
     }
     if scenario.chart == "speed_up" {
@@ -47,16 +47,6 @@ fn series(scenario: &Scenario, runs: &[Vec<Figures>], places: &[String]) -> Vec<
         all.insert(0, ideal(scenario, places));
     }
     all
-}
-
-/// The series of a name, which is made if it is new.
-fn named<'s>(all: &'s mut Vec<Series>, name: &str) -> &'s mut Series {
-    let known = all.iter().position(|series| series.name == name);
-    let known = known.unwrap_or_else(|| {
-        all.push(Series { name: name.into(), ..Series::default() });
-        all.len() - 1
-    });
-    &mut all[known]
 }
 
 /// The sum of the powers of all peers: an upper bound on the speed-up.

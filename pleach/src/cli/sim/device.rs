@@ -26,9 +26,7 @@ pub fn read(class: &Keys<'_>, count: u32, poll_ns: u64) -> Result<Option<Device>
         put: choice(&keys, "put", "spread", |word| named(&Put::ALL, word), &Put::ALL)?,
         one_gives: choice(&keys, "take", "even", |word| named(&TAKES, word), &TAKES)?,
         cutoff: keys
-            .has("cutoff")
-            .then(|| keys.whole("cutoff", None, 0..=1000))
-            .transpose()?
+            .if_any("cutoff", |key| keys.whole(key, None, 0..=1000))?
             .map(|depth| depth as u32),
         host_speed: keys.number("host_speed", Some(1.0), 1e-6..=1e9)?,
     };

@@ -114,10 +114,7 @@ fn paper(keys: &Keys<'_>) -> Result<Vec<Paper>, String> {
             x: row.word("x", Some(""))?,
             series: row.word("series", Some(""))?,
             value: row.number("value", None, -1e300..=1e300)?,
-            spread: row
-                .has("spread")
-                .then(|| row.number("spread", None, 0.0..=1e300))
-                .transpose()?,
+            spread: row.if_any("spread", |key| row.number(key, None, 0.0..=1e300))?,
             drawn: row.flag("drawn", true)?,
             what: row.word("what", None)?,
         };

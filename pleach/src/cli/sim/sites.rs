@@ -53,11 +53,9 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
             lease_ns: ns(lease_s),
             patience_ns: ns(patience_s),
         },
-        stop_ns: table.has("stop_s").then(|| table.time_ns("stop_s", None, S)).transpose()?,
+        stop_ns: table.if_any("stop_s", |key| table.time_ns(key, None, S))?,
         node_limit: table
-            .has("node_limit")
-            .then(|| table.whole("node_limit", None, 0..=i64::MAX))
-            .transpose()?
+            .if_any("node_limit", |key| table.whole(key, None, 0..=i64::MAX))?
             .map(|nodes| nodes as u64),
         progress_report_bytes: table.whole("certificate_kb", Some(1024), 0..=1 << 30)? as u64
             * 1024,

@@ -57,10 +57,7 @@ impl Spec {
             policy,
             network: network(keys)?,
             message_bytes: 40,
-            snapshot_ns: keys
-                .has("snapshot_ms")
-                .then(|| keys.time_ns("snapshot_ms", None, MS))
-                .transpose()?,
+            snapshot_ns: keys.if_any("snapshot_ms", |key| keys.time_ns(key, None, MS))?,
             seed: 0,
             most_events: keys.number("most_events", Some(1e11), 1.0..=1e15)? as u64,
             machine,
