@@ -170,13 +170,18 @@ impl Balance {
 
     /// Adds another unit's figures.
     pub fn add(&mut self, other: Balance) {
-        self.requests += other.requests;
-        self.served += other.served;
-        self.refused += other.refused;
-        self.messages += other.messages;
-        self.moved_bytes += other.moved_bytes;
-        self.redundant += other.redundant;
-        self.ending_ns += other.ending_ns;
+        // Other sites may report any numbers.
+        for (sum, more) in [
+            (&mut self.requests, other.requests),
+            (&mut self.served, other.served),
+            (&mut self.refused, other.refused),
+            (&mut self.messages, other.messages),
+            (&mut self.moved_bytes, other.moved_bytes),
+            (&mut self.redundant, other.redundant),
+            (&mut self.ending_ns, other.ending_ns),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
         self.steal_ns.extend(other.steal_ns);
     }
 

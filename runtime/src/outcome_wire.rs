@@ -4,7 +4,7 @@ use crate::activity::{Activity, COLUMNS};
 use crate::outcome::Balance;
 use pleach_core::search::work::{Malformed, Pack, Reader};
 
-/// The most steps of activity, or waiting times, accepted from another site.
+/// The most steps of activity, or waiting times, that a site sends and accepts.
 const MOST: usize = 1 << 16;
 
 fn unpack_short(from: &mut Reader<'_>) -> Result<Vec<u64>, Malformed> {
@@ -38,7 +38,8 @@ impl Pack for Balance {
         let Balance { requests, served, refused, messages, moved_bytes, redundant, .. } = self;
         [*requests, *served, *refused, *messages, *moved_bytes, *redundant].pack(out);
         self.ending_ns.pack(out);
-        self.steal_ns.pack(out);
+        // Each unit keeps some thousands.
+        self.steal_ns[..self.steal_ns.len().min(MOST)].to_vec().pack(out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {

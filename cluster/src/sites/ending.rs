@@ -100,6 +100,10 @@ impl SiteRun<'_> {
                     self.run_state.warn(format!("site {site}: {why}"));
                     others.record_totals(site, SiteTotals::default());
                 }
+                Some(Incoming::Invalid(site)) => {
+                    self.run_state.warn(format!("invalid message from site {site}"));
+                    others.record_totals(site, SiteTotals::default());
+                }
                 Some(Incoming::Lost(site)) => others.record_loss(site, self.run_state.now_ns()),
                 Some(_) => {}
                 None => self.cluster.wait_for_arrival(session, Duration::from_millis(10)),
@@ -123,31 +127,37 @@ impl SiteRun<'_> {
         };
         units.iter_mut().for_each(|unit| name(&root.name, unit));
         let mut sites = vec![root];
-        let mut explored = units.iter().map(|unit| unit.counts.bounded).sum::<u64>();
+        let mut explored = sum(units.iter().map(|unit| unit.counts.bounded));
         for (mut report, totals, seen) in self.others.reports() {
             let account_came = totals.is_some();
             let totals = totals.unwrap_or_default();
             let first = units.len();
-            let late_ns = (report.joined_s * 1e9) as u64 + totals.lag_ns;
+            let late_ns = ((report.joined_s * 1e9) as u64).saturating_add(totals.lag_ns);
             for mut unit in totals.units {
                 name(&report.name, &mut unit);
                 unit.activity = unit.activity.map(|activity| activity.later(late_ns));
                 units.push(unit);
             }
             report.units = (first..units.len()).collect();
-            explored += units[first..].iter().map(|unit| unit.counts.bounded).sum::<u64>();
-            explored += if account_came { 0 } else { seen.bounded };
+            let of_units = units[first..].iter().map(|unit| unit.counts.bounded);
+            let unaccounted = if account_came { 0 } else { seen.bounded };
+            explored = sum([explored, unaccounted].into_iter().chain(of_units));
             report.redone = totals.wasted;
             outcome.balance.add(Balance { ending_ns: 0, ..totals.balance });
             sites.push(report);
         }
         // Surplus nodes that no site reported as dropped were wasted by the lost sites.
-        let dropped = sites.iter().map(|site| site.redone).sum::<u64>();
+        let dropped = sum(sites.iter().map(|site| site.redone));
         let lost: Vec<&mut SiteReport> =
             sites.iter_mut().filter(|site| site.end == Some(SiteEnd::Lost)).collect();
         let rest = explored.saturating_sub(counted).saturating_sub(dropped);
         let each = rest / (lost.len() as u64).max(1);
-        lost.into_iter().for_each(|site| site.redone += each);
+        lost.into_iter().for_each(|site| site.redone = site.redone.saturating_add(each));
         (outcome.units, outcome.sites) = (units, sites);
     }
+}
+
+/// A sum of numbers that sites report, which may be any.
+fn sum(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
 }

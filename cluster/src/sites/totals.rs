@@ -60,4 +60,15 @@ mod tests {
             assert!(SiteTotals::unpack(&mut Reader::new(&bytes[..end])).is_err(), "{end}");
         }
     }
+
+    /// The totals of a process with many threads used to be refused, and a root that ran by MPI waited for them forever.
+    #[test]
+    fn the_totals_of_many_units_are_read() {
+        let steal_ns = vec![70_000; 64 * Balance::KEPT];
+        let balance = Balance { steal_ns, ..Balance::default() };
+        let mut bytes = Vec::new();
+        SiteTotals { balance, ..SiteTotals::default() }.pack(&mut bytes);
+        let read = SiteTotals::unpack(&mut Reader::new(&bytes)).unwrap();
+        assert!(read.balance.steal_ns.len() >= Balance::KEPT);
+    }
 }

@@ -174,7 +174,7 @@ impl Counts {
     pub fn add_saturating(&mut self, other: &Counts) {
         let nodes = |a: u64, b| Some(a.saturating_add(b));
         let sum = self.zip(other, nodes, |a: u128, b| Some(a.saturating_add(b)));
-        *self = sum.unwrap_or_default();
+        *self = sum.expect("saturated sums fit");
     }
 
     /// The counts minus these; `None` if there are fewer.

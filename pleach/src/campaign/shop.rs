@@ -91,7 +91,7 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
         begun.layers.0 = counts_of(&ready.state);
     }
     let mut report = begun.run(&tree, &mut ready)?;
-    report.outcome.counts.add(&begun.layers.0);
+    report.outcome.counts.add_saturating(&begun.layers.0);
     answer(variant, report)
 }
 

@@ -208,7 +208,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             }
             let Some(watch) = progress else { return ControlFlow::Continue(()) };
             let mut counts = layers.clone();
-            counts.add(&snapshot.counts);
+            counts.add_saturating(&snapshot.counts);
             let seconds = layers_s + snapshot.seconds;
             watch(&ProgressSnapshot { counts, seconds, ..snapshot.clone() })
         };

@@ -158,7 +158,7 @@ impl Report {
             _ => self.status = second.status,
         }
         let (all, more) = (&mut self.outcome, second.outcome);
-        all.counts.add(&more.counts);
+        all.counts.add_saturating(&more.counts);
         all.seconds += more.seconds;
         all.setup_seconds += more.setup_seconds;
         all.stop = more.stop;
