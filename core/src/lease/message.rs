@@ -6,7 +6,7 @@ use crate::search::tree::Solution;
 use crate::search::work::Pack;
 use std::sync::Arc;
 
-/// A message about a lease.
+/// A message about a lease. The order of the kinds is part of the wire format.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Pack)]
 pub enum LeaseMessage<C> {
     /// "Hold this work for me."

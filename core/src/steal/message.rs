@@ -6,7 +6,7 @@ use super::thieves::Thief;
 use super::ticket::{Fraction, PeerId, Ticket};
 use crate::search::work::Pack;
 
-/// A message from one peer to another.
+/// A message from one peer to another. The order of the kinds is part of the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Pack)]
 pub enum Message {
     /// "I have no work": asks for some.
@@ -89,8 +89,8 @@ impl Message {
         matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
     }
 
-    /// Whether sites write it. Messages with work travel with leases between them, and units of a process alone send the
-    /// others.
+    /// Whether sites send it to one another. Between them, work and acknowledgements travel with leases; only the units
+    /// of one process send the others.
     #[must_use]
     pub(crate) fn is_between_sites(&self) -> bool {
         use Message::{Ack, Best, Late, Snapshot, Work};

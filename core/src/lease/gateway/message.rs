@@ -6,7 +6,7 @@ use crate::search::tree::Solution;
 use crate::search::work::Pack;
 use crate::steal::{Message, Ticket};
 
-/// A message from one site to another.
+/// A message from one site to another. The order of the kinds is part of the wire format.
 #[derive(Clone, Debug, PartialEq, Pack)]
 pub enum GatewayMessage<D> {
     /// Between peers: who wants work.
