@@ -305,8 +305,9 @@ impl Explorer for DeviceExplorer<'_> {
             ExploringState::Device(device) => {
                 let (on, reserve) = (self.on, device.reserve());
                 let before = reserve.len();
+                on.to_words(work, reserve).inspect_err(|_| reserve.truncate(before))?;
                 self.arrived = self.arrived.or(Some(before));
-                on.to_words(work, reserve).inspect_err(|_| reserve.truncate(before))
+                Ok(())
             }
         }
     }

@@ -31,7 +31,7 @@ impl Progress {
 /// The layout of its work is its own. Work that enters or leaves it is canonical, so that explorers of different kinds
 /// can exchange it. The laws are in [`crate::search::laws`].
 pub trait Explorer: Send {
-    /// Adds work.
+    /// Adds work. If it is malformed, the work that is already here stays.
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed>;
 
     /// Open nodes, or leaves below them where work is intervals: 0 without work, at least 2 if a split can give
