@@ -2,9 +2,9 @@
 //! processes join, leave and die.
 
 pub mod gateway;
+mod handling;
 mod holding;
 mod message;
-mod messages;
 mod mutant;
 mod name;
 mod progress_report;

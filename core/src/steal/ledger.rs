@@ -13,8 +13,8 @@ struct KeptPiece<P> {
 
 /// The bytes behind every ticket, from the moment a piece is given until it is acknowledged.
 ///
-/// For pieces taken, the last ticket of each giver is enough: messages between two peers keep their order, so a peer takes
-/// the pieces of one giver in the order of their tickets.
+/// For pieces taken, the last ticket of each giver is enough: messages between two peers keep their order, so a peer
+/// takes the pieces of one giver in the order of their tickets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger<P> {
     kept: BTreeMap<Ticket, KeptPiece<P>>,

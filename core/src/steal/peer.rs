@@ -15,7 +15,7 @@ use super::tree::{PeerTree, TreePlace};
 
 mod count;
 mod give;
-mod messages;
+mod handling;
 
 /// One unit's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
 ///
