@@ -13,6 +13,7 @@ use super::succession::lead;
 use crate::failure::Failure;
 use crate::joining::{self, Joining};
 use crate::provenance::Provenance;
+use crate::results::JsonInteger;
 use crate::standby::Standby;
 use pleach_cluster::tls::Key;
 use pleach_cluster::{Cluster, Order};
@@ -108,7 +109,7 @@ fn take_part(
     };
     if own.on("json") {
         let (searches, Counts { branched, bounded, .. }) = follower.done.take();
-        let nodes = json!({ "branched": branched, "bounded": bounded });
+        let nodes = json!({ "branched": JsonInteger(branched), "bounded": JsonInteger(bounded) });
         let version = env!("CARGO_PKG_VERSION");
         let part = json!({ "pleach": version, "joined": true, "searches": searches, "nodes": nodes, "end": end });
         console.print(&Provenance::now().stamp(part).to_string())?;
