@@ -1,4 +1,5 @@
-//! [`Cluster`]: simulates many peers: the loop of each, the messages between them, and a checker that watches from outside.
+//! [`Cluster`]: simulates many peers: the loop of each, the messages between them, and a checker that watches from
+//! outside.
 
 use super::chance::{exponential, mix};
 use super::checker::Checker;
@@ -184,7 +185,7 @@ impl<'a, L: Load> World<'a, L> {
         }
         let unit = &mut self.state.units[to as usize];
         unit.messages.push_back(in_flight);
-        let longest = &mut self.state.checker.figures.longest_mail;
+        let longest = &mut self.state.checker.figures.longest_queue;
         *longest = unit.messages.len().max(*longest);
         self.attend(to, now_ns)
     }

@@ -66,7 +66,7 @@ pub struct Figures {
     /// The messages that each peer sent.
     pub messages_by_peer: Vec<u64>,
     /// The most messages that ever waited at one peer.
-    pub longest_mail: usize,
+    pub longest_queue: usize,
     /// Snapshots taken and checked.
     pub snapshots: u32,
     /// Events simulated.

@@ -10,7 +10,7 @@ pub struct Class {
     pub count: u32,
     /// Their speed; costs are given for speed 1.
     pub speed: f64,
-    /// Time between two looks at the messages while working; an idle peer reads them at once.
+    /// How often a working peer reads its messages; an idle peer reads them at once.
     pub poll_ns: u64,
     /// Whether they are devices; otherwise each has one explorer.
     pub device: Option<Device>,

@@ -92,7 +92,7 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
         let figures = random_cluster(peers, Policy::parse(preset).unwrap(), seed).run(&spans);
         let figures = figures.unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         snapshots += figures.snapshots;
-        longest = longest.max(figures.longest_mail);
+        longest = longest.max(figures.longest_queue);
         assert_eq!(figures.work_ns, total_ns);
     }
     println!("{snapshots} snapshots, {longest} messages waiting");

@@ -49,7 +49,7 @@ pub const METRICS: [Metric; 28] = [
         figures.messages as f64 / (figures.idle_ns as f64 * 1e-9).max(1e-9)
     }),
     metric_of("work_s", "", "", |figures, _| figures.work_ns as f64 * 1e-9),
-    metric_of("longest_mail", "", "", |figures, _| figures.longest_mail as f64),
+    metric_of("longest_queue", "", "", |figures, _| figures.longest_queue as f64),
     metric_of("snapshots", "", "", |figures, _| f64::from(figures.snapshots)),
     metric_of("redundant", "", "", |figures, _| {
         figures.redundant.bounded as f64 / (figures.counts.bounded as f64).max(1.0)
