@@ -27,7 +27,8 @@ pub fn gather(
     }
     let queue = mailboxes.leftovers().into_iter();
     // Work that travels with any other message is a copy.
-    for work in queue.filter(|queued| queued.message.brings_work()).filter_map(|l| l.work) {
+    for work in queue.filter(|queued| queued.message.brings_work()).filter_map(|queued| queued.work)
+    {
         open += work.size;
         least_bound = least_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));

@@ -2,6 +2,7 @@
 //!
 //! With `--cfg loom`, only the primitives that threads share are built, for loom to test.
 
+// The derived code of `Pack` says `pleach`.
 extern crate pleach_core as pleach;
 
 pub mod control;

@@ -1,4 +1,5 @@
-//! [`Transport`]: messages and work between the threads of a process, a mailbox per peer, which can wake its owner.
+//! [`Transport`]: messages and work between the threads of a process, through a mailbox per peer, which can wake its
+//! owner.
 
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock, spin_loop};
 use pleach_core::search::work::Work;
@@ -104,7 +105,7 @@ impl Mailboxes {
         self.boxes.len() as u32
     }
 
-    /// A peer's access to the messages.
+    /// A peer's access to the mailboxes.
     #[must_use]
     pub fn transport(&self, me: PeerId) -> Transport {
         Transport { boxes: Arc::clone(&self.boxes), me, inbox: VecDeque::new(), spin: SPIN }

@@ -17,10 +17,10 @@ fn message(from: PeerId, number: u64) -> PeerMessage {
 #[test]
 fn order_is_kept() {
     const MESSAGES: u64 = 20_000;
-    let mut desks = transports(4);
-    let mut receiver = desks.remove(0);
+    let mut peers = transports(4);
+    let mut receiver = peers.remove(0);
     let senders: Vec<_> = (1..)
-        .zip(desks)
+        .zip(peers)
         .map(|(me, mut transport)| {
             thread::spawn(move || (0..MESSAGES).for_each(|i| transport.send(0, message(me, i))))
         })
@@ -44,12 +44,12 @@ fn order_is_kept() {
 /// A sleeper wakes when a message comes, or soon after its time is up.
 #[test]
 fn sleepers_wake() {
-    let mut desks = transports(2);
-    let mut receiver = desks.remove(0);
+    let mut peers = transports(2);
+    let mut receiver = peers.remove(0);
     let start = Instant::now();
     receiver.wait(Some(Duration::from_millis(30)));
     assert!(start.elapsed() >= Duration::from_millis(30), "woke too early");
-    let mut sender = desks.remove(0);
+    let mut sender = peers.remove(0);
     let sending = thread::spawn(move || {
         thread::sleep(Duration::from_millis(30));
         sender.send(0, message(1, 7));

@@ -164,7 +164,7 @@ impl Slab {
         self.ghosts[side as usize] > 0
     }
 
-    /// Its planes that the neighbour on this side needs.
+    /// Its planes that the neighbour on this side needs; none without a neighbour.
     #[must_use]
     pub fn edge(&self, side: Side) -> &[f32] {
         let [below, above] = self.edges();

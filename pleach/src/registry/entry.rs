@@ -244,7 +244,7 @@ pub fn names(registry: &[Entry], passes: impl Fn(&Entry) -> bool) -> String {
 }
 
 impl<'a> Request<'a> {
-    /// What the first process of a new search asks, without printing notes.
+    /// A request of the first process of a new search, which prints no notes.
     pub fn new(instance: &'a str, given: &'a FlagValues) -> Self {
         Self { instance, given, resumed: false, follows: false, note: &|_| {} }
     }
