@@ -48,6 +48,21 @@ fn trees_from_the_optimum_are_those_published() {
 }
 
 #[test]
+fn the_order_of_children_changes_no_tree_from_the_optimum() {
+    let words = "solve flowshop ta030 --best optimum --bound one --child-order job";
+    for how in
+        ["--nodes pool", "--nodes interval --threads 3", "--nodes interval --threads 1 --simd off"]
+    {
+        let report = json(&format!("{words} {how}"));
+        assert_eq!(report["nodes"]["branched"], 2_415_779, "{how}");
+        assert_eq!(report["nodes"]["bounded"], 45_246_962, "{how}");
+        assert_eq!(report["settings"]["child_order"], "job", "{how}");
+    }
+    let from_scratch = json("solve flowshop ta005 --nodes interval --child-order job --best none");
+    assert_eq!(from_scratch["objective"], 1235);
+}
+
+#[test]
 fn a_value_that_nothing_beats_is_reported_as_such() {
     for best in [1200, 1278] {
         let report = json(&format!("solve flowshop ta001 --best {best}"));

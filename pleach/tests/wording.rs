@@ -226,6 +226,7 @@ fn settings_record_every_flag() {
         "start",
         "bound",
         "branching",
+        "child_order",
         "all",
         "jobs_first",
         "objective",

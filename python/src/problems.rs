@@ -94,7 +94,8 @@ pub fn flowshop(given: ShopArguments, limits: Limits) -> PyResult<Search> {
     let branching = chosen("branching", given.branching, flowshops::Branching::parse)?;
     if variant.is_plain() {
         return Search::start(limits, move |search| {
-            let options = flowshops::Options { best, start, bound, branching, all, search };
+            let order = flowshops::ChildOrder::default();
+            let options = flowshops::Options { best, start, bound, branching, order, all, search };
             let answer = flowshops::solve(&variant.shop().instance, options)?;
             let ends = answer.schedule.as_deref().map(|order| variant.ends(order));
             Ok(Finished { ends, ..answer.report.into() })

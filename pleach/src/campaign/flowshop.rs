@@ -11,6 +11,7 @@ use pleach_core::wire::checkpoint::Checkpoint as Content;
 use pleach_problems::flowshop::Flowshop;
 pub use pleach_problems::flowshop::bound::Bound;
 pub use pleach_problems::flowshop::branching::Branching;
+pub use pleach_problems::flowshop::child_order::ChildOrder;
 use pleach_problems::flowshop::heuristic::neh;
 pub use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::flowshop::instance::solution_of;
@@ -33,6 +34,8 @@ pub struct Options<'a> {
     pub bound: Option<Bound>,
     /// The end of the schedule to extend; chosen automatically if not given.
     pub branching: Option<Branching>,
+    /// The order in which the children of a node are explored.
+    pub order: ChildOrder,
     /// Whether to count all optimal schedules, in a second search.
     pub all: bool,
     /// Units, limits, checkpoint, progress.
@@ -139,7 +142,7 @@ fn prepare<'s, 'a>(
     options: &'s mut Options<'a>,
     looking: bool,
 ) -> Result<Prepared<'s, 'a>, Error> {
-    let Options { best, start, bound, branching, all, search } = options;
+    let Options { best, start, bound, branching, order, all, search } = options;
     if *all && search.settings.policy.is_late() {
         let why = "all optimal schedules cannot be counted with master-worker:late, which may \
                    explore nodes twice";
@@ -151,7 +154,7 @@ fn prepare<'s, 'a>(
         return Err(Error::Input(one.into()));
     }
     let rule = branching.unwrap_or(Branching::MinBranch);
-    let asked = json!({
+    let mut asked = json!({
         "best": best.to_string(),
         "start": start.as_deref().map(solution_of),
         "bound": bound.map(|bound| bound.to_string()),
@@ -159,6 +162,10 @@ fn prepare<'s, 'a>(
         "all": *all,
         "nodes": search.nodes.to_string(),
     });
+    // Files of the usual order do not say so.
+    if *order != ChildOrder::Bound {
+        asked["child_order"] = json!(order.to_string());
+    }
     let (simd, nodes) = (search.simd, search.nodes);
     // What `auto` computes depends on what it has learned.
     if certifies && *bound == Some(Bound::Auto) {
@@ -168,7 +175,7 @@ fn prepare<'s, 'a>(
     let bound = bound.or(certifies.then_some(Bound::One));
     let begun = StartedSearch::new(search, asked, looking)?;
     let mut flowshop = Flowshop::new(instance.clone(), simd);
-    (flowshop.nodes, flowshop.branching) = (nodes, rule);
+    (flowshop.nodes, flowshop.branching, flowshop.order) = (nodes, rule, *order);
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     flowshop.bound = choose(&flowshop, bound.or(saved), *best, begun.settings());
     let (ready, second) = match begun.resumed() {

@@ -7,7 +7,7 @@ use super::entry::{
 use super::instances::{KnownResult, NamedInstance};
 use super::shop;
 use super::simulated_load::{Load, SimulatedLoad, record};
-use crate::campaign::flowshop::{self as campaign, Bound, Branching, Options};
+use crate::campaign::flowshop::{self as campaign, Bound, Branching, ChildOrder, Options};
 use crate::campaign::shop::{self as variants, Objective, Variant};
 use crate::campaign::{Best, Search};
 use crate::cli::flags::{self, FlagValues, Use, Verb, listed};
@@ -23,6 +23,8 @@ use serde_json::json;
 const BOUNDS: &str = "lower bound of a node: auto, one (LB1), one-tight, two (LB2, pairs of machines), two-adjacent \
                       (pairs of neighbours), two-last (pairs with the last machine)";
 const BRANCHINGS: &str = "end of the schedule to extend: auto, forward, backward, alternate, max-sum, min-branch, min-min";
+const CHILD_ORDERS: &str = "order in which the children of a node are explored: bound (least first), or job (lowest \
+                            number first; intervals are then ranges of factoradics)";
 const BEST_WORDS: [&str; 4] = ["none", "neh", "search", "optimum"];
 const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic), search (iterated greedy \
                      and beam search, which continue alongside the search), optimum (as published), or a \
@@ -44,6 +46,7 @@ pub const ENTRY: Entry = Entry {
                 Use::plain("start"),
                 Use::with("bound", BOUNDS, "auto; one with --best V").among(|| listed(&Bound::ALL)),
                 Use::with("branching", BRANCHINGS, "auto").among(|| listed(&Branching::ALL)),
+                Use::with("child-order", CHILD_ORDERS, "bound").among(|| listed(&ChildOrder::ALL)),
                 Use::with("all", "also count all optimal schedules, in a second search", ""),
                 Use::plain("objective"),
                 Use::plain("no-wait"),
@@ -157,6 +160,8 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let branching = choice("branching", given.word("branching"), Branching::parse)?;
     let bound = choice("bound", given.word("bound"), Bound::parse)?;
     let bound = bound.or(given.word("bound").map(|_| Bound::Auto));
+    let order = choice("child-order", given.word("child-order"), ChildOrder::parse)?;
+    let order = order.unwrap_or_default();
     let all = given.on("all");
     let policy = given.get(&flags::BALANCE).map_err(Failure::Usage)?;
     if all && policy.is_some_and(|policy| policy.is_late()) {
@@ -190,7 +195,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
         ];
         let (report, schedule) = if variant.is_plain() {
             let instance = &variant.shop().instance;
-            let options = Options { best, start, bound, branching, all, search };
+            let options = Options { best, start, bound, branching, order, all, search };
             if mode == Mode::Inspect {
                 return Ok(Ended::Inspection(Box::new(campaign::inspect(instance, options)?)));
             }
@@ -199,6 +204,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             settings.extend([
                 ("bound", json!(bound.to_string())),
                 ("branching", json!(branching.to_string())),
+                ("child_order", json!(order.to_string())),
                 ("reference", json!(answer.reference)),
             ]);
             (answer.report, answer.schedule)
@@ -219,8 +225,9 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
 
 /// Refuses flags that work only for the makespan without side conditions.
 fn fits_variant(given: &FlagValues) -> Result<(), Failure> {
-    let only =
-        ["bound", "branching", "all", "certificate"].into_iter().find(|flag| given.has(flag));
+    let only = ["bound", "branching", "child-order", "all", "certificate"]
+        .into_iter()
+        .find(|flag| given.has(flag));
     let nodes = given.get(&flags::NODES).map_err(Failure::Usage)?;
     let only = only.or((nodes == Some(Nodes::Interval)).then_some("nodes interval"));
     match only {

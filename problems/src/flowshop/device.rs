@@ -6,6 +6,7 @@
 
 use super::bound::Bound;
 use super::branching::Branching;
+use super::child_order::ChildOrder;
 use super::instance::Instance;
 use super::interval::valid_bound;
 use super::node::Node;
@@ -33,6 +34,7 @@ impl Flowshop {
         fits(&self.instance)?;
         let faults = [
             (self.all, "all optimal schedules"),
+            (self.is_intervals() && self.order == ChildOrder::Job, "intervals by job"),
             (
                 self.bounding() != Bound::One && !self.bounding().is_two(),
                 "bounds other than one and two",

@@ -2,6 +2,7 @@
 
 use super::bound::{Bound, least_tails};
 use super::branching::{Branching, Ends};
+use super::child_order::ChildOrder;
 use super::code_path::{WithKernel, with_kernel};
 use super::frame::{Base, Frame, NO_JOB, worth_a_base};
 use super::instance::solution_of;
@@ -188,15 +189,19 @@ impl<'f, K: Kernel> Frames<'f, K> {
             self.used -= 1;
             return None;
         }
-        let (lane, bound) = frame.take_least(&self.kernel);
+        let by_bound = self.flowshop.order == ChildOrder::Bound;
+        let (lane, bound) =
+            if by_bound { frame.take_least(&self.kernel) } else { frame.take_first(Self::LANES) };
         let bound = frame.bound.max(bound);
+        self.open -= 1;
         if bound >= stretch.limits.best {
-            // The incumbent has improved since, and the other children are no better.
-            self.open -= frame.n_open + 1;
-            frame.n_open = 0;
+            // The incumbent has improved since. By bound, the other children are no better.
+            if by_bound {
+                self.open -= frame.n_open;
+                frame.n_open = 0;
+            }
             return None;
         }
-        self.open -= 1;
         Some((lane, bound))
     }
 

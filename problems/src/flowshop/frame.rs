@@ -210,6 +210,13 @@ impl<W: Word> Frame<W> {
         (at, least)
     }
 
+    /// Takes the open child in the first lane. Returns its lane and bound.
+    pub fn take_first(&mut self, lanes: usize) -> (usize, W) {
+        let first = self.open(lanes).next().unwrap_or((0, W::narrow(W::MOST)));
+        self.close(first.0, lanes);
+        first
+    }
+
     /// Takes the open child with the greatest bound. Returns its lane and bound.
     pub fn take_greatest(&mut self, lanes: usize) -> Option<(usize, W)> {
         let greatest = self.open(lanes).max_by_key(|&(_, bound)| bound)?;

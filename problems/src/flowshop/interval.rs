@@ -1,10 +1,11 @@
 //! The position of a search through [`Frames`] among all schedules, and how to return to it.
 //!
-//! Frames take the open child with the least bound first, then the lowest job. A child's rank is
-//! its place in this order among all children at the chosen end. Pruned children come last, so that
-//! bounds which were not fully computed do no harm.
+//! By default, frames take the open child with the least bound first, then the lowest job. A child's rank is its place
+//! in this order among all children at the chosen end. Pruned children come last, so that bounds which were not fully
+//! computed do no harm. In the order of jobs, bounds do not matter, and pruned children come anywhere.
 
 use super::Node;
+use super::child_order::ChildOrder;
 use super::explorer::{Dive, Frames, Stretch};
 use super::kernel::Kernel;
 use super::tables::Word;
@@ -47,17 +48,26 @@ impl<K: Kernel> Frames<'_, K> {
         });
     }
 
+    /// The place of a child, given by its bound and lane, in the order of the children.
+    fn place(&self, (bound, lane): (K::Word, usize)) -> (K::Word, usize) {
+        match self.flowshop.order {
+            ChildOrder::Bound => (bound, lane),
+            ChildOrder::Job => (K::Word::narrow(0), lane),
+        }
+    }
+
     /// The bound and lane of the child with this rank, pruned or not.
     fn at_rank(&self, depth: usize, rank: usize) -> Option<(K::Word, usize)> {
         let children = self.frames[depth].children(Self::LANES);
         let mut children: Vec<_> = children.map(|(lane, bound)| (bound, lane)).collect();
-        (rank < children.len()).then(|| *children.select_nth_unstable(rank).1)
+        let place = |child: &_| self.place(*child);
+        (rank < children.len()).then(|| *children.select_nth_unstable_by_key(rank, place).1)
     }
 
     /// The rank of the child with this bound and lane.
     fn rank_of(&self, depth: usize, child: (K::Word, usize)) -> usize {
         let children = self.frames[depth].children(Self::LANES);
-        children.filter(|&(lane, bound)| (bound, lane) < child).count()
+        children.filter(|&(lane, bound)| self.place((bound, lane)) < self.place(child)).count()
     }
 
     /// The bounds and lanes of the open children.
@@ -89,12 +99,14 @@ impl<K: Kernel> Ranked for Frames<'_, K> {
     }
 
     fn keep_children(&mut self, depth: usize, ranks: Range<usize>) {
-        let from = self.at_rank(depth, ranks.start);
-        let upto = self.at_rank(depth, ranks.end);
+        let place = |rank| self.at_rank(depth, rank).map(|child| self.place(child));
+        let (from, upto) = (place(ranks.start), place(ranks.end));
         // Beyond the last rank there is no child.
-        let outside =
-            |child| from.is_none_or(|from| child < from) || upto.is_some_and(|upto| child >= upto);
-        let closed: Vec<_> = self.open_children(depth).filter(|&child| outside(child)).collect();
+        let outside = |&child: &_| {
+            let place = self.place(child);
+            from.is_none_or(|from| place < from) || upto.is_some_and(|upto| place >= upto)
+        };
+        let closed: Vec<_> = self.open_children(depth).filter(outside).collect();
         for (_, lane) in closed {
             self.frames[depth].close(lane, Self::LANES);
             self.open -= 1;
@@ -122,9 +134,10 @@ impl<K: Kernel> Ranked for Frames<'_, K> {
     }
 
     fn open_ranks(&self, depth: usize) -> Option<(usize, usize)> {
-        let least = self.open_children(depth).min()?;
-        let greatest = self.open_children(depth).max()?;
-        Some((self.rank_of(depth, least), self.rank_of(depth, greatest)))
+        let place = |child: &_| self.place(*child);
+        let first = self.open_children(depth).min_by_key(place)?;
+        let last = self.open_children(depth).max_by_key(place)?;
+        Some((self.rank_of(depth, first), self.rank_of(depth, last)))
     }
 
     fn least_open(&self, depth: usize) -> Option<i64> {

@@ -3,7 +3,8 @@
 use super::Flowshop;
 use super::bound::Bound;
 use super::branching::Branching;
-use super::instance::Instance;
+use super::child_order::ChildOrder;
+use super::instance::{Instance, solution_of};
 use super::named::{best_known, named};
 use crate::simd::Level;
 use oorandom::Rand64;
@@ -18,10 +19,11 @@ fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())
 }
 
-/// All bounds except `auto`, with all branching rules.
-fn rules() -> impl Iterator<Item = (Branching, Bound)> {
+/// All bounds except `auto`, with all branching rules and orders of children.
+fn rules() -> impl Iterator<Item = (Branching, Bound, ChildOrder)> {
     let bounds = [Bound::One, Bound::OneTight, Bound::Two, Bound::TwoAdjacent];
-    Branching::ALL.into_iter().flat_map(move |rule| bounds.map(|bound| (rule, bound)))
+    let rules = Branching::ALL.into_iter().flat_map(move |rule| bounds.map(|bound| (rule, bound)));
+    rules.flat_map(|(rule, bound)| ChildOrder::ALL.map(|order| (rule, bound, order)))
 }
 
 fn search(flowshop: &Flowshop, best: i64) -> Progress {
@@ -55,8 +57,9 @@ fn check_cuts(flowshop: &Flowshop, best: i64, pairs: bool) {
     let leaves: u128 = (1..=n as u128).product();
     let mut of = |begin, end| count(explorer, n, best, (begin, end));
     let what = || {
-        let Flowshop { bound, branching, level, reference, .. } = flowshop;
-        format!("{bound} {branching} {level} {reference} {best} {:?}", flowshop.instance())
+        let Flowshop { bound, branching, order, level, reference, .. } = flowshop;
+        let instance = flowshop.instance();
+        format!("{bound} {branching} {order} {level} {reference} {best} {instance:?}")
     };
     assert_eq!(of(0, leaves), wanted, "{}", what());
     let front: Vec<Counts> = (1..leaves).map(|cut| of(0, cut)).collect();
@@ -87,7 +90,7 @@ fn every_cut_of_every_small_tree_loses_nothing() {
             let instance = Instance::new(machines as usize, times).unwrap();
             let optimum = search(&Flowshop::new(instance.clone(), Level::Off), i64::MAX);
             let optimum = optimum.found.unwrap().score;
-            for (branching, bound) in rules() {
+            for (branching, bound, order) in rules() {
                 // From pruning everything to pruning nothing.
                 for best in [0, optimum, optimum + 1, optimum + 2, i64::MAX] {
                     for level in levels() {
@@ -97,6 +100,7 @@ fn every_cut_of_every_small_tree_loses_nothing() {
                         }
                         let mut flowshop = Flowshop::new(instance.clone(), level);
                         (flowshop.bound, flowshop.branching) = (bound, branching);
+                        flowshop.order = order;
                         (flowshop.nodes, flowshop.all) = (Nodes::Interval, true);
                         flowshop.reference = optimum + below(3) as i64;
                         let pairs = n <= 4 || n == 5 && below(16) == 0;
@@ -122,6 +126,8 @@ fn intervals_explore_the_trees_published() {
     let whole = search(&flowshop, 2178);
     assert_eq!(whole.found, None);
     assert_eq!((whole.counts.branched, whole.counts.bounded), (2_415_779, 45_246_962));
+    let by_job = Flowshop { order: ChildOrder::Job, ..flowshop };
+    assert_eq!(search(&by_job, 2178), whole);
     let flowshop = with_intervals("ta003", Bound::Two, Branching::Forward, Level::best());
     assert_eq!(search(&flowshop, flowshop.reference).counts.branched, 80_063);
 }
@@ -151,6 +157,28 @@ fn stops_neither_lose_nor_repeat_work() {
                 assert_eq!(all.counts, wanted, "{level} {rule} {fuel}");
             }
         }
+    }
+}
+
+/// By job, the number of a leaf does not depend on times: its digits are the places of the jobs among those left.
+#[test]
+fn leaves_by_job_are_factoradics() {
+    let mut rng = Rand64::new(31);
+    for _ in 0..50 {
+        let times = (0..6 * 3).map(|_| rng.rand_range(0..9) as u32).collect();
+        let mut flowshop = Flowshop::new(Instance::new(3, times).unwrap(), Level::best());
+        (flowshop.branching, flowshop.order) = (Branching::Forward, ChildOrder::Job);
+        flowshop.nodes = Nodes::Interval;
+        let leaf = rng.rand_range(0..720).into();
+        let (begin, end) = (point(6, leaf), point(6, leaf + 1));
+        let mut left: Vec<u16> = (0..6).collect();
+        let digits = begin.iter().copied().chain(std::iter::repeat(0));
+        let order: Vec<u16> = digits.take(6).map(|digit| left.remove(digit.into())).collect();
+        let interval = Interval { begin, end, bound: i64::MIN };
+        let mut explorer = flowshop.explorer();
+        explorer.add_work(&Intervals::one(6, interval).to_work().bytes).unwrap();
+        let found = run_to_end(&mut *explorer, i64::MAX).found.unwrap();
+        assert_eq!(found.solution, solution_of(&order));
     }
 }
 
@@ -190,6 +218,7 @@ fn the_laws_hold_on_every_path() {
         for (branching, bound) in rules {
             let with = |level| {
                 let mut flowshop = Flowshop::new(instance.clone(), level);
+                flowshop.order = ChildOrder::ALL[case as usize % 2];
                 (flowshop.branching, flowshop.bound) = (branching, bound);
                 (flowshop.reference, flowshop.nodes) = (best, Nodes::Interval);
                 flowshop
@@ -277,10 +306,11 @@ fn every_place_to_stop_is_found_again() {
         let instance = Instance::new(machines as usize, times).unwrap();
         let optimum = search(&Flowshop::new(instance.clone(), Level::Off), i64::MAX);
         let best = optimum.found.unwrap().score + rng.rand_range(0..3) as i64;
-        for (branching, bound) in rules() {
+        for (branching, bound, order) in rules() {
             for level in levels() {
                 let mut flowshop = Flowshop::new(instance.clone(), level);
                 (flowshop.bound, flowshop.branching) = (bound, branching);
+                flowshop.order = order;
                 (flowshop.nodes, flowshop.all) = (Nodes::Interval, true);
                 let wanted = search(&flowshop, best).counts;
                 let explorer = &mut *flowshop.explorer();
@@ -292,7 +322,7 @@ fn every_place_to_stop_is_found_again() {
                     let mut other = flowshop.explorer();
                     other.add_work(&all.bytes).unwrap();
                     let rest = run_to_end(&mut *other, best).counts;
-                    let what = format!("{bound} {branching} {level}, {best}: {instance:?}");
+                    let what = format!("{bound} {branching} {order} {level}, {best}: {instance:?}");
                     assert_eq!(sum(&[counts.clone(), rest]), wanted, "{what}");
                 }
             }

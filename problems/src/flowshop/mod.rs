@@ -2,6 +2,7 @@
 
 pub mod bound;
 pub mod branching;
+pub mod child_order;
 mod code_path;
 mod device;
 mod evaluate;
@@ -31,6 +32,7 @@ pub use node::Node;
 pub use tree::Flowshop;
 
 use bound::Bound;
+use child_order::ChildOrder;
 use evaluate::Elsewhere;
 use heuristic::Together;
 use pleach_core::search::device::OnDevice;
@@ -84,7 +86,11 @@ impl Problem for Flowshop {
         let jobs = 0..self.instance.jobs();
         let times: Vec<u32> = jobs.flat_map(|job| self.instance.job(job)).copied().collect();
         let (bound, branching, nodes) = (self.bounding(), self.branching, self.nodes);
-        let names = format!("{bound} {branching} {nodes}").into_bytes();
+        let mut names = format!("{bound} {branching} {nodes}");
+        if self.order == ChildOrder::Job {
+            names += " by job";
+        }
+        let names = names.into_bytes();
         fingerprint("flowshop", &(self.instance.jobs(), times, names, self.reference, self.all))
     }
 

@@ -2,6 +2,7 @@
 
 use super::bound::{self, Bound, MachinePairs};
 use super::branching::{Branching, Ends};
+use super::child_order::ChildOrder;
 use super::instance::{Instance, solution_of};
 use super::johnson::{self, JohnsonOrders};
 use super::node::Node;
@@ -26,6 +27,8 @@ pub struct Flowshop {
     pub bound: Bound,
     /// The branching rule.
     pub branching: Branching,
+    /// The order in which children are explored.
+    pub order: ChildOrder,
     /// The value that branching compares bounds with; fixed for the run.
     pub reference: i64,
     /// How work is stored and sent.
@@ -52,6 +55,7 @@ impl Flowshop {
             pairs,
             bound,
             branching,
+            order: ChildOrder::Bound,
             reference: i64::MAX,
             nodes: Nodes::Pool,
             level,

@@ -27,8 +27,9 @@ pub use output::{
     TRACE, UPDATES,
 };
 pub use search::{
-    ALL as ALL_OPTIMA, BEST, BEST_FIRST, BLOCKING, BOUND, BRANCHING, DUE, JOBS_FIRST, NO_WAIT,
-    NODES, OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, in_units, value_to_beat,
+    ALL as ALL_OPTIMA, BEST, BEST_FIRST, BLOCKING, BOUND, BRANCHING, CHILD_ORDER, DUE, JOBS_FIRST,
+    NO_WAIT, NODES, OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, in_units,
+    value_to_beat,
 };
 pub use service::{
     ADDRESS, DATA, FETCH, GROW, HALF_LIFE, KEEP, MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS,
@@ -43,7 +44,7 @@ pub use verb::{COMMANDS, SHARED, Verb};
 use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
-pub static FLAGS: [&(dyn Item + Sync); 95] = [
+pub static FLAGS: [&(dyn Item + Sync); 96] = [
     &THREADS,
     &DEVICES,
     &SLOW,
@@ -54,6 +55,7 @@ pub static FLAGS: [&(dyn Item + Sync); 95] = [
     &START,
     &BOUND,
     &BRANCHING,
+    &CHILD_ORDER,
     &ALL_OPTIMA,
     &JOBS_FIRST,
     &OBJECTIVE,

@@ -84,6 +84,15 @@ pub static BRANCHING: Flag<String> = Flag::text(About {
     ..ABOUT
 });
 
+/// `--child-order`.
+pub static CHILD_ORDER: Flag<String> = Flag::text(About {
+    name: "child-order",
+    value: Some("NAME"),
+    help: "order in which the children of a node are explored",
+    default: "bound",
+    ..ABOUT
+});
+
 /// `--all`.
 pub static ALL: Flag<()> = Flag::switch(About {
     name: "all",
