@@ -21,8 +21,10 @@ use std::time::Duration;
 /// Time between two messages to the root about a site's progress.
 const PROGRESS_EVERY_NS: u64 = 250_000_000;
 
-/// The most messages taken before the units get their turn.
+/// The most messages taken before the units get their turn; and the most after a standstill, in which the messages of
+/// sites that are well have piled up.
 const TAKEN: usize = 64;
+const PILED_UP: usize = 1 << 16;
 
 /// How long a root that gives way lets its last message be sent.
 const LAST_MESSAGE: Duration = Duration::from_millis(100);
@@ -53,6 +55,8 @@ pub(super) struct GatewayThread<'a> {
     pub copy_on_its_way: bool,
     /// What arrived while the gateway rested.
     pub next: Option<Incoming>,
+    /// When it last took messages.
+    pub heard_ns: u64,
     /// Why the search stops, or why this site asked the root to stop it.
     pub stop: Option<Stop>,
     /// Whether it leaves before the end.
@@ -146,7 +150,9 @@ impl GatewayThread<'_> {
 
     /// Handles arrivals from the network.
     fn hear_sites(&mut self) -> Result<(), RunError> {
-        for _ in 0..TAKEN {
+        let stood_still_ns = self.run_state.now_ns().saturating_sub(self.heard_ns);
+        let late = stood_still_ns > self.cluster.terms().lease_ns / 8;
+        for _ in 0..if late { PILED_UP } else { TAKEN } {
             let next = self.next.take();
             let Some(incoming) =
                 next.map_or_else(|| self.session.next_incoming(), |incoming| Ok(Some(incoming)))?
@@ -155,6 +161,7 @@ impl GatewayThread<'_> {
             };
             self.handle_incoming(incoming)?;
         }
+        self.heard_ns = self.run_state.now_ns();
         Ok(())
     }
 

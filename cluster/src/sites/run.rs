@@ -269,6 +269,7 @@ impl<'a> SiteRun<'a> {
             next_copy_ns: 0,
             copy_on_its_way: false,
             next: None,
+            heard_ns: 0,
             stop: None,
             leaving: false,
             next_progress_ns: 0,
