@@ -104,8 +104,8 @@ pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     names.filter_map(|name| variable(name)).find_map(|text| text.trim().parse().ok())
 }
 
-/// The number of processes of the job on this machine, if the launcher reports that. Slurm writes `2(x3)` for two on
-/// each of three machines; where the numbers differ, it does not report which machine this is.
+/// The number of processes of the job on this machine, if the launcher reports that. Slurm writes `2(x3),1` for two on
+/// each of three machines and one on another, but not which of them this is: it may be one of the fullest.
 pub fn processes_here(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     let names = [
         "OMPI_COMM_WORLD_LOCAL_SIZE",
@@ -113,11 +113,11 @@ pub fn processes_here(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> 
         "PMI_LOCAL_SIZE",
         "SLURM_STEP_TASKS_PER_NODE",
     ];
-    let each = |text: String| {
-        let alike = !text.contains(',');
-        text.trim().split('(').next().filter(|_| alike)?.parse().ok()
+    let most = |text: String| {
+        let number = |of_some: &str| of_some.split('(').next()?.trim().parse().ok();
+        text.split(',').map(number).collect::<Option<Vec<u32>>>()?.into_iter().max()
     };
-    names.iter().filter_map(|name| variable(name)).find_map(each)
+    names.iter().filter_map(|name| variable(name)).find_map(most)
 }
 
 /// Chooses by the environment, which `variable` looks up. A job of one process counts as none.
@@ -187,7 +187,7 @@ mod tests {
         };
         assert_eq!(says("PMI_LOCAL_SIZE", "3"), Some(3));
         assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3)"), Some(2));
-        assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3),1"), None);
+        assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "2(x3),4,1(x2)"), Some(4));
         assert_eq!(says("SLURM_STEP_TASKS_PER_NODE", "many"), None);
         assert_eq!(says("SLURM_NTASKS", "4"), None);
     }
