@@ -6,7 +6,7 @@ use pleach_core::lease::SiteId;
 
 /// The largest file that a standby is sent, since other messages wait behind it, and the least time between two copies, per
 /// byte.
-const MOST_COPIED: usize = 1 << 26;
+const MOST_COPIED: u64 = 1 << 26;
 const COPY_NS_A_BYTE: u64 = 100;
 
 impl GatewayThread<'_> {
@@ -37,15 +37,15 @@ impl GatewayThread<'_> {
         let Some((site, _)) = self.session.standby() else { return };
         self.copied = Some(saves);
         // If it cannot be read, the next save may be.
-        let Ok(file) = std::fs::read(saver.path()) else { return };
-        self.next_copy_ns = now_ns.saturating_add(file.len() as u64 * COPY_NS_A_BYTE);
-        if file.len() > MOST_COPIED {
-            let mib = file.len() >> 20;
-            let most = MOST_COPIED >> 20;
+        let Ok(length) = saver.path().metadata().map(|file| file.len()) else { return };
+        self.next_copy_ns = now_ns.saturating_add(length.saturating_mul(COPY_NS_A_BYTE));
+        if length > MOST_COPIED {
+            let (mib, most) = (length >> 20, MOST_COPIED >> 20);
             return self.run_state.warn(format!(
                 "the checkpoint of {mib} MiB is not copied to the standby: expected at most {most} MiB"
             ));
         }
+        let Ok(file) = std::fs::read(saver.path()) else { return };
         let left = self.time_limit.map(|limit| (limit.as_nanos() as u64).saturating_sub(now_ns));
         let before = self.run_state.before.counted().map_or(0, |counts| counts.bounded);
         let last_node = self.node_limit.map(|limit| before.saturating_add(limit));
