@@ -236,18 +236,23 @@ impl Outcome {
         let rates: Vec<f64> =
             self.units.iter().filter_map(rate).filter(|&rate| rate > 0.0).collect();
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-        let there_s = |at: usize| {
-            let site = self.sites.iter().find(|site| site.units.contains(&at));
+        let mut site_of = vec![None; self.units.len()];
+        for site in &self.sites {
+            for &unit in &site.units {
+                site_of[unit] = Some(site);
+            }
+        }
+        let there_s = |site: Option<&SiteReport>| {
             // Processes may join and leave from the start, but nobody searches before the setup is done.
             let since = |at_s: f64| (at_s - self.setup_seconds).clamp(0.0, whole_s.max(0.0));
             let gone_s = site.and_then(|site| site.left_s).map_or(whole_s, since);
             gone_s - site.map_or(0.0, |site| since(site.joined_s))
         };
-        let units = self.units.iter().enumerate();
+        let units = self.units.iter().zip(site_of);
         let could: f64 = units
-            .map(|(at, unit)| {
+            .map(|(unit, site)| {
                 let rate = rate(unit).filter(|&rate| rate > 0.0).unwrap_or(mean);
-                rate * there_s(at).max(0.0)
+                rate * there_s(site).max(0.0)
             })
             .sum();
         let did: f64 = self.units.iter().map(nodes).sum();
