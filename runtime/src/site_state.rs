@@ -269,7 +269,13 @@ pub fn nodes_of(whole: &ProgressReport<Portion<Counts>>) -> u64 {
 /// The part of the tree that is open by a progress report, if known.
 pub fn share_open(problem: &dyn Problem, whole: &ProgressReport<Portion<Counts>>) -> Option<f64> {
     let mut explorer = problem.explorer();
-    all_open(whole).try_for_each(|piece| explorer.add_work(&piece.bytes)).ok()?;
-    let open = explorer.open_nodes();
-    explorer.open_share().filter(|&share| share > 0.0 || open == 0.0)
+    let (mut share, mut open) = (explorer.open_share()?, 0.0);
+    // Piece by piece: to add one to many takes as long as to add all of them.
+    for piece in all_open(whole) {
+        explorer.add_work(&piece.bytes).ok()?;
+        share += explorer.open_share()?;
+        open += explorer.open_nodes();
+        explorer.drain();
+    }
+    (share > 0.0 || open == 0.0).then_some(share)
 }

@@ -34,7 +34,6 @@ const WEIGH_EVERY: Duration = Duration::from_millis(20);
 
 /// Summing up the open work of all sites takes at most 1/SHARE_EVERY of the time.
 const SHARE_EVERY: u32 = 50;
-const SHARE_AT_LEAST_EVERY: Duration = Duration::from_secs(10);
 
 /// How often to check for a progress report to save.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -210,7 +209,7 @@ impl WatchState {
             self.whole = newest;
             // Of many sites, the open work is large.
             let now = run_state.elapsed();
-            let rest = ((now - start) * SHARE_EVERY).min(SHARE_AT_LEAST_EVERY);
+            let rest = (now - start) * SHARE_EVERY;
             self.share_at = now.saturating_add(rest);
         }
     }
