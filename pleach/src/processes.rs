@@ -1,6 +1,6 @@
 //! [`Processes`]: the processes that share searches and loops.
 
-use crate::joining::{self, Joining, LASTING, MESSAGE};
+use crate::joining::{self, Joining, LASTING, MESSAGE_BY_MPI};
 use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::{Key, Reach};
@@ -63,7 +63,7 @@ impl Processes {
     /// # Errors
     /// If there is a launcher, but its MPI library cannot be opened.
     pub fn launched() -> Result<Self, RunError> {
-        let network = mpi::open(&Choice::Auto, MESSAGE)?;
+        let network = mpi::open(&Choice::Auto, MESSAGE_BY_MPI)?;
         let cluster = |network| Cluster::new(network, None, Arc::default(), LASTING);
         Ok(Self::of(network.map(cluster), None, false))
     }

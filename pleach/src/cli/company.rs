@@ -4,7 +4,7 @@ use super::console::Console;
 use super::flags::{DEFAULT_PLACES, FlagValues, KEY, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
-use crate::joining::{self, CHANGING, LASTING, MESSAGE};
+use crate::joining::{self, CHANGING, LASTING, MESSAGE_BY_MPI};
 use pleach_cluster::Cluster;
 use pleach_cluster::Members;
 use pleach_cluster::mpi::{self, Choice};
@@ -65,7 +65,7 @@ fn company(console: &Console<'_>, given: &FlagValues) -> Result<Option<Arc<Clust
         // Each process searches alone.
         console.mute(false);
     }
-    let launched = mpi::open(&choice, MESSAGE);
+    let launched = mpi::open(&choice, MESSAGE_BY_MPI);
     let launched = launched.map_err(|why| Failure::Machine(why.to_string()))?;
     let address = given.get(&LISTEN).map_err(Failure::Usage)?;
     match (launched, address) {
