@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 /// The most threads of a run.
-pub(crate) const MOST_THREADS: u32 = 1024;
+pub const MOST_THREADS: u32 = 1024;
 
 /// Why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]

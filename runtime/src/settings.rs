@@ -2,7 +2,7 @@
 
 use crate::cancel::Cancel;
 use crate::devices::Devices;
-use crate::error::RunError;
+use crate::error::{MOST_THREADS, RunError};
 use crate::outcome::{Outcome, Watcher};
 use crate::pause::Pause;
 use crate::save::{Save, SaveNow};
@@ -102,7 +102,7 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            threads: cores(),
+            threads: cores().min(MOST_THREADS),
             devices: None,
             make_room: false,
             slow: Vec::new(),

@@ -10,6 +10,7 @@ use pleach_gpu::gpus::count;
 use pleach_gpu::spec::{DeviceKind, Spec, names};
 use pleach_problems::simd::Level;
 use pleach_runtime::cores;
+use pleach_runtime::error::MOST_THREADS;
 
 use serde_json::json;
 
@@ -48,7 +49,7 @@ pub static THREADS: Flag<u32> = Flag {
         record: Record::Own(|given| Some(json!(given.units().ok()?.threads))),
         ..ABOUT
     },
-    parse: |word| whole(word, 1, 1024).map(|threads| threads as u32),
+    parse: |word| whole(word, 1, MOST_THREADS.into()).map(|threads| threads as u32),
 };
 
 /// `--devices`.
@@ -164,7 +165,8 @@ fn machine_cores() -> u32 {
 /// The threads of one of several processes on a machine, if the launcher has not bound each to cores of its own.
 fn fair_share(allowed: u32, there: u32, processes: u32) -> u32 {
     let bound = there > 0 && allowed < there;
-    if bound { allowed } else { (allowed / processes.max(1)).max(1) }
+    let share = if bound { allowed } else { allowed / processes.max(1) };
+    share.clamp(1, MOST_THREADS)
 }
 
 impl FlagValues {
