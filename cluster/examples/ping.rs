@@ -149,7 +149,7 @@ fn root() {
                 Caller::JoinRequest { number, .. } => {
                     entrance.admit(number, 1, Arc::from(vec![7; 10_000]))
                 }
-                Caller::Note(_) => {}
+                Caller::Withdrawn { .. } | Caller::Note(_) => {}
             }
         }
         match network.poll().unwrap() {

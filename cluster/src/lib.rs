@@ -86,6 +86,11 @@ pub enum Caller {
         /// What it says about itself.
         bytes: Vec<u8>,
     },
+    /// A process that asked has gone before it was answered.
+    Withdrawn {
+        /// The number of its request.
+        number: u32,
+    },
     /// A line for the user: why a process was turned away, or why a site was lost.
     Note(String),
 }

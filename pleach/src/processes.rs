@@ -138,7 +138,7 @@ impl Processes {
     /// that. Call it between searches.
     ///
     /// # Errors
-    /// If the network fails.
+    /// If the network fails, or fewer can join.
     pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
         self.cluster.as_ref().map_or(Ok(others == 0), |cluster| cluster.wait_for(others, waits))
     }

@@ -33,6 +33,14 @@ pub enum RunError {
         "depth, first, bridges=random, end=requests and weighted without weights are for a search by a single process"
     )]
     Alone,
+    /// More processes than there are places for.
+    #[error("{wanted} other processes, expected at most {most}: there are no more places")]
+    Places {
+        /// How many others should have joined.
+        wanted: usize,
+        /// How many can.
+        most: usize,
+    },
     /// More threads than any machine can use.
     #[error("{0} threads, expected at most {MOST_THREADS}")]
     Threads(u32),

@@ -250,7 +250,7 @@ impl Cluster {
     /// they are: false if `waits` returned false before.
     ///
     /// # Errors
-    /// If the network fails.
+    /// If the network fails, or fewer can join.
     pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
         loop {
             let session = match self.session.try_lock() {
@@ -260,6 +260,10 @@ impl Cluster {
                 Err(TryLockError::WouldBlock) => None,
             };
             if let Some(mut session) = session {
+                let most = session.places() as usize - 1;
+                if others > most {
+                    return Err(RunError::Places { wanted: others, most });
+                }
                 while session.next_incoming()?.is_some() {}
                 if session.others().len() + session.callers() >= others {
                     return Ok(true);

@@ -372,6 +372,9 @@ impl Session {
                     Ok(ticket) => self.let_in(JoinRequest { number, host, ticket }),
                     Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
                 },
+                Caller::Withdrawn { number } => {
+                    self.callers.retain(|request| request.number != number)
+                }
                 Caller::Note(note) => return Some(note),
             }
         }

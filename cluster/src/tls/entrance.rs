@@ -53,6 +53,7 @@ impl Entrance for TlsEntrance {
                     let Hello { host, bytes, .. } = hello;
                     return Some(Caller::JoinRequest { number, host, bytes });
                 }
+                HubEvent::Withdrawn { number } => return Some(Caller::Withdrawn { number }),
                 HubEvent::Note(note) => return Some(Caller::Note(note)),
                 HubEvent::Welcome { .. } | HubEvent::Refused(_) | HubEvent::Gone(_) => {}
             }

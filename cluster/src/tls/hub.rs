@@ -332,7 +332,9 @@ impl Logic for Hub {
 
     fn on_disconnected(&mut self, number: u32, why: &str) {
         let Some(member) = self.members.remove(&number) else { return };
-        let Some(site) = member.site else { return };
+        let Some(site) = member.site else {
+            return self.out.events.push(HubEvent::Withdrawn { number });
+        };
         self.places[site as usize] = 0;
         if !self.ending {
             self.out.deliveries.push(Delivery::Lost { site });
@@ -393,6 +395,20 @@ mod tests {
         assert_eq!(hub.handle_frame(7, Frame::new(FrameKind::Beat, 0, 0, Vec::new())), Ok(()));
         hub.on_disconnected(7, CLOSED);
         assert_eq!(hub.places[2], 8);
+    }
+
+    /// A process that asked and went away used to count as one that waits.
+    #[test]
+    fn requests_are_withdrawn() {
+        let mut hub = Hub::new(4, Limits::default());
+        let hello =
+            Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
+        hub.handle_command(HubCommand::JoinRequest { number: 7, hello, key: [0; PUBLIC] });
+        hub.on_disconnected(7, CLOSED);
+        let events = &hub.output_mut().events[..];
+        let expected =
+            matches!(events, [HubEvent::JoinRequest { .. }, HubEvent::Withdrawn { number: 7 }]);
+        assert!(expected, "{events:?}");
     }
 
     /// A site that ends its connection with a reason used to be refused for a frame out of place.

@@ -74,6 +74,8 @@ pub enum Delivery {
 pub enum HubEvent {
     /// Somebody asks to join.
     JoinRequest { number: u32, hello: Hello },
+    /// A process that asked to join has gone before it was answered.
+    Withdrawn { number: u32 },
     /// A line for the user.
     Note(String),
     /// This joiner was admitted: its place, the number of places, and the welcome.

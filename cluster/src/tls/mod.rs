@@ -21,6 +21,7 @@
 //! while let Some(caller) = entrance.next() {
 //!     match caller {
 //!         Caller::JoinRequest { number, .. } => entrance.admit(number, 1, Arc::from(&b"the instance"[..])),
+//!         Caller::Withdrawn { .. } => {}
 //!         Caller::Note(note) => eprintln!("{note}"),
 //!     }
 //! }

@@ -83,7 +83,7 @@ impl Root {
                     Caller::JoinRequest { number, .. } => {
                         self.entrance.admit(number, self.free.remove(0), Arc::from([]));
                     }
-                    Caller::Note(_) => {}
+                    Caller::Withdrawn { .. } | Caller::Note(_) => {}
                 }
             }
             if let Some(arrival) = self.star.poll().unwrap() {

@@ -84,6 +84,7 @@ fn open(folder: &Path, sites: u32) -> Site {
                 entrance.admit(number, next, Arc::from(&b"welcome"[..]));
                 next += 1;
             }
+            Some(Caller::Withdrawn { .. }) => {}
             Some(Caller::Note(note)) => println!("{note}"),
             None => signal.wait(Duration::from_secs(1)),
         }

@@ -73,6 +73,7 @@ impl Table {
                 Caller::JoinRequest { number, .. } => {
                     self.entrance.admit(number, free.remove(0), Arc::from([5; 99]));
                 }
+                Caller::Withdrawn { .. } => {}
                 Caller::Note(note) => self.notes.push(note),
             }
         }
