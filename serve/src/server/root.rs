@@ -17,7 +17,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
-/// How long a root that was asked to stop may take.
+/// How long a root that was asked to stop may take, from when it last wrote to its checkpoint.
 const GRACE: Duration = Duration::from_secs(120);
 /// How long a root may take that was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
                     None => String::new(),
                 }
             };
-            let (code, said) = tokio::join!(wait(&service, id, run, &mut child), reports);
+            let (code, said) = tokio::join!(wait(&service, id, run, &folder, &mut child), reports);
             end_of(&folder, code, &said)
         }
         Ok(Begun::Over(end)) => end,
@@ -129,12 +129,26 @@ async fn begin(
 }
 
 /// Waits for the end of a root. One that was asked to stop has a while for it.
-async fn wait(service: &Service, id: u64, run: u64, child: &mut Child) -> Option<i32> {
+async fn wait(
+    service: &Service,
+    id: u64,
+    run: u64,
+    folder: &Path,
+    child: &mut Child,
+) -> Option<i32> {
+    let part = folder.join(format!("{CHECKPOINT}.part"));
+    let written = || part.metadata().map_or(0, |file| file.len());
     let late = async {
         service.stop_of(id, run).await;
         let since = Instant::now();
+        // A checkpoint of gigabytes takes long.
+        let (mut length, mut wrote) = (written(), since);
         // A job that is being saved may be cancelled meanwhile.
-        while since.elapsed() < GRACE {
+        while wrote.elapsed() < GRACE {
+            let now = written();
+            if now != length {
+                (length, wrote) = (now, Instant::now());
+            }
             let cancelled = service.stop_now(id, run) == Some(StopReason::Cancel);
             if cancelled && since.elapsed() > CANCEL_GRACE {
                 return;
