@@ -17,8 +17,10 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
-/// How long a root that was asked to stop may take, from when it last wrote to its checkpoint.
+/// How long a root that was asked to stop may take, and how many bytes of its checkpoint add a second to that: slow
+/// disks take long to write gigabytes.
 const GRACE: Duration = Duration::from_secs(120);
+const SLOWEST: u64 = 4 << 20;
 /// How long a root may take that was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// The exit code of a command that was stopped.
@@ -136,19 +138,16 @@ async fn wait(
     folder: &Path,
     child: &mut Child,
 ) -> Option<i32> {
-    let part = folder.join(format!("{CHECKPOINT}.part"));
-    let written = || part.metadata().map_or(0, |file| file.len());
+    let length = |file: String| folder.join(file).metadata().map_or(0, |file| file.len());
+    let grace = || {
+        let longest = length(CHECKPOINT.into()).max(length(format!("{CHECKPOINT}.part")));
+        GRACE + Duration::from_secs(longest / SLOWEST)
+    };
     let late = async {
         service.stop_of(id, run).await;
         let since = Instant::now();
-        // A checkpoint of gigabytes takes long.
-        let (mut length, mut wrote) = (written(), since);
         // A job that is being saved may be cancelled meanwhile.
-        while wrote.elapsed() < GRACE {
-            let now = written();
-            if now != length {
-                (length, wrote) = (now, Instant::now());
-            }
+        while since.elapsed() < grace() {
             let cancelled = service.stop_now(id, run) == Some(StopReason::Cancel);
             if cancelled && since.elapsed() > CANCEL_GRACE {
                 return;
