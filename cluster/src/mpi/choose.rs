@@ -105,7 +105,7 @@ pub fn rank(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
 }
 
 /// The number of processes of the job on this machine, if the launcher reports that. Slurm writes `2(x3),1` for two on
-/// each of three machines and one on another, but not which of them this is: it may be one of the fullest.
+/// each of three machines and one on another, but does not say which machine this is, so we assume the fullest.
 pub fn processes_here(variable: &dyn Fn(&str) -> Option<String>) -> Option<u32> {
     let names = [
         "OMPI_COMM_WORLD_LOCAL_SIZE",

@@ -152,8 +152,10 @@ impl Inbox {
         let length = length.map_err(|_| PartFault::Garbled("an invalid length"))?;
         match usize::try_from(length) {
             Ok(short) if short <= CHUNK => Err(PartFault::Garbled("a short message in parts")),
-            Ok(length) if length <= limit => {
-                self.open = Some((Vec::with_capacity(length), length));
+            Ok(short) if short <= limit => {
+                let mut message = Vec::new();
+                message.try_reserve_exact(short).map_err(|_| PartFault::TooLong(length))?;
+                self.open = Some((message, short));
                 Ok(InboxEvent::Part(bytes))
             }
             _ => Err(PartFault::TooLong(length)),

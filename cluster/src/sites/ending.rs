@@ -98,11 +98,12 @@ impl SiteRun<'_> {
                 // The failure comes too late to matter: everything was counted.
                 Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
                     self.run_state.warn(format!("site {site}: {why}"));
-                    others.record_totals(site, SiteTotals::default());
+                    others.record_no_totals(site);
                 }
                 Some(Incoming::Invalid(site)) => {
-                    self.run_state.warn(format!("invalid message from site {site}"));
-                    others.record_totals(site, SiteTotals::default());
+                    if others.record_no_totals(site) {
+                        self.run_state.warn(format!("invalid message from site {site}"));
+                    }
                 }
                 Some(Incoming::Lost(site)) => others.record_loss(site, self.run_state.now_ns()),
                 Some(_) => {}

@@ -21,10 +21,10 @@ use std::time::Duration;
 /// Time between two messages to the root about a site's progress.
 const PROGRESS_EVERY_NS: u64 = 250_000_000;
 
-/// The most messages taken before the units get their turn; and the most after a standstill, in which the messages of
-/// sites that are well have piled up.
+/// The most messages taken before the units get their turn, and after a standstill, when messages from healthy sites
+/// have piled up.
 const TAKEN: usize = 64;
-const PILED_UP: usize = 1 << 16;
+const PILED_UP: usize = 1 << 12;
 
 /// How long a root that gives way lets its last message be sent.
 const LAST_MESSAGE: Duration = Duration::from_millis(100);
@@ -55,7 +55,7 @@ pub(super) struct GatewayThread<'a> {
     pub copy_on_its_way: bool,
     /// What arrived while the gateway rested.
     pub next: Option<Incoming>,
-    /// When it last took messages.
+    /// When no message was left last.
     pub heard_ns: u64,
     /// Why the search stops, or why this site asked the root to stop it.
     pub stop: Option<Stop>,
@@ -150,18 +150,24 @@ impl GatewayThread<'_> {
 
     /// Handles arrivals from the network.
     fn hear_sites(&mut self) -> Result<(), RunError> {
-        let stood_still_ns = self.run_state.now_ns().saturating_sub(self.heard_ns);
-        let late = stood_still_ns > self.cluster.terms().lease_ns / 8;
-        for _ in 0..if late { PILED_UP } else { TAKEN } {
+        let behind_ns = self.run_state.now_ns().saturating_sub(self.heard_ns);
+        let most = if behind_ns > self.cluster.terms().lease_ns / 8 { PILED_UP } else { TAKEN };
+        for taken in 0..most {
+            if taken > 0 && taken.is_multiple_of(TAKEN) {
+                self.send_messages()?;
+                if self.run_state.control().stopped().is_some() {
+                    break;
+                }
+            }
             let next = self.next.take();
             let Some(incoming) =
                 next.map_or_else(|| self.session.next_incoming(), |incoming| Ok(Some(incoming)))?
             else {
+                self.heard_ns = self.run_state.now_ns();
                 break;
             };
             self.handle_incoming(incoming)?;
         }
-        self.heard_ns = self.run_state.now_ns();
         Ok(())
     }
 

@@ -75,6 +75,16 @@ impl OtherSites {
         });
     }
 
+    /// Records that a site's totals will not come, unless they have. Returns whether that was not known.
+    pub fn record_no_totals(&self, site: SiteId) -> bool {
+        let mut new = false;
+        self.update_last(site, |membership| {
+            new = membership.totals.is_none();
+            membership.totals.get_or_insert_default();
+        });
+        new
+    }
+
     /// Whether some site is present and has not sent its totals yet.
     pub fn awaits_totals(&self) -> bool {
         let memberships = lock(&self.memberships);

@@ -372,9 +372,7 @@ impl Session {
                     Ok(ticket) => self.let_in(JoinRequest { number, host, ticket }),
                     Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
                 },
-                Caller::Withdrawn { number } => {
-                    self.callers.retain(|request| request.number != number)
-                }
+                Caller::Withdrawn { number } => self.callers.retain(|it| it.number != number),
                 Caller::Note(note) => return Some(note),
             }
         }

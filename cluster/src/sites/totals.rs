@@ -61,7 +61,7 @@ mod tests {
         }
     }
 
-    /// The totals of a process with many threads used to be refused, and a root that ran by MPI waited for them forever.
+    /// The totals of a process with many threads used to be refused, and with MPI the root waited for them forever.
     #[test]
     fn the_totals_of_many_units_are_read() {
         let steal_ns = vec![70_000; 64 * Balance::KEPT];
