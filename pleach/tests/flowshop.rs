@@ -49,10 +49,9 @@ fn trees_from_the_optimum_are_those_published() {
 
 #[test]
 fn the_order_of_children_changes_no_tree_from_the_optimum() {
-    let words = "solve flowshop ta030 --best optimum --bound one --child-order job";
-    for how in
-        ["--nodes pool", "--nodes interval --threads 3", "--nodes interval --threads 1 --simd off"]
-    {
+    let words =
+        "solve flowshop ta030 --best optimum --bound one --nodes interval --child-order job";
+    for how in ["--threads 3", "--threads 1 --simd off"] {
         let report = json(&format!("{words} {how}"));
         assert_eq!(report["nodes"]["branched"], 2_415_779, "{how}");
         assert_eq!(report["nodes"]["bounded"], 45_246_962, "{how}");
@@ -322,6 +321,8 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
             "solve flowshop ta001 --bound three",
             "--bound 'three': expected auto, one, one-tight, two, two-adjacent or two-last",
         ),
+        ("solve flowshop ta001 --child-order job", "child order job needs nodes interval"),
+        ("solve flowshop ta001 --child-order auto", "--child-order 'auto': expected bound or job"),
         ("solve flowshop ta001 --branching up", "--branching 'up': expected auto, forward"),
         ("solve flowshop ta001 --best good", "--best good: expected none, a number or a name"),
         (

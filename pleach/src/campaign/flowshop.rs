@@ -34,7 +34,7 @@ pub struct Options<'a> {
     pub bound: Option<Bound>,
     /// The end of the schedule to extend; chosen automatically if not given.
     pub branching: Option<Branching>,
-    /// The order in which the children of a node are explored.
+    /// The order in which the children of a node are explored; by job only with intervals.
     pub order: ChildOrder,
     /// Whether to count all optimal schedules, in a second search.
     pub all: bool,
@@ -162,7 +162,10 @@ fn prepare<'s, 'a>(
         "all": *all,
         "nodes": search.nodes.to_string(),
     });
-    // Files of the usual order do not say so.
+    if *order == ChildOrder::Job && search.nodes != Nodes::Interval {
+        return Err(Error::Input("child order job needs nodes interval".into()));
+    }
+    // Checkpoints with the default order omit it, so that older files still match.
     if *order != ChildOrder::Bound {
         asked["child_order"] = json!(order.to_string());
     }

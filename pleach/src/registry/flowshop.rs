@@ -23,8 +23,8 @@ use serde_json::json;
 const BOUNDS: &str = "lower bound of a node: auto, one (LB1), one-tight, two (LB2, pairs of machines), two-adjacent \
                       (pairs of neighbours), two-last (pairs with the last machine)";
 const BRANCHINGS: &str = "end of the schedule to extend: auto, forward, backward, alternate, max-sum, min-branch, min-min";
-const CHILD_ORDERS: &str = "order in which the children of a node are explored: bound (least first), or job (lowest \
-                            number first; intervals are then ranges of factoradics)";
+const CHILD_ORDERS: &str = "order in which the children of a node are explored: bound (least first), or, with --nodes \
+                            interval, job (lowest number first)";
 const BEST_WORDS: [&str; 4] = ["none", "neh", "search", "optimum"];
 const BESTS: &str = "value that a schedule must beat: none, neh (NEH heuristic), search (iterated greedy \
                      and beam search, which continue alongside the search), optimum (as published), or a \
@@ -160,8 +160,8 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let branching = choice("branching", given.word("branching"), Branching::parse)?;
     let bound = choice("bound", given.word("bound"), Bound::parse)?;
     let bound = bound.or(given.word("bound").map(|_| Bound::Auto));
-    let order = choice("child-order", given.word("child-order"), ChildOrder::parse)?;
-    let order = order.unwrap_or_default();
+    let order = given.word("child-order").map(ChildOrder::parse).transpose();
+    let order = order.or_else(|why| usage(format!("--child-order {why}")))?.unwrap_or_default();
     let all = given.on("all");
     let policy = given.get(&flags::BALANCE).map_err(Failure::Usage)?;
     if all && policy.is_some_and(|policy| policy.is_late()) {

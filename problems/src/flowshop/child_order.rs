@@ -8,8 +8,8 @@ pub enum ChildOrder {
     /// The least bound first, then the lowest job.
     #[default]
     Bound,
-    /// The lowest job first. The digits of a leaf's number are then those of its schedule as a factoradic (Mezmaz,
-    /// Melab and Talbi 2007), whatever the bounds.
+    /// The lowest job first; only for intervals. If the branching is fixed, the number of a leaf is then that of its
+    /// schedule as a factoradic (Mezmaz, Melab and Talbi 2007), whatever the bounds.
     Job,
 }
 

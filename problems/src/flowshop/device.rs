@@ -276,6 +276,8 @@ mod tests {
         assert!(intervals(Bound::One).on_device().is_ok());
         assert!(intervals(Bound::Two).on_device().is_ok());
         assert!(intervals(Bound::OneTight).on_device().is_err());
+        let by_job = Flowshop { order: ChildOrder::Job, ..intervals(Bound::One) };
+        assert!(by_job.on_device().is_err());
         let offered = |jobs: usize, machines, time| {
             let instance = Instance::new(machines, vec![time; jobs * machines]).unwrap();
             Flowshop::new(instance, Level::Off).on_device().is_ok()
