@@ -10,7 +10,7 @@ pub struct Class {
     pub count: u32,
     /// Their speed; costs are given for speed 1.
     pub speed: f64,
-    /// How often a working peer reads its messages; an idle peer reads them at once.
+    /// The time between two reads of a working peer's messages; an idle peer reads them at once.
     pub poll_ns: u64,
     /// Whether they are devices; otherwise each has one explorer.
     pub device: Option<Device>,

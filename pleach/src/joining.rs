@@ -18,9 +18,11 @@ use std::time::{Duration, Instant};
 /// The build of this library, which must be the same in all processes of a search: version and hash of the sources.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("PLEACH_SOURCES"));
 
-/// The longest message between two processes, and between two that an MPI library started together: a site sends all
-/// its open work at once, and these trust each other.
+/// The longest message between two processes.
 pub(crate) const MESSAGE: usize = 1 << 29;
+
+/// The same between processes that an MPI library started: they trust each other, and a site sends all its open work at
+/// once.
 pub(crate) const MESSAGE_BY_MPI: usize = 1 << 36;
 
 const SECOND: u64 = 1_000_000_000;

@@ -140,7 +140,11 @@ impl Processes {
     /// # Errors
     /// If the network fails, or fewer can join.
     pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
-        self.cluster.as_ref().map_or(Ok(others == 0), |cluster| cluster.wait_for(others, waits))
+        match &self.cluster {
+            Some(cluster) => cluster.wait_for(others, waits),
+            None if others > 0 => Err(RunError::Places { wanted: others, most: 0 }),
+            None => Ok(true),
+        }
     }
 
     /// Waits for the next search that the first process begins and shares by [`Search::share`](crate::Search::share),

@@ -239,7 +239,9 @@ impl Outcome {
         let mut site_of = vec![None; self.units.len()];
         for site in &self.sites {
             for &unit in &site.units {
-                site_of[unit] = Some(site);
+                if let Some(its) = site_of.get_mut(unit) {
+                    *its = Some(site);
+                }
             }
         }
         let there_s = |site: Option<&SiteReport>| {

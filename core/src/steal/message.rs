@@ -89,8 +89,8 @@ impl Message {
         matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
     }
 
-    /// Whether sites send it to one another. Between them, work and acknowledgements travel with leases; only the units
-    /// of one process send the others.
+    /// Whether sites send it to one another. Between them, work and acknowledgements travel with leases; the remaining
+    /// kinds are sent only within a process.
     #[must_use]
     pub(crate) fn is_between_sites(&self) -> bool {
         use Message::{Ack, Best, Late, Snapshot, Work};

@@ -20,7 +20,7 @@ use pleach_gpu::request::DeviceRequest;
 use pleach_gpu::spec::{DeviceKind, Mode, Spec};
 use pleach_gpu::{BoundingMode, DeviceError, Inside, emulates};
 use pleach_problems::simd::Level;
-use pleach_runtime::{Settings, cores};
+use pleach_runtime::Settings;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::process::Stdio;
@@ -292,8 +292,7 @@ fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<Found>, F
     if left == Some(Duration::ZERO) {
         return Ok(None);
     }
-    let settings =
-        Settings { threads: cores(), best: target.best, time_limit: left, ..Settings::default() };
+    let settings = Settings { best: target.best, time_limit: left, ..Settings::default() };
     let report = solver::search(&*target.problem, &settings, &mut |_| ControlFlow::Continue(()))?;
     let best = report.outcome.solution.map(|best| best.score);
     let whole = report.outcome.stop.is_none();

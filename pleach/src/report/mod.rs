@@ -167,7 +167,7 @@ impl Report {
             unit.counts.add(&more.counts);
             unit.busy_s += more.busy_s;
             unit.idle_s += more.idle_s;
-            unit.steals += more.steals;
+            unit.steals = unit.steals.saturating_add(more.steals);
         }
     }
 }

@@ -53,7 +53,7 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
         program: own_path(),
         build: BUILD.into(),
         name: format!("{name}-{}", &token[..6]),
-        threads: threads.unwrap_or(cores() as u32).min(pleach_runtime::error::MOST_THREADS),
+        threads: threads.unwrap_or(cores()).min(pleach_runtime::error::MOST_THREADS),
         flags: flags.flatten().collect(),
         patience: patience.unwrap_or(Some(Duration::from_secs(60))),
     };

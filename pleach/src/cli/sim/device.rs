@@ -4,7 +4,7 @@ use crate::cli::keys::{Keys, MOST_PEERS, US};
 use pleach_core::search::inside::Inside;
 use pleach_lab::device::{Device, Put};
 
-/// The device of a class of this many peers, if it has the table. `poll_ns` says how often a peer reads its messages.
+/// The device of a class of this many peers, if it has the table. A peer reads its messages every `poll_ns`.
 ///
 /// # Errors
 /// One line: file, key, value, and what was expected.
