@@ -36,6 +36,8 @@ struct Times {
     took_ns: u64,
     /// When a commit that the lender asked for is due.
     owed_ns: u64,
+    /// Whether the lender has not answered since the last commit.
+    unanswered: bool,
     /// Whether the lender has answered that it does not know the work.
     unknown: bool,
 }
@@ -108,7 +110,10 @@ impl<C: Content> LeaseTimer<C> {
             LeaseMessage::Ack { .. } | LeaseMessage::Commit { .. } => {
                 self.holders.get_mut(&lease).map(|it| &mut it.0)
             }
-            _ => self.holdings.get_mut(&Some(lease)).map(|times| &mut times.last_heard_ns),
+            _ => self.holdings.get_mut(&Some(lease)).map(|times| {
+                times.unanswered = false;
+                &mut times.last_heard_ns
+            }),
         };
         if let Some(last_heard_ns) = heard {
             *last_heard_ns = now_ns;
@@ -141,6 +146,7 @@ impl<C: Content> LeaseTimer<C> {
             affirmed_ns: now_ns,
             took_ns: 0,
             owed_ns: u64::MAX,
+            unanswered: false,
             unknown: false,
         };
         self.holdings.entry(held).or_insert(new)
@@ -154,10 +160,11 @@ impl<C: Content> LeaseTimer<C> {
         known.find(|holding| self.due_ns(holding.held()) <= now_ns).map(|holding| holding.held())
     }
 
-    /// When the next commit of a holding is due.
+    /// When the next commit of a holding is due. A lender that has not answered the last one is busy or far away.
     fn due_ns(&self, held: HoldingId) -> u64 {
         self.holdings.get(&held).map_or(u64::MAX, |times| {
-            let every_ns = self.terms.commit_ns.max(COMMITS_COST * times.took_ns);
+            let wait_ns = if times.unanswered { self.terms.lease_ns } else { 0 };
+            let every_ns = wait_ns.max(self.terms.commit_ns).max(COMMITS_COST * times.took_ns);
             times.last_sent_ns.saturating_add(every_ns).min(times.owed_ns)
         })
     }
@@ -166,18 +173,31 @@ impl<C: Content> LeaseTimer<C> {
     pub fn record_commit(&mut self, held: HoldingId, now_ns: u64, took_ns: u64) {
         let times = self.times(held, now_ns);
         (times.last_sent_ns, times.took_ns, times.owed_ns) = (now_ns, took_ns, u64::MAX);
+        times.unanswered = held.is_some();
     }
 
     /// Asks, suspects, repeats and gives up where it is time. Returns when to check again.
     pub fn check_timers(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) -> u64 {
         let every_ns = (self.terms.lease_ns / 8).max(1);
         if now_ns >= self.looked_ns.saturating_add(every_ns) {
+            let still_ns = now_ns.saturating_sub(self.looked_ns.saturating_add(2 * every_ns));
+            self.pardon_silence(still_ns, now_ns);
             self.looked_ns = now_ns;
             self.look_at_holdings(now_ns, actions);
             self.look_at_holders(now_ns, actions);
         }
         let holds = !self.site.holdings().is_empty();
         if holds { self.looked_ns.saturating_add(every_ns) } else { u64::MAX }
+    }
+
+    /// Time in which this site stood still does not count as silence of others: their messages wait to be read, or
+    /// they have to reconnect first.
+    fn pardon_silence(&mut self, still_ns: u64, now_ns: u64) {
+        let of_lenders = self.holdings.values_mut().map(|times| &mut times.last_heard_ns);
+        let of_holders = self.holders.values_mut().map(|(last_heard_ns, _)| last_heard_ns);
+        for last_heard_ns in of_lenders.chain(of_holders) {
+            *last_heard_ns = last_heard_ns.saturating_add(still_ns).min(now_ns);
+        }
     }
 
     /// When the next commit is due.
@@ -273,7 +293,7 @@ mod tests {
         }
 
         fn bytes(&self) -> u64 {
-            4
+            u64::from(self.0) << 20
         }
     }
 
@@ -340,15 +360,74 @@ mod tests {
         assert!(root.site().lists(lease) && holder.site().holding(Some(lease)).is_some());
     }
 
+    /// Commits used to pile up at a lender that reads them more slowly than they come.
+    #[test]
+    fn a_commit_that_the_lender_has_not_answered_delays_the_next_one() {
+        let (mut root, mut holder, lease) = pair();
+        let commit = |holder: &mut LeaseTimer<Open>, now_ns: u64| {
+            let mut said = LeaseActions::new();
+            let part = holder.site().current_report(Some(lease)).unwrap();
+            holder.record_commit(Some(lease), now_ns, 0);
+            holder.site().send_commit(Some(lease), part, &mut said);
+            said
+        };
+        let said = commit(&mut holder, 100);
+        assert_eq!(holder.next_commit_ns(), 100 + LEASE);
+        // What the lender has asked for is not delayed.
+        assert_eq!(holder.schedule_commit(lease, 200), 200 + LEASE / 4);
+        assert_eq!(holder.next_commit_ns(), 200 + LEASE / 4);
+        commit(&mut holder, 450);
+        let mut answers = LeaseActions::new();
+        pass(said, 1, &mut root, 500, &mut answers);
+        pass(answers, 0, &mut holder, 500, &mut LeaseActions::new());
+        assert_eq!(holder.next_commit_ns(), 450 + TERMS.commit_ns);
+    }
+
+    /// A commit of a gigabyte would not pass the limit on messages, and would take seconds each time.
+    #[test]
+    fn a_site_with_too_much_open_work_affirms_instead_of_committing() {
+        let (_, holder, lease) = pair();
+        let commits = |megabytes| {
+            let (mut said, part) = (LeaseActions::new(), ProgressReport::of(Open(megabytes)));
+            holder.site().send_commit(Some(lease), part, &mut said);
+            let [LeaseAction::Send { to: 0, message }] = &said[..] else { panic!("{said:?}") };
+            match message {
+                LeaseMessage::Commit { .. } => true,
+                LeaseMessage::Ack { .. } => false,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([1, 64, 65, 4000].map(commits), [true, true, false, false]);
+    }
+
     /// A silent holder loses its work after a lease period, and the interpreter is notified.
     #[test]
     fn a_silent_holder_loses_its_lease() {
         let (mut root, _, lease) = pair();
         let mut actions = LeaseActions::new();
-        root.check_timers(LEASE, &mut actions);
-        root.check_timers(2 * LEASE, &mut actions);
+        (0..=2 * LEASE).step_by(LEASE as usize / 8).for_each(|now_ns| {
+            root.check_timers(now_ns, &mut actions);
+        });
         assert!(actions.contains(&LeaseAction::Lapsed { lease, holder: 1 }), "{actions:?}");
         assert!(!root.site().lists(lease));
+    }
+
+    /// A root that was suspended used to take back the work of all sites as soon as it ran again.
+    #[test]
+    fn a_root_that_stood_still_does_not_count_it_as_silence() {
+        let (mut root, _, lease) = pair();
+        let mut actions = LeaseActions::new();
+        root.check_timers(LEASE / 8, &mut actions);
+        root.check_timers(LEASE / 4, &mut actions);
+        let back_ns = 30 * LEASE;
+        root.check_timers(back_ns, &mut actions);
+        assert!(root.site().lists(lease));
+        let mut later = (back_ns..).step_by(LEASE as usize / 8);
+        let lapsed = later.find(|&now_ns| {
+            root.check_timers(now_ns, &mut actions);
+            !root.site().lists(lease)
+        });
+        assert!((back_ns + LEASE / 2..=back_ns + LEASE).contains(&lapsed.unwrap()), "{lapsed:?}");
     }
 
     /// Work of a dead lender used to be explored for all of a site's patience although the root was reachable.
