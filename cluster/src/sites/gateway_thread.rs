@@ -176,23 +176,16 @@ impl GatewayThread<'_> {
         let root = self.cluster.is_root();
         match incoming {
             Incoming::Message(from, SessionMessage::Gateway(bytes)) => {
-                let read = GatewayPacket::from_bytes(
-                    &bytes,
-                    self.order.fingerprint,
-                    self.session.places(),
-                );
+                let (fingerprint, places) = (self.order.fingerprint, self.session.places());
+                let read = GatewayPacket::from_bytes(&bytes, fingerprint, places);
                 let packet = read.ok().filter(|packet| packet.from == from);
                 match packet.filter(|packet| self.may_be(&packet.message)) {
                     // Where processes come and go, only the root may stop the search.
                     Some(GatewayPacket { message: GatewayMessage::Stop, .. })
                         if from > 0 && self.cluster.is_open() => {}
                     Some(packet) => {
-                        self.gateway.handle_message(
-                            from,
-                            packet.message,
-                            now_ns,
-                            &mut self.workers,
-                        )?;
+                        let workers = &mut self.workers;
+                        self.gateway.handle_message(from, packet.message, now_ns, workers)?;
                     }
                     None => self.on_invalid_message(from, now_ns)?,
                 }
@@ -267,8 +260,12 @@ impl GatewayThread<'_> {
         Ok(())
     }
 
-    /// Handles an invalid message. A site that sends too many is cut off.
+    /// Handles an invalid message. Where processes live and die together, a search without it might never end.
+    /// Elsewhere, a site that sends too many is cut off.
     fn on_invalid_message(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
+        if !self.cluster.is_open() {
+            return Err(RunError::Protocol(format!("invalid message from site {from}")));
+        }
         let count = self.invalid.entry(from).or_default();
         *count += 1;
         if *count == 1 {

@@ -49,7 +49,7 @@ fn damaged_and_repeated_messages_change_no_count() {
     assert!(packets.len() > 10);
     let mut ended = 0;
     for seed in 0..10 {
-        let mut parts = with_links(3, IMPATIENT);
+        let mut parts = mortal(3, IMPATIENT);
         let (_, mut rogue) = parts.pop().unwrap();
         let over = &AtomicBool::new(false);
         let parts = &parts;
@@ -101,6 +101,20 @@ fn damaged_and_repeated_messages_change_no_count() {
         });
     }
     assert!(ended > 0, "no search was completed");
+}
+
+/// A search of processes that live and die together used to wait without end for what an invalid message had said.
+#[test]
+fn an_invalid_message_ends_a_search_that_cannot_do_without_its_sender() {
+    let queens = Queens::new(12, Level::best()).unwrap();
+    let mut parts = with_links(2, LASTING);
+    let (_, mut rogue) = parts.pop().unwrap();
+    rogue.send(0, vec![1, 1, 77]);
+    let processes = Some(Arc::clone(&parts[0].0) as _);
+    let settings = Settings { processes, ..settings(1) };
+    let outcome = WorkerPool::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
+    let why = outcome.unwrap_err().to_string();
+    assert!(why.ends_with("invalid message from site 1"), "{why}");
 }
 
 /// Sends the root a message from site 1 about its first search.

@@ -130,9 +130,7 @@ impl LoopRun<'_> {
                 }
                 // Another process has taken its place.
                 Incoming::Joined(site) => drop(self.sequence.barred.remove(&site)),
-                Incoming::Invalid(site) => {
-                    self.warnings.push(format!("invalid message from site {site}"));
-                }
+                Incoming::Invalid(site) => self.expel(site, "its message is invalid")?,
                 Incoming::Note(line) => self.warnings.push(line),
                 Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
                 Incoming::Message(..) | Incoming::TakenOver(_) | Incoming::Nothing => {}
