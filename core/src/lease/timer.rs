@@ -253,9 +253,14 @@ impl<C: Content> LeaseTimer<C> {
         let listed: Vec<Lease> =
             live.flat_map(|holding| holding.part().subs.keys().copied()).collect();
         let mut before = std::mem::take(&mut self.holders);
+        // Sites reach each other through the root.
+        let (since_ns, wait_ns) = match self.root_since_ns {
+            Some(since_ns) => (since_ns, self.terms.lease_ns),
+            None => (0, self.terms.patience_ns),
+        };
         for lease in listed {
             let (last_heard_ns, mut asked_ns) = before.remove(&lease).unwrap_or((now_ns, now_ns));
-            if now_ns >= last_heard_ns.saturating_add(self.terms.lease_ns) {
+            if now_ns >= last_heard_ns.max(since_ns).saturating_add(wait_ns) {
                 if let Some(holder) = self.site.holder_of(lease) {
                     actions.push(LeaseAction::Lapsed { lease, holder });
                 }
@@ -410,6 +415,27 @@ mod tests {
         });
         assert!(actions.contains(&LeaseAction::Lapsed { lease, holder: 1 }), "{actions:?}");
         assert!(!root.site().lists(lease));
+    }
+
+    /// While the root was away, its sites used to take back each other's work.
+    #[test]
+    fn a_holder_keeps_its_lease_while_the_root_is_away() {
+        let (mut lender, _, lease) = pair();
+        let lapses_by = |lender: &mut LeaseTimer<Open>, from_ns: u64| {
+            let mut times = (from_ns..).step_by(LEASE as usize / 8);
+            times.find(|&now_ns| {
+                lender.check_timers(now_ns, &mut LeaseActions::new());
+                !lender.site().lists(lease)
+            })
+        };
+        lender.reach_root(false, 0);
+        let mut alone = lender.clone();
+        assert_eq!(lapses_by(&mut alone, 0), Some(TERMS.patience_ns + LEASE / 8));
+        (0..20 * LEASE).step_by(LEASE as usize / 8).for_each(|now_ns| {
+            lender.check_timers(now_ns, &mut LeaseActions::new());
+        });
+        lender.reach_root(true, 20 * LEASE);
+        assert_eq!(lapses_by(&mut lender, 20 * LEASE), Some(21 * LEASE));
     }
 
     /// A root that was suspended used to take back the work of all sites as soon as it ran again.
