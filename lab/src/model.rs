@@ -5,8 +5,8 @@ use super::shared::Shared;
 use super::work_set::{Account, Set, UnitsDone, WorkSet};
 use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{
-    Action, Chooser, Effects, Event, InFlight, Interpreter, Law, Message, Peer, PeerId, PeerTree,
-    Policy,
+    Action, Chooser, Effects, Event, InFlight, Interpreter, Message, Peer, PeerId, PeerTree,
+    Policy, Violation,
 };
 use std::collections::VecDeque;
 
@@ -425,8 +425,8 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
         if done == total { Ok(()) } else { Err(format!("ended after {done} of {total} units")) }
     }
 
-    fn report_broken_law(&mut self, law: Law) -> Result<(), String> {
-        Err(format!("peer {}: {law:?}", self.me))
+    fn report_violation(&mut self, violation: Violation) -> Result<(), String> {
+        Err(format!("peer {}: {violation:?}", self.me))
     }
 
     fn late(&mut self) -> Option<&mut dyn LateEffects<P, String>> {

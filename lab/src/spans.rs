@@ -82,13 +82,13 @@ impl Costs {
     }
 
     /// The cost of the most expensive unit, found by visiting all smallest parts.
-    fn dearest(&self, level: u32, number: u64, count: u64, cost_ns: u64) -> u64 {
+    fn costliest(&self, level: u32, number: u64, count: u64, cost_ns: u64) -> u64 {
         if level == self.levels || count < 2 {
             return cost_ns.div_ceil(count);
         }
         let (half, half_ns) = (count / 2, self.lower(level, number, cost_ns));
-        let lower_ns = self.dearest(level + 1, 2 * number, half, half_ns);
-        lower_ns.max(self.dearest(level + 1, 2 * number + 1, count - half, cost_ns - half_ns))
+        let lower_ns = self.costliest(level + 1, 2 * number, half, half_ns);
+        lower_ns.max(self.costliest(level + 1, 2 * number + 1, count - half, cost_ns - half_ns))
     }
 }
 
@@ -109,8 +109,8 @@ impl Spans {
 
     /// The cost of the most expensive unit, the least work that can be given away.
     #[must_use]
-    pub fn dearest_ns(&self) -> u64 {
-        self.0.dearest(0, 0, self.0.units, self.0.total_ns)
+    pub fn costliest_ns(&self) -> u64 {
+        self.0.costliest(0, 0, self.0.units, self.0.total_ns)
     }
 }
 
@@ -310,16 +310,16 @@ mod tests {
             let spans = Spans::new(units, total_ns, levels, uneven, 3);
             let costs = &spans.0;
             assert_eq!((costs.before(0), costs.before(units)), (0, total_ns));
-            let mut dearest_ns = 0;
+            let mut costliest_ns = 0;
             for at in 0..units {
                 let (before_ns, after_ns) = (costs.before(at), costs.before(at + 1));
-                dearest_ns = dearest_ns.max(after_ns - before_ns);
+                costliest_ns = costliest_ns.max(after_ns - before_ns);
                 if before_ns < after_ns {
                     assert_eq!(costs.reached(before_ns), at, "{units} units");
                     assert_eq!(costs.reached(after_ns - 1), at);
                 }
             }
-            assert!(spans.dearest_ns().abs_diff(dearest_ns) <= 1);
+            assert!(spans.costliest_ns().abs_diff(costliest_ns) <= 1);
         }
     }
 

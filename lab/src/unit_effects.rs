@@ -4,7 +4,7 @@ use super::cluster_state::ClusterState;
 use super::load::{Hand, Load};
 use pleach_core::search::work::Work;
 use pleach_core::steal::late::LateEffects;
-use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
+use pleach_core::steal::{Effects, InFlight, Message, PeerId, Violation};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
@@ -93,8 +93,8 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
         self.state.checker.on_finish(self.me, self.now_ns)
     }
 
-    fn report_broken_law(&mut self, law: Law) -> Result<(), String> {
-        Err(format!("peer {}: {law:?}", self.me))
+    fn report_violation(&mut self, violation: Violation) -> Result<(), String> {
+        Err(format!("peer {}: {violation:?}", self.me))
     }
 
     fn late(&mut self) -> Option<&mut dyn LateEffects<Arc<Work>, String>> {

@@ -170,7 +170,7 @@ impl SiteState {
         self.round.store(round, Ordering::Release);
         drop(turn);
         self.turned.notify_all();
-        self.mailboxes.ring_all();
+        self.mailboxes.wake_all();
     }
 
     /// Records the counts of a unit that is without work.

@@ -217,7 +217,7 @@ impl Drop for Guard<'_> {
             self.control.stop(Stop::Failed);
         }
         if self.control.stopped().is_some() {
-            self.mailboxes.ring_all();
+            self.mailboxes.wake_all();
         }
     }
 }

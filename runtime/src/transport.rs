@@ -26,7 +26,7 @@ pub struct PeerMessage {
 struct MailboxState {
     queue: VecDeque<PeerMessage>,
     asleep: bool,
-    rung: bool,
+    woken: bool,
 }
 
 /// One peer's mailbox.
@@ -46,7 +46,7 @@ impl Mailbox {
 
     /// Wakes the owner without a message.
     pub fn wake_owner(&self) {
-        self.change(|slot| slot.rung = true);
+        self.change(|slot| slot.woken = true);
     }
 
     fn change(&self, what: impl FnOnce(&mut MailboxState)) {
@@ -64,7 +64,7 @@ impl Mailbox {
     pub fn collect(&self, into: &mut VecDeque<PeerMessage>) {
         let mut slot = lock(&self.slot);
         into.append(&mut slot.queue);
-        slot.rung = false;
+        slot.woken = false;
         self.waiting.store(false, Ordering::Release);
     }
 
@@ -73,7 +73,7 @@ impl Mailbox {
         let mut slot = lock(&self.slot);
         let deadline = at_most.map(|time| Instant::now() + time);
         slot.asleep = true;
-        while slot.queue.is_empty() && !slot.rung {
+        while slot.queue.is_empty() && !slot.woken {
             let Some(deadline) = deadline else {
                 slot = self.waker.wait(slot).unwrap_or_else(std::sync::PoisonError::into_inner);
                 continue;
@@ -117,7 +117,7 @@ impl Mailboxes {
     }
 
     /// Wakes all peers.
-    pub fn ring_all(&self) {
+    pub fn wake_all(&self) {
         self.boxes.iter().for_each(Mailbox::wake_owner);
     }
 
@@ -234,15 +234,15 @@ mod loom_tests {
 
     /// A wake-up without a message wakes a sleeper just as a message does.
     #[test]
-    fn a_ring_wakes() {
+    fn a_wake_up_without_a_message_wakes() {
         loom::model(|| {
             let mailbox = loom::sync::Arc::new(Mailbox::default());
-            let ringer = {
+            let waker = {
                 let mailbox = mailbox.clone();
                 loom::thread::spawn(move || mailbox.wake_owner())
             };
             mailbox.sleep(None);
-            ringer.join().unwrap();
+            waker.join().unwrap();
         });
     }
 }

@@ -8,7 +8,7 @@ use crate::run_state::RunState;
 use crate::transport::{PeerMessage, Transport};
 use pleach_core::search::work::Work;
 use pleach_core::steal::late::LateEffects;
-use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
+use pleach_core::steal::{Effects, InFlight, Message, PeerId, Violation};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
@@ -160,8 +160,8 @@ impl Effects for UnitIo<'_> {
         Ok(())
     }
 
-    fn report_broken_law(&mut self, law: Law) -> Result<(), RunError> {
-        Err(RunError::Protocol(format!("peer {}: {law:?}", self.me)))
+    fn report_violation(&mut self, violation: Violation) -> Result<(), RunError> {
+        Err(RunError::Protocol(format!("peer {}: {violation:?}", self.me)))
     }
 
     fn late(&mut self) -> Option<&mut dyn LateEffects<Arc<Work>, RunError>> {

@@ -51,7 +51,7 @@ pub fn watch_over(
     let halt = |why| {
         run_state.request_stop(why);
         problem.set_stop_requested(true);
-        mailboxes.ring_all();
+        mailboxes.wake_all();
     };
     let mut known = WatchState { proven: run_state.least_score(), ..WatchState::default() };
     let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);

@@ -70,7 +70,7 @@ fn a_ring_wakes_everyone_and_leftovers_are_found() {
     let mailboxes = Mailboxes::new(2);
     let mut transport = mailboxes.transport(0);
     mailboxes.transport(1).send(1, message(0, 3));
-    mailboxes.ring_all();
+    mailboxes.wake_all();
     transport.wait(None);
     assert!(transport.poll().is_none());
     assert_eq!(mailboxes.leftovers(), [message(0, 3)]);

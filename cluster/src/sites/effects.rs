@@ -3,7 +3,7 @@
 use super::spare_piece::SparePiece;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
-use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
+use pleach_core::steal::{Effects, InFlight, Message, PeerId, Violation};
 use pleach_core::wire::checkpoint::Cut;
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
@@ -83,7 +83,7 @@ impl Effects for InnerEffects<'_> {
         Ok(())
     }
 
-    fn report_broken_law(&mut self, law: Law) -> Result<(), RunError> {
-        Err(RunError::Protocol(format!("the gateway: {law:?}")))
+    fn report_violation(&mut self, violation: Violation) -> Result<(), RunError> {
+        Err(RunError::Protocol(format!("the gateway: {violation:?}")))
     }
 }

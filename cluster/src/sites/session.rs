@@ -228,7 +228,7 @@ impl Session {
         self.send_all(&message);
         self.welcome = Some(message.to_bytes(self.search).into());
         for request in std::mem::take(&mut self.callers) {
-            self.let_in(request);
+            self.admit(request);
         }
     }
 
@@ -369,7 +369,7 @@ impl Session {
             match caller {
                 Caller::JoinRequest { number, host, bytes } => match JoinTicket::from_bytes(&bytes)
                 {
-                    Ok(ticket) => self.let_in(JoinRequest { number, host, ticket }),
+                    Ok(ticket) => self.admit(JoinRequest { number, host, ticket }),
                     Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
                 },
                 Caller::Withdrawn { number } => self.callers.retain(|it| it.number != number),
@@ -392,7 +392,7 @@ impl Session {
     }
 
     /// Gives a caller its former place or another one, or makes it wait for a search to begin.
-    fn let_in(&mut self, request: JoinRequest) {
+    fn admit(&mut self, request: JoinRequest) {
         if self.finished {
             return self.refuse(request.number, SEARCH_OVER);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// waits for one to begin.
 #[derive(Default)]
 pub struct Waker {
-    rung: Mutex<bool>,
+    woken: Mutex<bool>,
     changed: Condvar,
     /// The gateway's mailbox is the first of these.
     gateway: Mutex<Option<Mailboxes>>,
@@ -20,7 +20,7 @@ impl Waker {
         if let Some(mailboxes) = &*lock(&self.gateway) {
             mailboxes.wake_peer(0);
         }
-        *lock(&self.rung) = true;
+        *lock(&self.woken) = true;
         self.changed.notify_all();
     }
 
@@ -31,10 +31,10 @@ impl Waker {
         self.wake();
     }
 
-    /// Waits until the waker is rung or the time is up.
+    /// Waits until the waker is woken or the time is up.
     pub(super) fn wait(&self, at_most: Duration) {
-        let rung = lock(&self.rung);
-        let waited = self.changed.wait_timeout_while(rung, at_most, |rung| !*rung);
+        let woken = lock(&self.woken);
+        let waited = self.changed.wait_timeout_while(woken, at_most, |woken| !*woken);
         *waited.unwrap_or_else(std::sync::PoisonError::into_inner).0 = false;
     }
 }

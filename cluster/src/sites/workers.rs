@@ -256,7 +256,7 @@ impl Workers for SiteWorkers<'_> {
 
     fn allow_nodes(&mut self, nodes: u64) {
         self.effects.run_state.control().add_fuel(nodes);
-        self.effects.site_state.mailboxes().ring_all();
+        self.effects.site_state.mailboxes().wake_all();
     }
 
     fn forbid_nodes(&mut self) {

@@ -8,7 +8,7 @@ use crate::search::work::{Entry, Malformed, Pool, Work, portion};
 use std::collections::VecDeque;
 
 /// A tree whose nodes' children are bounded elsewhere. Each node has a [`Tree::weight`] of 1.
-pub trait BoundedElsewhere: Send {
+pub trait BatchBounded: Send {
     /// The tree.
     type Tree: Tree;
     /// A node as the host holds it, with data that saves time.
@@ -17,7 +17,7 @@ pub trait BoundedElsewhere: Send {
     /// The tree.
     fn tree(&self) -> &Self::Tree;
 
-    /// The parameters of the bounding kernel. A node's words are those of [`BoundedElsewhere::write_parent`]; solutions
+    /// The parameters of the bounding kernel. A node's words are those of [`BatchBounded::write_parent`]; solutions
     /// have none, and each child has one word of bounds.
     fn layout(&self) -> Layout;
 
@@ -104,7 +104,7 @@ pub struct Batch(u64);
 type BatchOut<N> = (Batch, Vec<(Entry<N>, usize)>);
 
 /// A search by the rules of a tree.
-pub struct Evaluation<B: BoundedElsewhere> {
+pub struct Evaluation<B: BatchBounded> {
     by: B,
     pool: Pool<B::Held>,
     /// In the order sent.
@@ -114,7 +114,7 @@ pub struct Evaluation<B: BoundedElsewhere> {
     children: Vec<(i64, B::Held)>,
 }
 
-impl<B: BoundedElsewhere> Evaluation<B> {
+impl<B: BatchBounded> Evaluation<B> {
     /// A search without work.
     #[must_use]
     pub fn new(by: B) -> Self {
@@ -166,7 +166,7 @@ fn with<N, M>(entry: &Entry<N>, node: M) -> Entry<M> {
     Entry { bound: entry.bound, depth: entry.depth, share: entry.share, node }
 }
 
-impl<B: BoundedElsewhere> HostSearch for Evaluation<B> {
+impl<B: BatchBounded> HostSearch for Evaluation<B> {
     fn layout(&self) -> Layout {
         self.by.layout()
     }
@@ -229,7 +229,7 @@ impl<B: BoundedElsewhere> HostSearch for Evaluation<B> {
     }
 }
 
-impl<B: BoundedElsewhere> Explorer for Evaluation<B> {
+impl<B: BatchBounded> Explorer for Evaluation<B> {
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         let entries = read(self.by.tree(), work)?.into_entries();
         let held = entries.iter().map(|entry| with(entry, self.by.hold(&entry.node)));

@@ -1,4 +1,4 @@
-//! [`Effects`]: the operations that the interpreter of a peer needs, and the [`Law`]s that it checks.
+//! [`Effects`]: the operations that the interpreter of a peer needs, and the [`Violation`]s that it checks.
 
 use super::late::LateEffects;
 use super::ledger::InFlight;
@@ -67,7 +67,7 @@ pub trait Effects {
     ///
     /// # Errors
     /// Where that ends the run.
-    fn report_broken_law(&mut self, law: Law) -> Result<(), Self::Error>;
+    fn report_violation(&mut self, violation: Violation) -> Result<(), Self::Error>;
 
     /// The operations that late giving needs, where it exists.
     fn late(&mut self) -> Option<&mut dyn LateEffects<Self::Piece, Self::Error>> {
@@ -77,13 +77,13 @@ pub trait Effects {
 
 /// A law that only a wrong protocol breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
+pub enum Violation {
     /// A ticket was used twice.
     TicketUsedTwice(Ticket),
     /// A piece was released that nobody keeps.
     NotKept(Ticket),
     /// A piece was taken that had not arrived.
-    DidNotCome(Ticket),
+    NotArrived(Ticket),
     /// Work arrived, and nobody took it.
-    InVain,
+    NotTaken,
 }

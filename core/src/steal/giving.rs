@@ -1,6 +1,6 @@
 //! Hands over a piece, which the giver keeps under its ticket until it is acknowledged.
 
-use super::effects::{Effects, Law};
+use super::effects::{Effects, Violation};
 use super::ledger::Ledger;
 use super::message::Message;
 use super::peer::Peer;
@@ -18,7 +18,7 @@ pub(super) fn hand_over<P: Clone, V: Effects<Piece = P>>(
     effects: &mut V,
 ) -> Result<(), V::Error> {
     if !ledger.insert(ticket, to, piece.clone()) {
-        effects.report_broken_law(Law::TicketUsedTwice(ticket))?;
+        effects.report_violation(Violation::TicketUsedTwice(ticket))?;
     }
     if peer.keeps_copies() {
         peer.note_copy(ticket, effects.size_of(&piece));

@@ -2,7 +2,7 @@
 //! schedules run this code, and differ only in their [`Effects`].
 
 use super::chooser::Chooser;
-use super::effects::{Effects, Law};
+use super::effects::{Effects, Violation};
 use super::giving::hand_over;
 use super::late::carry::carry_out;
 use super::ledger::{InFlight, Ledger};
@@ -166,7 +166,7 @@ impl<P: Clone> Interpreter<P> {
         } else {
             // Only work that a `Take` should have taken breaks the law: other work may be left over.
             if self.incoming.take().is_some() && std::mem::take(&mut self.to_take) {
-                effects.report_broken_law(Law::InVain)?;
+                effects.report_violation(Violation::NotTaken)?;
             }
             return Ok(false);
         };
@@ -207,11 +207,11 @@ impl<P: Clone> Interpreter<P> {
                     self.ledger.record_taken(ticket);
                     effects.add_work(piece)?;
                 }
-                None => effects.report_broken_law(Law::DidNotCome(ticket))?,
+                None => effects.report_violation(Violation::NotArrived(ticket))?,
             },
             Action::Release { ticket } => {
                 if !self.ledger.release(ticket) {
-                    effects.report_broken_law(Law::NotKept(ticket))?;
+                    effects.report_violation(Violation::NotKept(ticket))?;
                 }
             }
             Action::Cut { epoch } => effects.cut(epoch, self.ledger.in_flight())?,

@@ -22,7 +22,7 @@ mod ticket;
 mod tree;
 
 pub use chooser::{Chooser, SeededChooser};
-pub use effects::{Effects, Law};
+pub use effects::{Effects, Violation};
 pub use interpreter::Interpreter;
 pub use ledger::{InFlight, Ledger};
 pub use message::{Action, Event, Message};

@@ -256,7 +256,7 @@ impl<D: Driver> Drop for Gpu<D> {
         if self.hung {
             std::mem::forget(self.loaded.take());
             std::mem::forget((self.queue.take(), self.tally.take(), self.staging.take()));
-            self.driver.forsake();
+            self.driver.abandon();
             // Cleaning up at the end of the process would wait for the hung kernel too.
             std::mem::forget(AtWork::new());
         }

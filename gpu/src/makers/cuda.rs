@@ -238,7 +238,7 @@ impl Driver for Cuda {
         event.try_is_complete().map_err(failed)
     }
 
-    fn forsake(&mut self) {
+    fn abandon(&mut self) {
         std::mem::forget(Arc::clone(&self.context));
     }
 }

@@ -130,5 +130,5 @@ pub(super) trait Driver: Send + 'static {
     fn is_past(&self, stream: &Self::Stream) -> Result<bool, DeviceError>;
 
     /// Leaves the GPU as it is until the process ends: touching it would wait for a hung kernel.
-    fn forsake(&mut self);
+    fn abandon(&mut self);
 }

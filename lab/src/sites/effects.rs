@@ -4,7 +4,7 @@ use super::fleet_state::FleetState;
 use crate::load::{Hand, Load};
 use pleach_core::lease::SiteId;
 use pleach_core::search::work::Work;
-use pleach_core::steal::{Effects, InFlight, Law, Message, PeerId};
+use pleach_core::steal::{Effects, InFlight, Message, PeerId, Violation};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         Err("units of a site declared the end".into())
     }
 
-    fn report_broken_law(&mut self, law: Law) -> Result<(), String> {
-        Err(format!("unit {}: {law:?}", self.unit()))
+    fn report_violation(&mut self, violation: Violation) -> Result<(), String> {
+        Err(format!("unit {}: {violation:?}", self.unit()))
     }
 }

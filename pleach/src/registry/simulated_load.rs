@@ -133,9 +133,9 @@ impl SimulatedLoad {
     }
 
     /// The time of the most expensive indivisible piece at speed 1, in nanoseconds.
-    pub fn dearest_ns(&self) -> u64 {
+    pub fn costliest_ns(&self) -> u64 {
         match self {
-            SimulatedLoad::Spans(spans) => spans.dearest_ns(),
+            SimulatedLoad::Spans(spans) => spans.costliest_ns(),
             SimulatedLoad::Problem { node_ns, .. } => *node_ns,
         }
     }

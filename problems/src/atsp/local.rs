@@ -241,7 +241,7 @@ impl Local {
     }
 
     /// A double bridge on short segments.
-    fn shake(&mut self) {
+    fn kick(&mut self) {
         let n = self.order.len();
         let start = self.chance.rand_range(0..n as u64) as usize;
         let most = SPREAD.min((n as u64 - 1) / 3).max(1);
@@ -279,7 +279,7 @@ impl Local {
             }
             let length = self.length;
             self.done.clear();
-            self.shake();
+            self.kick();
             let best = self.best.1;
             self.descend(keep_going);
             self.since = if self.best.1 < best { 0 } else { self.since + 1 };

@@ -8,7 +8,7 @@ use super::device::{fits, halves, pairs_in_words};
 use super::node::Node;
 use super::tree::Flowshop;
 use pleach_core::search::device::Layout;
-use pleach_core::search::evaluate::BoundedElsewhere;
+use pleach_core::search::evaluate::BatchBounded;
 use pleach_core::search::work::Nodes;
 
 impl Flowshop {
@@ -24,8 +24,8 @@ impl Flowshop {
     }
 }
 
-/// A flowshop whose children are bounded elsewhere.
-pub(super) struct Elsewhere<'f> {
+/// A flowshop whose children are bounded many at a time.
+pub(super) struct BatchFlowshop<'f> {
     flowshop: &'f Flowshop,
     /// Times by job and machine.
     times: Vec<u32>,
@@ -44,7 +44,7 @@ const ORDER: usize = 1;
 /// Words of the jobs left.
 const LEFT: usize = 2;
 
-impl<'f> Elsewhere<'f> {
+impl<'f> BatchFlowshop<'f> {
     pub fn new(flowshop: &'f Flowshop) -> Self {
         let (jobs, machines) = (flowshop.instance.jobs(), flowshop.instance.machines());
         let times = (0..jobs as u16).flat_map(|job| halves(flowshop.tables.job(job))).collect();
@@ -83,7 +83,7 @@ impl<'f> Elsewhere<'f> {
     }
 }
 
-impl BoundedElsewhere for Elsewhere<'_> {
+impl BatchBounded for BatchFlowshop<'_> {
     type Tree = Flowshop;
     type Held = Held;
 

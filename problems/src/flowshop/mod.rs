@@ -33,7 +33,7 @@ pub use tree::Flowshop;
 
 use bound::Bound;
 use child_order::ChildOrder;
-use evaluate::Elsewhere;
+use evaluate::BatchFlowshop;
 use heuristic::Together;
 use pleach_core::search::device::OnDevice;
 use pleach_core::search::evaluate::{Evaluation, HostSearch};
@@ -71,7 +71,7 @@ impl Problem for Flowshop {
 
     fn evaluation(&self) -> Result<Box<dyn HostSearch + '_>, &'static str> {
         self.fits_evaluation()
-            .map(|()| Box::new(Evaluation::new(Elsewhere::new(self))) as Box<dyn HostSearch>)
+            .map(|()| Box::new(Evaluation::new(BatchFlowshop::new(self))) as Box<dyn HostSearch>)
     }
 
     fn top(&self) -> Option<&dyn Top> {

@@ -2,12 +2,12 @@
 
 mod access;
 mod caller;
-mod door;
 mod ending;
 mod folder;
 mod grow;
 mod job;
 mod joiners;
+mod listener;
 mod metrics;
 mod page;
 mod planner;
@@ -20,7 +20,7 @@ pub mod share;
 mod state;
 mod store;
 
-pub use door::DoorError;
+pub use listener::ListenError;
 pub use settings::Settings;
 pub use state::Service;
 pub use store::StoreError;
@@ -52,7 +52,7 @@ pub enum ServeError {
     Store(#[from] StoreError),
     /// It cannot listen.
     #[error(transparent)]
-    Door(#[from] DoorError),
+    Listen(#[from] ListenError),
     /// Credentials cannot be written.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
@@ -91,8 +91,8 @@ pub fn run(
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(ServeError::Runtime)?.block_on(async {
-        let door = door::Door::open(&settings).await?;
-        let service = Arc::new(Service::open(settings, door.address)?);
+        let listener = listener::Listener::open(&settings).await?;
+        let service = Arc::new(Service::open(settings, listener.address)?);
         let address = service.address();
         for (name, role) in FIRST {
             let path = folder.join(name);
@@ -102,21 +102,22 @@ pub fn run(
                 let token = service.set_account("service", name, &change, true);
                 let token = token.map_err(|(_, why)| ServeError::Random(why))?.unwrap_or_default();
                 let (address, name) = (address.clone(), name.to_string());
-                Credentials { address, certificate: door.certificate, name, token }.write(&path)?;
+                Credentials { address, certificate: listener.certificate, name, token }
+                    .write(&path)?;
             }
         }
-        ready(door.address);
+        ready(listener.address);
         let planner = tokio::spawn(planner::run(Arc::clone(&service)));
         let slurm = service.settings.grow.clone();
         let growing = slurm.map(|slurm| tokio::spawn(grow::run(Arc::clone(&service), slurm)));
-        let doors = tokio::spawn(door.serve(routes::routes(Arc::clone(&service))));
+        let serving = tokio::spawn(listener.serve(routes::routes(Arc::clone(&service))));
         while !stop() {
             tokio::time::sleep(LOOK).await;
         }
         service.close().await;
         planner.abort();
         growing.iter().for_each(tokio::task::JoinHandle::abort);
-        doors.abort();
+        serving.abort();
         Ok(())
     })
 }

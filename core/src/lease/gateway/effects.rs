@@ -6,7 +6,7 @@ use super::state::GatewayState;
 use super::workers::Workers;
 use crate::lease::LeaseAction;
 use crate::search::work::Work;
-use crate::steal::{Effects, InFlight, Law, Message, PeerId, Power};
+use crate::steal::{Effects, InFlight, Message, PeerId, Power, Violation};
 use std::sync::Arc;
 
 /// The effects of the gateway's peer.
@@ -141,7 +141,7 @@ impl<D: Tally, I: Workers<Done = D>> Effects for OuterEffects<'_, D, I> {
         Ok(())
     }
 
-    fn report_broken_law(&mut self, _law: Law) -> Result<(), I::Error> {
+    fn report_violation(&mut self, _violation: Violation) -> Result<(), I::Error> {
         Ok(())
     }
 }

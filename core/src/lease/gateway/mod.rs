@@ -6,9 +6,9 @@
 mod effects;
 mod events;
 mod message;
+mod node_limit;
 mod portion;
 mod quota;
-mod rations;
 mod rounds;
 mod state;
 mod wire;

@@ -397,7 +397,7 @@ impl Driver for Amd {
         has_happened(self.calls, code)
     }
 
-    fn forsake(&mut self) {
+    fn abandon(&mut self) {
         // Destroying a stream would wait for it.
         (self.main.stream, self.main.event) = (null_mut(), null_mut());
     }

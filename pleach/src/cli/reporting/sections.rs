@@ -5,7 +5,7 @@ use crate::draw::chart::{Chart, Series};
 use crate::draw::lanes::{self, Lane};
 use crate::draw::over_time::{draw_steps, draw_values, summed};
 use crate::draw::page::{chart, table};
-use crate::draw::shares::{self, Had};
+use crate::draw::shares::{self, UnitShare};
 use crate::draw::svg::escaped;
 use crate::report::columns::digits;
 use crate::report::{grouped, short as rate_words};
@@ -78,10 +78,10 @@ pub fn units(run: &RunData) -> String {
     let all: f64 = run.units.iter().filter_map(|unit| unit.branched).map(|n| n.0 as f64).sum();
     let share =
         |unit: &UnitData| unit.branched.filter(|_| all > 0.0).map(|nodes| nodes.0 as f64 / all);
-    let had: Vec<Had<'_>> = run
+    let units: Vec<UnitShare<'_>> = run
         .units
         .iter()
-        .map(|unit| Had {
+        .map(|unit| UnitShare {
             name: &unit.name,
             busy_s: unit.busy_s.0,
             idle_s: unit.idle_s.0,
@@ -89,7 +89,7 @@ pub fn units(run: &RunData) -> String {
         })
         .collect();
     let mut html = "<h3>Shares of units</h3>\n".to_string();
-    html += &pictured(&had, "share of the nodes branched");
+    html += &pictured(&units, "share of the nodes branched");
     let mut rows = vec![
         [
             "unit",
@@ -119,22 +119,22 @@ pub fn units(run: &RunData) -> String {
 }
 
 /// Bars for few units; for many, lines from the busiest unit to the least busy one.
-fn pictured(had: &[Had<'_>], what: &str) -> String {
-    if had.len() <= LANES {
-        return chart(&shares::draw(had, what));
+fn pictured(units: &[UnitShare<'_>], what: &str) -> String {
+    if units.len() <= LANES {
+        return chart(&shares::draw(units, what));
     }
-    let n = had.len();
+    let n = units.len();
     let step = n.div_ceil(POINTS);
     let series = |name: &str, mut all: Vec<f64>| {
         all.sort_by(|one, other| other.total_cmp(one));
         let points = all.iter().step_by(step).enumerate().map(|(at, &value)| (at, value, 0.0));
         Series { name: name.into(), points: points.collect(), ..Series::default() }
     };
-    let part = |had: &Had<'_>| had.busy_s / (had.busy_s + had.idle_s).max(1e-12);
-    let mut all = vec![series("time busy", had.iter().map(part).collect())];
-    let most = had.iter().filter_map(|had| had.share).fold(0.0, f64::max);
+    let part = |unit: &UnitShare<'_>| unit.busy_s / (unit.busy_s + unit.idle_s).max(1e-12);
+    let mut all = vec![series("time busy", units.iter().map(part).collect())];
+    let most = units.iter().filter_map(|unit| unit.share).fold(0.0, f64::max);
     if most > 0.0 {
-        let shares = had.iter().map(|had| had.share.unwrap_or(0.0) / most).collect();
+        let shares = units.iter().map(|unit| unit.share.unwrap_or(0.0) / most).collect();
         all.push(series("share of the work", shares));
     }
     let lines = Chart {
@@ -216,14 +216,14 @@ pub fn sites(run: &RunData) -> String {
 
 /// The parts of a loop, and its best static split.
 pub fn parts(run: &RunData, of_loop: &LoopData) -> String {
-    let had = of_loop.parts.iter().map(|part| Had {
+    let units = of_loop.parts.iter().map(|part| UnitShare {
         name: &part.name,
         busy_s: part.busy_s.0,
         idle_s: part.idle_s.0,
         share: Some(part.share.0),
     });
     let mut html = "<h3>Parts of the loop</h3>\n".to_string();
-    html += &pictured(&had.collect::<Vec<_>>(), "share of the loop");
+    html += &pictured(&units.collect::<Vec<_>>(), "share of the loop");
     let mut rows = vec![
         ["unit", "share", "units of the loop", "ranges", "busy s", "idle s"]
             .map(String::from)

@@ -89,8 +89,8 @@ impl Experiment {
     }
 
     /// The most expensive indivisible piece of the first run's load.
-    pub fn dearest_ns(&self) -> u64 {
-        self.loads[self.at(&self.scenario.cells[0])].dearest_ns()
+    pub fn costliest_ns(&self) -> u64 {
+        self.loads[self.at(&self.scenario.cells[0])].costliest_ns()
     }
 
     /// Runs the `wanted` cells and seeds, as many at once as there are threads.

@@ -98,7 +98,7 @@ impl Simulated {
             scenario.title.clone(),
             format!(
                 "{work}, most expensive indivisible piece {} ms, {} seeds",
-                digits(experiment.dearest_ns() as f64 * 1e-6),
+                digits(experiment.costliest_ns() as f64 * 1e-6),
                 scenario.seeds.len(),
             ),
             table::text(scenario, runs),

@@ -1,4 +1,4 @@
-//! [`Door`]: the address of the service, and TLS on each of its connections.
+//! [`Listener`]: the address of the service, and TLS on each of its connections.
 
 use super::Settings;
 use crate::credentials::sha256;
@@ -40,7 +40,7 @@ const HANDSHAKES: usize = 256;
 /// Why a service cannot listen.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DoorError {
+pub enum ListenError {
     /// The address cannot be used.
     #[error("--listen {at}: {why}")]
     Listen {
@@ -60,18 +60,18 @@ pub enum DoorError {
 }
 
 /// Connections on which TLS is open.
-pub(super) struct Door {
+pub(super) struct Listener {
     pub address: SocketAddr,
     /// The SHA-256 of the certificate.
     pub certificate: [u8; 32],
     open: mpsc::Receiver<Connection>,
 }
 
-impl Door {
+impl Listener {
     /// Listens at the address of the settings.
-    pub async fn open(settings: &Settings) -> Result<Self, DoorError> {
+    pub async fn open(settings: &Settings) -> Result<Self, ListenError> {
         let (chain, key, certificate) = certificate(settings)?;
-        let fails = |why: rustls::Error| DoorError::Certificate {
+        let fails = |why: rustls::Error| ListenError::Certificate {
             path: settings.data.join("certificate.pem"),
             why: why.to_string(),
         };
@@ -82,7 +82,7 @@ impl Door {
                 .with_no_client_auth()
                 .with_single_cert(chain, key)
                 .map_err(fails)?;
-        let fails = |why| DoorError::Listen { at: settings.listen, why };
+        let fails = |why| ListenError::Listen { at: settings.listen, why };
         let listener = TcpListener::bind(settings.listen).await.map_err(fails)?;
         let address = listener.local_addr().map_err(fails)?;
         let (ready, open) = mpsc::channel(64);
@@ -211,7 +211,7 @@ impl AsyncWrite for Connection {
 type Certificate = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>, [u8; 32]);
 
 /// The certificate that the settings name, or the service's own, which is made once.
-fn certificate(settings: &Settings) -> Result<Certificate, DoorError> {
+fn certificate(settings: &Settings) -> Result<Certificate, ListenError> {
     let (chain, key) = match &settings.certificate {
         Some((chain, key)) => (chain.clone(), key.clone()),
         None => {
@@ -223,7 +223,7 @@ fn certificate(settings: &Settings) -> Result<Certificate, DoorError> {
             (chain, key)
         }
     };
-    let wrong = |path: &Path, why: String| DoorError::Certificate { path: path.into(), why };
+    let wrong = |path: &Path, why: String| ListenError::Certificate { path: path.into(), why };
     let certificates = CertificateDer::pem_file_iter(&chain)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|why| wrong(&chain, why.to_string()))?;
@@ -235,8 +235,8 @@ fn certificate(settings: &Settings) -> Result<Certificate, DoorError> {
 }
 
 /// Makes a certificate and its key. The key comes first, so that a certificate always has one.
-fn make(chain: &Path, key: &Path) -> Result<(), DoorError> {
-    let wrong = |path: &Path, why: String| DoorError::Certificate { path: path.into(), why };
+fn make(chain: &Path, key: &Path) -> Result<(), ListenError> {
+    let wrong = |path: &Path, why: String| ListenError::Certificate { path: path.into(), why };
     let made = rcgen::generate_simple_self_signed(vec!["pleach".to_string()]);
     let made = made.map_err(|why| wrong(chain, why.to_string()))?;
     let texts = [(key, made.signing_key.serialize_pem()), (chain, made.cert.pem())];
