@@ -28,12 +28,20 @@ pub(crate) const MESSAGE_BY_MPI: usize = 1 << 36;
 const SECOND: u64 = 1_000_000_000;
 
 /// Times for processes that live and die together: none is ever presumed dead.
-pub(crate) const LASTING: Terms =
-    Terms { commit_ns: 2 * SECOND, lease_ns: 3600 * SECOND, patience_ns: 36_000 * SECOND };
+pub(crate) const LASTING: Terms = Terms {
+    commit_ns: 2 * SECOND,
+    lease_ns: 3600 * SECOND,
+    patience_ns: 36_000 * SECOND,
+    most_bytes: MESSAGE_BY_MPI as u64 / 2,
+};
 
 /// Times for processes that join, leave and die.
-pub(crate) const CHANGING: Terms =
-    Terms { commit_ns: SECOND, lease_ns: 10 * SECOND, patience_ns: 60 * SECOND };
+pub(crate) const CHANGING: Terms = Terms {
+    commit_ns: SECOND,
+    lease_ns: 10 * SECOND,
+    patience_ns: 60 * SECOND,
+    most_bytes: MESSAGE as u64 / 2,
+};
 
 /// How long a process waits between two attempts to reach the root.
 const AGAIN: Duration = Duration::from_millis(500);

@@ -1,7 +1,7 @@
 //! [`Cluster`]: the processes that search together, as one of them sees them.
 
 use super::loop_sequence::LoopSequence;
-use super::message::{Order, RootCopy, SessionMessage};
+use super::message::{Order, RootCopy, SessionMessage, invalid_message_from};
 use super::reconnect::{Admission, KeepCopy, Reconnect, Rejoin, Return};
 use super::session::{Incoming, ROOT_LOST, Session};
 use super::waker::Waker;
@@ -56,7 +56,7 @@ const UNDER_WAY: RunError = RunError::Follow(
 );
 
 impl Cluster {
-    /// The processes of a network. Others may join if there is an entrance. The network's callback must ring the waker.
+    /// The processes of a network. Others may join if there is an entrance. The network's callback must wake the waker.
     #[must_use]
     pub fn new(
         network: Box<dyn Network>,
@@ -228,8 +228,12 @@ impl Cluster {
                 let lost = RunError::Lost(ROOT_LOST.into());
                 reconnect = Some(self.begin_to_return(&mut session, true).ok_or(lost)?);
             }
-            if session.next_incoming()?.is_none() {
-                self.wait_for_arrival(&session, POLL_EVERY);
+            match session.next_incoming()? {
+                Some(Incoming::Invalid(site)) if !self.open => {
+                    return Err(invalid_message_from(site));
+                }
+                Some(_) => {}
+                None => self.wait_for_arrival(&session, POLL_EVERY),
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
 //! [`GatewayThread`]: the thread of a site's gateway, which handles messages from units and other sites.
 
 use super::cluster::Cluster;
-use super::message::{Order, SessionMessage, SiteProgress};
+use super::message::{Order, SessionMessage, SiteProgress, invalid_message_from};
 use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
 use super::session::{Incoming, ROOT_LOST, Session};
@@ -264,7 +264,7 @@ impl GatewayThread<'_> {
     /// Elsewhere, a site that sends too many is cut off.
     fn on_invalid_message(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
         if !self.cluster.is_open() {
-            return Err(RunError::Protocol(format!("invalid message from site {from}")));
+            return Err(invalid_message_from(from));
         }
         let count = self.invalid.entry(from).or_default();
         *count += 1;
@@ -287,12 +287,12 @@ impl GatewayThread<'_> {
         }
     }
 
-    /// Whether an honest site can have sent this: nobody sends the root `Done`, only the root begins a stop, every
+    /// Whether an honest site can have sent this: nobody sends the root `Done` before it is over, only the root begins a stop, every
     /// solution has the stated value, and all work can be read.
     fn may_be(&self, message: &GatewayMessage<Counts>) -> bool {
         let root = self.cluster.is_root();
         let best = match message {
-            GatewayMessage::Peer(Message::Done) => return !root,
+            GatewayMessage::Peer(Message::Done) => return !root || self.gateway.over(),
             GatewayMessage::Stop => {
                 return !root || self.cluster.is_open() || self.gateway.stopped();
             }

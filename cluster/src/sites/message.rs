@@ -1,9 +1,11 @@
 //! [`SessionMessage`]: the messages between the processes of a search.
 
 use super::totals::SiteTotals;
+use pleach_core::lease::SiteId;
 use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_runtime::control::Stop;
+use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::UnitReport;
 
 /// A message between sites about a search.
@@ -200,6 +202,11 @@ pub fn search_of(welcome: &[u8]) -> Option<(u64, u32)> {
         Ok((_, SessionMessage::Begin(order))) => Some((order.run, order.term)),
         _ => None,
     }
+}
+
+/// The error at an invalid message where processes live and die together.
+pub(super) fn invalid_message_from(site: SiteId) -> RunError {
+    RunError::Protocol(format!("invalid message from site {site}"))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Network for OfflineNetwork {
 pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
 
 impl Reconnect {
-    /// Starts to come back. Rings the waker when that has succeeded or failed.
+    /// Starts to come back. Wakes the waker when that has succeeded or failed.
     pub fn start(enter: &Rejoin, back: Return, waker: &Arc<Waker>) -> Self {
         let (sender, receiver) = channel();
         let (enter, waker) = (Arc::clone(enter), Arc::clone(waker));

@@ -1,4 +1,4 @@
-//! A site that sends invalid messages: the others ignore them.
+//! A site that sends invalid messages: the others ignore them, or end if they cannot do without it.
 
 use super::network::{LASTING, ThreadNetwork as Links, mortal, with_links};
 use super::settings;
@@ -21,8 +21,12 @@ use std::thread;
 use std::time::Duration;
 
 /// Short timeouts: a site that takes work and stays silent soon loses it.
-const IMPATIENT: Terms =
-    Terms { commit_ns: 5_000_000, lease_ns: 200_000_000, patience_ns: 1_000_000_000 };
+const IMPATIENT: Terms = Terms {
+    commit_ns: 5_000_000,
+    lease_ns: 200_000_000,
+    patience_ns: 1_000_000_000,
+    most_bytes: u64::MAX,
+};
 
 /// The packets of honest sites in a search like the one below.
 fn packets(queens: &Queens) -> Vec<Vec<u8>> {

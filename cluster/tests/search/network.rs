@@ -102,8 +102,12 @@ impl Network for ThreadNetwork {
 }
 
 /// Timeouts for sites that live as long as the search.
-pub const LASTING: Terms =
-    Terms { commit_ns: 5_000_000, lease_ns: 3_600_000_000_000, patience_ns: 36_000_000_000_000 };
+pub const LASTING: Terms = Terms {
+    commit_ns: 5_000_000,
+    lease_ns: 3_600_000_000_000,
+    patience_ns: 36_000_000_000_000,
+    most_bytes: u64::MAX,
+};
 
 /// This many processes that live as long as the search.
 pub fn clusters(sites: u32) -> Vec<Arc<Cluster>> {

@@ -144,7 +144,7 @@ pub enum LeaseAction<C> {
         /// What was done of it and what was open, without what the units have: all wasted.
         content: C,
     },
-    /// The holder of this work was silent for a lease period: the work is taken back.
+    /// The holder of this work was silent for too long: the work is taken back.
     Lapsed {
         /// The work.
         lease: Lease,

@@ -5,7 +5,7 @@ use super::message::{LeaseAction, LeaseMessage};
 use super::mutant::LeaseMutant;
 use super::name::{HoldingId, Lease, SiteId};
 use super::progress_report::{Content, ProgressReport, Rec};
-use super::trim::{MOST_BYTES, MOST_COMMITTED};
+use super::trim::MOST_BYTES;
 use crate::search::tree::Solution;
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ impl<C: Content> Site<C> {
         Some(part)
     }
 
-    /// Sends the lender of a live holding a progress report, which may be of any instant, unless it is too large.
+    /// Sends the lender of a live holding a progress report, which may be of any instant.
     pub fn send_commit(
         &self,
         held: HoldingId,
@@ -227,9 +227,6 @@ impl<C: Content> Site<C> {
         actions: &mut LeaseActions<C>,
     ) {
         let Some(holding) = self.holding(held).filter(|holding| !holding.returning) else { return };
-        if progress_report.content.bytes() > MOST_COMMITTED {
-            return self.affirm_holding(held, actions);
-        }
         if let (Some(lease), Some(to)) = (holding.held, holding.lender) {
             let (progress_report, best) = (self.trim(progress_report), self.best_to_send());
             send(to, LeaseMessage::Commit { lease, progress_report, best }, actions);

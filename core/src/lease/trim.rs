@@ -6,9 +6,6 @@ use std::sync::Arc;
 /// The approximate limit on the bytes of a progress report, unless its own site's content alone takes more.
 pub const MOST_BYTES: u64 = 1 << 20;
 
-/// The most bytes of a site's own content in a commit: where it has more, the site affirms that it is at work.
-pub const MOST_COMMITTED: u64 = 64 << 20;
-
 /// The deepest nesting of progress reports that are sent.
 const MOST_LEVELS: usize = 64;
 

@@ -75,7 +75,7 @@ pub trait Effects {
     }
 }
 
-/// A law that only a wrong protocol breaks.
+/// How a wrong protocol broke a law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
     /// A ticket was used twice.

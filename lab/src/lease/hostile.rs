@@ -78,7 +78,7 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
                 .map(|message| GatewayPacket { from, message: GatewayMessage::Lease(message) }),
         );
     }
-    let terms = Terms { commit_ns: 10, lease_ns: 1000, patience_ns: 4000 };
+    let terms = Terms { commit_ns: 10, lease_ns: 1000, patience_ns: 4000, most_bytes: u64::MAX };
     Scene { timer: LeaseTimer::new(site, terms), packets: all }
 }
 
@@ -167,10 +167,21 @@ fn hear(timer: &mut LeaseTimer<Portion<Counts>>, packet: GatewayPacket, now_ns: 
 fn bombard(mutants: u64) {
     let (rng, names) = (&mut Rand64::new(17), &mut 1000);
     let [mut read, mut heard, mut taken_over, mut most, mut now_ns] = [0; 5];
+    let [mut lapsed, mut dropped] = [0; 2];
     let mut scene = scene(rng, names);
     for mutant in 0..mutants {
         if mutant % STRETCH == 0 {
             scene = self::scene(rng, names);
+        }
+        // In every fourth scene, others are silent for long.
+        let long = mutant / STRETCH % 4 == 0;
+        now_ns += rng.rand_range(0..if long { 100 } else { 10 });
+        let mut actions = Vec::new();
+        scene.timer.check_timers(now_ns, &mut actions);
+        scene.timer.track_leases(now_ns);
+        for action in actions {
+            lapsed += u64::from(matches!(action, LeaseAction::Lapsed { .. }));
+            dropped += u64::from(matches!(action, LeaseAction::Dropped { .. }));
         }
         let mut pick = || &scene.packets[rng.rand_range(0..scene.packets.len() as u64) as usize];
         let (good, other) = (pick(), pick());
@@ -195,20 +206,15 @@ fn bombard(mutants: u64) {
             packet.message,
             GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
         ));
-        now_ns += rng.rand_range(0..100);
         taken_over += u64::from(hear(&mut scene.timer, packet, now_ns));
         most = most.max(holdings(scene.timer.site())[1] as u64);
-        if rng.rand_range(0..8) == 0 {
-            let mut actions = Vec::new();
-            scene.timer.check_timers(now_ns, &mut actions);
-            scene.timer.track_leases(now_ns);
-        }
     }
     println!(
         "leases: {mutants} damaged packets, {read} read, {heard} of them messages, with {taken_over} taken over; at \
-         most {most} leases held"
+         most {most} leases held; {lapsed} lapsed, {dropped} holdings dropped"
     );
     assert!(heard > mutants / 20 && taken_over > mutants / 200);
+    assert!(lapsed > mutants / 2000 && dropped > mutants / 2000, "the timers had no effect");
 }
 
 #[test]

@@ -61,7 +61,12 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
         poll_ns: 1_000 + drawn(20, 200_000),
         low_ns: 1 + drawn(21, 600_000),
         message_bytes: 40,
-        terms: Terms { commit_ns: 3_000_000, lease_ns: 20_000_000, patience_ns: 150_000_000 },
+        terms: Terms {
+            commit_ns: 3_000_000,
+            lease_ns: 20_000_000,
+            patience_ns: 150_000_000,
+            most_bytes: u64::MAX,
+        },
         churn: if calm { Churn::default() } else { churn },
         open: drawn(27, 2) == 0,
         stop_ns: (drawn(22, 4) == 0).then(|| drawn(23, 600_000_000)),

@@ -186,8 +186,12 @@ fn a_site_that_stops_leaves_its_part_to_others() {
 /// Damaged packets end a site's part or do nothing: the result stays the same.
 #[test]
 fn damaged_packets_change_no_result() {
-    const IMPATIENT: Terms =
-        Terms { commit_ns: 5_000_000, lease_ns: 50_000_000, patience_ns: 1_000_000_000 };
+    const IMPATIENT: Terms = Terms {
+        commit_ns: 5_000_000,
+        lease_ns: 50_000_000,
+        patience_ns: 1_000_000_000,
+        most_bytes: u64::MAX,
+    };
     let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
     let numbers = || vec![Numbers::new(4000, ResultPlacement::First, 3000)];
     let parts = with_links(2, LASTING);

@@ -142,12 +142,16 @@ impl<D: Tally> Gateway<D> {
             return Ok(u64::MAX);
         }
         self.wake_peer(now_ns, inside)?;
+        let still_ns = self.state.timer.stood_still_ns(now_ns);
+        self.state.away.values_mut().for_each(|since_ns| *since_ns += still_ns);
         let mut next_ns = 0;
         self.update_leases(now_ns, inside, None, |it, actions| {
             next_ns = it.check_timers(now_ns, actions)
         })?;
         let lease_ns = self.state.timer.terms().lease_ns;
-        self.take_back_from_away_sites(lease_ns, now_ns, inside)?;
+        if self.state.timer.reaches_root() {
+            self.take_back_from_away_sites(lease_ns, now_ns, inside)?;
+        }
         while self.state.cut.is_none() {
             let Some(held) = self.state.timer.due_commit(now_ns) else { break };
             self.commit_holding(held, now_ns, inside)?;
@@ -218,9 +222,7 @@ impl<D: Tally> Gateway<D> {
         if held.is_none() {
             return inside.save_report(&part, self.site().best());
         }
-        self.update_leases(now_ns, inside, None, |it, actions| {
-            it.site().send_commit(held, part, actions)
-        })
+        self.update_leases(now_ns, inside, None, |it, actions| it.send_commit(held, part, actions))
     }
 
     /// Handles a site that has joined, where sites come and go.
@@ -316,7 +318,8 @@ impl<D: Tally> Gateway<D> {
         now_ns: u64,
         inside: &mut I,
     ) -> Result<(), I::Error> {
-        if self.state.away.is_empty() || !self.state.is_idle() {
+        let waits = !self.state.is_idle() || !self.state.timer.reaches_root();
+        if self.state.away.is_empty() || waits {
             return Ok(());
         }
         let moment_ns = self.state.timer.terms().lease_ns / 8;

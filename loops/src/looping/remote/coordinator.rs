@@ -207,9 +207,10 @@ impl LoopRun<'_> {
         if !self.coordinator.cluster.is_open() {
             return Err(RunError::Site { site, why: why.into() });
         }
-        self.warnings.push(format!("site {site} was excluded: {why}"));
-        self.sequence.barred.insert(site);
-        self.remove_process(site, SiteEnd::Lost);
+        if self.sequence.barred.insert(site) {
+            self.warnings.push(format!("site {site} was excluded: {why}"));
+            self.remove_process(site, SiteEnd::Lost);
+        }
         Ok(())
     }
 
