@@ -11,9 +11,11 @@ use crate::simd::Level;
 use crate::simd::lanes::Number;
 use oorandom::Rand64;
 
-/// Temperatures at the start and at the end of a cycle, in typical differences between neighbours.
+/// Temperatures at the start and at the end of a cycle, in typical differences between neighbours. With few jobs, a
+/// single late one makes more of such a difference, and a cycle ends warmer: at `COLD_FEW` divided by their number.
 const HOT: f64 = 0.3;
 const COLD: f64 = 0.01;
+const COLD_FEW: f64 = 2.0;
 /// Steps per job of the first cycle.
 const FIRST: u64 = 25;
 /// Steps of a round.
@@ -26,7 +28,9 @@ const MARGIN: f64 = 12.0;
 pub(super) struct Anneal<N> {
     places: Places<N>,
     rng: Rand64,
-    typical: f64,
+    /// Temperatures at the start and at the end of a cycle.
+    hot: f64,
+    cold: f64,
     order: Vec<u16>,
     value: N,
     best: (Vec<u16>, i64),
@@ -38,10 +42,12 @@ pub(super) struct Anneal<N> {
 
 impl<N: Number> Anneal<N> {
     pub fn new(variant: &Variant, level: Level, start: (Vec<u16>, i64), seed: u64) -> Self {
+        let typical = typical_difference(variant).max(1.0);
         Self {
             places: Places::new(variant, level),
             rng: Rand64::new(seed.into()),
-            typical: typical_difference(variant).max(1.0),
+            hot: typical * HOT,
+            cold: typical * (COLD_FEW / variant.jobs() as f64).clamp(COLD, HOT),
             order: start.0.clone(),
             value: N::of(start.1),
             best: start,
@@ -59,7 +65,7 @@ impl<N: Number> Anneal<N> {
             self.value = N::of(self.best.1);
         }
         let part = self.step as f64 / self.length as f64;
-        let temperature = self.typical * HOT * (COLD / HOT).powf(part);
+        let temperature = self.hot * (self.cold / self.hot).powf(part);
         self.step += 1;
         let Self { places, order, rng, .. } = self;
         let job = order.remove(rng.rand_range(0..order.len() as u64) as usize);
