@@ -174,7 +174,7 @@ fn bombard(mutants: u64) {
             scene = self::scene(rng, names);
         }
         // In every fourth scene, others are silent for long.
-        let long = mutant / STRETCH % 4 == 0;
+        let long = (mutant / STRETCH).is_multiple_of(4);
         now_ns += rng.rand_range(0..if long { 100 } else { 10 });
         let mut actions = Vec::new();
         scene.timer.check_timers(now_ns, &mut actions);
