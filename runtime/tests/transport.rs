@@ -66,7 +66,7 @@ fn transports(peers: u32) -> Vec<Transport> {
 }
 
 #[test]
-fn a_ring_wakes_everyone_and_leftovers_are_found() {
+fn waking_all_wakes_everyone_and_leftovers_are_found() {
     let mailboxes = Mailboxes::new(2);
     let mut transport = mailboxes.transport(0);
     mailboxes.transport(1).send(1, message(0, 3));

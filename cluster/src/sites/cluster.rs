@@ -45,7 +45,7 @@ const FAREWELL: Duration = Duration::from_secs(10);
 /// How long a process that leaves waits for its last message to be sent.
 const LAST_WORD: Duration = Duration::from_millis(100);
 
-/// How long the root waits at its end for processes that it has let in.
+/// How long the root waits at its end for processes that it has admitted.
 const ARRIVAL: Duration = Duration::from_secs(2);
 
 /// The longest wait between two checks of whether to keep waiting.
@@ -268,7 +268,13 @@ impl Cluster {
                 if others > most {
                     return Err(RunError::Places { wanted: others, most });
                 }
-                while session.next_incoming()?.is_some() {}
+                while let Some(incoming) = session.next_incoming()? {
+                    if let Incoming::Invalid(site) = incoming
+                        && !self.open
+                    {
+                        return Err(invalid_message_from(site));
+                    }
+                }
                 if session.others().len() + session.callers() >= others {
                     return Ok(true);
                 }
@@ -294,7 +300,7 @@ impl Cluster {
     pub fn end(&self) {
         let mut session = self.session();
         if self.is_root() {
-            // A process that was let in at the last moment must hear of the end, too.
+            // A process that was admitted at the last moment must hear of the end, too.
             let start = Instant::now();
             while session.awaits_arrivals() && start.elapsed() < ARRIVAL {
                 match session.next_incoming() {

@@ -102,6 +102,7 @@ impl GatewayThread<'_> {
             self.gateway.adopt_listed_leases(self.run_state.now_ns(), &mut self.workers)?;
         }
         while self.run_state.control().stopped().is_none() {
+            self.gateway.pardon_standstill(self.run_state.now_ns());
             self.workers.handle_messages()?;
             self.look_for_the_root()?;
             self.hear_sites()?;
@@ -287,8 +288,8 @@ impl GatewayThread<'_> {
         }
     }
 
-    /// Whether an honest site can have sent this: nobody sends the root `Done` before it is over, only the root begins a stop, every
-    /// solution has the stated value, and all work can be read.
+    /// Whether an honest site can have sent this: nobody sends the root `Done` before the search is over, only the root
+    /// begins a stop, every solution has the stated value, and all work can be read.
     fn may_be(&self, message: &GatewayMessage<Counts>) -> bool {
         let root = self.cluster.is_root();
         let best = match message {

@@ -205,7 +205,8 @@ pub fn search_of(welcome: &[u8]) -> Option<(u64, u32)> {
 }
 
 /// The error at an invalid message where processes live and die together.
-pub(super) fn invalid_message_from(site: SiteId) -> RunError {
+#[must_use]
+pub fn invalid_message_from(site: SiteId) -> RunError {
     RunError::Protocol(format!("invalid message from site {site}"))
 }
 

@@ -197,7 +197,7 @@ impl Session {
         self.callers.len()
     }
 
-    /// Whether a process that was let in has not arrived yet.
+    /// Whether a process that was admitted has not arrived yet.
     pub fn awaits_arrivals(&self) -> bool {
         self.all.iter().any(|place| place.given && !place.there)
     }

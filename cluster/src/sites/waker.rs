@@ -27,11 +27,11 @@ impl Waker {
     /// Connects the waker to a gateway, or to none.
     pub(super) fn connect(&self, gateway: Option<Mailboxes>) {
         *lock(&self.gateway) = gateway;
-        // Earlier rings may have gone unnoticed.
+        // Earlier wake-ups may have gone unnoticed.
         self.wake();
     }
 
-    /// Waits until the waker is woken or the time is up.
+    /// Waits until [`Waker::wake`] is called or the time is up.
     pub(super) fn wait(&self, at_most: Duration) {
         let woken = lock(&self.woken);
         let waited = self.changed.wait_timeout_while(woken, at_most, |woken| !*woken);

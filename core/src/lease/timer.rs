@@ -19,7 +19,8 @@ pub struct Terms {
     /// unreachable. While it is reachable, or where the lender does not know the work, a site keeps work for two lease
     /// periods: the site that now answers for it finds out within one, and adopts it.
     pub patience_ns: u64,
-    /// The most bytes of a commit, about. A site with more open work only affirms that it is at work.
+    /// About how many bytes a commit may take, with the work given on. A site whose commit would take more only affirms
+    /// that it is at work.
     pub most_bytes: u64,
 }
 
@@ -78,16 +79,20 @@ impl<C: Content> LeaseTimer<C> {
         }
     }
 
-    /// Notes whether the root is reachable. Sites reach each other through it.
-    pub fn reach_root(&mut self, reachable: bool, now_ns: u64) {
+    /// Notes whether the root is reachable. Sites reach each other through it: returns for how long holders could not
+    /// be heard.
+    pub fn reach_root(&mut self, reachable: bool, now_ns: u64) -> u64 {
         let (before, since_ns) = self.root;
-        if reachable && !before {
-            let holders = self.holders.values_mut().map(|(last_heard_ns, _)| last_heard_ns);
-            pardon(holders, now_ns.saturating_sub(since_ns), now_ns);
-        }
         if reachable || before {
             self.root = (reachable, now_ns);
         }
+        if !reachable || before {
+            return 0;
+        }
+        let deaf_ns = now_ns.saturating_sub(since_ns);
+        let holders = self.holders.values_mut().map(|(last_heard_ns, _)| last_heard_ns);
+        holders.for_each(|last_heard_ns| pardon(last_heard_ns, deaf_ns, now_ns));
+        deaf_ns
     }
 
     /// Whether the root is reachable.
@@ -215,7 +220,7 @@ impl<C: Content> LeaseTimer<C> {
     pub fn check_timers(&mut self, now_ns: u64, actions: &mut Vec<LeaseAction<C>>) -> u64 {
         let every_ns = (self.terms.lease_ns / 8).max(1);
         if now_ns >= self.looked_ns.saturating_add(every_ns) {
-            self.pardon_silence(self.stood_still_ns(now_ns), now_ns);
+            self.pardon_standstill(now_ns);
             self.looked_ns = now_ns;
             self.look_at_holdings(now_ns, actions);
             self.look_at_holders(now_ns, actions);
@@ -224,18 +229,18 @@ impl<C: Content> LeaseTimer<C> {
         if holds { self.looked_ns.saturating_add(every_ns) } else { u64::MAX }
     }
 
-    /// For how long this site has stood still: it should have checked its timers earlier.
-    #[must_use]
-    pub fn stood_still_ns(&self, now_ns: u64) -> u64 {
-        now_ns.saturating_sub(self.looked_ns.saturating_add(self.terms.lease_ns / 4))
-    }
-
-    /// Time in which this site stood still does not count as silence of others: their messages wait to be read, or
-    /// they have to reconnect first.
-    fn pardon_silence(&mut self, still_ns: u64, now_ns: u64) {
-        let of_lenders = self.holdings.values_mut().map(|times| &mut times.last_heard_ns);
-        let of_holders = self.holders.values_mut().map(|(last_heard_ns, _)| last_heard_ns);
-        pardon(of_lenders.chain(of_holders), still_ns, now_ns);
+    /// Time in which this site stood still, and has not checked its timers, does not count as silence of others: their
+    /// messages wait to be read, or they have to reconnect first. Returns how much time that was.
+    pub fn pardon_standstill(&mut self, now_ns: u64) -> u64 {
+        let late_ns = self.looked_ns.saturating_add(self.terms.lease_ns / 4);
+        let still_ns = now_ns.saturating_sub(late_ns);
+        self.looked_ns += still_ns;
+        let lenders = self.holdings.values_mut().map(|times| &mut times.last_heard_ns);
+        let holders = self.holders.values_mut().map(|(last_heard_ns, _)| last_heard_ns);
+        for since_ns in lenders.chain(holders).chain([&mut self.root.1]) {
+            pardon(since_ns, still_ns, now_ns);
+        }
+        still_ns
     }
 
     /// When the next commit is due.
@@ -314,11 +319,9 @@ impl<C: Content> LeaseTimer<C> {
     }
 }
 
-/// Moves the times at which others were last heard from by time in which nothing could be heard.
-fn pardon<'t>(times: impl Iterator<Item = &'t mut u64>, deaf_ns: u64, now_ns: u64) {
-    for last_heard_ns in times {
-        *last_heard_ns = last_heard_ns.saturating_add(deaf_ns).min(now_ns);
-    }
+/// Moves the time since which another one is silent by time in which nothing could be heard.
+pub(super) fn pardon(since_ns: &mut u64, deaf_ns: u64, now_ns: u64) {
+    *since_ns = since_ns.saturating_add(deaf_ns).min(now_ns);
 }
 
 #[cfg(test)]

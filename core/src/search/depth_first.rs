@@ -143,7 +143,7 @@ mod tests {
     }
 
     struct Cheapest(Orders);
-    struct Dearest(Orders);
+    struct Costliest(Orders);
     struct All(Orders);
 
     impl Orders {
@@ -185,7 +185,7 @@ mod tests {
         };
     }
     tree!(Cheapest, Goal::Minimise);
-    tree!(Dearest, Goal::Maximise);
+    tree!(Costliest, Goal::Maximise);
     tree!(All, Goal::Count);
 
     fn search<T: Tree>(tree: &T, best: i64) -> Progress {
@@ -216,10 +216,10 @@ mod tests {
         let least = orders.iter().map(cost).min().unwrap();
         let most = orders.iter().map(cost).max().unwrap();
         let cheapest = search(&Cheapest(Orders { n, goal: Goal::Minimise }), i64::MAX);
-        let dearest = search(&Dearest(Orders { n, goal: Goal::Maximise }), i64::MAX);
+        let costliest = search(&Costliest(Orders { n, goal: Goal::Maximise }), i64::MAX);
         assert_eq!(Goal::Minimise.value(cheapest.found.unwrap().score), least);
-        assert_eq!(Goal::Maximise.value(dearest.found.unwrap().score), most);
-        assert!(dearest.counts.branched < all.counts.branched);
+        assert_eq!(Goal::Maximise.value(costliest.found.unwrap().score), most);
+        assert!(costliest.counts.branched < all.counts.branched);
     }
 
     #[test]

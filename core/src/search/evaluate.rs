@@ -1,4 +1,4 @@
-//! [`Evaluation`]: a search on the host whose nodes are bounded elsewhere, many at a time.
+//! [`Evaluation`]: a search on the host whose nodes are bounded many at a time, elsewhere.
 
 use crate::search::depth_first::TreeExplorer;
 use crate::search::device::Layout;
@@ -7,7 +7,7 @@ use crate::search::tree::{Counts, Tree, read};
 use crate::search::work::{Entry, Malformed, Pool, Work, portion};
 use std::collections::VecDeque;
 
-/// A tree whose nodes' children are bounded elsewhere. Each node has a [`Tree::weight`] of 1.
+/// A tree whose nodes' children are bounded many at a time. Each node has a [`Tree::weight`] of 1.
 pub trait BatchBounded: Send {
     /// The tree.
     type Tree: Tree;

@@ -1,4 +1,4 @@
-//! [`Effects`]: the operations that the interpreter of a peer needs, and the [`Violation`]s that it checks.
+//! [`Effects`]: the operations that the interpreter of a peer needs, and the [`Violation`]s that it reports.
 
 use super::late::LateEffects;
 use super::ledger::InFlight;
@@ -63,7 +63,7 @@ pub trait Effects {
     /// If the run is not over, as far as the interpreter can tell.
     fn finish(&mut self) -> Result<(), Self::Error>;
 
-    /// Reports a law that the protocol broke: a bug in the protocol itself.
+    /// Reports how the protocol broke a law: a bug in the protocol itself.
     ///
     /// # Errors
     /// Where that ends the run.

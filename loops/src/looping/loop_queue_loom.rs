@@ -35,15 +35,15 @@ fn what_a_device_gives_back_is_done_by_others() {
 struct LoomWaker(Mutex<bool>, Condvar);
 
 impl LoomWaker {
-    fn ring(&self) {
+    fn wake(&self) {
         *self.0.lock().unwrap() = true;
         self.1.notify_one();
     }
 
     fn wait(&self) {
-        let mut rung = self.0.lock().unwrap();
-        while !std::mem::take(&mut *rung) {
-            rung = self.1.wait(rung).unwrap();
+        let mut woken = self.0.lock().unwrap();
+        while !std::mem::take(&mut *woken) {
+            woken = self.1.wait(woken).unwrap();
         }
     }
 }
@@ -57,7 +57,7 @@ fn a_site_and_a_thread(site_is_lost: bool) {
         // The callbacks must outlive every thread.
         let waker: &'static LoomWaker =
             Box::leak(Box::new(LoomWaker(Mutex::new(false), Condvar::new())));
-        let changed: &'static (dyn Fn() + Sync) = Box::leak(Box::new(|| waker.ring()));
+        let changed: &'static (dyn Fn() + Sync) = Box::leak(Box::new(|| waker.wake()));
         let done: &'static (dyn Fn(&Range<u32>) + Sync) = &|_| {};
         let share =
             LoopQueue::new(2, &even, &SIZES, ONE_OF_EACH).with(Some(Hooks { done, changed }));

@@ -129,6 +129,12 @@ impl<D: Tally> Gateway<D> {
         if self.state.is_short(inside) { inside.pass_to_inner_peer(Event::Short) } else { Ok(()) }
     }
 
+    /// Time in which this site stood still does not count as silence of others. Call this before anything is handled.
+    pub fn pardon_standstill(&mut self, now_ns: u64) {
+        let still_ns = self.state.timer.pardon_standstill(now_ns);
+        self.state.pardon_away_sites(still_ns, now_ns);
+    }
+
     /// Commits, asks again, suspects and gives up where it is time. Returns when to check again.
     ///
     /// # Errors
@@ -142,8 +148,7 @@ impl<D: Tally> Gateway<D> {
             return Ok(u64::MAX);
         }
         self.wake_peer(now_ns, inside)?;
-        let still_ns = self.state.timer.stood_still_ns(now_ns);
-        self.state.away.values_mut().for_each(|since_ns| *since_ns += still_ns);
+        self.pardon_standstill(now_ns);
         let mut next_ns = 0;
         self.update_leases(now_ns, inside, None, |it, actions| {
             next_ns = it.check_timers(now_ns, actions)
@@ -243,7 +248,8 @@ impl<D: Tally> Gateway<D> {
             inside.send(site, GatewayMessage::Stop);
         }
         if site == 0 && !root {
-            self.state.timer.reach_root(true, now_ns);
+            let deaf_ns = self.state.timer.reach_root(true, now_ns);
+            self.state.pardon_away_sites(deaf_ns, now_ns);
         }
         self.state.timer.site_joined(site, now_ns);
         self.update_leases(now_ns, inside, None, |it, actions| {

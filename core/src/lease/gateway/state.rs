@@ -3,6 +3,7 @@
 use super::portion::{Portion, Tally};
 use super::quota::Quota;
 use super::workers::Workers;
+use crate::lease::timer::pardon;
 use crate::lease::{Content, Holding, HoldingId, Lease, LeaseTimer, ProgressReport, Site, SiteId};
 use crate::steal::{PeerId, Power, Ticket};
 use std::collections::{BTreeMap, HashMap};
@@ -59,6 +60,11 @@ impl<D: Tally> GatewayState<D> {
 
     pub fn site(&self) -> &Site<Portion<D>> {
         self.timer.site()
+    }
+
+    /// Time in which nothing could be heard does not count for sites that are away.
+    pub fn pardon_away_sites(&mut self, deaf_ns: u64, now_ns: u64) {
+        self.away.values_mut().for_each(|since_ns| pardon(since_ns, deaf_ns, now_ns));
     }
 
     /// Whether there is nothing to explore here.

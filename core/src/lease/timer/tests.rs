@@ -176,8 +176,11 @@ fn a_root_that_stood_still_does_not_count_it_as_silence() {
     root.check_timers(LEASE / 8, &mut actions);
     root.check_timers(LEASE / 4, &mut actions);
     let back_ns = 30 * LEASE;
+    assert_eq!(root.pardon_standstill(back_ns), back_ns - LEASE / 2);
     root.check_timers(back_ns, &mut actions);
     assert!(root.site().lists(lease));
+    // The same standstill does not count twice.
+    assert_eq!(root.pardon_standstill(back_ns), 0);
     let mut later = (back_ns..).step_by(LEASE as usize / 8);
     let lapsed = later.find(|&now_ns| {
         root.check_timers(now_ns, &mut actions);
@@ -186,27 +189,39 @@ fn a_root_that_stood_still_does_not_count_it_as_silence() {
     assert!((back_ns + LEASE / 2..=back_ns + LEASE).contains(&lapsed.unwrap()), "{lapsed:?}");
 }
 
+/// A site that stood still just after the root had come back keeps its work: its lender could not be heard.
+#[test]
+fn a_standstill_after_the_return_of_the_root_does_not_count() {
+    let (_, mut holder, lease) = pair();
+    holder.reach_root(false, 0);
+    holder.check_timers(LEASE / 8, &mut LeaseActions::new());
+    let deaf_ns = holder.reach_root(true, 5 * LEASE);
+    assert_eq!(deaf_ns, 5 * LEASE);
+    holder.check_timers(5 * LEASE, &mut LeaseActions::new());
+    holder.check_timers(10 * LEASE, &mut LeaseActions::new());
+    assert!(holder.site().holding(Some(lease)).is_some());
+}
+
 /// Work of a dead lender used to be explored for all of a site's patience although the root was reachable.
 #[test]
 fn work_of_a_silent_lender_is_dropped_after_two_leases_unless_the_root_is_away() {
-    let drops_by = |holder: &mut LeaseTimer<Open>, until_ns: u64| {
+    let drops_by = |holder: &mut LeaseTimer<Open>, from_ns: u64, until_ns: u64| {
         let mut actions = LeaseActions::new();
-        let times = (0..=until_ns).step_by(LEASE as usize / 8);
+        let times = (from_ns..=until_ns).step_by(LEASE as usize / 8);
         times.into_iter().find(|&now_ns| {
             holder.check_timers(now_ns, &mut actions);
             holder.site().holdings().is_empty()
         })
     };
     let (_, mut holder, _) = pair();
-    assert_eq!(drops_by(&mut holder, 60 * LEASE), Some(2 * LEASE));
+    assert_eq!(drops_by(&mut holder, 0, 60 * LEASE), Some(2 * LEASE));
     let (_, mut holder, _) = pair();
     holder.reach_root(false, 0);
-    assert_eq!(drops_by(&mut holder, 60 * LEASE), Some(TERMS.patience_ns));
+    assert_eq!(drops_by(&mut holder, 0, 60 * LEASE), Some(TERMS.patience_ns));
     let (_, mut holder, _) = pair();
     holder.reach_root(false, 0);
-    assert_eq!(drops_by(&mut holder, 20 * LEASE), None);
+    assert_eq!(drops_by(&mut holder, 0, 20 * LEASE), None);
     // The root is back, so somebody may adopt the work.
     holder.reach_root(true, 20 * LEASE);
-    holder.looked_ns = 0;
-    assert_eq!(drops_by(&mut holder, 60 * LEASE), Some(22 * LEASE));
+    assert_eq!(drops_by(&mut holder, 20 * LEASE, 60 * LEASE), Some(22 * LEASE));
 }

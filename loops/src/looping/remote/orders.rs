@@ -3,7 +3,7 @@
 use super::super::loop_thread::TakerTally;
 use super::message::{LoopMessage, TakerReport, What, WorkerCount};
 use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
-use pleach_cluster::sites::message::SessionMessage;
+use pleach_cluster::sites::message::{SessionMessage, invalid_message_from};
 use pleach_cluster::sites::session::{Incoming, ROOT_LOST, Session};
 use pleach_cluster::sites::{Cluster, Order};
 use pleach_core::wire::fingerprint;
@@ -83,6 +83,7 @@ impl ShareLoops for Cluster {
                         Ok(LoopMessage { what: What::Leave, .. }) => {
                             sequence.record_informed(from, last)
                         }
+                        Err(_) if !self.is_open() => return Err(invalid_message_from(from)),
                         _ => {}
                     }
                 }
@@ -91,6 +92,9 @@ impl ShareLoops for Cluster {
                 }
                 Some(Incoming::End) => {
                     return Err(RunError::Lost("the network was shut down".into()));
+                }
+                Some(Incoming::Invalid(site)) if !self.is_open() => {
+                    return Err(invalid_message_from(site));
                 }
                 Some(_) => {}
                 None => self.wait_for_arrival(session, POLL_EVERY),
