@@ -234,6 +234,9 @@ impl<C: Content> LeaseTimer<C> {
     pub fn pardon_standstill(&mut self, now_ns: u64) -> u64 {
         let late_ns = self.looked_ns.saturating_add(self.terms.lease_ns / 4);
         let still_ns = now_ns.saturating_sub(late_ns);
+        if still_ns == 0 {
+            return 0;
+        }
         self.looked_ns += still_ns;
         let lenders = self.holdings.values_mut().map(|times| &mut times.last_heard_ns);
         let holders = self.holders.values_mut().map(|(last_heard_ns, _)| last_heard_ns);
