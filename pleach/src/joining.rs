@@ -32,7 +32,7 @@ pub(crate) const LASTING: Terms = Terms {
     commit_ns: 2 * SECOND,
     lease_ns: 3600 * SECOND,
     patience_ns: 36_000 * SECOND,
-    most_bytes: MESSAGE_BY_MPI as u64 / 2,
+    most_commit_bytes: MESSAGE_BY_MPI as u64 / 2,
 };
 
 /// Times for processes that join, leave and die.
@@ -40,7 +40,7 @@ pub(crate) const CHANGING: Terms = Terms {
     commit_ns: SECOND,
     lease_ns: 10 * SECOND,
     patience_ns: 60 * SECOND,
-    most_bytes: MESSAGE as u64 / 2,
+    most_commit_bytes: MESSAGE as u64 / 2,
 };
 
 /// How long a process waits between two attempts to reach the root.

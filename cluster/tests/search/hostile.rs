@@ -25,7 +25,7 @@ const IMPATIENT: Terms = Terms {
     commit_ns: 5_000_000,
     lease_ns: 200_000_000,
     patience_ns: 1_000_000_000,
-    most_bytes: u64::MAX,
+    most_commit_bytes: u64::MAX,
 };
 
 /// The packets of honest sites in a search like the one below.

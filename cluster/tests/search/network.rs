@@ -106,7 +106,7 @@ pub const LASTING: Terms = Terms {
     commit_ns: 5_000_000,
     lease_ns: 3_600_000_000_000,
     patience_ns: 36_000_000_000_000,
-    most_bytes: u64::MAX,
+    most_commit_bytes: u64::MAX,
 };
 
 /// This many processes that live as long as the search.

@@ -21,7 +21,7 @@ pub struct Terms {
     pub patience_ns: u64,
     /// About how many bytes a commit may take, with the work given on. A site whose commit would take more only affirms
     /// that it is at work.
-    pub most_bytes: u64,
+    pub most_commit_bytes: u64,
 }
 
 /// Commits take at most 1/COMMITS_COST of a site's time.
@@ -207,7 +207,7 @@ impl<C: Content> LeaseTimer<C> {
         actions: &mut Vec<LeaseAction<C>>,
     ) {
         let given: u64 = report.subs.values().map(|rec| rec.given.bytes()).sum();
-        if report.content.bytes().saturating_add(given) > self.terms.most_bytes {
+        if report.content.bytes().saturating_add(given) > self.terms.most_commit_bytes {
             return self.site.affirm_holding(held, actions);
         }
         if let Some(times) = self.holdings.get_mut(&held) {

@@ -78,7 +78,8 @@ fn scene(rng: &mut Rand64, names: &mut u64) -> Scene {
                 .map(|message| GatewayPacket { from, message: GatewayMessage::Lease(message) }),
         );
     }
-    let terms = Terms { commit_ns: 10, lease_ns: 1000, patience_ns: 4000, most_bytes: u64::MAX };
+    let terms =
+        Terms { commit_ns: 10, lease_ns: 1000, patience_ns: 4000, most_commit_bytes: u64::MAX };
     Scene { timer: LeaseTimer::new(site, terms), packets: all }
 }
 

@@ -65,7 +65,7 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
             commit_ns: 3_000_000,
             lease_ns: 20_000_000,
             patience_ns: 150_000_000,
-            most_bytes: u64::MAX,
+            most_commit_bytes: u64::MAX,
         },
         churn: if calm { Churn::default() } else { churn },
         open: drawn(27, 2) == 0,

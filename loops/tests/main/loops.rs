@@ -190,7 +190,7 @@ fn damaged_packets_change_no_result() {
         commit_ns: 5_000_000,
         lease_ns: 50_000_000,
         patience_ns: 1_000_000_000,
-        most_bytes: u64::MAX,
+        most_commit_bytes: u64::MAX,
     };
     let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
     let numbers = || vec![Numbers::new(4000, ResultPlacement::First, 3000)];

@@ -24,7 +24,7 @@ impl Content for Open {
 
 const LEASE: u64 = 1000;
 const TERMS: Terms =
-    Terms { commit_ns: 100, lease_ns: LEASE, patience_ns: 50 * LEASE, most_bytes: 64 << 20 };
+    Terms { commit_ns: 100, lease_ns: LEASE, patience_ns: 50 * LEASE, most_commit_bytes: 64 << 20 };
 
 type LeaseActions = Vec<LeaseAction<Open>>;
 

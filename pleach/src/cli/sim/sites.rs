@@ -52,7 +52,7 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
             commit_ns: ns(commit_s),
             lease_ns: ns(lease_s),
             patience_ns: ns(patience_s),
-            most_bytes: u64::MAX,
+            most_commit_bytes: u64::MAX,
         },
         stop_ns: table.if_any("stop_s", |key| table.time_ns(key, None, S))?,
         node_limit: table
