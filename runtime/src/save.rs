@@ -277,15 +277,11 @@ impl<'a> Saver<'a> {
         saved.err().map(|why| format!("--checkpoint {path}: {why}; {lost}"))
     }
 
-    /// Writes the snapshot under way if it is complete. Returns whether it was.
-    pub fn write_if_whole(&self, control: &Control) -> io::Result<bool> {
+    /// Takes the counts and the open work of the snapshot under way, if it is complete.
+    pub fn take_if_whole(&self) -> Option<(Counts, Vec<Work>)> {
         let mut cuts = lock(&self.cuts);
-        if cuts.len() < self.units {
-            return Ok(false);
-        }
-        let cuts = std::mem::take(&mut *cuts);
-        let (counts, pieces) = assemble(cuts);
-        self.write(&counts, pieces, control).map(|()| true)
+        let whole = cuts.len() == self.units;
+        whole.then(|| assemble(std::mem::take(&mut *cuts)))
     }
 
     /// Writes the file with the counts of this run and the open work.

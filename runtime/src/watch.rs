@@ -15,7 +15,10 @@ use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal};
+use std::io;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// The progress of all sites, as the root knows it.
@@ -54,52 +57,55 @@ pub fn watch_over(
         mailboxes.wake_all();
     };
     let mut known = WatchState { proven: run_state.least_score(), ..WatchState::default() };
-    let mut saving = Saving::new(run_state, mailboxes, &settings.save_now);
     let mut progress_at = settings.progress_every;
     let mut halted = None;
     settings.cancel.wakes(latch);
-    loop {
-        let now = run_state.elapsed();
-        let limit = settings.time_limit.filter(|_| halted.is_none() && control.stopped().is_none());
-        let mut until = limit.map_or(progress_at, |limit| progress_at.min(limit));
-        until = saving.next(now).map_or(until, |at| until.min(at));
-        let weigh = run_state.memory_limit().map_or(WEIGH_EVERY, MemoryLimit::safe_for);
-        until = until.min(now.saturating_add(weigh.clamp(WEIGH_EVERY, CHECK_EVERY)));
-        // A joiner whose root is gone waits for it, even once a limit has halted it, until it is cancelled.
-        let cancels = || halted != Some(Stop::Asked) && settings.cancel.is_cancelled();
-        if latch.wait(until.saturating_sub(now), || !cancels()) == 0 {
-            return;
-        }
-        let now = run_state.elapsed();
-        if cancels() {
-            halted = Some(Stop::Asked);
-            halt(Stop::Asked);
-        } else if control.stopped().is_some() {
-            problem.set_stop_requested(true);
-            progress_at = now.saturating_add(settings.progress_every);
-        } else if limit.is_some_and(|limit| now >= limit) {
-            halted = Some(Stop::Time);
-            halt(Stop::Time);
-            progress_at = now.saturating_add(settings.progress_every);
-        } else if halted.is_none() && is_memory_full(run_state) {
-            halted = Some(Stop::Memory);
-            halt(Stop::Memory);
-        } else {
-            let warning = saving.save_if_due(now).or_else(|| run_state.next_warning());
-            if now >= progress_at || warning.is_some() {
+    thread::scope(|scope| {
+        let mut saving = Saving::new(run_state, mailboxes, &settings.save_now, scope);
+        loop {
+            let now = run_state.elapsed();
+            let limit =
+                settings.time_limit.filter(|_| halted.is_none() && control.stopped().is_none());
+            let mut until = limit.map_or(progress_at, |limit| progress_at.min(limit));
+            until = saving.next(now).map_or(until, |at| until.min(at));
+            let weigh = run_state.memory_limit().map_or(WEIGH_EVERY, MemoryLimit::safe_for);
+            until = until.min(now.saturating_add(weigh.clamp(WEIGH_EVERY, CHECK_EVERY)));
+            // A joiner whose root is gone waits for it, even once a limit has halted it, until it is cancelled.
+            let cancels = || halted != Some(Stop::Asked) && settings.cancel.is_cancelled();
+            if latch.wait(until.saturating_sub(now), || !cancels()) == 0 {
+                return;
+            }
+            let now = run_state.elapsed();
+            if cancels() {
+                halted = Some(Stop::Asked);
+                halt(Stop::Asked);
+            } else if control.stopped().is_some() {
+                problem.set_stop_requested(true);
                 progress_at = now.saturating_add(settings.progress_every);
-                if watcher(&ProgressSnapshot {
-                    warning,
-                    ..take_snapshot(problem, run_state, &mut known)
-                })
-                .is_break()
-                {
-                    halted = Some(Stop::Asked);
-                    halt(Stop::Asked);
+            } else if limit.is_some_and(|limit| now >= limit) {
+                halted = Some(Stop::Time);
+                halt(Stop::Time);
+                progress_at = now.saturating_add(settings.progress_every);
+            } else if halted.is_none() && is_memory_full(run_state) {
+                halted = Some(Stop::Memory);
+                halt(Stop::Memory);
+            } else {
+                let warning = saving.save_if_due(now).or_else(|| run_state.next_warning());
+                if now >= progress_at || warning.is_some() {
+                    progress_at = now.saturating_add(settings.progress_every);
+                    if watcher(&ProgressSnapshot {
+                        warning,
+                        ..take_snapshot(problem, run_state, &mut known)
+                    })
+                    .is_break()
+                    {
+                        halted = Some(Stop::Asked);
+                        halt(Stop::Asked);
+                    }
                 }
             }
         }
-    }
+    });
 }
 
 /// Whether open work takes more memory than it may; if the system does not report memory use, whether there is so much
@@ -113,11 +119,14 @@ fn is_memory_full(run_state: &RunState<'_>) -> bool {
     limit.is_full()
 }
 
-/// When to take snapshots, and the one under way.
-struct Saving<'a> {
+/// When to take snapshots, the one under way, and the one that is being written.
+struct Saving<'scope, 'a> {
     run_state: &'a RunState<'a>,
     mailboxes: &'a Mailboxes,
     saver: Option<&'a Saver<'a>>,
+    /// Writing may take long, and limits are checked meanwhile.
+    scope: &'scope Scope<'scope, 'a>,
+    writing: Option<ScopedJoinHandle<'scope, io::Result<()>>>,
     under_way: bool,
     at: Duration,
     /// The progress report that was saved last.
@@ -127,42 +136,68 @@ struct Saving<'a> {
     answered: u64,
 }
 
-impl<'a> Saving<'a> {
-    fn new(run_state: &'a RunState<'a>, mailboxes: &'a Mailboxes, requests: &'a SaveNow) -> Self {
+impl<'scope, 'a> Saving<'scope, 'a> {
+    fn new(
+        run_state: &'a RunState<'a>,
+        mailboxes: &'a Mailboxes,
+        requests: &'a SaveNow,
+        scope: &'scope Scope<'scope, 'a>,
+    ) -> Self {
         let saver = run_state.saver();
         let first = |saver: &Saver<'_>| run_state.elapsed().saturating_add(saver.every());
         let at = saver.map_or(Duration::MAX, first);
         let answered = requests.before();
-        Self { run_state, mailboxes, saver, under_way: false, at, last: None, requests, answered }
+        let (writing, under_way, last) = (None, false, None);
+        Self {
+            run_state,
+            mailboxes,
+            saver,
+            scope,
+            writing,
+            under_way,
+            at,
+            last,
+            requests,
+            answered,
+        }
     }
 
     /// When there is something to do next.
     fn next(&self, now: Duration) -> Option<Duration> {
         // A gateway makes progress reports on its own schedule.
-        let ask_every = self.run_state.site_state().map_or(ASK_EVERY, |_| LOOK_EVERY);
-        self.saver.map(|_| if self.under_way || self.at <= now { now + ask_every } else { self.at })
+        let waits = self.run_state.site_state().is_some() || self.writing.is_some();
+        let ask_every = if waits { LOOK_EVERY } else { ASK_EVERY };
+        let asks = self.under_way || self.writing.is_some() || self.at <= now;
+        self.saver.map(|_| if asks { now + ask_every } else { self.at })
     }
 
-    /// Requests a snapshot if it is time, and writes the one under way if it is complete. Returns a warning if that
-    /// fails for the first time, and a line if it succeeds again.
+    /// Requests a snapshot if it is time, and begins to write the one under way if it is complete. Returns a warning if
+    /// a write has failed for the first time, and a line if one succeeds again.
     fn save_if_due(&mut self, now: Duration) -> Option<String> {
         let saver = self.saver?;
         let asked = self.requests.count();
         if std::mem::replace(&mut self.answered, asked) < asked {
             self.at = now;
         }
+        if let Some(writing) = self.writing.take_if(|writing| writing.is_finished()) {
+            let written = writing.join().unwrap_or_else(|panic| resume_unwind(panic));
+            return saver.note(written);
+        }
+        if self.writing.is_some() {
+            return None;
+        }
+        let control = self.run_state.control();
         if let Some(site_state) = self.run_state.site_state() {
             let newest = if now >= self.at { site_state.progress_report() } else { None };
             let new = newest.filter(|newest| !is_same(Some(newest), self.last.as_ref()))?;
-            let written = saver.write_whole(&new, self.run_state.control());
             self.at = now.saturating_add(saver.every());
-            self.last = Some(new);
-            return saver.note(written);
+            self.last = Some(Arc::clone(&new));
+            return self.write(move || saver.write_whole(&new, control));
         }
         if self.under_way {
-            let written = saver.write_if_whole(self.run_state.control());
-            self.under_way = matches!(written, Ok(false));
-            return if self.under_way { None } else { saver.note(written.map(drop)) };
+            let (counts, pieces) = saver.take_if_whole()?;
+            self.under_way = false;
+            return self.write(move || saver.write(&counts, pieces, control));
         }
         if now >= self.at {
             saver.request_snapshot();
@@ -171,6 +206,17 @@ impl<'a> Saving<'a> {
             self.mailboxes.wake_peer(0);
         }
         None
+    }
+
+    /// Writes on another thread. Returns a warning if the system refuses it.
+    fn write(&mut self, write: impl FnOnce() -> io::Result<()> + Send + 'scope) -> Option<String> {
+        match thread::Builder::new().spawn_scoped(self.scope, write) {
+            Ok(writing) => {
+                self.writing = Some(writing);
+                None
+            }
+            Err(why) => self.saver?.note(Err(why)),
+        }
     }
 }
 
