@@ -19,6 +19,7 @@ use crate::unit_io::UnitIo;
 use crate::units::{Plan, PlannedUnit, plan_units};
 use crate::watch::watch_over;
 use crate::worker_pool::WorkerPool;
+use pleach_core::search::explorer::joined;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Goal, Solution};
 use pleach_core::search::work::{Malformed, Work};
@@ -131,7 +132,8 @@ impl WorkerPool {
             // If the whole work is one piece, the first peer gets it.
             let place = (me + n_units - tree.first()) % n_units;
             let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
-            let job = move || context.run_unit(peer, planned, pieces, improves);
+            let pieces: Vec<&Work> = pieces.collect();
+            let job = move || context.run_unit(peer, planned, &pieces, improves);
             Box::new(job) as Box<dyn FnOnce() -> Result<UnitResult, RunError> + Send + '_>
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
@@ -168,7 +170,7 @@ impl<'a> RunContext<'a> {
         &self,
         peer: Peer,
         planned: PlannedUnit<'a>,
-        pieces: impl Iterator<Item = &'a Work>,
+        pieces: &[&Work],
         improves: bool,
     ) -> Result<UnitResult, RunError> {
         let RunContext { problem, settings, run_state, mailboxes } = *self;
@@ -270,16 +272,8 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
         // This is a new run: processes of the run in the file do not know this value, by which this run will prune.
         before.run = random_id();
     }
-    let mut explorer = problem.explorer();
-    let read = |piece: &Work| explorer.add_work(&piece.bytes);
-    before
-        .clone()
-        .flattened()
-        .map_err(content)?
-        .pieces
-        .iter()
-        .try_for_each(read)
-        .map_err(content)?;
+    let open = before.clone().flattened().map_err(content)?.pieces;
+    joined(&mut *problem.explorer(), &open).map_err(content)?;
     let checked = check_solution(problem, before.solution.as_ref());
     checked.map(|()| before).map_err(|_| content(Malformed::Range))
 }

@@ -6,6 +6,7 @@ use crate::executor::Executor;
 use crate::executor::threads::ThreadExecutor;
 use crate::run_state::RunState;
 use crate::settings::Settings;
+use pleach_core::search::explorer::joined;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::work::{Malformed, Work};
 use std::collections::VecDeque;
@@ -86,7 +87,7 @@ impl<'p> PlannedUnit<'p> {
     pub fn executor(
         self,
         problem: &'p dyn Problem,
-        pieces: impl Iterator<Item = &'p Work>,
+        pieces: &[&Work],
         run_state: &'p RunState<'p>,
         slow: f64,
     ) -> Result<Box<dyn Executor + 'p>, Malformed> {
@@ -98,8 +99,9 @@ impl<'p> PlannedUnit<'p> {
             }
             Some(device) => device.executor(problem, Box::new(|line| run_state.warn(line)), slow),
         };
-        for piece in pieces {
-            executor.explorer().add_work(&piece.bytes)?;
+        if !pieces.is_empty() {
+            let work = joined(&mut *problem.explorer(), pieces)?;
+            executor.explorer().add_work(&work.bytes)?;
         }
         Ok(executor)
     }

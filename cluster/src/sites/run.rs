@@ -163,8 +163,7 @@ impl<'a> SiteRun<'a> {
             let peer = Peer::new(me, tree, inside.clone());
             // The last thread runs the heuristic.
             let improves = me == threads.max(1);
-            let job =
-                move || context.run_unit(peer, planned, std::iter::empty(), improves).map(Some);
+            let job = move || context.run_unit(peer, planned, &[], improves).map(Some);
             jobs.push(
                 Box::new(job) as Box<dyn FnOnce() -> Result<Option<UnitResult>, RunError> + Send>
             );

@@ -4,6 +4,7 @@ use super::effects::InnerEffects;
 use super::spare_piece::SparePiece;
 use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
 use pleach_core::lease::{LeaseMessage, ProgressReport, SiteId};
+use pleach_core::search::explorer::joined;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal, Solution};
 use pleach_core::search::work::Work;
@@ -124,20 +125,17 @@ impl<'a> SiteWorkers<'a> {
     /// what is left.
     fn explore_top(
         &mut self,
-        pieces: &[Arc<Work>],
+        work: &Work,
         (depth, fuel): (u32, u64),
         longest: Duration,
     ) -> Result<(Counts, Work), RunError> {
         let InnerEffects { run_state, site_state, counts, .. } = &mut self.effects;
         let (control, start) = (run_state.control(), Instant::now());
         let top = self.problem.top().ok_or(RunError::Cutoff)?;
-        let mut explorer = self.problem.explorer();
-        pieces.iter().try_for_each(|piece| explorer.add_work(&piece.bytes))?;
         let may_continue = || {
             let stops = control.stopped().is_some() || site_state.requested_stop().is_some();
             !stops && start.elapsed() < longest
         };
-        let work = explorer.drain();
         let seeded = top.seed(&work.bytes, depth, control.best(), fuel, &may_continue)?;
         if let Some(fault) = seeded.progress.fault {
             return Err(fault.into());
@@ -158,7 +156,8 @@ impl<'a> SiteWorkers<'a> {
         open: &[Arc<Work>],
         (depth, fuel): (u32, u64),
     ) -> Result<Portion<Counts>, RunError> {
-        let (done, work) = self.explore_top(open, (depth, fuel), Duration::MAX)?;
+        let open = joined(&mut *self.problem.explorer(), open)?;
+        let (done, work) = self.explore_top(&open, (depth, fuel), Duration::MAX)?;
         // The units have counted nothing of it.
         self.base.add(&done);
         let found = self.problem.goal() == Goal::Find && self.best().is_some();
@@ -263,7 +262,8 @@ impl Workers for SiteWorkers<'_> {
         self.effects.run_state.control().remove_fuel();
     }
 
-    fn add_work(&mut self, work: &Work) -> Result<(), RunError> {
+    fn add_work(&mut self, pieces: &[Arc<Work>]) -> Result<(), RunError> {
+        let work = joined(&mut *self.problem.explorer(), pieces)?;
         let Some(depth) = self.second_cutoff else {
             return Ok(self.effects.spare.add_work(&work.bytes)?);
         };
@@ -272,8 +272,7 @@ impl Workers for SiteWorkers<'_> {
             // The units share the piece as it is.
             return Ok(self.effects.spare.add_work(&work.bytes)?);
         }
-        let (done, below) =
-            self.explore_top(&[Arc::new(work.clone())], (depth, granted), LONGEST_TOP)?;
+        let (done, below) = self.explore_top(&work, (depth, granted), LONGEST_TOP)?;
         self.effects.run_state.control().refund_fuel(granted, done.bounded);
         Ok(self.effects.spare.add_work(&below.bytes)?)
     }

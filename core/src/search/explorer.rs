@@ -2,6 +2,7 @@
 
 use crate::search::found::{Counts, Solution, WrongBound};
 use crate::search::work::{Malformed, Work};
+use std::borrow::Borrow;
 
 /// The result of a stretch of exploring.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,4 +84,38 @@ pub trait Explorer: Send {
         self.add_work(&all.bytes).expect("an explorer takes its own work back");
         all
     }
+}
+
+/// How many pieces are joined at a time.
+const GROUP: usize = 8;
+
+/// Joins pieces of work into one, with an explorer that has no work, and has none afterwards.
+///
+/// An explorer keeps its nodes in order, so adding pieces one by one takes time in proportion to pieces × nodes. Joining
+/// them in groups, and those again in groups, takes nodes × log(pieces).
+///
+/// # Errors
+/// If a piece is malformed, or overlaps with another one.
+pub fn joined(
+    explorer: &mut dyn Explorer,
+    pieces: &[impl Borrow<Work>],
+) -> Result<Work, Malformed> {
+    let mut left = in_groups(explorer, pieces)?;
+    while left.len() > 1 {
+        left = in_groups(explorer, &left)?;
+    }
+    Ok(left.pop().unwrap_or_else(|| explorer.drain()))
+}
+
+fn in_groups(
+    explorer: &mut dyn Explorer,
+    pieces: &[impl Borrow<Work>],
+) -> Result<Vec<Work>, Malformed> {
+    let mut join = |group: &[_]| {
+        group
+            .iter()
+            .try_for_each(|piece| explorer.add_work(&Borrow::<Work>::borrow(piece).bytes))?;
+        Ok(explorer.drain())
+    };
+    pieces.chunks(GROUP).map(&mut join).collect()
 }

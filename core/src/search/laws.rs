@@ -3,7 +3,7 @@
 //! Each check panics with what went wrong. They serve the tests of this workspace and those of
 //! users who write their own explorers or nodes.
 
-use crate::search::explorer::{Explorer, Progress};
+use crate::search::explorer::{Explorer, Progress, joined};
 use crate::search::work::{Pack, Reader, Work};
 use oorandom::Rand64;
 
@@ -122,12 +122,23 @@ fn pass_on<'p>(
                 let all = crowd[from].drain();
                 assert_eq!(copy.bytes, all.bytes, "a copy and a drain differ");
                 assert!(crowd[from].size() == 0.0, "a drain left something");
+                let all = in_pieces(&mut *crowd[from], &all, &mut rng);
+                let all = joined(&mut *crowd[from], &all).expect("pieces are canonical");
                 crowd[to].add_work(&all.bytes).expect("a drain is canonical");
             }
             _ => {}
         }
     }
     assert_eq!(sum.counts, whole.counts, "seed {seed}");
+}
+
+/// Divides work into up to twenty pieces, with an explorer that has none.
+fn in_pieces(explorer: &mut dyn Explorer, all: &Work, rng: &mut Rand64) -> Vec<Work> {
+    explorer.add_work(&all.bytes).expect("a drain is canonical");
+    let mut pieces: Vec<Work> =
+        (0..rng.rand_range(0..20)).map_while(|_| explorer.split(rng.rand_float())).collect();
+    pieces.push(explorer.drain());
+    pieces
 }
 
 /// Bytes with up to three random changes: flipped bits, cuts, additions.

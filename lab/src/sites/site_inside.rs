@@ -158,9 +158,11 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         self.inner.state.figures.granted -= std::mem::take(&mut record.allowed);
     }
 
-    fn add_work(&mut self, work: &Work) -> Result<(), String> {
-        let put = self.hand().add_work(&work.bytes);
-        put.map_err(|why| format!("a piece cannot be read: {why}"))?;
+    fn add_work(&mut self, pieces: &[Arc<Work>]) -> Result<(), String> {
+        for piece in pieces {
+            let put = self.hand().add_work(&piece.bytes);
+            put.map_err(|why| format!("a piece cannot be read: {why}"))?;
+        }
         if let Some(depth) = self.inner.state.fleet.policy.second_cutoff {
             // The gateway works alongside the units, and what is above the depth is little.
             self.hand().seed(depth).ok_or("this load has no top to explore")?;

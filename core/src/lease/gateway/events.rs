@@ -214,9 +214,7 @@ impl<D: Tally> Gateway<D> {
         }
         site.set_in_use(held, true);
         self.state.at_work = Some(held);
-        for piece in open {
-            inside.add_work(&piece)?;
-        }
+        inside.add_work(&open)?;
         if inside.spare() == 0.0 {
             // All of it was above a cutoff.
             inside.wake_at(0);

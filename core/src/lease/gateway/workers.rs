@@ -6,6 +6,7 @@ use crate::lease::{ProgressReport, SiteId};
 use crate::search::tree::Solution;
 use crate::search::work::Work;
 use crate::steal::Event;
+use std::sync::Arc;
 
 /// A site as its gateway sees it.
 pub trait Workers {
@@ -41,11 +42,11 @@ pub trait Workers {
     /// Forbids the units to explore until they are allowed more nodes.
     fn forbid_nodes(&mut self);
 
-    /// Adds work to the spare piece.
+    /// Adds pieces of work to the spare piece.
     ///
     /// # Errors
-    /// If it cannot be read.
-    fn add_work(&mut self, work: &Work) -> Result<(), Self::Error>;
+    /// If one cannot be read.
+    fn add_work(&mut self, pieces: &[Arc<Work>]) -> Result<(), Self::Error>;
 
     /// Passes an event to the gateway's inner peer: [`Event::Refilled`], [`Event::Stepped`] or [`Event::Short`].
     ///
