@@ -318,7 +318,7 @@ impl Peer {
             }
             return;
         }
-        let load = size as u64;
+        let load = self.load(size);
         if log2_load(load) != self.reported_load && now_ns >= self.report_at_ns {
             self.reported_load = log2_load(load);
             self.report_at_ns = now_ns + self.policy.report_ns;

@@ -5,7 +5,7 @@ use super::{Churn, Fleet, SiteClass};
 use crate::spans::Spans;
 use pleach_core::steal::Policy;
 
-const PRESETS: [&str; 8] = [
+const PRESETS: [&str; 9] = [
     "adaptive",
     "random-half",
     "lifelines",
@@ -14,6 +14,7 @@ const PRESETS: [&str; 8] = [
     "overlay:bridges=no,degree=3",
     "master-worker",
     "hierarchical-master-worker:grain=64/8/1",
+    "adaptive:least=100000",
 ];
 
 /// Whatever happens to sites, each unit is counted once, and each file of the root is consistent.

@@ -14,7 +14,7 @@ impl Peer {
     /// Whether this peer explores nothing of this much work, and waits for others to ask.
     #[must_use]
     pub fn waits(&self, size: f64) -> bool {
-        let only_gives = self.coordinates() || self.is_master() && size >= 2.0;
+        let only_gives = self.coordinates() || self.is_master() && self.can_divide(size);
         // Work that could not be split for a thief must be explored first.
         only_gives && self.thieves.is_empty()
     }
@@ -27,8 +27,18 @@ impl Peer {
 
     /// Whether this much work suffices to give some of it.
     fn can_give(&self, size: f64) -> bool {
-        let least = if self.coordinates() { 1.0 } else { 2.0 };
-        self.policy.gives(self.me) && size >= least
+        let enough = self.can_divide(size) || self.coordinates() && size >= 1.0;
+        self.policy.gives(self.me) && enough
+    }
+
+    /// Whether this much work may be divided.
+    pub(super) fn can_divide(&self, size: f64) -> bool {
+        size >= self.policy.least as f64
+    }
+
+    /// Work of this size as a load that a broker may take from; less than 2 if it may not be divided.
+    pub(super) fn load(&self, size: f64) -> u64 {
+        if self.can_divide(size) { size as u64 } else { size.min(1.0) as u64 }
     }
 
     /// Answers a thief: with a share at once if there is one, later if there may be one, or with a refusal.
@@ -40,7 +50,7 @@ impl Peer {
             self.thieves.remove(thief.peer);
             self.give_share(&thief, size, actions);
         } else if thief.waits || self.policy.gives(self.me) && size > 0.0 {
-            // A single node cannot be split now, but often can after the next step.
+            // A single node cannot be divided now, but often can after the next step.
             if !self.is(Mutant::ForgetsParked) {
                 self.thieves.add(thief);
             }

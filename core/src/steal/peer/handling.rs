@@ -70,12 +70,12 @@ impl Peer {
 
     /// Handles a thief that the broker passed on.
     fn on_pass(&mut self, broker: PeerId, thief: &Thief, size: f64, actions: &mut Vec<Action>) {
-        let served = size >= 2.0;
+        let served = self.can_divide(size);
         if served {
             self.give_share(thief, size, actions);
         }
         // About half of it is left. The next report is exact.
-        let load = if served { size / 2.0 } else { size } as u64;
+        let load = self.load(if served { size / 2.0 } else { size });
         self.reported_load = log2_load(load);
         send(broker, Message::Passed { served, load }, actions);
     }

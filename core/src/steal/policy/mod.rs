@@ -90,6 +90,8 @@ pub struct Policy {
     pub share: Share,
     /// Nodes to give at a time, from the root's level down; the last number applies to all levels below.
     pub grains: Arc<[u32]>,
+    /// Work of a smaller size is not divided.
+    pub least: u64,
     /// The power of each peer, set by hand; the last one applies to all peers after it. If empty, powers are measured.
     pub weights: Arc<[u32]>,
     /// Whether to measure the weights first, by a search on each peer alone.
@@ -127,6 +129,7 @@ impl Default for Policy {
             victim: Victim::TreeThenLifelines,
             share: Share::Power,
             grains: Arc::default(),
+            least: 2,
             weights: Arc::default(),
             profile: false,
             whole_power: false,

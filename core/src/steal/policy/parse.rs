@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 impl Policy {
     /// The keys that may follow a preset's name.
-    pub const KEYS: &str = "share, grain, degree, levels, tree, end, patience, power, weights, \
-                            first (where any peer may give), bridges (overlay), late (master-worker), siblings, depth \
+    pub const KEYS: &str = "share, grain, least, degree, levels, tree, end, patience, power, \
+                            weights, first (where any peer may give), bridges (overlay), late (master-worker), siblings, depth \
                             (hierarchical-master-worker), or cutoff, second_cutoff, coordinator (static, dynamic, guided)";
 
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
@@ -31,6 +31,9 @@ impl Policy {
         let levels = !(policy.depths.is_empty() && policy.grains.is_empty());
         if levels && !keys.split(',').any(|pair| pair.starts_with("share=")) {
             policy.share = Share::Levels;
+        }
+        if policy.is_late() && policy.least > 2 {
+            return Err(format!("balance {name}: least cannot be combined with late"));
         }
         if policy.coordinator && policy.cutoff.is_none() {
             return Err(format!("balance {name}: coordinator=yes: expected cutoff=N, too"));
@@ -106,6 +109,10 @@ impl Policy {
             }
             ("weights", _) => self.weights = numbers(value)?,
             ("grain", _) => self.grains = numbers(value)?,
+            ("least", victim) if victim != Victim::Late => {
+                let least = value.parse().ok().filter(|&least| least >= 2);
+                self.least = least.ok_or("expected a whole number of at least 2")?;
+            }
             _ => return Err(format!("expected {}", Self::KEYS)),
         }
         Ok(())
@@ -179,6 +186,7 @@ mod tests {
             Policy::parse("overlay:bridges=random,end=requests,first=random,power=whole").unwrap();
         assert!(drawn.tree.drawn_bridges && drawn.tree.drawn_first && drawn.whole_power);
         assert_eq!(drawn.end, Some(End::Requests));
+        assert_eq!(Policy::parse("overlay:least=1000000000000").unwrap().least, 1_000_000_000_000);
         let seeded = "dynamic:share=chunk/1,cutoff=2,second_cutoff=8,coordinator=yes";
         let seeded = Policy::parse(seeded).unwrap();
         assert_eq!((seeded.cutoff, seeded.second_cutoff), (Some(2), Some(8)));
@@ -204,6 +212,10 @@ mod tests {
             "overlay:levels=0",
             "overlay:grain=64//1",
             "overlay:late",
+            "adaptive:least=1",
+            "adaptive:least=1e9",
+            "master-worker:least=9,late",
+            "master-worker:late,least=9",
             "adaptive:end=soon",
             "master-worker:late=yes",
             "adaptive:bridges=yes",
