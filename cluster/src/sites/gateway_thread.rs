@@ -1,14 +1,14 @@
 //! [`GatewayThread`]: the thread of a site's gateway, which handles messages from units and other sites.
 
 use super::cluster::Cluster;
-use super::message::{Order, SessionMessage, SiteProgress, invalid_message_from};
+use super::message::{Order, SessionMessage, SiteProgress};
 use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
 use super::session::{Incoming, ROOT_LOST, Session};
 use super::workers::SiteWorkers;
 use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, Portion};
 use pleach_core::lease::{LeaseMessage, SiteId};
-use pleach_core::search::tree::{Counts, Goal};
+use pleach_core::search::tree::Counts;
 use pleach_core::steal::{Event, Message};
 use pleach_runtime::control::Stop;
 use pleach_runtime::error::RunError;
@@ -28,9 +28,6 @@ const PILED_UP: usize = 1 << 12;
 
 /// How long a root that gives way lets its last message be sent.
 const LAST_MESSAGE: Duration = Duration::from_millis(100);
-
-/// The number of invalid messages after which a site is cut off.
-const MOST_INVALID: u32 = 100;
 
 /// The thread of a site's gateway.
 pub(super) struct GatewayThread<'a> {
@@ -179,11 +176,12 @@ impl GatewayThread<'_> {
             Incoming::Message(from, SessionMessage::Gateway(bytes)) => {
                 let (fingerprint, places) = (self.order.fingerprint, self.session.places());
                 let read = GatewayPacket::from_bytes(&bytes, fingerprint, places);
-                let packet = read.ok().filter(|packet| packet.from == from);
-                match packet.filter(|packet| self.may_be(&packet.message)) {
-                    // Where processes come and go, only the root may stop the search.
-                    Some(GatewayPacket { message: GatewayMessage::Stop, .. })
-                        if from > 0 && self.cluster.is_open() => {}
+                match read.ok().filter(|packet| packet.from == from && self.may_be(packet)) {
+                    // Where processes come and go, only the root may stop or end the search.
+                    Some(GatewayPacket {
+                        message: GatewayMessage::Stop | GatewayMessage::Peer(Message::Done),
+                        ..
+                    }) if from > 0 && self.cluster.is_open() => {}
                     Some(packet) => {
                         let workers = &mut self.workers;
                         self.gateway.handle_message(from, packet.message, now_ns, workers)?;
@@ -261,59 +259,12 @@ impl GatewayThread<'_> {
         Ok(())
     }
 
-    /// Handles an invalid message. Where processes live and die together, a search without it might never end.
-    /// Elsewhere, a site that sends too many is cut off.
-    fn on_invalid_message(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
-        if !self.cluster.is_open() {
-            return Err(invalid_message_from(from));
-        }
-        let count = self.invalid.entry(from).or_default();
-        *count += 1;
-        if *count == 1 {
-            self.run_state.warn(format!("invalid message from site {from}"));
-        }
-        if *count == MOST_INVALID && self.session.expel(from, "its messages are invalid") {
-            self.run_state.warn(format!("site {from} was excluded: its messages are invalid"));
-            self.gateway.on_site_lost(from, now_ns, &mut self.workers)?;
-        }
-        Ok(())
-    }
-
     /// Handles a broken link to another site.
     fn on_link_down(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
         if self.cluster.comes_back() {
             self.gateway.on_link_down(site, now_ns, &mut self.workers)
         } else {
             self.gateway.on_site_lost(site, now_ns, &mut self.workers)
-        }
-    }
-
-    /// Whether an honest site can have sent this: nobody sends the root `Done` before the search is over, only the root
-    /// begins a stop, every solution has the stated value, and all work can be read.
-    fn may_be(&self, message: &GatewayMessage<Counts>) -> bool {
-        let root = self.cluster.is_root();
-        let best = match message {
-            GatewayMessage::Peer(Message::Done) => return !root || self.gateway.over(),
-            GatewayMessage::Stop => {
-                return !root || self.cluster.is_open() || self.gateway.stopped();
-            }
-            GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
-                if !self.workers.can_read(message) =>
-            {
-                return false;
-            }
-            GatewayMessage::Best(best) => Some(best),
-            GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => message.best(),
-            _ => None,
-        };
-        let Some(best) = best.filter(|best| best.score < self.run_state.control().best()) else {
-            return true;
-        };
-        let goal = self.run_state.goal();
-        match self.workers.problem.check(&best.solution) {
-            None => true,
-            Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,
-            Some(Err(_)) => false,
         }
     }
 

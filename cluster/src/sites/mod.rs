@@ -6,6 +6,7 @@ mod cluster;
 mod effects;
 mod ending;
 mod gateway_thread;
+mod honesty;
 mod join_ticket;
 pub mod loop_sequence;
 pub mod message;

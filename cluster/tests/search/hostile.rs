@@ -13,7 +13,7 @@ use pleach_core::search::work::{Pack, Reader, Work};
 use pleach_core::steal::{Message, Power};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
-use pleach_runtime::{RunError, Settings, Stop, WorkerPool};
+use pleach_runtime::{Outcome, RunError, Settings, Stop, WorkerPool};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -123,10 +123,64 @@ fn an_invalid_message_ends_a_search_that_cannot_do_without_its_sender() {
 
 /// Sends the root a message from site 1 about its first search.
 fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
+    links.send(0, packet(1, message, fingerprint));
+}
+
+/// A site's message about the first search.
+fn packet(from: u32, message: GatewayMessage<Counts>, fingerprint: u64) -> Vec<u8> {
     let (mut bytes, gateway) = (Vec::new(), 1u8);
     (1u64, gateway).pack(&mut bytes);
-    bytes.extend(GatewayPacket { from: 1, message }.to_bytes(fingerprint));
-    links.send(0, bytes);
+    bytes.extend(GatewayPacket { from, message }.to_bytes(fingerprint));
+    bytes
+}
+
+/// A search by a root and site 1, where processes come and go, and what site 2 tells site 1 as the search begins.
+/// Returns the root's outcome and the number of nodes of site 1.
+fn misled(lie: GatewayMessage<Counts>, settings: &Settings) -> (Outcome, u64) {
+    let queens = &Queens::new(12, Level::best()).unwrap();
+    let mut parts = mortal(3, IMPATIENT);
+    let (_, mut rogue) = parts.pop().unwrap();
+    rogue.send(1, packet(2, lie, queens.fingerprint()));
+    let clusters: Vec<_> = parts.into_iter().map(|(cluster, _)| cluster).collect();
+    let search = |at: usize, settings: &Settings| {
+        let processes = Some(Arc::clone(&clusters[at]) as _);
+        let settings = Settings { processes, ..settings.clone() };
+        WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            clusters[1].next_order(|| true).unwrap();
+            search(1, &self::settings(1)).counts.bounded
+        });
+        let outcome = search(0, settings);
+        (outcome, other.join().unwrap())
+    })
+}
+
+/// A site's search used to end, or to stop, as soon as another site that was not the root said so.
+#[test]
+fn only_the_root_ends_the_search_of_a_site() {
+    let settings = Settings { pace: Some(1_000_000), node_limit: Some(1 << 40), ..settings(1) };
+    for lie in [
+        GatewayMessage::Peer(Message::Done),
+        GatewayMessage::Draw { dry: true },
+        GatewayMessage::Stop,
+    ] {
+        let shown = format!("{lie:?}");
+        let (outcome, nodes) = misled(lie, &settings);
+        assert_eq!((outcome.counts.total, outcome.stop), (14_200, None), "{shown}");
+        assert!(nodes > 0, "{shown} ended the search of site 1");
+    }
+}
+
+/// A site used to take a limit's nodes from any other site.
+#[test]
+fn only_the_root_grants_nodes() {
+    let limit = 50_000;
+    let settings = Settings { pace: Some(200_000), node_limit: Some(limit), ..settings(1) };
+    let (outcome, nodes) = misled(GatewayMessage::Nodes(1 << 40), &settings);
+    assert_eq!(outcome.stop, Some(Stop::Nodes));
+    assert!(outcome.counts.bounded <= limit && nodes > 0, "{nodes} of {:?}", outcome.counts);
 }
 
 /// The lease that a message gives, if any.
