@@ -313,6 +313,7 @@ fn a_signal_to_a_root_ends_no_job() {
 fn a_job_waits_until_its_checkpoint_can_be_read() {
     let service = Service::start("service-unread", "");
     service.text("operator", "user ann");
+    service.text("operator", "user bob");
     let id = service.submit("ann", "count uts T3 --pace 50000");
     service.until(id, |job| job.search.as_ref().is_some_and(|search| search.nodes > 20_000));
     service.text("ann", &format!("pause {id}"));
@@ -323,7 +324,11 @@ fn a_job_waits_until_its_checkpoint_can_be_read() {
     service.text("ann", &format!("continue {id}"));
     let job = service.until(id, |job| job.state == JobState::Waiting && job.error.is_some());
     assert!(job.error.unwrap().contains("search.pleach"), "{:?}", service.job(id));
-    service.until(id, |job| job.why.starts_with("waiting to be tried again: --checkpoint"));
+    service.until(id, |job| job.why.starts_with("waiting to be tried again"));
+    let seen_by = |user| service.text(user, &format!("jobs {id} --json"));
+    let (ann, bob) = (seen_by("ann"), seen_by("bob"));
+    assert!(ann.contains("search.pleach"), "{ann}");
+    assert!(bob.contains("tried again") && !bob.contains("search.pleach"), "{bob}");
     service.text("ann", &format!("cancel {id}"));
 }
 

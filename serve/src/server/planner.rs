@@ -292,9 +292,9 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             (Some(root), _) if root.stop.is_some() => "stopping".into(),
             (None, JobState::Paused) if !job.why.is_empty() => continue,
             (None, JobState::Paused) => format!("paused by {user} or an operator"),
+            // Others see the reason, too, and so it does not have the error.
             (None, _) if job.not_before.is_some_and(|at| at > Instant::now()) => {
-                let error = job.row.error.as_deref().unwrap_or("it could not start");
-                format!("waiting to be tried again: {error}")
+                "waiting to be tried again".into()
             }
             (None, _) if plan.roots.binary_search(&id).is_ok() => "starting".into(),
             (None, _) if most.is_some_and(|most| workers + root_threads > most) => format!(
