@@ -13,7 +13,7 @@ pub struct Moment {
     pub bound: Option<i64>,
 }
 
-/// The most moments that are kept, an even number.
+/// The most moments that are kept.
 const MOMENTS: usize = 4096;
 
 impl Moment {
@@ -30,10 +30,11 @@ pub fn note(moments: &mut Vec<Moment>, moment: Moment) {
         return;
     }
     if moments.len() == MOMENTS {
+        // The first one stays.
         let mut odd = false;
         moments.retain(|_| {
             odd = !odd;
-            !odd
+            odd
         });
     }
     moments.push(moment);
@@ -52,5 +53,7 @@ mod tests {
         }
         assert!((MOMENTS / 2..=MOMENTS).contains(&moments.len()));
         assert!(moments.is_sorted_by(|a, b| a.seconds < b.seconds && a.bound < b.bound));
+        // A trace used to lose its start.
+        assert_eq!((moments[0].seconds, moments[moments.len() - 1].bound), (0.0, Some(9_999)));
     }
 }

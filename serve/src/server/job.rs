@@ -6,7 +6,7 @@ use crate::api::{Course, JobState, JobView, Moment, Update};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdin;
 
-/// The most moments of a history.
+/// The most moments of a history, an even number.
 const MOMENTS: usize = 1000;
 /// How long a root runs before it may be stopped for the jobs of others.
 const STAYS: Duration = Duration::from_secs(10);
@@ -200,7 +200,7 @@ impl Job {
             let mut at = 0;
             self.history.retain(|_| {
                 at += 1;
-                at % 2 == 0
+                at % 2 == 1
             });
         }
         let warning = update.warning.clone();
@@ -262,6 +262,40 @@ impl Room {
                 (self.most, self.wait) = (u32::MAX, Duration::from_secs(1));
             }
             self.settle();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The moment at which there were too many used to be dropped, and the first one with it.
+    #[test]
+    fn however_long_a_search_is_its_course_has_the_first_and_the_last_moment() {
+        let row = JobRow {
+            id: 1,
+            user: "ann".into(),
+            key: String::new(),
+            args: Vec::new(),
+            priority: 0,
+            state: JobState::Running,
+            submitted: 0.0,
+            started: None,
+            ended: None,
+            worker_s: 0.0,
+            crashes: 0,
+            failures: 0,
+            exit: None,
+            error: None,
+        };
+        let mut job = Job::new(row, true);
+        for at in 0..5000 {
+            job.update(Update { nodes: at, ..Update::default() }, at as f64);
+            let nodes = |moment: Option<&Moment>| moment.map(|moment| moment.nodes);
+            assert_eq!(nodes(job.history.first()), Some(0));
+            assert_eq!(nodes(job.history.last()), Some(at));
+            assert!(job.history.len() <= MOMENTS);
         }
     }
 }
