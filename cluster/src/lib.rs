@@ -62,6 +62,11 @@ pub trait Network: Send {
     /// If a link fails for good, a message is too long or has no such receiver, or an invalid message arrives.
     fn poll(&mut self) -> Result<Option<Arrival>, NetError>;
 
+    /// Why this site has lost the root, if it has and the reason is known.
+    fn loss_reason(&mut self) -> Option<&str> {
+        None
+    }
+
     /// How long the caller may rest before it polls again; after a send it must poll at once. `None`: until the network
     /// wakes it.
     fn rest(&self) -> Option<Duration>;

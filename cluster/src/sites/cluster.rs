@@ -3,7 +3,7 @@
 use super::loop_sequence::LoopSequence;
 use super::message::{Order, RootCopy, SessionMessage, invalid_message_from};
 use super::reconnect::{Admission, KeepCopy, Reconnect, Rejoin, Return};
-use super::session::{Incoming, ROOT_LOST, Session};
+use super::session::{Incoming, Session};
 use super::waker::Waker;
 use crate::{Entrance, Members, Network};
 use pleach_core::lease::SiteId;
@@ -225,7 +225,7 @@ impl Cluster {
             }
             // The root may have been lost at the end of the previous search.
             if reconnect.is_none() && !session.is_there(0) {
-                let lost = RunError::Lost(ROOT_LOST.into());
+                let lost = RunError::Lost(session.root_loss());
                 reconnect = Some(self.begin_to_return(&mut session, true).ok_or(lost)?);
             }
             match session.next_incoming()? {

@@ -4,7 +4,7 @@ use super::cluster::Cluster;
 use super::message::{Order, SessionMessage, SiteProgress};
 use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
-use super::session::{Incoming, ROOT_LOST, Session};
+use super::session::{Incoming, Session};
 use super::workers::SiteWorkers;
 use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, Portion};
 use pleach_core::lease::{LeaseMessage, SiteId};
@@ -273,8 +273,9 @@ impl GatewayThread<'_> {
         let others = self.session.others();
         // The next root may give another order.
         self.begins_again = None;
-        self.run_state.warn(format!("{ROOT_LOST}; trying to reconnect"));
-        let lost = RunError::Lost(ROOT_LOST.into());
+        let lost = self.session.root_loss();
+        self.run_state.warn(format!("{lost}; trying to reconnect"));
+        let lost = RunError::Lost(lost);
         self.reconnect =
             Some(self.cluster.begin_to_return(self.session, self.gateway.stopped()).ok_or(lost)?);
         for site in others {

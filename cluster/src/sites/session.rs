@@ -11,9 +11,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The message of a site that has lost the root.
-pub const ROOT_LOST: &str = "the connection to the root is lost";
-
 /// The reason why nobody can join any more.
 pub const SEARCH_OVER: &str = "the search is over";
 
@@ -103,6 +100,12 @@ impl Session {
     /// This site.
     pub fn me(&self) -> SiteId {
         self.network.me()
+    }
+
+    /// The message of a site that has lost the root, with the reason if it is known.
+    pub fn root_loss(&mut self) -> String {
+        let reason = self.network.loss_reason().map_or(String::new(), |why| format!(": {why}"));
+        format!("the connection to the root is lost{reason}")
     }
 
     /// Disconnects from the lost root, and so from all others.
@@ -418,18 +421,9 @@ impl Session {
         let Some(entrance) = &mut self.entrance else { return };
         match place {
             Some((site, again)) => {
-                let before = std::mem::take(&mut self.all[site as usize]);
-                let there = before.there;
-                let JoinTicket { token, standby, .. } = ticket;
-                self.all[site as usize] = Place {
-                    there,
-                    given: true,
-                    token: Some(token),
-                    left: None,
-                    host,
-                    again,
-                    standby,
-                };
+                let place = &mut self.all[site as usize];
+                let (there, token, standby) = (place.there, Some(ticket.token), ticket.standby);
+                *place = Place { there, given: true, token, left: None, host, again, standby };
                 self.announced_to.insert(site, self.search);
                 entrance.admit(number, site, welcome);
             }

@@ -63,19 +63,6 @@ impl Star {
         self.orders.connections.load(Ordering::Relaxed)
     }
 
-    /// Why a joiner has lost the root, once it has.
-    #[must_use]
-    pub fn loss_reason(&mut self) -> Option<&str> {
-        if self.me != 0 {
-            while let Some(event) = self.mailbox.take_event() {
-                if let HubEvent::Gone(why) = event {
-                    self.gone = Some(why);
-                }
-            }
-        }
-        self.gone.as_deref()
-    }
-
     fn post(&mut self, to: Rank, bytes: Vec<u8>) -> Result<(), NetError> {
         let lengths = (bytes.len(), self.limits.message);
         NetError::check_message((to, self.sites()), self.finished, lengths)?;
@@ -147,6 +134,17 @@ impl Network for Star {
         }
         let delivery = self.mailbox.pop();
         Ok(delivery.map(|delivery| self.arrival(delivery)))
+    }
+
+    fn loss_reason(&mut self) -> Option<&str> {
+        if self.me != 0 {
+            while let Some(event) = self.mailbox.take_event() {
+                if let HubEvent::Gone(why) = event {
+                    self.gone = Some(why);
+                }
+            }
+        }
+        self.gone.as_deref()
     }
 
     fn rest(&self) -> Option<Duration> {

@@ -92,7 +92,7 @@ fn a_standby_that_alone_has_lost_the_root_does_not_take_over() {
     party.root_reports(" 4 of 4 units busy");
     proxy.close();
     assert_eq!(standby.end(), Some(1), "{}", standby.said());
-    assert!(standby.said().contains("the connection to the root is lost"), "{}", standby.said());
+    assert!(standby.said().contains("the connection to the root is lost: "), "{}", standby.said());
     assert_eq!(standby.output(), "");
     party.join_with(&["--pace", "3000000"]);
     QUEENS.check(&party.end());

@@ -4,7 +4,7 @@ use super::super::loop_thread::TakerTally;
 use super::message::{LoopMessage, TakerReport, What, WorkerCount};
 use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
 use pleach_cluster::sites::message::{SessionMessage, invalid_message_from};
-use pleach_cluster::sites::session::{Incoming, ROOT_LOST, Session};
+use pleach_cluster::sites::session::{Incoming, Session};
 use pleach_cluster::sites::{Cluster, Order};
 use pleach_core::wire::fingerprint;
 use pleach_runtime::error::RunError;
@@ -178,7 +178,7 @@ pub(super) fn next_message(session: &mut Session) -> Result<Option<LoopMessage>,
             Incoming::Message(0, SessionMessage::Failed(why)) => {
                 return Err(RunError::Site { site: 0, why });
             }
-            Incoming::Lost(0) => return Err(RunError::Lost(ROOT_LOST.into())),
+            Incoming::Lost(0) => return Err(RunError::Lost(session.root_loss())),
             Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
             _ => {}
         }
