@@ -205,6 +205,10 @@ fn a_table_is_solved_and_its_schedule_written() {
     let rows = "job,machine,start,end\nB; x,Säge,0.00,1.25\nB; x,Ofen,1.25,5.25\n\
                 A 1,Säge,1.25,4.75\nA 1,Ofen,5.25,7.25\n";
     assert_eq!(fs::read_to_string(&schedule).unwrap(), rows);
+    let trace = folder("flowshop").join("decimals.svg");
+    assert!(pleach(&format!("{words} --trace {}", trace.display())).status.success());
+    let drawn = fs::read_to_string(&trace).unwrap();
+    assert!(drawn.contains(">7.") && !drawn.contains(">725</text>"), "{drawn}");
     // In JSON values are whole numbers.
     let start = file("t-start.txt", "B; x\nA 1\n");
     let report = json(&format!("{words} --best none --start {start}"));

@@ -267,7 +267,8 @@ fn write_result(
     // A file that cannot be written loses neither the result nor the other files.
     let mut written_all = console.print(&text);
     if let Some(file) = files.trace {
-        let picture = || draw::over_time::draw(&format!("{name} {instance}"), &report);
+        let title = format!("{name} {instance}");
+        let picture = || draw::over_time::draw(&title, &report, labels.decimals);
         let text =
             if file.ends_with("svg") { picture() } else { json!(trace::data(&report)).to_string() };
         written_all = written_all.and(file.write(&text));

@@ -118,7 +118,7 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
         match &mut self.shown {
             Shown::Board(board) => {
                 warn();
-                board.show(snapshot);
+                board.show(snapshot, self.decimals);
             }
             Shown::Line(line) => {
                 if snapshot.warning.is_some() || failed.is_some() || answers {

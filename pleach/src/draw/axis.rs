@@ -1,6 +1,7 @@
 //! [`Scale`]: numbers along a side of a picture, with tick marks.
 
 use super::svg::{Anchor, Svg};
+use crate::decimal::written;
 
 /// Numbers along a side of a picture.
 pub struct Scale {
@@ -10,6 +11,8 @@ pub struct Scale {
     pub high: f64,
     /// Whether equal steps stand for equal factors.
     pub logarithmic: bool,
+    /// The numbers are multiples of 10 to the power of minus this, and whole if it is not 0.
+    pub decimals: u32,
     /// The positions of its ends in the picture.
     pub from: f64,
     /// See `from`.
@@ -24,7 +27,7 @@ const MOST_OF_DECADES: usize = 9;
 impl Scale {
     /// A scale of equal steps.
     pub fn linear((low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
-        Self { low, high, logarithmic: false, from, to }
+        Self { low, high, logarithmic: false, decimals: 0, from, to }
     }
 
     /// The position of a number in the picture.
@@ -33,6 +36,11 @@ impl Scale {
         let turn = |value: f64| if self.logarithmic { value.max(self.low).ln() } else { value };
         let part = (turn(value) - turn(self.low)) / (turn(self.high) - turn(self.low));
         self.from + part * (self.to - self.from)
+    }
+
+    /// The label of a mark.
+    fn label(&self, mark: f64) -> String {
+        if self.decimals > 0 { written(mark as i64, self.decimals) } else { mark_text(mark) }
     }
 
     /// Round numbers for about six marks; on a logarithmic scale 1, 2 and 5 of each decade, or decades alone.
@@ -90,7 +98,7 @@ pub fn levels(svg: &mut Svg, y: &Scale, marks: &[f64], (left, right): (f64, f64)
     for &mark in marks {
         let at = y.at(mark);
         svg.line((left, at), (right, at), "#ddd");
-        svg.text((left - 8.0, at + 4.0), Anchor::End, "", &mark_text(mark));
+        svg.text((left - 8.0, at + 4.0), Anchor::End, "", &y.label(mark));
     }
 }
 
@@ -116,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_logarithmic_scale_has_marks_in_each_decade() {
-        let scale = |low, high| Scale { low, high, logarithmic: true, from: 0.0, to: 100.0 };
+        let scale =
+            |low, high| Scale { logarithmic: true, ..Scale::linear((low, high), (0.0, 100.0)) };
         assert_eq!(scale(0.9, 21.0).marks(), [1.0, 2.0, 5.0, 10.0, 20.0]);
         assert_eq!(scale(0.9, 2e4).marks(), [1.0, 10.0, 100.0, 1000.0, 10_000.0]);
         assert!((scale(1.0, 100.0).at(10.0) - 50.0).abs() < 1e-9);

@@ -135,6 +135,7 @@ impl Chart {
             low: if logarithmic { low_x * 0.93 } else { low_x - margin },
             high: if logarithmic { high_x * 1.07 } else { high_x + margin },
             logarithmic,
+            decimals: 0,
             from: LEFT,
             to: SIZE.0 - RIGHT,
         };
@@ -159,7 +160,7 @@ impl Chart {
             // Each bar has some length.
             (true, true) => (10f64.powf((0.8 * least).log10().floor()), 1.1 * most),
         };
-        Scale { low, high, logarithmic, from: bottom, to: TOP }
+        Scale { low, high, logarithmic, decimals: 0, from: bottom, to: TOP }
     }
 
     /// The row of each place's label. Numbers can be read if some are left out; names stand in several rows.

@@ -16,13 +16,13 @@ const TOP: f64 = 40.0;
 const RIGHT: f64 = 110.0;
 const BOTTOM: f64 = 56.0;
 
-/// Draws a search under a `title`.
-pub fn draw(title: &str, report: &Report) -> String {
+/// Draws a search under a `title`. Values are multiples of 10 to the power of minus `decimals`.
+pub fn draw(title: &str, report: &Report, decimals: u32) -> String {
     let outcome = &report.outcome;
     let frame = Frame::new(title, outcome.seconds, phases::height(report));
     let Frame { mut svg, x, bottom } = frame;
     if matches!(outcome.goal, Goal::Minimise | Goal::Maximise) {
-        values(&mut svg, &moments(report), &x, bottom);
+        values(&mut svg, (&moments(report), decimals), &x, bottom);
     } else {
         let units = outcome.units.iter().filter_map(|unit| unit.activity.as_ref());
         let nodes = units.map(|all| {
@@ -37,10 +37,10 @@ pub fn draw(title: &str, report: &Report) -> String {
     svg.finish()
 }
 
-/// Draws only the best value and the bound.
-pub fn draw_values(title: &str, moments: &[Moment], seconds: f64) -> String {
+/// Draws only the best value and the bound, which are multiples of 10 to the power of minus `decimals`.
+pub fn draw_values(title: &str, (moments, decimals): (&[Moment], u32), seconds: f64) -> String {
     let Frame { mut svg, x, bottom } = Frame::new(title, seconds, 0.0);
-    values(&mut svg, moments, &x, bottom);
+    values(&mut svg, (moments, decimals), &x, bottom);
     corner(&mut svg, (LEFT, TOP), (x.to, bottom));
     svg.finish()
 }
@@ -80,7 +80,7 @@ impl Frame {
 }
 
 /// The best value and the bound.
-fn values(svg: &mut Svg, moments: &[Moment], x: &Scale, bottom: f64) {
+fn values(svg: &mut Svg, (moments, decimals): (&[Moment], u32), x: &Scale, bottom: f64) {
     let known = moments.iter().flat_map(|moment| [moment.best, moment.bound]).flatten();
     let (low, high) =
         known.fold((i64::MAX, i64::MIN), |(low, high), value| (low.min(value), high.max(value)));
@@ -89,7 +89,8 @@ fn values(svg: &mut Svg, moments: &[Moment], x: &Scale, bottom: f64) {
     let margin = (0.05 * (high as f64 - low as f64)).max(if low == high { 2.0 } else { 0.5 });
     // Very large numbers, whose neighbours are far apart, need more.
     let margin = margin.max(1e-9 * (high as f64).abs().max((low as f64).abs()));
-    let y = Scale::linear((low as f64 - margin, high as f64 + margin), (bottom, TOP));
+    let ends = (low as f64 - margin, high as f64 + margin);
+    let y = Scale { decimals, ..Scale::linear(ends, (bottom, TOP)) };
     levels(svg, &y, &y.whole_marks(), (LEFT, x.to));
     let best = moments.iter().map(|moment| (moment.seconds, moment.best));
     let bound = moments.iter().map(|moment| (moment.seconds, moment.bound));
@@ -204,7 +205,20 @@ fn area(svg: &mut Svg, (name, steps): (&str, &[(f64, f64)]), from_s: f64, x: &Sc
 
 #[cfg(test)]
 mod tests {
-    use super::{STEPS, averaged, combined, summed};
+    use super::{Moment, STEPS, averaged, combined, draw_values, summed};
+
+    /// Values used to be drawn as whole numbers, ten times as large.
+    #[test]
+    fn values_have_their_decimals() {
+        let moment = |seconds, best| Moment { seconds, best: Some(best), bound: Some(120) };
+        let moments = [moment(0.0, 140), moment(1.0, 125)];
+        let svg = draw_values("", (&moments, 1), 2.0);
+        for said in [">12.0</text>", ">12.5</text>", ">14.0</text>"] {
+            assert!(svg.contains(said), "{said}: {svg}");
+        }
+        let svg = draw_values("", (&moments, 0), 2.0);
+        assert!(svg.contains(">125</text>") && !svg.contains(">12.5</text>"), "{svg}");
+    }
 
     /// Units whose steps differ in length do as much a second at all times, and so does their sum.
     #[test]

@@ -218,11 +218,16 @@ impl RunData {
         self.settings.get(key)?.as_str()
     }
 
-    /// A value with the decimals that the settings say.
-    pub fn value(&self, value: JsonInteger<i64>) -> String {
+    /// The number of decimals of values, as the settings say.
+    pub fn decimals(&self) -> u32 {
         let decimals = self.settings.get("decimals").and_then(Value::as_u64);
         let decimals = decimals.and_then(|n| u32::try_from(n).ok());
-        written(value.0, decimals.filter(|&n| n <= MOST_DECIMALS).unwrap_or(0))
+        decimals.filter(|&n| n <= MOST_DECIMALS).unwrap_or(0)
+    }
+
+    /// A value with its decimals.
+    pub fn value(&self, value: JsonInteger<i64>) -> String {
+        written(value.0, self.decimals())
     }
 
     /// The preset that balanced the work; empty for loops.

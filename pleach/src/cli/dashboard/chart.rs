@@ -2,6 +2,7 @@
 
 use super::history::Point;
 use super::text::{Line, Paint, clock, compact, eighth, width};
+use crate::decimal::written;
 
 /// The size of a chart in columns and rows, including its head and foot.
 pub type Size = (usize, usize);
@@ -73,7 +74,8 @@ fn foot((from, to): (f64, f64), label_columns: usize, columns: usize) -> Line {
 }
 
 /// The incumbent and the bound over time; nothing if neither is known yet, or there is no room.
-pub fn values(points: &[Point], (columns, rows): Size) -> Vec<Line> {
+/// Values are multiples of 10 to the power of minus `decimals`.
+pub fn values(points: &[Point], decimals: u32, (columns, rows): Size) -> Vec<Line> {
     let Some(time) = span(points).filter(|_| columns >= LEAST.0 && rows >= LEAST.1) else {
         return Vec::new();
     };
@@ -81,9 +83,9 @@ pub fn values(points: &[Point], (columns, rows): Size) -> Vec<Line> {
     let (Some(high), Some(low)) = (all.clone().max(), all.min()) else { return Vec::new() };
     let rows = rows - 2;
     let mut labels = vec![String::new(); rows];
-    labels[0] = high.to_string();
+    labels[0] = written(high, decimals);
     if low < high {
-        labels[rows - 1] = low.to_string();
+        labels[rows - 1] = written(low, decimals);
     }
     let label_columns = labels.iter().map(|label| width(label)).max().unwrap_or(0);
     let wide = columns.saturating_sub(label_columns + 2);
@@ -106,7 +108,8 @@ pub fn values(points: &[Point], (columns, rows): Size) -> Vec<Line> {
     {
         if let Some(value) = value {
             let mark = format!("   {0}{0} ", curve.strokes[0]);
-            head = head.and(mark, curve.paint).and(format!("{name} {value}"), Paint::Plain);
+            let said = format!("{name} {}", written(value, decimals));
+            head = head.and(mark, curve.paint).and(said, Paint::Plain);
         }
     }
     let mut lines = vec![head];
@@ -233,7 +236,7 @@ mod tests {
             point(5.0, 0, Some(15), Some(10)),
             point(10.0, 0, Some(15), Some(12)),
         ];
-        let drawn = texts(&values(&points, (28, 8)));
+        let drawn = texts(&values(&points, 0, (28, 8)));
         let seen = [
             "    ━━ best 15   ── bound 12",
             "20 ┤    ━━━━━━━┓",
@@ -270,7 +273,7 @@ mod tests {
         let tame: Vec<Point> = all[4..24].to_vec();
         for points in [Vec::new(), all, tame] {
             for size in [(0, 0), (1, 1), (24, 4), (25, 40), (300, 3), (300, 80)] {
-                for lines in [values(&points, size), rates(&points, "nodes", size)] {
+                for lines in [values(&points, 9, size), rates(&points, "nodes", size)] {
                     assert!(lines.len() <= size.1, "{size:?}");
                     assert!(lines.iter().all(|line| line.width() <= size.0), "{size:?}");
                 }

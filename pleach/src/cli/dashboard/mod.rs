@@ -26,6 +26,8 @@ const FRAME: Duration = Duration::from_millis(90);
 pub struct Dashboard {
     title: Title,
     history: History,
+    /// Values are multiples of 10 to the power of minus this.
+    decimals: u32,
     cancel: Cancel,
     began: Instant,
     drawn: Option<Instant>,
@@ -55,7 +57,7 @@ impl Dashboard {
         let words = words.iter().map(|word| (*word).to_string()).collect();
         let title = Title { program: console.program.clone(), words, ..Title::default() };
         let (history, cancel, began) = (History::default(), cancel.clone(), Instant::now());
-        let mut board = Self { title, history, cancel, began, drawn: None };
+        let mut board = Self { title, history, decimals: 0, cancel, began, drawn: None };
         board.draw();
         Some(board)
     }
@@ -75,8 +77,9 @@ impl Dashboard {
         self.history = History::default();
     }
 
-    /// Shows a snapshot of a search.
-    pub fn show(&mut self, snapshot: &ProgressSnapshot) {
+    /// Shows a snapshot of a search, whose values are multiples of 10 to the power of minus `decimals`.
+    pub fn show(&mut self, snapshot: &ProgressSnapshot, decimals: u32) {
+        self.decimals = decimals;
         // A last warning comes without a sample.
         if !snapshot.units.is_empty() {
             self.history.add(Sample::from(snapshot));
@@ -97,12 +100,12 @@ impl Dashboard {
     }
 
     fn draw(&mut self) {
-        let Self { title, history, .. } = self;
+        let Self { title, history, decimals, .. } = self;
         // The time of a resumed search includes earlier runs.
         let search = history.last().filter(|last| last.whole.is_none());
         let seconds = search.map_or(self.began.elapsed().as_secs_f64(), |last| last.seconds);
         let (stopping, notes) = (self.cancel.is_cancelled(), &screen::notes());
-        let scene = Scene { title, history, seconds, stopping, notes };
+        let scene = Scene { title, history, decimals: *decimals, seconds, stopping, notes };
         screen::draw(|size| page(&scene, size));
         self.drawn = Some(Instant::now());
     }

@@ -4,6 +4,7 @@ use super::history::{Held, History, Row, Sample};
 use super::table::{Cell, table};
 use super::text::{Line, Paint, bar, clean, clock, compact, cut, percent};
 use super::{chart, table};
+use crate::decimal::written;
 use crate::report::{estimate, gap, grouped};
 use pleach_runtime::{SiteEnd, SiteSnapshot, SitesSnapshot};
 
@@ -25,6 +26,8 @@ pub struct Title {
 pub struct Scene<'a> {
     pub title: &'a Title,
     pub history: &'a History,
+    /// Values are multiples of 10 to the power of minus this.
+    pub decimals: u32,
     /// Time since the start.
     pub seconds: f64,
     /// Whether the user has asked to stop.
@@ -67,7 +70,7 @@ pub fn page(scene: &Scene<'_>, (columns, rows): Size) -> Vec<Line> {
     };
     let for_tables = room - for_chart;
     let tables = tables(scene.history, sample, (columns, for_tables), gap);
-    let chart = charts(scene.history, sample, (columns, room.saturating_sub(tables.len())), gap);
+    let chart = charts(scene, sample, (columns, room.saturating_sub(tables.len())), gap);
     lines.extend(chart);
     lines.extend(tables);
     if !notes.is_empty() {
@@ -118,10 +121,10 @@ fn fields(scene: &Scene<'_>, sample: &Sample) -> Vec<Line> {
         return all;
     }
     if let Some(best) = sample.best {
-        all.push(field("best", best.to_string(), Paint::Best));
+        all.push(field("best", written(best, scene.decimals), Paint::Best));
     }
     if let Some(bound) = sample.bound {
-        all.push(field("bound", bound.to_string(), Paint::Bound));
+        all.push(field("bound", written(bound, scene.decimals), Paint::Bound));
     }
     if let (Some(best), Some(bound)) = (sample.best, sample.bound) {
         all.push(field("gap", format!("{:.2} %", 100.0 * gap(best, bound)), Paint::Plain));
@@ -195,7 +198,8 @@ fn packed(fields: Vec<Line>, columns: usize, most: usize) -> Vec<Line> {
 }
 
 /// As many charts as fit.
-fn charts(history: &History, sample: &Sample, (columns, room): Size, gap: usize) -> Vec<Line> {
+fn charts(scene: &Scene<'_>, sample: &Sample, (columns, room): Size, gap: usize) -> Vec<Line> {
+    let Scene { history, decimals, .. } = *scene;
     let blank = || std::iter::repeat_n(Line::default(), gap);
     let rows = room.saturating_sub(gap);
     if rows < CHART {
@@ -204,7 +208,7 @@ fn charts(history: &History, sample: &Sample, (columns, room): Size, gap: usize)
     // Rows that are too few for another chart go to this one.
     let alone = rows < CHARTS.0 + gap + CHART + 3;
     let values = if alone { rows } else { CHARTS.0 };
-    let values = chart::values(history.points(), (columns, values));
+    let values = chart::values(history.points(), decimals, (columns, values));
     let rest = rows - values.len();
     let what = if sample.whole.is_some() { "units" } else { "nodes" };
     let mut lines: Vec<Line> = Vec::new();

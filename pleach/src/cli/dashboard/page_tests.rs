@@ -29,7 +29,17 @@ fn search(units: usize) -> History {
 }
 
 fn shown(history: &History, notes: &[String], size: (usize, usize)) -> Vec<String> {
-    let scene = Scene { title: &title(), history, seconds: 10.0, stopping: false, notes };
+    shown_with(0, history, notes, size)
+}
+
+fn shown_with(
+    decimals: u32,
+    history: &History,
+    notes: &[String],
+    size: (usize, usize),
+) -> Vec<String> {
+    let title = &title();
+    let scene = Scene { title, history, decimals, seconds: 10.0, stopping: false, notes };
     page(&scene, size).iter().map(|line| line.text().trim_end().to_string()).collect()
 }
 
@@ -49,6 +59,16 @@ fn a_search_shows_its_whole_state() {
         assert!(unit.contains(said), "{said}: {unit}");
     }
     assert_eq!(lines[23], note[0]);
+}
+
+/// Values used to be shown as whole numbers, ten times as large.
+#[test]
+fn decimals_are_shown() {
+    let lines = shown_with(1, &search(2), &[], (80, 24)).join("\n");
+    for said in ["best 369.0   bound 351.0   gap", "━━ best 369.0   ── bound 351.0", "369.9 ┤"]
+    {
+        assert!(lines.contains(said), "{said}: {lines}");
+    }
 }
 
 #[test]
@@ -173,7 +193,9 @@ fn it_fits_whatever_it_shows() {
             for columns in sizes.into_iter().chain([120, 300]) {
                 for (notes, stopping) in [(&notes[..], true), (&[][..], false)] {
                     let seconds = f64::NAN;
-                    let scene = Scene { title: &title, history, seconds, stopping, notes };
+                    let decimals = 9;
+                    let scene =
+                        Scene { title: &title, history, decimals, seconds, stopping, notes };
                     let lines = page(&scene, (columns, rows));
                     assert!(lines.len() <= rows, "{columns} × {rows}");
                     for line in lines {

@@ -51,7 +51,7 @@ pub fn activity(run: &RunData, traced: &Traced) -> String {
     let known = traced.moments.iter().any(|moment| moment.best.or(moment.bound).is_some());
     if known {
         html += "<h3>Best value and bound over time</h3>\n";
-        html += &chart(&draw_values("", &traced.moments, seconds));
+        html += &chart(&draw_values("", (&traced.moments, run.decimals()), seconds));
     }
     let nodes = traced.units.iter().map(|unit| {
         (unit.step_s.0, unit.nodes.iter().map(|nodes| nodes.0 as f64).collect::<Vec<f64>>())
