@@ -1,6 +1,7 @@
 //! `pleach sim` as a user sees it: figures, sweeps, pictures, scenarios, and one line for bad input.
 
 use crate::outside::{folder, json, pleach, refused};
+use crate::stopping::Running;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -37,6 +38,16 @@ fn a_problem_is_simulated_on_many_peers() {
         assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(text.contains("efficiency") && text.contains("events a second"), "{text}");
     }
+}
+
+/// Limits on the process used to be ignored.
+#[test]
+fn more_peers_than_fit_into_memory_are_refused() {
+    let script = "ulimit -v 1000000; exec $PLEACH sim queens 6 --peers 3000";
+    let output = Running::shell(script).end();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("peers = 3000: expected fewer"), "{said}");
 }
 
 #[test]

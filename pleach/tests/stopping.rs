@@ -20,7 +20,7 @@ pub struct Running(Option<Child>);
 
 impl Running {
     /// Starts a command through a shell.
-    fn shell(script: &str) -> Self {
+    pub fn shell(script: &str) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", script]).env("PLEACH", env!("CARGO_BIN_EXE_pleach"));
         Self(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
@@ -71,7 +71,7 @@ impl Running {
         errors.lines().map(Result::unwrap).find(|line| line.contains(text)).expect(text)
     }
 
-    fn end(mut self) -> Output {
+    pub fn end(mut self) -> Output {
         self.0.take().unwrap().wait_with_output().unwrap()
     }
 

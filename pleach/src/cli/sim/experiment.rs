@@ -9,6 +9,7 @@ use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::registry::simulated_load::SimulatedLoad;
 use pleach_lab::figures::Figures;
+use pleach_runtime::usable_memory;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -169,13 +170,9 @@ const PEER_BYTES: (u64, u64) = (4_500, 150_000);
 /// The most memory for any simulation; a scenario that needs more is a mistake.
 const MOST_BYTES: u64 = 64 << 30;
 
-/// Refuses more peers than fit into free memory.
+/// Refuses more peers than fit into the memory that may be used.
 fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Failure> {
-    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-        line.split_whitespace().nth(1)?.parse::<u64>().ok()
-    });
-    let most = free.map_or(MOST_BYTES, |kib| (kib << 10).min(MOST_BYTES));
+    let most = usable_memory(1).map_or(MOST_BYTES, |bytes| bytes.min(MOST_BYTES));
     for spec in &scenario.cells {
         let each = match spec.work {
             Work::Interval { .. } => PEER_BYTES.0,
@@ -186,7 +183,7 @@ fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Fa
         let needed = peers * each * at_once;
         if needed > most {
             return usage(format!(
-                "{name}: peers = {peers}: expected fewer; these need about {} GB of memory, but only {} GB are free",
+                "{name}: peers = {peers}: expected fewer; these need about {} GB of memory, but only {} GB may be used",
                 needed >> 30,
                 most >> 30
             ));
