@@ -79,7 +79,8 @@ fn files_that_are_no_certificates_are_refused() {
     refused("audit", "audit: expected FILE");
     refused("audit /nowhere.cert", "cannot audit /nowhere.cert: No such file");
     refused("audit /dev/zero", "cannot audit /dev/zero: expected a regular file");
-    refused(&format!("audit {file} --all --sample 3"), "contradict each other");
+    refused(&format!("audit {file} --all --sample 3"), "--all and --sample contradict each other");
+    refused(&format!("audit {file} --all --seed 3"), "--all and --seed contradict each other");
     refused(&format!("audit {file} --best 3"), "--best does not apply to 'audit'");
     refused(&format!("resume {file}"), "cannot resume");
     refused(&format!("solve atsp ftv33 --certificate {file}"), "does not apply to 'solve atsp'");

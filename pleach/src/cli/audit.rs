@@ -93,13 +93,13 @@ fn unexpected() -> Failure {
 /// The regions to explore again.
 fn sample(given: &FlagValues) -> Result<Sample, Failure> {
     let size = given.get(&SAMPLE).map_err(Failure::Usage)?;
-    if given.on("all") {
-        if size.is_some() {
-            return usage("--all and --sample contradict each other: give only one of them");
-        }
-        return Ok(Sample::All);
-    }
     let seed = given.get(&SEED).map_err(Failure::Usage)?;
+    if given.on("all") {
+        let other = size.map(|_| "sample").or(seed.map(|_| "seed"));
+        return other.map_or(Ok(Sample::All), |other| {
+            usage(format!("--all and --{other} contradict each other: give only one of them"))
+        });
+    }
     // The maker of a certificate must not be able to predict the sample.
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = seed.unwrap_or_else(|| now().as_nanos() as u64);
