@@ -1,13 +1,16 @@
-//! [`Provenance`]: the build, the machine and the date of a result.
+//! [`Provenance`]: the build, the machine and the date of a result; [`stamped`]: a result as JSON, with all of it.
 
 use pleach_runtime::{cores, host};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The commit that the program was built from.
 pub const COMMIT: &str = env!("PLEACH_COMMIT");
 
-/// The build, the machine and the date of a result. Its version is `VERSION` of `results`.
+/// The build, the machine and the date of a result.
 pub struct Provenance {
     pub host: String,
     pub processor: String,
@@ -20,15 +23,20 @@ impl Provenance {
     pub fn now() -> Self {
         Self { host: host(), processor: processor(), commit: COMMIT.into(), date: now() }
     }
+}
 
-    /// An object with this added.
-    pub fn stamp(self, mut object: Value) -> Value {
-        object["host"] = json!(self.host);
-        object["processor"] = json!(self.processor);
-        object["commit"] = json!(self.commit);
-        object["date"] = json!(self.date);
-        object
+/// A result that is written now as JSON: the version, its own keys, and the provenance.
+pub fn stamped(result: Value) -> String {
+    let Provenance { host, processor, commit, date } = Provenance::now();
+    let version = json!({ "pleach": VERSION });
+    let last = json!({ "host": host, "processor": processor, "commit": commit, "date": date });
+    let mut all = Map::new();
+    for mut part in [version, result, last] {
+        if let Some(keys) = part.as_object_mut() {
+            all.append(keys);
+        }
     }
+    Value::Object(all).to_string()
 }
 
 /// The processor, with the number of cores that the process may use.

@@ -15,7 +15,12 @@ pub fn pleach(words: &str) -> Output {
 pub fn json(words: &str) -> Value {
     let output = pleach(&format!("{words} --json"));
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Every result says what found it, where and when.
+    for key in ["pleach", "host", "processor", "commit", "date"] {
+        assert!(said[key].is_string(), "{words}: {key} is missing");
+    }
+    said
 }
 
 /// A separate folder for a test's files.

@@ -9,7 +9,7 @@ use super::stopping::interrupts;
 use crate::campaign::{Certify, Inspection};
 use crate::certificate::{Audit, NoProof, Sample};
 use crate::failure::{Failure, usage};
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::{Act, Ended, Entry, Mode, Request, entry};
 use crate::report::{Labels, grouped};
 use crate::results::JsonInteger;
@@ -142,7 +142,7 @@ impl Shown<'_> {
         if labels.decimals > 0 {
             said["decimals"] = json!(labels.decimals);
         }
-        Provenance::now().stamp(said).to_string()
+        stamped(said)
     }
 
     fn text(&self, counts: bool) -> String {

@@ -4,7 +4,7 @@ use super::console::{Console, DONE, FAILED};
 use super::flags::{CHECK, FlagValues, TIME_LIMIT};
 use super::own_process::this_program;
 use crate::failure::{Failure, usage};
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::{Check, Entry, Probe, names};
 use crate::results::JsonInteger;
 use crate::solver;
@@ -128,7 +128,6 @@ pub fn check(
     if json {
         let device = given.word(CHECK.about.name);
         let all = json!({
-            "pleach": env!("CARGO_PKG_VERSION"),
             "check": device,
             "ok": ok,
             "wrong": wrong,
@@ -136,7 +135,7 @@ pub fn check(
             "skipped": late,
             "checks": checks,
         });
-        console.print(&Provenance::now().stamp(all).to_string())?;
+        console.print(&stamped(all))?;
     } else {
         let late = if late > 0 { format!(", no time for {late}") } else { String::new() };
         console

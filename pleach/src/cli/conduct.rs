@@ -13,7 +13,7 @@ use super::stopping::{NothingToLose, interrupts, requests_to_save};
 use crate::campaign::Inspection;
 use crate::draw;
 use crate::failure::Failure;
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::{Done, Ended, Mode, Start};
 use crate::report::repeats::Repeats;
 use crate::report::{Labels, Report, Status, trace};
@@ -74,7 +74,7 @@ impl Reading {
                 if mute {
                     String::new()
                 } else if json {
-                    Provenance::now().stamp(data).to_string()
+                    stamped(data)
                 } else {
                     words
                 },
@@ -95,8 +95,7 @@ pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> Noth
     let text = if console.is_mute() {
         String::new()
     } else if given.on("json") {
-        let said = json!({ "pleach": env!("CARGO_PKG_VERSION"), "status": "stopped" });
-        Provenance::now().stamp(said).to_string()
+        stamped(json!({ "status": "stopped" }))
     } else {
         format!("{what}: stopped")
     };

@@ -3,7 +3,7 @@
 use super::console::{Console, DONE};
 use super::flags::FlagValues;
 use crate::failure::Failure;
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::{Entry, Rate};
 use crate::report::short;
 use crate::solver;
@@ -56,8 +56,7 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
     let text = if given.on("json") {
         let on_devices = all.iter().filter(|rate| rate.on_devices);
         let none = || on_devices.map(|rate| (rate.name, Err(String::new()))).collect();
-        let data = data(&rates, &gpus, emulated.unwrap_or_else(|_| none()));
-        Provenance::now().stamp(data).to_string()
+        stamped(data(&rates, &gpus, emulated.unwrap_or_else(|_| none())))
     } else {
         rates_text(&rates, &gpus, emulated)
     };

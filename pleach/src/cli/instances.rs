@@ -4,7 +4,7 @@ use super::console::{Console, DONE};
 use super::flags::{Kind, Verb};
 use super::line::Line;
 use crate::failure::{Failure, usage};
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::{Entry, NamedInstance, entry, names};
 use crate::report::columns::aligned;
 use serde_json::{Value, json};
@@ -14,7 +14,6 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let kind = Kind { verb: Verb::Instances, problem: "", named: &[] };
     line.given.check(kind).map_err(Failure::Usage)?;
     let as_json = line.given.on("json");
-    let stamped = |data: Value| Provenance::now().stamp(data).to_string();
     let Some(problem) = line.words.get(1) else {
         let text = if as_json {
             let problem = |entry: &Entry| {
@@ -22,7 +21,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
                 json!({ "problem": entry.name, "named": named, "instance": entry.instance })
             };
             let problems: Vec<Value> = registry.iter().map(problem).collect();
-            stamped(json!({ "pleach": env!("CARGO_PKG_VERSION"), "problems": problems }))
+            stamped(json!({ "problems": problems }))
         } else {
             problems(registry)
         };
@@ -49,8 +48,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let chosen: Vec<&NamedInstance> = all.iter().filter(chosen).collect();
     let text = if as_json {
         let instances: Vec<Value> = chosen.iter().map(|instance| instance.json()).collect();
-        let version = env!("CARGO_PKG_VERSION");
-        stamped(json!({ "pleach": version, "problem": problem, "instances": instances }))
+        stamped(json!({ "problem": problem, "instances": instances }))
     } else if chosen.is_empty() {
         format!("{problem} has no named instances; an instance is {}", entry.instance)
     } else {

@@ -12,7 +12,7 @@ use super::stopping::{NothingToLose, interrupts};
 use super::succession::lead;
 use crate::failure::Failure;
 use crate::joining::{self, Joining};
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::results::JsonInteger;
 use crate::standby::Standby;
 use pleach_cluster::tls::Key;
@@ -110,9 +110,8 @@ fn take_part(
     if own.on("json") {
         let (searches, Counts { branched, bounded, .. }) = follower.done.take();
         let nodes = json!({ "branched": JsonInteger(branched), "bounded": JsonInteger(bounded) });
-        let version = env!("CARGO_PKG_VERSION");
-        let part = json!({ "pleach": version, "joined": true, "searches": searches, "nodes": nodes, "end": end });
-        console.print(&Provenance::now().stamp(part).to_string())?;
+        let part = json!({ "joined": true, "searches": searches, "nodes": nodes, "end": end });
+        console.print(&stamped(part))?;
     }
     if let Some(why) = standby.as_ref().and_then(|standby| standby.failure()) {
         return Err(Failure::Usage(why));

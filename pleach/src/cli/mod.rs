@@ -45,7 +45,7 @@ pub use own_line::words;
 pub use read::{rows, text};
 
 use crate::failure::{Failure, usage};
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::{Act, Checked, ENTRIES, Entry, Request, entry, names};
 use crate::results::JsonInteger;
 use conduct::{Job, Reading};
@@ -279,7 +279,7 @@ fn of_problem(
                 data["decimals"] = json!(labels.decimals);
             }
             let text = if line.given.on("json") {
-                Provenance::now().stamp(data).to_string()
+                stamped(data)
             } else {
                 format!("{} {instance}: {phrase} {}", entry.name, labels.value(value))
             };

@@ -4,6 +4,7 @@ use super::console::{Console, DONE};
 use super::flags::FlagValues;
 use crate::campaign::Contents;
 use crate::failure::Failure;
+use crate::provenance::stamped;
 use crate::report::{Labels, estimate, gap, grouped};
 use crate::results::{JsonInteger, JsonNumber, Seconds};
 use pleach_core::search::tree::Goal;
@@ -19,7 +20,7 @@ pub fn show(
 ) -> Result<u8, Failure> {
     let file = given.saving.from.as_deref().unwrap_or_default();
     let text = if given.on("json") {
-        data(contents, (file, name, instance), given.record()).to_string()
+        stamped(data(contents, (file, name, instance), given.record()))
     } else {
         let mut lines = contents_lines(contents, &format!("{file}: {name} {instance}"), labels);
         let what = if contents.pieces == 0 { "see its result" } else { "resume" };

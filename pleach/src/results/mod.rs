@@ -7,6 +7,7 @@ mod run;
 mod simulation;
 mod trace;
 
+pub use crate::provenance::VERSION;
 pub use loops::{LoopData, PartData, SplitData};
 pub use number::{JsonInteger, JsonNumber, Seconds, checked};
 pub use read::{in_short, read};
@@ -16,6 +17,3 @@ pub use run::{
 };
 pub use simulation::{CellData, DepthData, FigureData, Paper, SimulationData};
 pub use trace::{MomentData, TraceData, TracedUnit};
-
-/// The version that results carry.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -15,9 +15,9 @@ use super::own_process::{OwnProcess, result_of, this_program};
 use super::progress::{self, interrupts};
 use crate::failure::{Failure, usage};
 use crate::input::text_of;
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, stamped};
 use crate::registry::Entry;
-use crate::results::{RunData, VERSION, is_thread};
+use crate::results::{RunData, is_thread};
 use pictures::PICTURES;
 use plan::{Plan, Run};
 use rows::{Row, Rows};
@@ -135,11 +135,12 @@ impl Batch<'_, '_> {
         let pictures = PICTURES.map(|it| beside(&self.out, it.kind).display().to_string());
         let out = self.out.display().to_string();
         let text = if self.given.on("json") {
-            let mut all = json!({ "pleach": VERSION, "command": self.plan.command, "rows": out, "pictures": pictures });
+            let mut all =
+                json!({ "command": self.plan.command, "rows": out, "pictures": pictures });
             if let (Some(all), Some(more)) = (all.as_object_mut(), summary.json().as_object_mut()) {
                 all.append(more);
             }
-            Provenance::now().stamp(all).to_string()
+            stamped(all)
         } else {
             format!("{}\n\n{out}\n{}", summary.text(), pictures.join("\n"))
         };

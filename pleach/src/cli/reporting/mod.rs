@@ -14,7 +14,7 @@ use super::files::{keep_apart, replace};
 use super::flags::{Kind, Use, Verb};
 use super::line::Line;
 use crate::failure::{Failure, usage};
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::Entry;
 use crate::report::counted;
 use crate::results::{RunData, read};
@@ -78,9 +78,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         .or_else(|why| usage(format!("--out {path}: {why}")))?;
     drop(phase);
     let said = if given.on("json") {
-        let version = env!("CARGO_PKG_VERSION");
-        let said = json!({ "pleach": version, "page": path, "runs": all.len() });
-        Provenance::now().stamp(said).to_string()
+        stamped(json!({ "page": path, "runs": all.len() }))
     } else {
         format!("{path}: {}", counted(all.len(), "run"))
     };

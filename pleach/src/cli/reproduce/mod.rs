@@ -22,7 +22,7 @@ use super::flags::{FlagValues, Kind, QUICK, Use, Verb};
 use super::line::Line;
 use super::progress::{self, interrupts};
 use crate::failure::{Failure, usage};
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::Entry;
 use crate::report::columns::{aligned, digits};
 use commands::Place;
@@ -94,8 +94,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         work.write_page()?;
     }
     if given.on("json") {
-        let all = json!({ "pleach": env!("CARGO_PKG_VERSION"), "figures": all });
-        console.print(&Provenance::now().stamp(all).to_string())?;
+        console.print(&stamped(json!({ "figures": all })))?;
     } else {
         console.print(&format!("\n{}", work.folder.join("index.html").display()))?;
     }

@@ -17,7 +17,7 @@ use super::console::{Console, DONE};
 use super::files::{Output, keep_apart};
 use super::line::Line;
 use crate::failure::Failure;
-use crate::provenance::Provenance;
+use crate::provenance::stamped;
 use crate::registry::{Entry, entry};
 use crate::report::columns::digits;
 use crate::report::short;
@@ -47,11 +47,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let started = Instant::now();
     let runs = experiment.run_all()?;
     let all = Simulated { experiment, runs, setup_s, seconds: started.elapsed().as_secs_f64() };
-    let text = if given.on("json") {
-        Provenance::now().stamp(json!(all.data(&name))).to_string()
-    } else {
-        all.text()
-    };
+    let text = if given.on("json") { stamped(json!(all.data(&name))) } else { all.text() };
     drop(phase);
     console.print(&text)?;
     if let Some(file) = picture {
