@@ -70,6 +70,7 @@ impl<D: Tally> Gateway<D> {
         if nodes == 0 && dry {
             return self.stop_search(now_ns, inside);
         }
+        quota.outside += nodes;
         inside.send(from, GatewayMessage::Nodes(nodes));
         Ok(())
     }
@@ -78,7 +79,7 @@ impl<D: Tally> Gateway<D> {
     pub(super) fn on_nodes<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
         let root = self.is_root();
         match &mut self.state.quota {
-            Some(quota) if root => quota.pool = quota.pool.saturating_add(nodes),
+            Some(quota) if root => quota.take_back(nodes),
             _ => self.take_grant(nodes, inside),
         }
     }

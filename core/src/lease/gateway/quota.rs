@@ -12,6 +12,8 @@ const LEAST: u64 = 4096;
 pub(super) struct Quota {
     /// Nodes not granted yet. Only the root has any.
     pub pool: u64,
+    /// Nodes granted to other sites and not handed back. Only the root has any.
+    pub outside: u64,
     /// The last grant.
     pub last: u64,
     /// When this site asked the root, while the answer is outstanding.
@@ -24,5 +26,27 @@ impl Quota {
         let part = (self.pool / (4 * u64::from(sites.max(1)))).max(LEAST).min(self.pool);
         self.pool -= part;
         part
+    }
+
+    /// Takes back nodes from another site, at most as many as others were granted.
+    pub fn take_back(&mut self, nodes: u64) {
+        let nodes = nodes.min(self.outside);
+        self.outside -= nodes;
+        self.pool += nodes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_site_hands_back_more_than_was_granted() {
+        let mut quota = Quota { pool: 100_000, ..Quota::default() };
+        let granted = quota.grant(3);
+        quota.outside += granted;
+        quota.take_back(granted - 1);
+        quota.take_back(u64::MAX);
+        assert_eq!((quota.pool, quota.outside), (100_000, 0));
     }
 }
