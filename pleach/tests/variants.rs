@@ -1,7 +1,7 @@
 //! Flowshops with other objectives and with side conditions, as a user sees them.
 
 use crate::outside::{folder, json, pleach, refused};
-use pleach::{ProgressSnapshot, Search, flowshop, shop};
+use pleach::{Checkpoint, ProgressSnapshot, Search, Status, flowshop, shop};
 use serde_json::json as value;
 use std::fs;
 use std::ops::ControlFlow;
@@ -34,6 +34,37 @@ fn progress_continues_from_layers_to_a_search() {
         assert!(two[0].counts.bounded <= two[1].counts.bounded && two[0].seconds <= two[1].seconds);
     }
     assert!(layers.last().unwrap().counts.bounded > 0 && last.counts.bounded <= nodes);
+}
+
+/// A search that stops within its layers used to continue depth first when it was resumed, which takes far longer.
+#[test]
+fn layers_that_were_stopped_begin_again() {
+    let path = folder("variants-layers").join("run.pleach");
+    let shop = shop::Shop::new(flowshop::named("ta001").unwrap());
+    let variant = shop::Variant::new(shop, shop::Objective::FlowTime, shop::Passing::Wait).unwrap();
+    let solve = |limit: u64, save: bool| {
+        let mut search = Search::default();
+        (search.settings.threads, search.settings.node_limit) = (2, Some(limit));
+        search.checkpoint = save.then(|| Checkpoint::new(&path));
+        shop::solve(&variant, shop::Options { search, ..shop::Options::default() }).unwrap()
+    };
+    let whole = solve(1 << 40, false);
+    assert_eq!((whole.status, whole.value), (Status::Optimal, Some(14_033)));
+    let mut before = 0;
+    for _ in 0..2 {
+        let stopped = solve(whole.nodes.bounded / 4, true);
+        assert_eq!(stopped.status, Status::Stopped);
+        assert!(stopped.nodes.bounded > before && stopped.bound <= whole.value);
+        before = stopped.nodes.bounded;
+    }
+    // Depth first, this would not suffice by far.
+    let resumed = solve(2 * whole.nodes.bounded, true);
+    assert_eq!((resumed.status, resumed.value), (Status::Optimal, whole.value));
+    assert!(resumed.nodes.bounded > before);
+    // It has nothing left to do now.
+    let again = solve(1, true);
+    assert_eq!((again.status, again.value), (Status::Optimal, whole.value));
+    assert_eq!(again.nodes, resumed.nodes);
 }
 
 const TABLE: &str = "Job,Saw,Oven,Paint,Due,Weight,Release\nA,3.5,2,1,9,1,0\nB,1,4,2.5,8,2,2\nC,2,1,3,12,1,0\n\

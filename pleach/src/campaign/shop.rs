@@ -11,7 +11,7 @@ use pleach_problems::flowshop::no_wait;
 pub use pleach_problems::flowshop::shop::Shop;
 use pleach_problems::flowshop::variant::{LayersLimits, LayersProgress, VariantTree};
 pub use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
-use pleach_runtime::{Cancel, ProgressSnapshot, Settings, usable_memory};
+use pleach_runtime::{Cancel, ProgressSnapshot, Settings, Stop, usable_memory};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -163,10 +163,18 @@ fn prepare<'s, 'a>(
     let ready = match begun.resumed().cloned() {
         Some(content) => {
             let solution = content.solution.as_ref();
-            tree.start =
+            let known =
                 solution.and_then(|best| variant.shop().instance.order(&best.solution).ok());
             let state = begun.saved.state.clone();
             tree.take_over(state["least"].as_i64().unwrap_or(i64::MIN), None);
+            if !begun.looking && state["layers"]["stopped"] == true {
+                // Layers are faster than what would follow them, even from the beginning.
+                let mut before = counts_of(&state);
+                before.add_saturating(&content.counts);
+                let ready = begin(&mut tree, &mut begun, *best, known, before);
+                return Ok((begun, tree, ready));
+            }
+            tree.start = known;
             let settings = Settings {
                 best: state["to_beat"].as_i64(),
                 improve: *best == Best::Search,
@@ -175,17 +183,19 @@ fn prepare<'s, 'a>(
             };
             Ready { settings, state }
         }
-        None => begin(&mut tree, &mut begun, *best, start.take()),
+        None => begin(&mut tree, &mut begun, *best, start.take(), Counts::default()),
     };
     Ok((begun, tree, ready))
 }
 
-/// A new search: its value to beat, its first schedule, and what layers leave of the tree.
+/// A new search, or one that stopped within its layers: its value to beat, its first schedule, and what layers leave of
+/// the tree. Earlier layers had the counts `before`.
 fn begin(
     tree: &mut VariantTree,
     begun: &mut StartedSearch<'_, '_>,
     best: Best,
     given: Option<Vec<u16>>,
+    before: Counts,
 ) -> Ready {
     let mut settings = begun.settings().clone();
     let valued = |tree: &VariantTree, order: Vec<u16>| {
@@ -207,15 +217,17 @@ fn begin(
             settings.improve = best == Best::Search;
         }
     }
-    let mut counts = Counts::default();
+    let (mut counts, mut stopped) = (before, tree.layers().is_some());
     if begun.go_on() {
-        let stopped;
-        (start, counts, stopped) = by_layers(tree, begun, &settings, start);
-        if stopped {
+        let (made, stop);
+        (start, made, stop) = by_layers(tree, begun, &settings, start);
+        if stop == Some(Stop::Asked) {
             settings.cancel = Cancel::cancelled();
         }
+        stopped = stop.is_some();
         settings.node_limit =
-            settings.node_limit.map(|limit| limit.saturating_sub(counts.bounded).max(1));
+            settings.node_limit.map(|limit| limit.saturating_sub(made.bounded).max(1));
+        counts.add_saturating(&made);
     }
     settings.start = start
         .as_ref()
@@ -224,34 +236,32 @@ fn begin(
     let state = json!({
         "to_beat": settings.best,
         "least": tree.least_score(),
-        "layers": { "branched": counts.branched, "bounded": counts.bounded },
+        "layers": { "branched": counts.branched, "bounded": counts.bounded, "stopped": stopped },
     });
     Ready { settings, state }
 }
 
-/// Searches by layers first, if there are few enough jobs. Returns the best schedule, the counts, and whether the
-/// progress callback stopped it.
+/// Searches by layers first, if there are few enough jobs. Returns the best schedule, the counts, and what stopped it, if
+/// the progress callback or the limit of nodes did.
 fn by_layers(
     tree: &mut VariantTree,
     begun: &mut StartedSearch<'_, '_>,
     settings: &Settings,
     start: Option<(Vec<u16>, i64)>,
-) -> (Option<(Vec<u16>, i64)>, Counts, bool) {
+) -> (Option<(Vec<u16>, i64)>, Counts, Option<Stop>) {
     let to_beat = settings.best.unwrap_or(i64::MAX);
-    let Some(layers) = tree.layers() else { return (start, Counts::default(), false) };
-    let (mut due, mut stopped) = (Instant::now(), false);
+    let Some(layers) = tree.layers() else { return (start, Counts::default(), None) };
+    let (mut due, mut stop) = (Instant::now(), None);
     let watch = &mut |progress: &LayersProgress| {
         let made = progress.counts.bounded;
-        if stopped || settings.node_limit.is_some_and(|limit| made >= limit) {
-            return ControlFlow::Break(());
+        if stop.is_none() && settings.node_limit.is_some_and(|limit| made >= limit) {
+            stop = Some(Stop::Nodes);
         }
-        if Instant::now() < due {
-            return ControlFlow::Continue(());
+        if stop.is_none() && Instant::now() >= due {
+            due = Instant::now() + WATCH_EVERY;
+            stop = begun.watch(&snapshot(progress)).is_break().then_some(Stop::Asked);
         }
-        due = Instant::now() + WATCH_EVERY;
-        let flow = begun.watch(&snapshot(progress));
-        stopped = flow.is_break();
-        flow
+        if stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let limits = LayersLimits {
         threads: settings.threads.max(1) as usize,
@@ -262,7 +272,7 @@ fn by_layers(
     let end = layers.search(start, to_beat, limits);
     begun.keep_preparation();
     tree.take_over(end.progress.least, end.open);
-    (end.progress.best, end.progress.counts, stopped)
+    (end.progress.best, end.progress.counts, stop)
 }
 
 /// How many bytes prefixes may take without a limit: at most four fifths of what is free.
