@@ -1,6 +1,6 @@
 //! [`Handling`]: how a GPU gets its kernels and how long they may run; [`BuiltKernel`]: the form that was built.
 
-use std::fmt;
+use pleach_core::search::named::named;
 use std::time::Duration;
 
 /// A form of a kernel, best first.
@@ -16,16 +16,12 @@ pub enum Form {
     Committed,
 }
 
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Form::Cached => "cached",
-            Form::Compiled => "compiled",
-            Form::Lowered => "lowered",
-            Form::Committed => "committed",
-        })
-    }
-}
+named!(Form {
+    Cached = "cached",
+    Compiled = "compiled",
+    Lowered = "lowered",
+    Committed = "committed",
+});
 
 /// How a GPU gets its kernels, and how long they may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,8 +89,7 @@ mod tests {
     #[test]
     fn a_forced_form_excludes_all_others() {
         let forced = |form| Handling { form: Some(form), ..Handling::default() };
-        let all = [Form::Cached, Form::Compiled, Form::Lowered, Form::Committed];
-        let allowed = |handling: Handling| all.map(|form| handling.allows(form));
+        let allowed = |handling: Handling| Form::ALL.map(|form| handling.allows(form));
         assert_eq!(allowed(Handling::default()), [true; 4]);
         assert_eq!(allowed(forced(Form::Compiled)), [false, true, true, false]);
         assert_eq!(allowed(forced(Form::Committed)), [false, false, false, true]);

@@ -2,6 +2,7 @@
 
 use super::form::{Form, Handling};
 use super::{BoundingMode, Exchange, Givers, Inside};
+use pleach_core::search::named::named;
 
 /// A kind of device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub enum Mode {
     /// It bounds the nodes that the host branches.
     Evaluate,
 }
+
+named!(Mode { Explore = "explore", Evaluate = "evaluate" });
 
 /// A device with options; options that are not given are tuned while running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -211,15 +214,6 @@ pub fn names(specs: &[Spec]) -> Vec<String> {
         gpu @ DeviceKind::Gpu(_) => gpu.to_string(),
     };
     specs.iter().map(name).collect()
-}
-
-impl std::fmt::Display for Mode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Mode::Explore => "explore",
-            Mode::Evaluate => "evaluate",
-        })
-    }
 }
 
 impl std::fmt::Display for DeviceKind {

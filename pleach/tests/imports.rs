@@ -174,7 +174,7 @@ impl Module {
         let word = |at: usize| self.code.get(at).map_or("", String::as_str);
         let other = |at: usize| match word(at.wrapping_sub(1)) {
             "." | "::" => true,
-            "{" | "," | "]" => ["}", ","].contains(&word(at + 1)),
+            "{" | "," | "]" => ["}", ",", "="].contains(&word(at + 1)),
             _ => false,
         };
         (0..self.code.len()).any(|at| word(at) == name && !other(at))

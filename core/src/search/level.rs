@@ -1,6 +1,6 @@
 //! [`Level`]: which vector instructions to use, detected once or forced.
 
-use std::fmt;
+use super::named::named;
 
 /// A code path. No exact result, such as a count, depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,10 +13,9 @@ pub enum Level {
     Avx512,
 }
 
-impl Level {
-    /// All levels, plainest first.
-    pub const ALL: [Level; 3] = [Level::Off, Level::Avx2, Level::Avx512];
+named!(Level { Off = "off", Avx2 = "avx2", Avx512 = "avx512" });
 
+impl Level {
     /// Whether this processor supports the level.
     #[must_use]
     pub fn works(self) -> bool {
@@ -68,15 +67,5 @@ impl Level {
         } else {
             Err(format!("this processor does not support {word}"))
         }
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Level::Off => "off",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
-        })
     }
 }

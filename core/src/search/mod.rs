@@ -11,6 +11,8 @@ pub mod inside;
 pub mod laws;
 pub mod layers;
 pub mod level;
+#[doc(hidden)]
+pub mod named;
 pub mod problem;
 pub mod ranked;
 mod real;

@@ -1,6 +1,6 @@
 //! [`Bound`]: which lower bound on tours to use.
 
-use std::fmt;
+use pleach_core::search::named::named;
 
 /// The lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,28 +16,9 @@ pub enum Bound {
     Arborescence,
 }
 
-impl Bound {
-    /// All of them.
-    pub const ALL: [Bound; 4] =
-        [Bound::Auto, Bound::Partial, Bound::Assignment, Bound::Arborescence];
-
-    /// Parses a bound's name.
-    ///
-    /// # Errors
-    /// If the name is unknown.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        let bound = Self::ALL.into_iter().find(|bound| bound.to_string() == word);
-        bound.ok_or_else(|| format!("'{word}': expected auto, partial, assignment or arborescence"))
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Bound::Auto => "auto",
-            Bound::Partial => "partial",
-            Bound::Assignment => "assignment",
-            Bound::Arborescence => "arborescence",
-        })
-    }
-}
+named!(Bound {
+    Auto = "auto",
+    Partial = "partial",
+    Assignment = "assignment",
+    Arborescence = "arborescence",
+} "auto, partial, assignment or arborescence");

@@ -2,7 +2,7 @@
 //! plain code.
 
 use super::tables::{Partial, Tables, Word};
-use std::fmt;
+use pleach_core::search::named::named;
 
 /// The lower bound (Lageweg, Lenstra and Rinnooy Kan 1978); the book gives the formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,22 +22,16 @@ pub enum Bound {
     Auto,
 }
 
+named!(Bound {
+    One = "one",
+    OneTight = "one-tight",
+    Two = "two",
+    TwoAdjacent = "two-adjacent",
+    TwoLast = "two-last",
+    Auto = "auto",
+} "auto, one, one-tight, two, two-adjacent or two-last");
+
 impl Bound {
-    /// All bounds.
-    pub const ALL: [Bound; 6] =
-        [Bound::One, Bound::OneTight, Bound::Two, Bound::TwoAdjacent, Bound::TwoLast, Bound::Auto];
-
-    /// Parses a bound's name.
-    ///
-    /// # Errors
-    /// If there is no such bound.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        let bound = Self::ALL.into_iter().find(|bound| bound.to_string() == word);
-        bound.ok_or_else(|| {
-            format!("'{word}': expected auto, one, one-tight, two, two-adjacent or two-last")
-        })
-    }
-
     /// Whether all children get LB2.
     #[must_use]
     pub fn is_two(self) -> bool {
@@ -75,19 +69,6 @@ impl MachinePairs {
             MachinePairs::All => true,
             MachinePairs::Adjacent => second == first + 1,
             MachinePairs::WithLast => second == machines - 1,
-        })
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Bound::One => "one",
-            Bound::OneTight => "one-tight",
-            Bound::Two => "two",
-            Bound::TwoAdjacent => "two-adjacent",
-            Bound::TwoLast => "two-last",
-            Bound::Auto => "auto",
         })
     }
 }

@@ -1,6 +1,6 @@
 //! [`Branching`]: whether a node's children place their job at the front or at the back.
 
-use std::fmt;
+use pleach_core::search::named::named;
 
 /// The branching rule; the dynamic ones are from Gmys, Mezmaz, Melab and Tuyttens (2020).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,15 @@ pub enum Branching {
     MinMin,
 }
 
+named!(Branching {
+    Forward = "forward",
+    Backward = "backward",
+    Alternate = "alternate",
+    MaxSum = "max-sum",
+    MinBranch = "min-branch",
+    MinMin = "min-min",
+} "auto, forward, backward, alternate, max-sum, min-branch, min-min");
+
 /// Statistics of the children at the front and at the back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
@@ -31,16 +40,6 @@ pub struct Ends {
 }
 
 impl Branching {
-    /// All rules.
-    pub const ALL: [Branching; 6] = [
-        Branching::Forward,
-        Branching::Backward,
-        Branching::Alternate,
-        Branching::MaxSum,
-        Branching::MinBranch,
-        Branching::MinMin,
-    ];
-
     /// The end, if the rule fixes it: true for the back.
     #[inline]
     #[must_use]
@@ -71,30 +70,5 @@ impl Branching {
     pub fn bounded(self, jobs_left: usize) -> u64 {
         let ends = if self.fixed(0).is_some() { 1 } else { 2 };
         ends * jobs_left as u64
-    }
-
-    /// Parses a rule's name.
-    ///
-    /// # Errors
-    /// If the name is unknown.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        let rule = Self::ALL.into_iter().find(|rule| rule.to_string() == word);
-        rule.ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(ToString::to_string).collect();
-            format!("'{word}': expected auto, {}", names.join(", "))
-        })
-    }
-}
-
-impl fmt::Display for Branching {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Branching::Forward => "forward",
-            Branching::Backward => "backward",
-            Branching::Alternate => "alternate",
-            Branching::MaxSum => "max-sum",
-            Branching::MinBranch => "min-branch",
-            Branching::MinMin => "min-min",
-        })
     }
 }

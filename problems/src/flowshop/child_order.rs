@@ -1,6 +1,6 @@
 //! [`ChildOrder`]: in which order the children of a node are explored.
 
-use std::fmt;
+use pleach_core::search::named::named;
 
 /// The order of a node's children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,25 +13,4 @@ pub enum ChildOrder {
     Job,
 }
 
-impl ChildOrder {
-    /// All orders.
-    pub const ALL: [ChildOrder; 2] = [ChildOrder::Bound, ChildOrder::Job];
-
-    /// Parses a name.
-    ///
-    /// # Errors
-    /// If there is no such order.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        let order = Self::ALL.into_iter().find(|order| order.to_string() == word);
-        order.ok_or_else(|| format!("'{word}': expected bound or job"))
-    }
-}
-
-impl fmt::Display for ChildOrder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ChildOrder::Bound => "bound",
-            ChildOrder::Job => "job",
-        })
-    }
-}
+named!(ChildOrder { Bound = "bound", Job = "job" } "bound or job");

@@ -5,6 +5,7 @@ pub mod intervals;
 pub mod pack;
 pub mod pool;
 
+use super::named::named;
 pub use interval::Interval;
 pub use intervals::Intervals;
 pub use pack::{Malformed, Pack, Reader};
@@ -71,28 +72,7 @@ pub enum Nodes {
     Interval,
 }
 
-impl Nodes {
-    /// Both representations.
-    pub const ALL: [Nodes; 2] = [Nodes::Pool, Nodes::Interval];
-
-    /// Parses a name.
-    ///
-    /// # Errors
-    /// If there is no such representation.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        let kind = Self::ALL.into_iter().find(|kind| kind.to_string() == word);
-        kind.ok_or_else(|| format!("'{word}': expected pool or interval"))
-    }
-}
-
-impl std::fmt::Display for Nodes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Nodes::Pool => "pool",
-            Nodes::Interval => "interval",
-        })
-    }
-}
+named!(Nodes { Pool = "pool", Interval = "interval" } "pool or interval");
 
 #[cfg(test)]
 mod interval_tests;

@@ -1,6 +1,6 @@
 //! [`Objective`]: what a schedule of a flowshop is judged by.
 
-use std::fmt;
+use pleach_core::search::named::named;
 
 /// What a schedule is judged by; less is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -18,21 +18,15 @@ pub enum Objective {
     TardyJobs,
 }
 
+named!(Objective {
+    Makespan = "makespan",
+    FlowTime = "flow-time",
+    Tardiness = "tardiness",
+    Lateness = "lateness",
+    TardyJobs = "tardy-jobs",
+} "makespan, flow-time, tardiness, lateness or tardy-jobs");
+
 impl Objective {
-    /// All objectives.
-    pub const ALL: [Self; 5] =
-        [Self::Makespan, Self::FlowTime, Self::Tardiness, Self::Lateness, Self::TardyJobs];
-
-    /// The objective with this name.
-    ///
-    /// # Errors
-    /// Names the value and what was expected.
-    pub fn parse(word: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|objective| objective.to_string() == word).ok_or_else(|| {
-            format!("'{word}': expected makespan, flow-time, tardiness, lateness or tardy-jobs")
-        })
-    }
-
     /// Whether it depends on due dates.
     #[must_use]
     pub fn needs_due_dates(self) -> bool {
@@ -55,17 +49,5 @@ impl Objective {
     #[must_use]
     pub fn is_time(self) -> bool {
         self != Self::TardyJobs
-    }
-}
-
-impl fmt::Display for Objective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Makespan => "makespan",
-            Self::FlowTime => "flow-time",
-            Self::Tardiness => "tardiness",
-            Self::Lateness => "lateness",
-            Self::TardyJobs => "tardy-jobs",
-        })
     }
 }
