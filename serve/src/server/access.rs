@@ -1,7 +1,7 @@
 //! Who calls, by the token of a request; only hashes of tokens are stored.
 
 use super::caller::Caller;
-use super::refusal::Failed;
+use super::refusal::Refused;
 use super::state::Service;
 use crate::credentials::sha256;
 use axum::extract::FromRequestParts;
@@ -46,13 +46,13 @@ fn token_of(headers: &HeaderMap) -> Option<&str> {
 }
 
 impl FromRequestParts<Arc<Service>> for Caller {
-    type Rejection = Failed;
+    type Rejection = Refused;
 
     async fn from_request_parts(
         parts: &mut Parts,
         service: &Arc<Service>,
     ) -> Result<Self, Self::Rejection> {
         let caller = token_of(&parts.headers).and_then(|token| service.caller_with(token));
-        caller.ok_or_else(|| Failed(401, "the token is missing or unknown".into()))
+        caller.ok_or_else(|| Refused(401, "the token is missing or unknown".into()))
     }
 }

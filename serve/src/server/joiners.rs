@@ -85,11 +85,11 @@ impl Service {
     /// Notes a joiner, and returns its name, which begins with that of its account.
     fn admit(&self, caller: &Caller, report: &JoinerReport) -> Result<String, Refused> {
         if caller.role != Role::Joiner {
-            return Err((403, "expected the credentials of a joiner".into()));
+            return Err(Refused(403, "expected the credentials of a joiner".into()));
         }
         if report.build != self.settings.build {
             let own = &self.settings.build;
-            return Err((
+            return Err(Refused(
                 409,
                 format!("the service runs pleach {own}, this joiner {}", report.build),
             ));
@@ -99,13 +99,13 @@ impl Service {
             let why = format!(
                 "{threads} threads and a name of {bytes} bytes: expected 1 to {THREADS} threads and at most 200 bytes"
             );
-            return Err((400, why));
+            return Err(Refused(400, why));
         }
         let name = full_name(caller, report);
         let mut state = self.lock();
         if !state.joiners.contains_key(&name) {
             if state.joiners.len() >= JOINERS {
-                return Err((
+                return Err(Refused(
                     503,
                     format!("there are already {JOINERS} joiners, the most that a service accepts"),
                 ));
@@ -137,7 +137,7 @@ impl Service {
     /// Takes a report of a joiner that is answered at once: it leaves, or its search crashed.
     pub(super) fn report(&self, caller: &Caller, report: JoinerReport) -> Result<Orders, Refused> {
         if caller.role != Role::Joiner {
-            return Err((403, "expected the credentials of a joiner".into()));
+            return Err(Refused(403, "expected the credentials of a joiner".into()));
         }
         let name = full_name(caller, &report);
         if report.leaving && self.lock().joiners.remove(&name).is_some() {

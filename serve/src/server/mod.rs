@@ -100,7 +100,8 @@ pub fn run(
                 // A file that was removed gets a new token; the old one is no longer valid.
                 let change = UserChange { role: Some(role), ..UserChange::default() };
                 let token = service.set_account("service", name, &change, true);
-                let token = token.map_err(|(_, why)| ServeError::Random(why))?.unwrap_or_default();
+                let token =
+                    token.map_err(|refused| ServeError::Random(refused.1))?.unwrap_or_default();
                 let (address, name) = (address.clone(), name.to_string());
                 Credentials { address, certificate: listener.certificate, name, token }
                     .write(&path)?;

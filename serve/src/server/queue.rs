@@ -33,12 +33,12 @@ impl Service {
     /// Puts jobs into the queue, all or none. One that was submitted before with the same key is not submitted again.
     pub(super) fn submit(&self, caller: &Caller, all: &[Submission]) -> Result<Vec<u64>, Refused> {
         if all.len() > SUBMISSIONS {
-            return Err((BAD, format!("expected at most {SUBMISSIONS} jobs at once")));
+            return Err(Refused(BAD, format!("expected at most {SUBMISSIONS} jobs at once")));
         }
         let mut kinds = Vec::new();
         for Submission { args, files, .. } in all {
             if args.len() > WORDS || args.iter().any(|arg| arg.len() > LENGTH) {
-                return Err((
+                return Err(Refused(
                     BAD,
                     format!(
                         "the command is too long: expected at most {WORDS} words of at most {LENGTH} bytes"
@@ -48,33 +48,26 @@ impl Service {
             if let Some(word) =
                 args.iter().find(|arg| arg.contains(char::is_control) || *arg == "--")
             {
-                return Err((BAD, format!("{word:?} is not allowed in a command")));
+                return Err(Refused(BAD, format!("{word:?} is not allowed in a command")));
             }
             // A command sees its own folder only.
             if let Some(word) = args.iter().find(|arg| names_elsewhere(arg)) {
                 let why =
                     format!("'{word}': expected a name without '/', of a file that is sent along");
-                return Err((BAD, why));
+                return Err(Refused(BAD, why));
             }
             if files.len() > FILES {
-                return Err((BAD, format!("expected at most {FILES} files of a job")));
+                return Err(Refused(BAD, format!("expected at most {FILES} files of a job")));
             }
-            if let Some(name) = files.keys().find(|name| !is_file_name(name)) {
-                return Err((
-                    BAD,
-                    format!(
-                        "'{name}': expected a file name that is not reserved, without '/', '\\' or a leading '.' or '-'"
-                    ),
-                ));
-            }
+            files.keys().try_for_each(|name| check_file_name(name))?;
             let contents = |name: &str| STANDARD.decode(files.get(name)?).ok();
-            kinds.push((self.settings.check)(args, &contents).map_err(|why| (BAD, why))?);
+            kinds.push((self.settings.check)(args, &contents).map_err(|why| Refused(BAD, why))?);
         }
         let mut files = Vec::new();
         for job in all {
             let decoded = job.files.iter().map(|(name, text)| {
-                let bytes = STANDARD.decode(text);
-                Ok((name.clone(), bytes.map_err(|_| (BAD, format!("{name}: invalid base 64")))?))
+                let bad = |_| Refused(BAD, format!("{name}: invalid base 64"));
+                Ok((name.clone(), STANDARD.decode(text).map_err(bad)?))
             });
             files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
         }
@@ -87,8 +80,7 @@ impl Service {
         // Without the lock, so that large files delay nobody else.
         let written = files.iter().map(|files| IncomingFiles::write(&self.settings.data, files));
         let written = written.collect::<std::io::Result<Vec<_>>>();
-        let files =
-            written.map_err(|why| (FULL, format!("the submission cannot be stored: {why}")))?;
+        let files = written.map_err(not_stored)?;
         let mut guard = self.lock();
         let state = &mut *guard;
         may_submit(state, caller, all, new)?;
@@ -97,7 +89,7 @@ impl Service {
         let mut rows = Vec::new();
         for job in all {
             let key = if job.key.is_empty() {
-                new_token().map_err(|why| (500, why))?
+                new_token().map_err(|why| Refused(500, why))?
             } else {
                 job.key.clone()
             };
@@ -146,8 +138,7 @@ impl Service {
             }
             Ok(ids)
         });
-        let ids =
-            stored.map_err(|why| (FULL, format!("the submission cannot be stored: {why}")))?;
+        let ids = stored.map_err(not_stored)?;
         // Where a limit needs them, they are measured again and again.
         let account = state.accounts.get_mut(&caller.name);
         if let Some(account) = account.filter(|it| it.row.limits.bytes.is_some()) {
@@ -172,14 +163,14 @@ impl Service {
     ) -> Result<JobView, Refused> {
         let view = self.job(caller, id)?;
         if caller.name != view.user && caller.role != Role::Operator {
-            return Err((FORBIDDEN, format!("job {id} belongs to {}", view.user)));
+            return Err(Refused(FORBIDDEN, format!("job {id} belongs to {}", view.user)));
         }
         if view.state.is_over() {
-            return Err((CONFLICT, format!("job {id} is over: {}", view.state.word())));
+            return Err(Refused(CONFLICT, format!("job {id} is over: {}", view.state.word())));
         }
         let mut state = self.lock();
         if state.jobs.get(&id).is_none_or(|job| job.row.state.is_over()) {
-            return Err((CONFLICT, format!("job {id} is over")));
+            return Err(Refused(CONFLICT, format!("job {id} is over")));
         }
         act(&mut state, self)?;
         drop(state);
@@ -212,7 +203,7 @@ impl Service {
         self.act(caller, id, "paused", |state, service| {
             let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
             if job.root.is_some() && !job.is_search {
-                return Err((
+                return Err(Refused(
                     CONFLICT,
                     format!("job {id} is not a search, so it cannot be paused"),
                 ));
@@ -268,10 +259,11 @@ impl Service {
             Some(job) => Some(job.view()),
             None => match state.ended.iter().rev().find(|job| job.id == id) {
                 Some(view) => Some(view.clone()),
-                None => state.store.job(id).map_err(|why| (500, why.to_string()))?,
+                None => state.store.job(id).map_err(|why| Refused(500, why.to_string()))?,
             },
         };
-        view.map(|view| caller.may_see(view)).ok_or((UNKNOWN, format!("there is no job {id}")))
+        let view = view.ok_or(Refused(UNKNOWN, format!("there is no job {id}")))?;
+        Ok(caller.may_see(view))
     }
 
     /// The jobs that are not over and the last ones that are, newest first. Of very many waiting jobs it has the first
@@ -296,7 +288,7 @@ impl Service {
         if caller.sees(&job.user) {
             Ok(job)
         } else {
-            Err((FORBIDDEN, format!("job {id} belongs to {}", job.user)))
+            Err(Refused(FORBIDDEN, format!("job {id} belongs to {}", job.user)))
         }
     }
 
@@ -306,12 +298,12 @@ impl Service {
         let state = self.lock();
         let result = match state.unstored.get(&id) {
             Some(ended) => ended.result.clone(),
-            None => state.store.result(id).map_err(|why| (500, why.to_string()))?,
+            None => state.store.result(id).map_err(|why| Refused(500, why.to_string()))?,
         };
         drop(state);
         result.ok_or_else(|| {
             let why = job.error.map_or(String::new(), |why| format!(": {why}"));
-            (CONFLICT, format!("job {id} has no result; it is {}{why}", job.state.word()))
+            Refused(CONFLICT, format!("job {id} has no result; it is {}{why}", job.state.word()))
         })
     }
 
@@ -323,7 +315,7 @@ impl Service {
         if let Some(job) = state.jobs.get(&id).or(unstored) {
             return Ok(job.course());
         }
-        let course = state.store.course(id).map_err(|why| (500, why.to_string()))?;
+        let course = state.store.course(id).map_err(|why| Refused(500, why.to_string()))?;
         Ok(course.unwrap_or_default())
     }
 
@@ -346,23 +338,16 @@ impl Service {
     /// A file of a job.
     pub(super) fn file(&self, caller: &Caller, id: u64, name: &str) -> Result<Vec<u8>, Refused> {
         self.content_of(caller, id)?;
-        if !is_file_name(name) {
-            return Err((
-                BAD,
-                format!(
-                    "'{name}': expected a file name that is not reserved, without '/', '\\' or a leading '.' or '-'"
-                ),
-            ));
-        }
+        check_file_name(name)?;
         std::fs::read(self.folder(id).join(name))
-            .map_err(|_| (UNKNOWN, format!("job {id} has no file '{name}'")))
+            .map_err(|_| Refused(UNKNOWN, format!("job {id} has no file '{name}'")))
     }
 }
 
 /// Refuses jobs beyond a user's limits. Their new files have this many bytes.
 fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> Result<(), Refused> {
     if state.closing {
-        return Err((503, "the service is ending".into()));
+        return Err(Refused(503, "the service is ending".into()));
     }
     let known = |job: &&Submission| {
         let known = state.store.job_with_key(&caller.name, &job.key);
@@ -378,12 +363,12 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
         let why = format!(
             "the files of your unfinished jobs take {bytes} bytes, and these take {new}: expected at most {most} together"
         );
-        return Err((CONFLICT, why));
+        return Err(Refused(CONFLICT, why));
     }
     if limits.memory.is_some()
         && all.iter().any(|job| job.args.iter().any(|arg| arg.starts_with("--memory")))
     {
-        return Err((
+        return Err(Refused(
             FORBIDDEN,
             "--memory cannot be set: an operator has set a memory limit for your jobs".into(),
         ));
@@ -393,7 +378,7 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
         let most = limits.jobs.unwrap_or_default();
         let why =
             format!("you have unfinished jobs: {own}, and {fresh} more; expected at most {most}");
-        return Err((CONFLICT, why));
+        return Err(Refused(CONFLICT, why));
     }
     Ok(())
 }
@@ -401,6 +386,18 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
 /// What a file of a job's folder counts for. The name of a user's file takes room as well.
 pub(super) fn file_bytes(name: &str, length: u64) -> u64 {
     if is_file_name(name) { length.max(SMALLEST_FILE) } else { length }
+}
+
+fn not_stored(why: impl std::fmt::Display) -> Refused {
+    Refused(FULL, format!("the submission cannot be stored: {why}"))
+}
+
+/// Refuses a name that a user's file may not have.
+fn check_file_name(name: &str) -> Result<(), Refused> {
+    let why = format!(
+        "'{name}': expected a file name that is not reserved, without '/', '\\' or a leading '.' or '-'"
+    );
+    is_file_name(name).then_some(()).ok_or(Refused(BAD, why))
 }
 
 /// Whether a user's file may have this name in a job's folder.

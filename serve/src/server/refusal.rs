@@ -6,20 +6,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
 /// Why a request is refused: the status of the answer, and one line.
-pub(super) type Refused = (u16, String);
+pub(super) struct Refused(pub u16, pub String);
 
-/// A refusal as an answer.
-pub(super) struct Failed(pub u16, pub String);
-
-impl IntoResponse for Failed {
+impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.0).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         (status, Json(Refusal { error: self.1 })).into_response()
-    }
-}
-
-impl From<Refused> for Failed {
-    fn from((status, why): Refused) -> Self {
-        Self(status, why)
     }
 }

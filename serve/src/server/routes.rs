@@ -4,9 +4,9 @@ use super::access::COOKIE;
 use super::caller::Caller;
 use super::page;
 use super::queue::BAD;
-use super::refusal::Failed;
+use super::refusal::Refused;
 use super::state::{Service, State};
-use crate::api::{JoinerReport, LONGEST_REQUEST, Orders, Role, Submission, UserChange};
+use crate::api::{JobView, JoinerReport, LONGEST_REQUEST, Orders, Role, Submission, UserChange};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State as Known};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::future::{Ready, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -39,17 +40,17 @@ const EVENTS: Duration = Duration::from_millis(500);
 const REPORT: &str = include_str!("../page/report.policy");
 
 type App = Arc<Service>;
-type Answer<T> = Result<T, Failed>;
+type Answer<T> = Result<T, Refused>;
 
 /// The body of a request, with errors of our own form.
 struct Body<T>(T);
 
 impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
-    type Rejection = Failed;
+    type Rejection = Refused;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Failed> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refused> {
         let failed =
-            |why: JsonRejection| Failed(why.status().as_u16(), why.body_text().replace('\n', " "));
+            |why: JsonRejection| Refused(why.status().as_u16(), why.body_text().replace('\n', " "));
         Json::from_request(request, app).await.map(|Json(body)| Self(body)).map_err(failed)
     }
 }
@@ -73,9 +74,9 @@ pub(super) fn routes(service: App) -> Router {
         .route("/v1/jobs/{id}/log", get(log))
         .route("/v1/jobs/{id}/files", get(files))
         .route("/v1/jobs/{id}/files/{name}", get(file))
-        .route("/v1/jobs/{id}/cancel", post(cancel))
-        .route("/v1/jobs/{id}/pause", post(pause))
-        .route("/v1/jobs/{id}/continue", post(resume))
+        .route("/v1/jobs/{id}/cancel", post(act(Service::cancel)))
+        .route("/v1/jobs/{id}/pause", post(act(Service::pause)))
+        .route("/v1/jobs/{id}/continue", post(act(Service::resume)))
         .route("/v1/jobs/{id}/priority", post(priority))
         .route("/v1/jobs/{id}/events", get(job_events))
         .route("/v1/events", get(events))
@@ -85,7 +86,7 @@ pub(super) fn routes(service: App) -> Router {
         .route("/v1/joiners/orders", post(orders))
         .route("/v1/joiners/report", post(report_of_joiner))
         .route("/v1/audit", get(audit))
-        .fallback(|| async { Failed(404, "there is no such page".into()) })
+        .fallback(|| async { Refused(404, "there is no such page".into()) })
         .layer(DefaultBodyLimit::max(OTHER))
         .with_state(service)
 }
@@ -99,12 +100,12 @@ fn operators_only(caller: &Caller) -> Answer<()> {
     if caller.role == Role::Operator {
         return Ok(());
     }
-    Err(Failed(403, "this is for operators only".into()))
+    Err(Refused(403, "this is for operators only".into()))
 }
 
 fn no_joiners(caller: &Caller) -> Answer<()> {
     if caller.role == Role::Joiner {
-        return Err(Failed(403, "joiners have no jobs of their own".into()));
+        return Err(Refused(403, "joiners have no jobs of their own".into()));
     }
     Ok(())
 }
@@ -125,10 +126,10 @@ async fn session(caller: Caller) -> Json<Value> {
 async fn sign_in(Known(app): Known<App>, Body(sent): Body<SignIn>) -> Answer<Response> {
     let token = sent.token.trim();
     let caller = app.caller_with(token).filter(|caller| caller.role != Role::Joiner);
-    let caller = caller.ok_or_else(|| Failed(401, "the token is unknown".into()))?;
+    let caller = caller.ok_or_else(|| Refused(401, "the token is unknown".into()))?;
     let cookie =
         format!("{COOKIE}={token}; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=2592000");
-    let cookie = HeaderValue::from_str(&cookie).map_err(|_| Failed(BAD, "not a token".into()))?;
+    let cookie = HeaderValue::from_str(&cookie).map_err(|_| Refused(BAD, "not a token".into()))?;
     Ok(([(header::SET_COOKIE, cookie)], Json(signed_in(&caller))).into_response())
 }
 
@@ -169,12 +170,12 @@ async fn submit(
     Body(sent): Body<Box<RawValue>>,
 ) -> Answer<Json<Value>> {
     no_joiners(&caller)?;
-    let all = submissions(&sent).map_err(|why| Failed(BAD, why.to_string()))?;
+    let all = submissions(&sent).map_err(|why| Refused(BAD, why.to_string()))?;
     drop(sent);
     let (service, user) = (Arc::clone(&app), caller.clone());
     // Reading a thousand commands would keep others waiting.
     let submitted = tokio::task::spawn_blocking(move || service.submit(&user, &all)).await;
-    let ids = submitted.map_err(|why| Failed(500, why.to_string()))??;
+    let ids = submitted.map_err(|why| Refused(500, why.to_string()))??;
     app.audit(&caller.name, &format!("submitted {}", listed(&ids)));
     Ok(Json(json!({ "ids": ids })))
 }
@@ -199,7 +200,7 @@ async fn result(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> 
 
 async fn report(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Response> {
     let result = app.result(&caller, id)?;
-    let page = app.report_page(result).await.map_err(|why| Failed(409, why))?;
+    let page = app.report_page(result).await.map_err(|why| Refused(409, why))?;
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, REPORT),
@@ -212,7 +213,7 @@ async fn history(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) ->
 }
 
 async fn log(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<String> {
-    Ok(app.log(&caller, id)?)
+    app.log(&caller, id)
 }
 
 async fn files(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Json<Value>> {
@@ -234,31 +235,13 @@ async fn file(
     Ok((headers, bytes).into_response())
 }
 
-async fn cancel(
-    Known(app): Known<App>,
-    caller: Caller,
-    Path(id): Path<u64>,
-    Body(_): Body<Value>,
-) -> Answer<Response> {
-    Ok(Json(app.cancel(&caller, id)?).into_response())
-}
+type Changed = Ready<Answer<Json<JobView>>>;
 
-async fn pause(
-    Known(app): Known<App>,
-    caller: Caller,
-    Path(id): Path<u64>,
-    Body(_): Body<Value>,
-) -> Answer<Response> {
-    Ok(Json(app.pause(&caller, id)?).into_response())
-}
-
-async fn resume(
-    Known(app): Known<App>,
-    caller: Caller,
-    Path(id): Path<u64>,
-    Body(_): Body<Value>,
-) -> Answer<Response> {
-    Ok(Json(app.resume(&caller, id)?).into_response())
+/// A request that changes a job.
+fn act(
+    change: fn(&Service, &Caller, u64) -> Answer<JobView>,
+) -> impl Fn(Known<App>, Caller, Path<u64>, Body<Value>) -> Changed + Clone {
+    move |Known(app), caller, Path(id), Body(_)| ready(change(&app, &caller, id).map(Json))
 }
 
 #[derive(Deserialize)]
@@ -297,15 +280,15 @@ async fn set_user(
     if !(1..=64).contains(&name.len()) || !name.chars().all(plain) || name.starts_with(['.', '-']) {
         let why =
             format!("'{name}': expected a name of up to 64 letters, digits, '-', '_' and '.'");
-        return Err(Failed(BAD, why));
+        return Err(Refused(BAD, why));
     }
     if change.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1e6)) {
-        return Err(Failed(BAD, "weight: expected a number above 0, at most 1,000,000".into()));
+        return Err(Refused(BAD, "weight: expected a number above 0, at most 1,000,000".into()));
     }
     if let Some(user) = &change.only_for
         && !app.lock().accounts.contains_key(user)
     {
-        return Err(Failed(BAD, format!("there is no user '{user}'")));
+        return Err(Refused(BAD, format!("there is no user '{user}'")));
     }
     let token = app.set_account(&caller.name, &name, &change, options.renew);
     Ok(Json(json!({ "name": name, "token": token? })))
@@ -357,16 +340,16 @@ struct Entry {
 
 async fn audit(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
     operators_only(&caller)?;
-    let log = app.lock().store.audit_log(1000).map_err(|why| Failed(500, why.to_string()))?;
+    let log = app.lock().store.audit_log(1000).map_err(|why| Refused(500, why.to_string()))?;
     let log = log.into_iter().map(|(at, who, what)| Entry { at, who, what });
     Ok(Json(json!({ "audit": log.collect::<Vec<_>>() })))
 }
 
 async fn metrics(Known(app): Known<App>, caller: Caller) -> Answer<String> {
     if caller.role == Role::User {
-        return Err(Failed(403, "metrics are for operators and joiners".into()));
+        return Err(Refused(403, "metrics are for operators and joiners".into()));
     }
-    app.metrics().map_err(|why| Failed(500, why.to_string()))
+    app.metrics().map_err(|why| Refused(500, why.to_string()))
 }
 
 /// A stream of events.

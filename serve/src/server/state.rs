@@ -177,26 +177,26 @@ impl Service {
         renew: bool,
     ) -> Result<Option<String>, Refused> {
         let mut state = self.lock();
-        let broken = |why: StoreError| (500, why.to_string());
+        let broken = |why: StoreError| Refused(500, why.to_string());
         let known = state.accounts.get(name).map(|account| account.row.clone());
         if known.is_none() && state.store.has_jobs(name).map_err(broken)? {
             let why = format!("jobs of an earlier '{name}' are stored: choose another name");
-            return Err((409, why));
+            return Err(Refused(409, why));
         }
         let role = change.role.or(known.as_ref().map(|row| row.role));
         if known.as_ref().is_some_and(|row| Some(row.role) != role) {
             if name == who {
-                return Err((409, "you cannot change your own role".into()));
+                return Err(Refused(409, "you cannot change your own role".into()));
             }
             if state.jobs.values().any(|job| job.row.user == name) {
-                return Err((
+                return Err(Refused(
                     409,
                     format!("{name} has unfinished jobs, so its role cannot change"),
                 ));
             }
         }
         let token = if known.is_none() || renew {
-            Some(new_token().map_err(|why| (500, why))?)
+            Some(new_token().map_err(|why| Refused(500, why))?)
         } else {
             None
         };
@@ -245,16 +245,16 @@ impl Service {
     pub(super) fn remove_account(&self, who: &str, name: &str) -> Result<(), Refused> {
         let mut state = self.lock();
         if name == who {
-            return Err((409, "you cannot remove yourself".into()));
+            return Err(Refused(409, "you cannot remove yourself".into()));
         }
         let open = state.jobs.values().filter(|job| job.row.user == name).count();
         if open > 0 {
-            return Err((409, format!("{name} has unfinished jobs: {open}")));
+            return Err(Refused(409, format!("{name} has unfinished jobs: {open}")));
         }
         if !state.accounts.contains_key(name) {
-            return Err((404, format!("there is no user '{name}'")));
+            return Err(Refused(404, format!("there is no user '{name}'")));
         }
-        state.store.remove_account(name).map_err(|why| (500, why.to_string()))?;
+        state.store.remove_account(name).map_err(|why| Refused(500, why.to_string()))?;
         state.accounts.remove(name);
         drop(state);
         self.audit(who, &format!("removed {name}"));
