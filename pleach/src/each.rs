@@ -1,6 +1,6 @@
 //! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings.
 
-use pleach_loops::looping::RunLoops;
+use pleach_loops::looping::run_loop;
 use pleach_loops::looping::{Loop, RemoteLoop};
 use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot};
 use pleach_runtime::{RunError, WorkerPool};
@@ -154,7 +154,7 @@ impl<'a> Each<'a> {
     ) -> Result<(Vec<H>, LoopReport), RunError> {
         let costs = self.costs();
         let body = Costed { of: Body { n: self.n, body, local: H::default }, costs };
-        let outcome = WorkerPool::shared().run_loop(&body, &self.settings, &mut *self.watch)?;
+        let outcome = run_loop(WorkerPool::shared(), &body, &self.settings, &mut *self.watch)?;
         Ok((outcome.locals, outcome.report))
     }
 }

@@ -4,7 +4,7 @@ use crate::each::{Costed, Each};
 use crate::processes::Processes;
 use pleach_cluster::First;
 use pleach_core::search::work::{Malformed, Pack, Reader};
-use pleach_loops::looping::{Loop, LoopReport, RemoteLoop, ResultPlacement, RunLoops, ShareLoops};
+use pleach_loops::looping::{Loop, LoopReport, RemoteLoop, ResultPlacement, ShareLoops, run_loop};
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -64,7 +64,7 @@ impl Each<'_> {
         self.settings.cluster = processes.cluster().cloned();
         let costs = self.costs();
         let all = Costed { of: Shared { values, value }, costs };
-        let outcome = WorkerPool::shared().run_loop(&all, &self.settings, &mut *self.watch);
+        let outcome = run_loop(WorkerPool::shared(), &all, &self.settings, &mut *self.watch);
         let report = outcome.inspect_err(|why| processes.fail_loop(why))?.report;
         processes.end_loop()?;
         let take =

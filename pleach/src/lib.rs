@@ -98,7 +98,7 @@ pub use pleach_core::wire::fingerprint;
 #[cfg(feature = "loops")]
 pub use pleach_loops::looping::{Cells, Loop, RemoteLoop, ResultPlacement};
 #[cfg(feature = "loops")]
-pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, RunLoops, Sizes};
+pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Sizes, run_loop};
 pub use pleach_problems::simd::Level;
 pub use pleach_runtime::activity::{Activity, Column, Phases};
 pub use pleach_runtime::{

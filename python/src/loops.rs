@@ -2,7 +2,7 @@
 
 use bytemuck::allocation::cast_vec;
 use numpy::{Element, IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pleach::{Level, LoopSettings, RunLoops, WorkerPool};
+use pleach::{Level, LoopSettings, WorkerPool, run_loop};
 use pleach_loops::looping::Loop;
 use pleach_loops::sparse::csrmm::{Csrmm, Products};
 use pleach_loops::sparse::matrix::{Checked, Csr, CsrView, Dense, DenseView};
@@ -59,7 +59,7 @@ fn run<L: Loop>(work: &L, threads: u32) -> PyResult<()> {
     let settings = LoopSettings { threads, ..LoopSettings::default() };
     let mut raised = None;
     let outcome =
-        WorkerPool::shared().run_loop(work, &settings, &mut |_| match Python::attach(|py| {
+        run_loop(WorkerPool::shared(), work, &settings, &mut |_| match Python::attach(|py| {
             py.check_signals()
         }) {
             Ok(()) => ControlFlow::Continue(()),

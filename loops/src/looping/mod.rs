@@ -21,8 +21,6 @@ mod remote;
 #[cfg(not(loom))]
 mod report;
 #[cfg(not(loom))]
-mod run;
-#[cfg(not(loom))]
 mod run_loop;
 #[cfg(not(loom))]
 mod settings;
@@ -41,13 +39,11 @@ pub use remote::ShareLoops;
 #[cfg(not(loom))]
 pub use report::{LoopReport, LoopSite, Part};
 #[cfg(not(loom))]
-pub use run::RunLoops;
-#[cfg(not(loom))]
-pub use run_loop::LoopOutcome;
+pub use run_loop::{LoopOutcome, run_loop};
 #[cfg(not(loom))]
 pub use settings::{LoopSettings, LoopSnapshot};
 pub use sizes::Sizes;
 #[cfg(not(loom))]
-pub use steps::{StepsOutcome, Stops};
+pub use steps::{StepsOutcome, Stops, run_steps};
 #[cfg(not(loom))]
 pub use taker_progress::TakerSnapshot;

@@ -25,8 +25,12 @@ pub struct LoopOutcome<H> {
     pub report: LoopReport,
 }
 
-/// Runs all units of a loop; see [`super::RunLoops`].
-pub(super) fn run_loop<L: Loop>(
+/// Runs all units of a loop, each once. Calls `watch` with the progress from time to time; it can stop the loop by
+/// breaking.
+///
+/// # Errors
+/// If the system cannot start more threads. A panic in the loop continues in the caller.
+pub fn run_loop<L: Loop>(
     pool: &WorkerPool,
     work: &L,
     settings: &LoopSettings,

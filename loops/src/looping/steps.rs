@@ -58,7 +58,7 @@ pub struct StepsOutcome<S> {
 ///
 /// # Errors
 /// If the system cannot start more threads. A panic in the work continues in the caller.
-pub(super) fn run_steps<'s, W: Stepping>(
+pub fn run_steps<'s, W: Stepping>(
     pool: &WorkerPool,
     work: &W,
     begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,

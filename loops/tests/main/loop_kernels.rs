@@ -6,7 +6,7 @@ mod spmm;
 
 use pleach_gpu::spec::Spec;
 use pleach_loops::looping::Loop;
-use pleach_loops::looping::RunLoops;
+use pleach_loops::looping::run_loop;
 use pleach_loops::looping::{LoopSettings, Sizes};
 use pleach_runtime::WorkerPool;
 use std::ops::ControlFlow;
@@ -31,7 +31,7 @@ impl Way {
         let (threads, sizes) = (self.threads, self.sizes.clone());
         let settings = LoopSettings { threads, devices, sizes, ..LoopSettings::default() };
         let go_on = &mut |_: &_| ControlFlow::Continue(());
-        let outcome = WorkerPool::default().run_loop(work, &settings, go_on).unwrap();
+        let outcome = run_loop(&WorkerPool::default(), work, &settings, go_on).unwrap();
         let (parts, warnings) = (outcome.report.parts, outcome.report.warnings);
         assert!(outcome.report.complete);
         // Beside threads, a device may come too late for a small loop.

@@ -3,7 +3,7 @@
 use pleach_core::search::level::Level;
 use pleach_gpu::spec::Spec;
 use pleach_loops::looping::Loop;
-use pleach_loops::looping::RunLoops;
+use pleach_loops::looping::run_loop;
 use pleach_loops::looping::{LoopReport, LoopSettings, Sizes};
 use pleach_loops::sparse::csrmm::Csrmm;
 use pleach_loops::sparse::generate::named;
@@ -56,7 +56,7 @@ impl Loop for Counted {
 
 fn run(work: &impl Loop, settings: &LoopSettings) -> LoopReport {
     let pool = WorkerPool::default();
-    let outcome = pool.run_loop(work, settings, &mut |_| ControlFlow::Continue(())).unwrap();
+    let outcome = run_loop(&pool, work, settings, &mut |_| ControlFlow::Continue(())).unwrap();
     let threads = settings.threads as usize;
     assert_eq!((outcome.locals.len(), outcome.report.parts.len()), (threads, threads));
     outcome.report
@@ -130,7 +130,12 @@ fn a_loop_may_be_longer_than_its_queue() {
     let units = (1usize << 33) + 5;
     let pool = WorkerPool::default();
     let outcome =
-        pool.run_loop(&Long(units), &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
+        run_loop(
+            &pool,
+            &Long(units),
+            &with(2, Sizes::Measured),
+            &mut |_| ControlFlow::Continue(()),
+        );
     let locals = outcome.unwrap().locals;
     assert_eq!(locals.iter().map(|local| local.0).sum::<u128>(), units as u128);
     assert_eq!(locals.iter().map(|local| local.1).max(), Some(units));
@@ -152,7 +157,7 @@ fn a_watcher_stops_a_loop() {
     let settings =
         LoopSettings { progress_every: Duration::from_millis(5), ..with(2, Sizes::Given(1, 1)) };
     let mut looks = 0;
-    let outcome = WorkerPool::default().run_loop(&Endless, &settings, &mut |snapshot| {
+    let outcome = run_loop(&WorkerPool::default(), &Endless, &settings, &mut |snapshot| {
         looks += 1;
         assert_eq!(snapshot.units, 1 << 40);
         if looks == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -177,13 +182,13 @@ fn a_panic_in_a_unit_reaches_the_caller() {
     let pool = WorkerPool::default();
     for sizes in [Sizes::Measured, Sizes::Given(1, 1), Sizes::Static(vec![1.0, 1.0])] {
         let bad = std::panic::AssertUnwindSafe(|| {
-            let _ = pool.run_loop(&Bad, &with(2, sizes), &mut |_| ControlFlow::Continue(()));
+            let _ = run_loop(&pool, &Bad, &with(2, sizes), &mut |_| ControlFlow::Continue(()));
         });
         assert!(std::panic::catch_unwind(bad).is_err());
     }
     // The worker pool still works.
     let work = Counted::new(10);
-    let _ = pool.run_loop(&work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
+    let _ = run_loop(&pool, &work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
     assert!(work.each_was_run(1));
 }
 
@@ -191,7 +196,8 @@ fn a_panic_in_a_unit_reaches_the_caller() {
 fn a_loop_runs_again_and_again_on_the_same_threads() {
     let (pool, work) = (WorkerPool::default(), Counted::new(50));
     for _ in 0..200 {
-        let _ = pool.run_loop(&work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
+        let _ =
+            run_loop(&pool, &work, &with(2, Sizes::Measured), &mut |_| ControlFlow::Continue(()));
     }
     assert!(work.each_was_run(200));
     assert_eq!(pool.threads_started(), 2);
@@ -214,7 +220,7 @@ fn on_devices(threads: u32, devices: &[&str], sizes: Sizes) -> (Vec<f64>, LoopRe
     let mut report = LoopReport::default();
     let numbers = product(|work| {
         let outcome =
-            WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+            run_loop(&WorkerPool::default(), work, &settings, &mut |_| ControlFlow::Continue(()));
         report = outcome.unwrap().report;
     });
     (numbers, report)
@@ -269,7 +275,7 @@ fn a_device_without_a_kernel_is_named() {
     let work = Counted::new(10);
     let go = |threads| {
         let settings = LoopSettings { devices: devices.clone(), ..with(threads, Sizes::Measured) };
-        WorkerPool::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()))
+        run_loop(&WorkerPool::default(), &work, &settings, &mut |_| ControlFlow::Continue(()))
     };
     let report = go(1).unwrap().report;
     assert_eq!(report.warnings, ["emulated0 not used: it has no kernel for this loop"]);

@@ -9,7 +9,7 @@ use pleach_core::lease::Terms;
 use pleach_core::search::laws::mutate;
 use pleach_loops::looping::{Loop, ResultPlacement};
 use pleach_loops::looping::{LoopSettings, Sizes};
-use pleach_loops::looping::{RunLoops, ShareLoops};
+use pleach_loops::looping::{ShareLoops, run_loop};
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,8 +117,9 @@ fn a_late_site_learns_what_it_missed() {
             site.first_of_loops(false, || true).unwrap().unwrap();
             let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
             for work in late {
-                let ended = WorkerPool::default()
-                    .run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+                let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
+                    ControlFlow::Continue(())
+                });
                 assert!(ended.unwrap().report.complete);
             }
             site.end();
@@ -128,8 +129,9 @@ fn a_late_site_learns_what_it_missed() {
         let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
         for (nth, work) in root.iter().enumerate() {
             begun.store(nth == 2, Ordering::Relaxed);
-            let ended =
-                WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+            let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
+                ControlFlow::Continue(())
+            });
             let report = ended.unwrap().report;
             assert!(report.complete);
             assert_eq!(report.sites.len(), usize::from(nth == 2));
@@ -160,7 +162,7 @@ fn a_site_that_stops_leaves_its_part_to_others() {
                 let settings =
                     LoopSettings { cluster: Some(cluster.clone()), progress_every, ..settings(1) };
                 let pool = WorkerPool::default();
-                let ended = pool.run_loop(work, &settings, &mut |snapshot| {
+                let ended = run_loop(&pool, work, &settings, &mut |snapshot| {
                     if at == 0 {
                         seen.lock().unwrap().clone_from(&snapshot.takers);
                     }
@@ -219,8 +221,9 @@ fn damaged_packets_change_no_result() {
             });
             cluster.begin_loops(b"numbers".to_vec(), First::default()).unwrap();
             let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
-            let ended =
-                WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+            let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
+                ControlFlow::Continue(())
+            });
             over.store(true, Ordering::Relaxed);
             // A site may report that it has failed, and what it computed; nothing else may go wrong.
             match ended {
@@ -251,8 +254,9 @@ fn a_site_that_sends_garbage_is_excluded() {
                 cluster.first_of_loops(false, || true).unwrap();
             }
             let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
-            let ended =
-                WorkerPool::default().run_loop(work, &settings, &mut |_| ControlFlow::Continue(()));
+            let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
+                ControlFlow::Continue(())
+            });
             cluster.end();
             ended.map(|done| done.report)
         };

@@ -5,7 +5,7 @@ use pleach_cluster::{Cluster, First};
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_loops::looping::{Loop, RemoteLoop, ResultPlacement};
 use pleach_loops::looping::{LoopReport, LoopSettings};
-use pleach_loops::looping::{RunLoops, ShareLoops};
+use pleach_loops::looping::{ShareLoops, run_loop};
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -125,7 +125,7 @@ pub fn each(
         let mut last = LoopReport::default();
         for work in &loops[at] {
             let pool = WorkerPool::default();
-            last = pool.run_loop(work, &settings, &mut |_| ControlFlow::Continue(()))?.report;
+            last = run_loop(&pool, work, &settings, &mut |_| ControlFlow::Continue(()))?.report;
         }
         if at == 0 {
             cluster.end_loops_together()?;

@@ -6,7 +6,7 @@ use pleach_cluster::{Cluster, First};
 use pleach_core::search::work::Malformed;
 use pleach_loops::looping::LoopSettings;
 use pleach_loops::looping::{Loop, RemoteLoop, ResultPlacement};
-use pleach_loops::looping::{RunLoops, ShareLoops};
+use pleach_loops::looping::{ShareLoops, run_loop};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -28,8 +28,9 @@ fn nobody_waits_for_an_excluded_site() {
         for _ in 0..2 {
             site.begin_loops(Vec::new(), First::default()).unwrap();
             let work = Numbers::new(1000, ResultPlacement::All, 10);
-            let ended = WorkerPool::default()
-                .run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+            let ended = run_loop(&WorkerPool::default(), &work, &settings, &mut |_| {
+                ControlFlow::Continue(())
+            });
             assert!(ended.unwrap().report.complete);
             site.end_loops_together().unwrap();
         }
@@ -55,7 +56,7 @@ fn a_site_that_leaves_after_a_loop_has_done_its_part() {
                 }
                 let pool = WorkerPool::default();
                 let ended =
-                    pool.run_loop(&loops[at], &settings, &mut |_| ControlFlow::Continue(()));
+                    run_loop(&pool, &loops[at], &settings, &mut |_| ControlFlow::Continue(()));
                 if at == 0 {
                     cluster.end_loops_together().unwrap();
                 } else {
@@ -80,7 +81,7 @@ fn known_orders_are_not_sent_again() {
         let settings = LoopSettings { cluster: Some(cluster.clone()), ..settings(1) };
         let work = Numbers::new(100, ResultPlacement::All, 10);
         let ended =
-            WorkerPool::default().run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+            run_loop(&WorkerPool::default(), &work, &settings, &mut |_| ControlFlow::Continue(()));
         assert!(ended.unwrap().report.complete);
     };
     thread::scope(|scope| {
@@ -137,7 +138,7 @@ fn no_loop_starts_inside_another_one() {
     site.begin_loops(Vec::new(), First::default()).unwrap();
     let (work, pool) = (Nested(site.clone(), AtomicU64::new(0)), WorkerPool::default());
     let settings = LoopSettings { cluster: Some(site.clone()), ..settings(1) };
-    let ended = pool.run_loop(&work, &settings, &mut |_| ControlFlow::Continue(()));
+    let ended = run_loop(&pool, &work, &settings, &mut |_| ControlFlow::Continue(()));
     assert!(ended.unwrap().report.complete);
     assert_eq!(work.1.into_inner(), 4);
     site.end();

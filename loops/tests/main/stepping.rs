@@ -1,7 +1,7 @@
 //! Work in steps: the state does not depend on slabs and threads.
 
-use pleach_loops::looping::RunLoops;
 use pleach_loops::looping::Stepping;
+use pleach_loops::looping::run_steps;
 use pleach_loops::looping::{LoopReport, LoopSettings, Sizes, Stops};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
@@ -104,7 +104,7 @@ impl Stepping for Means {
 fn run(work: &Means, steps: usize, settings: &LoopSettings) -> (Vec<f32>, LoopReport) {
     let go = &mut |_: &_| ControlFlow::Continue(());
     let outcome =
-        WorkerPool::default().run_steps(work, |range| Ok(work.begin(range)), steps, settings, go);
+        run_steps(&WorkerPool::default(), work, |range| Ok(work.begin(range)), steps, settings, go);
     let outcome = outcome.unwrap();
     (outcome.slabs.into_iter().flat_map(|slab| slab.numbers).collect(), outcome.report)
 }
@@ -169,7 +169,8 @@ fn every_stop_shows_the_whole_state() {
             let go = &mut |_: &_| ControlFlow::Continue(());
             let begin = |range| Ok(work.begin(range));
             let settings = with(threads, Sizes::Measured);
-            let done = WorkerPool::default().run_steps(&work, begin, stops, &settings, go).unwrap();
+            let done =
+                run_steps(&WorkerPool::default(), &work, begin, stops, &settings, go).unwrap();
             assert!(done.report.complete);
             let at: Vec<usize> = seen.iter().map(|&(done, _)| done).collect();
             assert!(at.iter().copied().eq((1..=times).map(|k| steps * k / times)), "{at:?}");
@@ -239,7 +240,7 @@ fn slabs_are_cut_again_when_speeds_change() {
     };
     let (work, go) = (With(means, tires), &mut |_: &_| ControlFlow::Continue(()));
     let (begin, settings) = (|range| Ok(work.0.begin(range)), with(2, Sizes::Measured));
-    let done = WorkerPool::default().run_steps(&work, begin, 400, &settings, go).unwrap();
+    let done = run_steps(&WorkerPool::default(), &work, begin, 400, &settings, go).unwrap();
     let parts = &done.report.parts;
     assert!(2 * parts[0].units < parts[1].units, "{parts:?}");
     assert!(done.slabs.into_iter().flat_map(|slab| slab.numbers).eq(expected));
@@ -261,7 +262,7 @@ fn the_cut_of_the_first_step_is_kept() {
     let (begin, go) = (|range| Ok(work.0.begin(range)), &mut |_: &_| ControlFlow::Continue(()));
     let stops = Stops::showing(41, 41, &mut show);
     let settings = with(2, Sizes::FirstStep);
-    let done = WorkerPool::default().run_steps(&work, begin, stops, &settings, go).unwrap();
+    let done = run_steps(&WorkerPool::default(), &work, begin, stops, &settings, go).unwrap();
     let seen = seen.into_inner().unwrap();
     assert_eq!(seen[0], 0..32);
     assert!(seen[1].end < 16, "{seen:?}");
@@ -274,11 +275,15 @@ fn a_watcher_stops_after_a_whole_sweep() {
     let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
     let settings =
         LoopSettings { progress_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
-    let outcome = WorkerPool::default()
-        .run_steps(&work, |range| Ok(work.begin(range)), 1 << 30, &settings, &mut |_| {
-            ControlFlow::Break(())
-        })
-        .unwrap();
+    let outcome = run_steps(
+        &WorkerPool::default(),
+        &work,
+        |range| Ok(work.begin(range)),
+        1 << 30,
+        &settings,
+        &mut |_| ControlFlow::Break(()),
+    )
+    .unwrap();
     assert!(!outcome.report.complete);
 }
 
@@ -289,7 +294,8 @@ fn a_panic_in_a_sweep_reaches_the_caller() {
     let go = std::panic::AssertUnwindSafe(|| {
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let settings = with(2, Sizes::Given(1, 1));
-        let _ = WorkerPool::default().run_steps(
+        let _ = run_steps(
+            &WorkerPool::default(),
             &work,
             |range| Ok(work.0.begin(range)),
             100,

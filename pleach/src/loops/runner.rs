@@ -3,9 +3,9 @@
 use crate::cli::flags::{CHUNKS, FlagValues, SPLIT};
 use crate::cli::progress::Shown;
 use crate::failure::{Failure, usage};
-use pleach_loops::looping::RunLoops;
 use pleach_loops::looping::{Loop, Stepping};
 use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Stops};
+use pleach_loops::looping::{run_loop, run_steps};
 use pleach_runtime::Cancel;
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
@@ -59,7 +59,7 @@ impl<'a> Runner<'a> {
         }
         let (pool, settings) = (WorkerPool::shared(), self.settings);
         let shown = &mut self.shown;
-        let outcome = pool.run_loop(work, settings, &mut watch(shown, self.cancel))?;
+        let outcome = run_loop(pool, work, settings, &mut watch(shown, self.cancel))?;
         self.add(outcome.report);
         Ok(self.report.complete.then_some(outcome.locals))
     }
@@ -76,7 +76,7 @@ impl<'a> Runner<'a> {
     {
         let (pool, settings) = (WorkerPool::shared(), self.settings);
         let shown = &mut self.shown;
-        let done = pool.run_steps(work, begin, steps, settings, &mut watch(shown, self.cancel))?;
+        let done = run_steps(pool, work, begin, steps, settings, &mut watch(shown, self.cancel))?;
         self.add(done.report);
         Ok(self.report.complete.then_some(done.slabs))
     }

@@ -8,7 +8,7 @@ use pleach_loops::lattice::slab::Slab;
 use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::lattice::sums::Sum;
 use pleach_loops::looping::Stepping;
-use pleach_loops::looping::{LoopReport, LoopSettings, RunLoops, Sizes, StepsOutcome, Stops};
+use pleach_loops::looping::{LoopReport, LoopSettings, Sizes, StepsOutcome, Stops, run_steps};
 use pleach_runtime::WorkerPool;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ fn run(
     let settings = LoopSettings { threads, devices, sizes, ..LoopSettings::default() };
     let begin = |planes| work.begin(planes);
     let go_on = &mut |_: &_| ControlFlow::Continue(());
-    WorkerPool::default().run_steps(work, begin, steps, &settings, go_on).unwrap()
+    run_steps(&WorkerPool::default(), work, begin, steps, &settings, go_on).unwrap()
 }
 
 /// All numbers of a flow, its mass and the force on its obstacle.
@@ -129,7 +129,7 @@ fn what_is_shown_on_the_way_is_the_same() {
         let stops = Stops::showing(9, 9, show);
         let go_on = &mut |_: &_| ControlFlow::Continue(());
         let begin = |planes| work.begin(planes);
-        WorkerPool::default().run_steps(&work, begin, stops, &settings, go_on).unwrap();
+        run_steps(&WorkerPool::default(), &work, begin, stops, &settings, go_on).unwrap();
         all
     };
     let expected = shown(1, &[]);
