@@ -1,5 +1,6 @@
 //! Certificates of proofs: [`certify`] makes one by a second search, [`audit`] explores parts of it again.
 
+use crate::parallel::in_parallel;
 use crate::report::{Report, Status, counted};
 use oorandom::Rand64;
 use pleach_core::search::problem::{Plain, Problem};
@@ -12,9 +13,6 @@ use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::{ProgressSnapshot, Recorded, RunError, Settings, cores};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 
 /// A certificate has about this number of regions, unless they would be smaller or larger than these.
 const REGIONS: u64 = 500;
@@ -199,7 +197,9 @@ pub(crate) fn audit(
         ));
     }
     let chosen = choose(regions.len(), sample);
-    explore_again(top, certificate, &chosen, threads, go_on)?;
+    in_parallel(&chosen, threads as usize, |&nth, nothing_failed| {
+        explore_one(top, &regions[nth], nth, search.best, &|| nothing_failed() && go_on())
+    })?;
     let known = search.best != i64::MAX;
     Ok(Audit {
         regions: regions.len(),
@@ -249,38 +249,7 @@ fn choose(regions: usize, sample: Sample) -> Vec<usize> {
     all
 }
 
-/// Explores regions again and compares them with what the certificate says.
-fn explore_again(
-    top: &dyn Top,
-    certificate: &Certificate,
-    chosen: &[usize],
-    threads: u32,
-    go_on: &(dyn Fn() -> bool + Sync),
-) -> Result<(), NoProof> {
-    let (next, over) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let failed = Mutex::new(None);
-    let work = || {
-        while let Some(&nth) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let region = &certificate.regions[nth];
-            let may_continue = || !over.load(Ordering::Relaxed) && go_on();
-            if let Err(why) = explore_one(top, region, nth, certificate.search.best, &may_continue)
-            {
-                over.store(true, Ordering::Relaxed);
-                if let Ok(mut failed) = failed.lock() {
-                    failed.get_or_insert(why);
-                }
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..threads.min(chosen.len() as u32) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    failed.into_inner().ok().flatten().map_or(Ok(()), Err)
-}
-
+/// Explores a region again and compares it with what the certificate says.
 fn explore_one(
     top: &dyn Top,
     region: &Region,

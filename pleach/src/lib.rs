@@ -55,6 +55,7 @@ mod input;
 mod joining;
 #[cfg(feature = "cli")]
 mod loops;
+mod parallel;
 #[cfg(feature = "cluster")]
 mod processes;
 #[cfg(feature = "cli")]

@@ -6,12 +6,12 @@ use super::spec::{Spec, Work};
 use super::table;
 use crate::cli::flags::FlagValues;
 use crate::failure::{Failure, usage};
+use crate::parallel::in_parallel;
 use crate::registry::Entry;
 use crate::registry::simulated_load::SimulatedLoad;
 use pleach_lab::figures::Figures;
 use pleach_runtime::usable_memory;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A scenario with its loads.
 pub struct Experiment {
@@ -107,34 +107,15 @@ impl Experiment {
             .enumerate()
             .map(|(work, load)| needed(work).then(|| Model::new(load)))
             .collect();
-        let next = AtomicUsize::new(0);
-        let failed: Mutex<Option<Failure>> = Mutex::new(None);
-        let fail = |why| {
-            failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(why);
-            next.store(wanted.len(), Ordering::Relaxed);
-        };
-        let work = || {
-            while let Some(&(cell, seed)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let spec = &cells[cell];
-                let Some(model) = &models[self.at(spec)] else { continue };
-                let ended = match model.run(spec, seed) {
-                    Ok(figures) => done(spec, cell, seed, &figures),
-                    Err(why) => {
-                        let label = table::labels(&self.scenario)[cell].join(" ");
-                        Err(Failure::Inside(format!("{label} seed {seed}: {why}")))
-                    }
-                };
-                if let Err(why) = ended {
-                    fail(why);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            (0..self.threads.min(wanted.len())).for_each(|_| {
-                scope.spawn(work);
-            });
-        });
-        failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+        in_parallel(wanted, self.threads, |&(cell, seed), _| {
+            let spec = &cells[cell];
+            let Some(model) = &models[self.at(spec)] else { return Ok(()) };
+            let figures = model.run(spec, seed).map_err(|why| {
+                let label = table::labels(&self.scenario)[cell].join(" ");
+                Failure::Inside(format!("{label} seed {seed}: {why}"))
+            })?;
+            done(spec, cell, seed, &figures)
+        })
     }
 
     /// Runs all cells with all seeds.
