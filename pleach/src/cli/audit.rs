@@ -30,7 +30,7 @@ const REGIONS: u64 = 20;
 /// Audits the certificate that the words name.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
-    given.check(Kind { verb: Verb::Audit, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
+    given.check_alone(Verb::Audit, &FLAGS)?;
     let [_, file] = &line.words[..] else {
         return usage("audit: expected FILE, a file that --certificate wrote");
     };

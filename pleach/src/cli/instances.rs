@@ -1,7 +1,7 @@
 //! `pleach instances PROBLEM`: the instances that the command knows by name, and what is known of them.
 
 use super::console::{Console, DONE};
-use super::flags::{Kind, Verb};
+use super::flags::Verb;
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::provenance::stamped;
@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 
 /// Lists the instances of a problem whose names begin like one of the words, or the problems.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
-    let kind = Kind { verb: Verb::Instances, problem: "", named: &[] };
-    line.given.check(kind).map_err(Failure::Usage)?;
+    line.given.check_alone(Verb::Instances, &[])?;
     let as_json = line.given.on("json");
     let Some(problem) = line.words.get(1) else {
         let text = if as_json {

@@ -2,7 +2,7 @@
 
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
-use super::flags::{FlagValues, Kind, PATIENCE, REACH, STANDBY, Verb, address};
+use super::flags::{FlagValues, PATIENCE, REACH, STANDBY, Verb, address};
 use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
 use super::log::Log;
@@ -162,7 +162,7 @@ pub fn go_on(
 
 /// Joins a search.
 fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
-    given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
+    given.check_alone(Verb::Join, &[])?;
     let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
     let key_path = key_path(given);
     let key = Key::read(Path::new(&key_path));

@@ -1,7 +1,7 @@
 //! `pleach man`: the manual page, made from the help.
 
 use super::console::{Console, DONE};
-use super::flags::{About, Applies, COMMANDS, FLAGS, Group, Kind, Use, Verb};
+use super::flags::{About, Applies, COMMANDS, FLAGS, Group, Use, Verb};
 use super::help::{EXIT_CODES, examples};
 use super::line::{Line, no_more};
 use crate::failure::Failure;
@@ -10,8 +10,7 @@ use std::fmt::Write;
 
 /// Prints the page.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
-    let kind = Kind { verb: Verb::Man, problem: "", named: &[] };
-    line.given.check(kind).map_err(Failure::Usage)?;
+    line.given.check_alone(Verb::Man, &[])?;
     no_more(&line.words, 1)?;
     console.print(page(registry).trim_end()).map(|()| DONE)
 }

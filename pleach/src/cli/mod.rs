@@ -201,8 +201,7 @@ fn run_command(registry: &[Entry], console: &Console<'_>, line: Line) -> Result<
         }
         Some(Verb::Sim) => sim::run(registry, console, &line),
         Some(verb @ Verb::Devices) => {
-            let kind = Kind { verb, problem: "", named: &[] };
-            line.given.check(kind).map_err(Failure::Usage)?;
+            line.given.check_alone(verb, &[])?;
             let _phase = conduct::last_words(console, "devices", &line.given);
             if line.given.has("check") {
                 return checking::check(registry, console, &line.given, &line.words[1..]);

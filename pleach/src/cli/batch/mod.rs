@@ -9,7 +9,7 @@ mod summary;
 use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};
 use super::files::{can_replace, keep_apart, not_a_dash, replace};
-use super::flags::{FlagValues, Kind, Use, Verb};
+use super::flags::{FlagValues, Use, Verb};
 use super::line::{Line, no_more};
 use super::own_process::{OwnProcess, result_of, this_program};
 use super::progress::{self, interrupts};
@@ -49,7 +49,7 @@ Example of FILE.toml:
 /// Runs what has no row yet, and compares the settings.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
-    given.check(Kind { verb: Verb::Batch, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
+    given.check_alone(Verb::Batch, &FLAGS)?;
     let Some(file) = line.words.get(1) else {
         return usage("batch: expected FILE.toml, which lists instances and settings");
     };

@@ -8,6 +8,7 @@ use super::{
     BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };
 use crate::campaign::{Certify, Checkpoint, Search};
+use crate::failure::Failure;
 use crate::processes::share_of_memory;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::DeviceSet;
@@ -33,6 +34,11 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 const PROGRESS_EVERY_TRACED: Duration = Duration::from_millis(10);
 
 impl FlagValues {
+    /// As [`FlagValues::check`], for a command without a problem.
+    pub fn check_alone(&self, verb: Verb, named: &[Use]) -> Result<(), Failure> {
+        self.check(Kind { verb, problem: "", named }).map_err(Failure::Usage)
+    }
+
     /// Refuses flags that do not apply to a command, and values that cannot be read.
     ///
     /// # Errors

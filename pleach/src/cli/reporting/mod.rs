@@ -11,7 +11,7 @@ mod traced;
 use super::conduct::last_words;
 use super::console::{Console, DONE};
 use super::files::{keep_apart, replace};
-use super::flags::{Kind, Use, Verb};
+use super::flags::{Use, Verb};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::provenance::stamped;
@@ -33,7 +33,7 @@ pub const FLAGS: [Use; 1] =
 /// Writes the page for the files that the words name.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
-    given.check(Kind { verb: Verb::Report, problem: "", named: &FLAGS }).map_err(Failure::Usage)?;
+    given.check_alone(Verb::Report, &FLAGS)?;
     let words = &line.words[1..];
     if words.is_empty() {
         return usage("report: expected FILE…, each with the output of a run with --json");

@@ -18,7 +18,7 @@ mod verdict;
 use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};
 use super::files::replace;
-use super::flags::{FlagValues, Kind, QUICK, Use, Verb};
+use super::flags::{FlagValues, QUICK, Use, Verb};
 use super::line::Line;
 use super::progress::{self, interrupts};
 use crate::failure::{Failure, usage};
@@ -52,8 +52,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Lists the figures, or runs the named ones.
 pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
-    let kind = Kind { verb: Verb::Reproduce, problem: "", named: &FLAGS };
-    given.check(kind).map_err(Failure::Usage)?;
+    given.check_alone(Verb::Reproduce, &FLAGS)?;
     let quick = given.on(QUICK.about.name);
     let chosen = chosen(&line.words[1..])?;
     if chosen.is_empty() {

@@ -6,7 +6,7 @@ use super::super::flags::{
     MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS, ROLE, Use, Verb, WEIGHT,
 };
 use super::super::line::{Line, no_more};
-use super::request::{check, client, escaped, failed};
+use super::request::{client, escaped, failed};
 use crate::failure::{Failure, usage};
 use crate::report::columns::aligned;
 use pleach_serve::api::{UserChange, UserLimits, UserView};
@@ -32,7 +32,7 @@ struct Account {
 /// Lists users, creates or changes one, or removes it.
 pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
-    check(line, Verb::User, &USER_FLAGS)?;
+    line.given.check_alone(Verb::User, &USER_FLAGS)?;
     no_more(&line.words, 2)?;
     let mut client = client(given)?;
     let all: Value = client.get("/v1/users").map_err(failed)?;

@@ -6,7 +6,7 @@ use super::super::flags::{Verb, priority as parse_priority};
 use super::super::line::{Line, no_more};
 use super::super::progress::so_far;
 use super::super::stopping::interrupts;
-use super::request::{check, client, escaped, failed, number};
+use super::request::{client, escaped, failed, number};
 use crate::decimal::written;
 use crate::failure::{Failure, usage};
 use crate::report::columns::aligned;
@@ -19,7 +19,7 @@ use std::path::Path;
 
 /// Lists jobs, or shows one.
 pub fn list(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
-    check(line, Verb::Jobs, &[])?;
+    line.given.check_alone(Verb::Jobs, &[])?;
     no_more(&line.words, 2)?;
     let mut client = client(&line.given)?;
     if let Some(word) = line.words.get(1) {
@@ -126,7 +126,7 @@ fn progress(job: &JobView) -> String {
 
 /// Follows a job until it is over.
 pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
-    check(line, Verb::Watch, &[])?;
+    line.given.check_alone(Verb::Watch, &[])?;
     no_more(&line.words, 2)?;
     let Some(word) = line.words.get(1) else { return usage("watch: expected the number of a job") };
     let id = number(Verb::Watch, word)?;
@@ -191,7 +191,7 @@ fn print_result(console: &Console<'_>, client: &mut Client, id: u64) -> Result<(
 
 /// Prints the result of a job.
 pub fn result(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
-    check(line, Verb::Result, &[])?;
+    line.given.check_alone(Verb::Result, &[])?;
     no_more(&line.words, 2)?;
     let Some(word) = line.words.get(1) else {
         return usage("result: expected the number of a job");
@@ -229,7 +229,7 @@ fn fetch(client: &mut Client, id: u64, folder: &Path) -> Result<(), Failure> {
 
 /// Pauses, continues or cancels jobs.
 pub fn act(console: &Console<'_>, line: &Line, verb: Verb) -> Result<u8, Failure> {
-    check(line, verb, &[])?;
+    line.given.check_alone(verb, &[])?;
     if line.words.len() < 2 {
         return usage(format!("{}: expected numbers of jobs", verb.word()));
     }
@@ -255,7 +255,7 @@ pub fn act(console: &Console<'_>, line: &Line, verb: Verb) -> Result<u8, Failure
 
 /// Changes the priority of a job.
 pub fn priority(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
-    check(line, Verb::Priority, &[])?;
+    line.given.check_alone(Verb::Priority, &[])?;
     let [_, id, priority] = &line.words[..] else {
         return usage("priority: expected the number of a job and a priority");
     };

@@ -1,7 +1,7 @@
 //! `pleach join HOST:PORT --key FILE` with the credentials of a service: works for one search after another.
 
 use super::super::console::{Console, DONE, STOPPED};
-use super::super::flags::{FlagValues, Kind, PATIENCE, THREADS, Verb, address};
+use super::super::flags::{FlagValues, PATIENCE, THREADS, Verb, address};
 use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
 use crate::failure::{Failure, usage};
@@ -27,7 +27,7 @@ pub fn join(
 }
 
 fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result<u8, Failure> {
-    given.check(Kind { verb: Verb::Join, problem: "", named: &[] }).map_err(Failure::Usage)?;
+    given.check_alone(Verb::Join, &[])?;
     for flag in ["standby", "checkpoint"] {
         if given.has(flag) {
             return usage(format!("--{flag} has no effect on a joiner of a service"));

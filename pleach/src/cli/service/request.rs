@@ -1,7 +1,6 @@
 //! What all commands that talk to a service share: a client with the user's credentials, and errors.
 
-use super::super::flags::{FlagValues, Kind, Use, Verb};
-use super::super::line::Line;
+use super::super::flags::{FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_serve::client::{Client, ClientError};
 use pleach_serve::credentials::Credentials;
@@ -27,11 +26,6 @@ pub const SERVE_FLAGS: [Use; 2] = [
     Use::with("threads", "threads of each job's process on this machine", "1"),
     Use::with("listen", "address on which the service listens for users and joiners", ""),
 ];
-
-/// Checks the flags of a command.
-pub fn check(line: &Line, verb: Verb, named: &[Use]) -> Result<(), Failure> {
-    line.given.check(Kind { verb, problem: "", named }).map_err(Failure::Usage)
-}
 
 /// The failure of a request.
 pub fn failed(why: ClientError) -> Failure {

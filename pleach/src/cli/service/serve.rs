@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Runs a service.
 pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
-    request::check(line, Verb::Serve, &request::SERVE_FLAGS)?;
+    line.given.check_alone(Verb::Serve, &request::SERVE_FLAGS)?;
     no_more(&line.words, 1)?;
     let Some(listen) = given.get(&LISTEN).map_err(Failure::Usage)? else {
         return usage("serve: expected --listen HOST:PORT");
