@@ -219,15 +219,15 @@ fn begin(
     }
     let (mut counts, mut stopped) = (before, tree.layers().is_some());
     if begun.go_on() {
-        let (made, stop);
-        (start, made, stop) = by_layers(tree, begun, &settings, start);
+        let (layers, stop) = by_layers(tree, begun, &settings, start);
         if stop == Some(Stop::Asked) {
             settings.cancel = Cancel::cancelled();
         }
         stopped = stop.is_some();
         settings.node_limit =
-            settings.node_limit.map(|limit| limit.saturating_sub(made.bounded).max(1));
-        counts.add_saturating(&made);
+            settings.node_limit.map(|limit| limit.saturating_sub(layers.counts.bounded).max(1));
+        counts.add_saturating(&layers.counts);
+        start = layers.best;
     }
     settings.start = start
         .as_ref()
@@ -241,16 +241,19 @@ fn begin(
     Ready { settings, state }
 }
 
-/// Searches by layers first, if there are few enough jobs. Returns the best schedule, the counts, and what stopped it, if
-/// the progress callback or the limit of nodes did.
+/// Searches by layers first, if there are few enough jobs. Returns what is known afterwards, and what stopped it, if the
+/// progress callback or the limit of nodes did.
 fn by_layers(
     tree: &mut VariantTree,
     begun: &mut StartedSearch<'_, '_>,
     settings: &Settings,
     start: Option<(Vec<u16>, i64)>,
-) -> (Option<(Vec<u16>, i64)>, Counts, Option<Stop>) {
+) -> (LayersProgress, Option<Stop>) {
     let to_beat = settings.best.unwrap_or(i64::MAX);
-    let Some(layers) = tree.layers() else { return (start, Counts::default(), None) };
+    let Some(layers) = tree.layers() else {
+        let counts = Counts::default();
+        return (LayersProgress { counts, best: start, least: i64::MIN }, None);
+    };
     let (mut due, mut stop) = (Instant::now(), None);
     let watch = &mut |progress: &LayersProgress| {
         let made = progress.counts.bounded;
@@ -272,7 +275,7 @@ fn by_layers(
     let end = layers.search(start, to_beat, limits);
     begun.keep_preparation();
     tree.take_over(end.progress.least, end.open);
-    (end.progress.best, end.progress.counts, stop)
+    (end.progress, stop)
 }
 
 /// How many bytes prefixes may take without a limit: at most four fifths of what is free.
