@@ -43,11 +43,11 @@ fn a_problem_is_simulated_on_many_peers() {
 /// Limits on the process used to be ignored.
 #[test]
 fn more_peers_than_fit_into_memory_are_refused() {
-    let script = "ulimit -v 1000000; exec $PLEACH sim queens 6 --peers 3000";
+    let script = "ulimit -v 1000000; exec $PLEACH sim queens 6 --peers 7000";
     let output = Running::shell(script).end();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("peers = 3000: expected fewer"), "{said}");
+    assert!(said.contains("peers = 7000: expected fewer"), "{said}");
 }
 
 #[test]

@@ -40,14 +40,15 @@ fn progress_continues_from_layers_to_a_search() {
 #[test]
 fn layers_that_were_stopped_begin_again() {
     let path = folder("variants-layers").join("run.pleach");
-    let shop = shop::Shop::new(flowshop::named("ta001").unwrap());
-    let variant = shop::Variant::new(shop, shop::Objective::FlowTime, shop::Passing::Wait).unwrap();
-    let solve = |limit: u64, save: bool| {
+    let with = |passing, limit: u64, save: bool| {
+        let shop = shop::Shop::new(flowshop::named("ta001").unwrap());
+        let variant = shop::Variant::new(shop, shop::Objective::FlowTime, passing).unwrap();
         let mut search = Search::default();
         (search.settings.threads, search.settings.node_limit) = (2, Some(limit));
         search.checkpoint = save.then(|| Checkpoint::new(&path));
-        shop::solve(&variant, shop::Options { search, ..shop::Options::default() }).unwrap()
+        shop::solve(&variant, shop::Options { search, ..shop::Options::default() })
     };
+    let solve = |limit, save| with(shop::Passing::Wait, limit, save).unwrap();
     let whole = solve(1 << 40, false);
     assert_eq!((whole.status, whole.value), (Status::Optimal, Some(14_033)));
     let mut before = 0;
@@ -57,6 +58,8 @@ fn layers_that_were_stopped_begin_again() {
         assert!(stopped.nodes.bounded > before && stopped.bound <= whole.value);
         before = stopped.nodes.bounded;
     }
+    let other = with(shop::Passing::NoWait, 1, true).unwrap_err().to_string();
+    assert!(other.contains("holds another search"), "{other}");
     // Depth first, this would not suffice by far.
     let resumed = solve(2 * whole.nodes.bounded, true);
     assert_eq!((resumed.status, resumed.value), (Status::Optimal, whole.value));

@@ -273,7 +273,9 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
         before.run = random_id();
     }
     let open = before.clone().flattened().map_err(content)?.pieces;
-    joined(&mut *problem.explorer(), &open).map_err(content)?;
+    let mut explorer = problem.explorer();
+    let all = joined(&mut *explorer, &open).map_err(content)?;
+    explorer.add_work(&all.bytes).map_err(content)?;
     let checked = check_solution(problem, before.solution.as_ref());
     checked.map(|()| before).map_err(|_| content(Malformed::Range))
 }

@@ -191,8 +191,10 @@ impl<'scope, 'a> Saving<'scope, 'a> {
             let newest = if now >= self.at { site_state.progress_report() } else { None };
             let new = newest.filter(|newest| !is_same(Some(newest), self.last.as_ref()))?;
             self.at = now.saturating_add(saver.every());
-            self.last = Some(Arc::clone(&new));
-            return self.write(move || saver.write_whole(&new, control));
+            let whole = Arc::clone(&new);
+            let warning = self.write(move || saver.write_whole(&whole, control));
+            self.last = self.writing.as_ref().map(|_| new);
+            return warning;
         }
         if self.under_way {
             let (counts, pieces) = saver.take_if_whole()?;

@@ -89,7 +89,8 @@ pub trait Explorer: Send {
 /// How many pieces are joined at a time.
 const GROUP: usize = 8;
 
-/// Joins pieces of work into one, with an explorer that has no work, and has none afterwards.
+/// Joins pieces of work into one, with an explorer that has no work, and has none afterwards. Reads no piece that is the
+/// only one.
 ///
 /// An explorer keeps its nodes in order, so adding pieces one by one takes time in proportion to pieces × nodes. Joining
 /// them in groups, and those again in groups, takes nodes × log(pieces).
@@ -100,6 +101,9 @@ pub fn joined(
     explorer: &mut dyn Explorer,
     pieces: &[impl Borrow<Work>],
 ) -> Result<Work, Malformed> {
+    if let [alone] = pieces {
+        return Ok(alone.borrow().clone());
+    }
     let mut left = in_groups(explorer, pieces)?;
     while left.len() > 1 {
         left = in_groups(explorer, &left)?;

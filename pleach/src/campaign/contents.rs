@@ -1,5 +1,6 @@
 //! [`Contents`]: the contents of a saved search, without running it.
 
+use pleach_core::search::explorer::joined;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::search::work::{Malformed, Nodes};
@@ -37,7 +38,8 @@ impl Contents {
     ) -> Result<Self, Malformed> {
         let checkpoint = checkpoint.clone().flattened()?;
         let mut explorer = problem.explorer();
-        checkpoint.pieces.iter().try_for_each(|piece| explorer.add_work(&piece.bytes))?;
+        let all = joined(&mut *explorer, &checkpoint.pieces)?;
+        explorer.add_work(&all.bytes)?;
         let goal = problem.goal();
         let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
         let open = explorer.open_nodes();

@@ -162,15 +162,21 @@ fn prepare<'s, 'a>(
     let mut tree = VariantTree::new(variant.clone(), simd);
     let ready = match begun.resumed().cloned() {
         Some(content) => {
+            if !begun.looking && !tree.has_fingerprint(content.fingerprint) {
+                return Err(begun.saved.foreign(&content));
+            }
             let solution = content.solution.as_ref();
             let known =
                 solution.and_then(|best| variant.shop().instance.order(&best.solution).ok());
             let state = begun.saved.state.clone();
             tree.take_over(state["least"].as_i64().unwrap_or(i64::MIN), None);
-            if !begun.looking && state["layers"]["stopped"] == true {
+            let is_open = !content.pieces.is_empty() || !content.subs.is_empty();
+            if !begun.looking && is_open && state["layers"]["stopped"] == true {
                 // Layers are faster than what would follow them, even from the beginning.
                 let mut before = counts_of(&state);
                 before.add_saturating(&content.counts);
+                begun.announce_resumed();
+                begun.layers = (before.clone(), state["setup_s"].as_f64().unwrap_or(0.0));
                 let ready = begin(&mut tree, &mut begun, *best, known, before);
                 return Ok((begun, tree, ready));
             }

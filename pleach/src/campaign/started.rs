@@ -78,6 +78,13 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         self.saved.content.as_ref()
     }
 
+    /// Announces that the search is resumed, if nobody has yet.
+    pub fn announce_resumed(&mut self) {
+        if let Some(mut announce) = self.search.resumed.take() {
+            announce();
+        }
+    }
+
     /// The seed of the search, even if it began in an earlier run.
     pub fn seed(&self) -> u64 {
         self.saved.state["seed"].as_u64().unwrap_or(self.search.settings.seed)
@@ -119,8 +126,11 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(begins) = self.search.begins.take() {
             begins();
         }
-        let seconds = self.started.elapsed().as_secs_f64();
-        let snapshot = ProgressSnapshot { seconds, ..snapshot.clone() };
+        let (layers, layers_s) = &self.layers;
+        let mut counts = layers.clone();
+        counts.add_saturating(&snapshot.counts);
+        let seconds = layers_s + self.started.elapsed().as_secs_f64();
+        let snapshot = ProgressSnapshot { counts, seconds, ..snapshot.clone() };
         let continues =
             self.search.progress.as_mut().is_none_or(|watch| watch(&snapshot).is_continue());
         if continues && self.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -188,15 +198,15 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(content) = content.filter(|it| !problem.has_fingerprint(it.fingerprint)) {
             return Err(self.saved.foreign(content));
         }
-        let Search { progress, resumed, begins, certify: how, .. } = &mut *self.search;
+        if content.is_some() {
+            self.announce_resumed();
+        }
+        let Search { progress, begins, certify: how, .. } = &mut *self.search;
         let mut begins = begins.take();
         let knows_something =
             settings.start.is_some() || settings.resume.is_some() || settings.save.is_some();
         if let Some(begins) = begins.take_if(|_| knows_something) {
             begins();
-        }
-        if let Some(tell) = resumed.take_if(|_| content.is_some()).as_mut() {
-            tell();
         }
         let (layers, layers_s) = &self.layers;
         let mut watch = |snapshot: &ProgressSnapshot| {

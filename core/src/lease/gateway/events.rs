@@ -269,7 +269,7 @@ impl<D: Tally> Gateway<D> {
             }
             GatewayMessage::Best(solution) => self.record_solution(&solution, now_ns, inside)?,
             GatewayMessage::Draw { dry } => self.on_draw((from, dry), now_ns, inside)?,
-            GatewayMessage::Nodes(nodes) => self.on_nodes(nodes, inside),
+            GatewayMessage::Nodes(nodes) => self.on_nodes(from, nodes, inside),
             GatewayMessage::Stop => self.stop_search(now_ns, inside)?,
         }
         self.advance_holdings(now_ns, inside)

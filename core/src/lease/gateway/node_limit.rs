@@ -66,20 +66,24 @@ impl<D: Tally> Gateway<D> {
     ) -> Result<(), I::Error> {
         let sites = self.sites();
         let Some(quota) = self.state.quota.as_mut() else { return Ok(()) };
-        let nodes = quota.grant(sites);
+        let nodes = quota.grant_to(from, sites);
         if nodes == 0 && dry {
             return self.stop_search(now_ns, inside);
         }
-        quota.outside += nodes;
         inside.send(from, GatewayMessage::Nodes(nodes));
         Ok(())
     }
 
     /// Takes nodes granted by the root or, at the root, handed back to it.
-    pub(super) fn on_nodes<I: Workers<Done = D>>(&mut self, nodes: u64, inside: &mut I) {
+    pub(super) fn on_nodes<I: Workers<Done = D>>(
+        &mut self,
+        from: SiteId,
+        nodes: u64,
+        inside: &mut I,
+    ) {
         let root = self.is_root();
         match &mut self.state.quota {
-            Some(quota) if root => quota.take_back(nodes),
+            Some(quota) if root => quota.take_back(from, nodes),
             _ => self.take_grant(nodes, inside),
         }
     }

@@ -4,6 +4,9 @@
 //! little of it is unused when the last part is gone. A site without work hands back its rest; the rest of a site
 //! that dies or leaves stays unused.
 
+use crate::lease::SiteId;
+use std::collections::BTreeMap;
+
 /// The smallest grant, if the pool has as many nodes.
 const LEAST: u64 = 4096;
 
@@ -12,8 +15,8 @@ const LEAST: u64 = 4096;
 pub(super) struct Quota {
     /// Nodes not granted yet. Only the root has any.
     pub pool: u64,
-    /// Nodes granted to other sites and not handed back. Only the root has any.
-    pub outside: u64,
+    /// Nodes granted to each other site and not handed back. Only the root has any.
+    pub outside: BTreeMap<SiteId, u64>,
     /// The last grant.
     pub last: u64,
     /// When this site asked the root, while the answer is outstanding.
@@ -28,10 +31,18 @@ impl Quota {
         part
     }
 
-    /// Takes back nodes from another site, at most as many as others were granted.
-    pub fn take_back(&mut self, nodes: u64) {
-        let nodes = nodes.min(self.outside);
-        self.outside -= nodes;
+    /// Takes the next grant for another site out of the pool.
+    pub fn grant_to(&mut self, site: SiteId, sites: u32) -> u64 {
+        let nodes = self.grant(sites);
+        *self.outside.entry(site).or_default() += nodes;
+        nodes
+    }
+
+    /// Takes back nodes from another site, at most as many as it was granted.
+    pub fn take_back(&mut self, site: SiteId, nodes: u64) {
+        let outside = self.outside.entry(site).or_default();
+        let nodes = nodes.min(*outside);
+        *outside -= nodes;
         self.pool += nodes;
     }
 }
@@ -43,10 +54,11 @@ mod tests {
     #[test]
     fn no_site_hands_back_more_than_was_granted() {
         let mut quota = Quota { pool: 100_000, ..Quota::default() };
-        let granted = quota.grant(3);
-        quota.outside += granted;
-        quota.take_back(granted - 1);
-        quota.take_back(u64::MAX);
-        assert_eq!((quota.pool, quota.outside), (100_000, 0));
+        let granted = [1, 2].map(|site| quota.grant_to(site, 3));
+        quota.take_back(1, granted[0] - 1);
+        quota.take_back(1, u64::MAX);
+        assert_eq!((quota.pool, quota.outside[&1]), (100_000 - granted[1], 0));
+        quota.take_back(2, granted[1]);
+        assert_eq!(quota.pool, 100_000);
     }
 }

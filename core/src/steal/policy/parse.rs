@@ -32,8 +32,10 @@ impl Policy {
         if levels && !keys.split(',').any(|pair| pair.starts_with("share=")) {
             policy.share = Share::Levels;
         }
-        if policy.is_late() && policy.least > 2 {
-            return Err(format!("balance {name}: least cannot be combined with late"));
+        if policy.least > 2 && (policy.is_late() || policy.coordinator) {
+            return Err(format!(
+                "balance {name}: least: expected neither late nor coordinator=yes"
+            ));
         }
         if policy.coordinator && policy.cutoff.is_none() {
             return Err(format!("balance {name}: coordinator=yes: expected cutoff=N, too"));
@@ -216,6 +218,7 @@ mod tests {
             "adaptive:least=1e9",
             "master-worker:least=9,late",
             "master-worker:late,least=9",
+            "dynamic:cutoff=2,coordinator=yes,least=9",
             "adaptive:end=soon",
             "master-worker:late=yes",
             "adaptive:bridges=yes",
