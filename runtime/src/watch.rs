@@ -147,16 +147,15 @@ impl<'scope, 'a> Saving<'scope, 'a> {
         let first = |saver: &Saver<'_>| run_state.elapsed().saturating_add(saver.every());
         let at = saver.map_or(Duration::MAX, first);
         let answered = requests.before();
-        let (writing, under_way, last) = (None, false, None);
         Self {
             run_state,
             mailboxes,
             saver,
             scope,
-            writing,
-            under_way,
+            writing: None,
+            under_way: false,
             at,
-            last,
+            last: None,
             requests,
             answered,
         }

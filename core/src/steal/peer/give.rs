@@ -50,7 +50,7 @@ impl Peer {
             self.thieves.remove(thief.peer);
             self.give_share(&thief, size, actions);
         } else if thief.waits || self.policy.gives(self.me) && size > 0.0 {
-            // A single node cannot be divided now, but often can after the next step.
+            // Work that is too small now often suffices after the next step.
             if !self.is(Mutant::ForgetsParked) {
                 self.thieves.add(thief);
             }

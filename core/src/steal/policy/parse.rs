@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 impl Policy {
     /// The keys that may follow a preset's name.
-    pub const KEYS: &str = "share, grain, least, degree, levels, tree, end, patience, power, \
-                            weights, first (where any peer may give), bridges (overlay), late (master-worker), siblings, depth \
+    pub const KEYS: &str = "share, grain, least, degree, levels, tree, end, patience, power, weights, first (where any \
+                            peer may give), bridges (overlay), late (master-worker), siblings, depth \
                             (hierarchical-master-worker), or cutoff, second_cutoff, coordinator (static, dynamic, guided)";
 
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
@@ -111,7 +111,7 @@ impl Policy {
             }
             ("weights", _) => self.weights = numbers(value)?,
             ("grain", _) => self.grains = numbers(value)?,
-            ("least", victim) if victim != Victim::Late => {
+            ("least", _) => {
                 let least = value.parse().ok().filter(|&least| least >= 2);
                 self.least = least.ok_or("expected a whole number of at least 2")?;
             }
