@@ -2,9 +2,10 @@
 
 use crate::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::search::tree::Solution;
+use pleach_core::search::work::Pack;
 
 /// Why a run stopped early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pack)]
 #[repr(u8)]
 pub enum Stop {
     /// The time limit.

@@ -9,7 +9,7 @@ use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::UnitReport;
 
 /// A message between sites about a search.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Pack)]
 pub enum SessionMessage {
     /// From the root: a search begins.
     Begin(Order),
@@ -107,91 +107,37 @@ impl SessionMessage {
     pub fn to_bytes(&self, search: u64) -> Vec<u8> {
         let mut out = Vec::new();
         search.pack(&mut out);
-        match self {
-            SessionMessage::Begin(order) => {
-                0u8.pack(&mut out);
-                order.pack(&mut out);
-            }
-            SessionMessage::Gateway(bytes) => {
-                1u8.pack(&mut out);
-                out.extend_from_slice(bytes);
-            }
-            SessionMessage::SiteProgress(progress) => {
-                2u8.pack(&mut out);
-                progress.pack(&mut out);
-            }
-            SessionMessage::Wish(why) => (3u8, *why as u8).pack(&mut out),
-            SessionMessage::Failed(why) => (4u8, why.as_bytes().to_vec()).pack(&mut out),
-            SessionMessage::SiteTotals(totals) => {
-                5u8.pack(&mut out);
-                totals.pack(&mut out);
-            }
-            SessionMessage::Dismissed => 6u8.pack(&mut out),
-            SessionMessage::Left => 8u8.pack(&mut out),
-            SessionMessage::Standby(address) => (9u8, address.clone()).pack(&mut out),
-            SessionMessage::Copy(copy) => {
-                10u8.pack(&mut out);
-                copy.pack(&mut out);
-            }
-            SessionMessage::Copied => 11u8.pack(&mut out),
-            SessionMessage::Loop(bytes) => {
-                7u8.pack(&mut out);
-                out.extend_from_slice(bytes);
-            }
-        }
+        self.pack(&mut out);
         out
     }
 
     /// Reads a packet. Returns the number of the search, and the message.
     pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Self), Malformed> {
         let mut from = Reader::new(bytes);
-        let search = u64::unpack(&mut from)?;
-        let message = match u8::unpack(&mut from)? {
-            0 => SessionMessage::Begin(Pack::unpack(&mut from)?),
-            1 => {
-                let left = from.left();
-                SessionMessage::Gateway(from.take(left)?.to_vec())
+        let (search, mut message) = <(u64, Self)>::unpack(&mut from)?;
+        from.finish()?;
+        if let SessionMessage::Failed(why) = &mut message {
+            // The reason is shown on a terminal, in one line.
+            *why = why.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect();
+        }
+        if message.is_possible() { Ok((search, message)) } else { Err(Malformed::Range) }
+    }
+
+    /// Whether a site can have sent it.
+    fn is_possible(&self) -> bool {
+        match self {
+            SessionMessage::SiteProgress(progress) => {
+                progress.units <= MOST_UNITS && progress.busy <= progress.units
             }
-            2 => {
-                let progress: SiteProgress = Pack::unpack(&mut from)?;
-                if progress.units > MOST_UNITS || progress.busy > progress.units {
-                    return Err(Malformed::Range);
-                }
-                SessionMessage::SiteProgress(progress)
-            }
-            3 => SessionMessage::Wish(Stop::of(u8::unpack(&mut from)?).ok_or(Malformed::Range)?),
-            4 => {
-                let text: Vec<u8> = Pack::unpack(&mut from)?;
-                let text = String::from_utf8(text).map_err(|_| Malformed::Range)?;
-                // The reason is shown on a terminal, in one line.
-                SessionMessage::Failed(
-                    text.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect(),
-                )
-            }
-            5 => {
-                let totals: SiteTotals = Pack::unpack(&mut from)?;
+            SessionMessage::SiteTotals(totals) => {
                 let timed = |unit: &UnitReport| {
                     let seconds = [unit.busy_s, unit.improve_s, unit.idle_s];
                     seconds.into_iter().chain(unit.opened_s).all(|it| it >= 0.0 && it.is_finite())
                 };
-                if totals.units.len() > MOST_UNITS as usize || !totals.units.iter().all(timed) {
-                    return Err(Malformed::Range);
-                }
-                SessionMessage::SiteTotals(totals)
+                totals.units.len() <= MOST_UNITS as usize && totals.units.iter().all(timed)
             }
-            6 => SessionMessage::Dismissed,
-            7 => {
-                let left = from.left();
-                SessionMessage::Loop(from.take(left)?.to_vec())
-            }
-            8 => SessionMessage::Left,
-            9 => SessionMessage::Standby(Pack::unpack(&mut from)?),
-            10 => SessionMessage::Copy(Pack::unpack(&mut from)?),
-            11 => SessionMessage::Copied,
-            _ => return Err(Malformed::Range),
-        };
-        from.finish()?;
-        Ok((search, message))
+            _ => true,
+        }
     }
 }
 

@@ -119,7 +119,7 @@ impl Pack for Checkpoint {
 
     fn pack(&self, out: &mut Vec<u8>) {
         (self.run, self.term).pack(out);
-        self.about.as_bytes().to_vec().pack(out);
+        self.about.pack(out);
         self.elapsed_ns.pack(out);
         self.counts.pack(out);
         self.best.pack(out);
@@ -129,8 +129,7 @@ impl Pack for Checkpoint {
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let (run, term) = Pack::unpack(from)?;
-        let about = String::from_utf8(Pack::unpack(from)?).map_err(|_| Malformed::Range)?;
+        let (run, term, about) = Pack::unpack(from)?;
         let (elapsed_ns, counts, best): (u64, Counts, i64) = Pack::unpack(from)?;
         if elapsed_ns > u64::MAX / 2 {
             return Err(Malformed::Range);

@@ -1,5 +1,6 @@
 //! The canonical encoding of nodes: one byte string per value, decoded defensively.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Why bytes could not be decoded.
@@ -83,6 +84,16 @@ pub trait Pack: Sized {
 
     /// Reads one value.
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed>;
+
+    /// Appends the encodings of values, one after the other.
+    fn pack_all(all: &[Self], out: &mut Vec<u8>) {
+        all.iter().for_each(|value| value.pack(out));
+    }
+
+    /// Reads `n` values.
+    fn unpack_all(n: usize, from: &mut Reader<'_>) -> Result<Vec<Self>, Malformed> {
+        (0..n).map(|_| Self::unpack(from)).collect()
+    }
 }
 
 /// Appends `value`, seven bits per byte, least significant first.
@@ -148,6 +159,12 @@ impl Pack for u8 {
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         Ok(from.take(1)?[0])
     }
+    fn pack_all(all: &[Self], out: &mut Vec<u8>) {
+        out.extend_from_slice(all);
+    }
+    fn unpack_all(n: usize, from: &mut Reader<'_>) -> Result<Vec<Self>, Malformed> {
+        Ok(from.take(n)?.to_vec())
+    }
 }
 
 impl Pack for i8 {
@@ -195,7 +212,7 @@ impl<T: Pack> Pack for Vec<T> {
     const LEAST: usize = 1;
     fn pack(&self, out: &mut Vec<u8>) {
         self.len().pack(out);
-        self.iter().for_each(|item| item.pack(out));
+        T::pack_all(self, out);
     }
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
         const { assert!(T::LEAST > 0, "a vector of items that take no bytes has no length limit") };
@@ -203,7 +220,19 @@ impl<T: Pack> Pack for Vec<T> {
         if n > from.left() / T::LEAST {
             return Err(Malformed::Short);
         }
-        (0..n).map(|_| T::unpack(from)).collect()
+        T::unpack_all(n, from)
+    }
+}
+
+impl<T: Pack + PartialOrd> Pack for Range<T> {
+    const LEAST: usize = 2 * T::LEAST;
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.start.pack(out);
+        self.end.pack(out);
+    }
+    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let (start, end) = Pack::unpack(from)?;
+        if start <= end { Ok(start..end) } else { Err(Malformed::Range) }
     }
 }
 

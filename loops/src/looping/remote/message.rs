@@ -4,14 +4,15 @@ use pleach_core::search::work::{Malformed, Pack, Reader};
 use std::ops::Range;
 
 /// A message about a step: a loop, or the exchange before the first one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Pack)]
 pub(super) struct LoopMessage {
     /// The number of the step since the root began.
     pub at: u32,
     pub what: What,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+/// What it says.
+#[derive(Clone, Debug, PartialEq, Pack)]
 pub(super) enum What {
     /// To the root: the sender has reached this step.
     Ready(WorkerCount),
@@ -32,7 +33,7 @@ pub(super) enum What {
 }
 
 /// What a process says when it is ready.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Pack)]
 pub(super) struct WorkerCount {
     /// Units of its loop, which must equal the root's. Before the first loop: 1 if it already knows what comes
     /// first.
@@ -60,73 +61,34 @@ const LONGEST_NAME: usize = 256;
 impl LoopMessage {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        self.at.pack(&mut out);
-        match &self.what {
-            What::Ready(WorkerCount { units, host, names }) => {
-                let names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().into()).collect();
-                (0u8, *units, host.as_bytes().to_vec(), names).pack(&mut out);
-            }
-            What::Run { number, rows } => (1u8, *number, rows.start, rows.end).pack(&mut out),
-            What::Results { number, rows, bytes } => {
-                (2u8, *number, rows.start, rows.end).pack(&mut out);
-                out.extend_from_slice(bytes);
-            }
-            What::Over { complete } => (3u8, *complete).pack(&mut out),
-            What::UnitReports(all) => (4u8, all.clone()).pack(&mut out),
-            What::Alive => 5u8.pack(&mut out),
-            What::Leave => 6u8.pack(&mut out),
-            What::Heard => 7u8.pack(&mut out),
-        }
+        self.pack(&mut out);
         out
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut from = Reader::new(bytes);
-        let from = &mut from;
-        let at = u32::unpack(from)?;
-        let what = match u8::unpack(from)? {
-            0 => {
-                let (units, host, names): (u64, Vec<u8>, Vec<Vec<u8>>) = Pack::unpack(from)?;
-                if names.len() > MOST_UNITS {
-                    return Err(Malformed::Range);
-                }
-                let names = names.into_iter().map(text).collect::<Result<_, _>>()?;
-                What::Ready(WorkerCount { units, host: text(host)?, names })
-            }
-            1 => What::Run { number: Pack::unpack(from)?, rows: rows(from)? },
-            2 => {
-                let (number, rows) = (Pack::unpack(from)?, rows(from)?);
-                let left = from.left();
-                What::Results { number, rows, bytes: from.take(left)?.to_vec() }
-            }
-            3 => What::Over { complete: Pack::unpack(from)? },
-            4 => {
-                let all: Vec<TakerReport> = Pack::unpack(from)?;
-                if all.len() > MOST_UNITS {
-                    return Err(Malformed::Range);
-                }
-                What::UnitReports(all)
-            }
-            5 => What::Alive,
-            6 => What::Leave,
-            7 => What::Heard,
-            _ => return Err(Malformed::Range),
-        };
-        from.clone().finish()?;
-        Ok(Self { at, what })
+        let message = Self::unpack(&mut from)?;
+        from.finish()?;
+        if message.what.is_possible() { Ok(message) } else { Err(Malformed::Range) }
     }
 }
 
-fn rows(from: &mut Reader<'_>) -> Result<Range<u32>, Malformed> {
-    let (start, end) = Pack::unpack(from)?;
-    if start <= end { Ok(start..end) } else { Err(Malformed::Range) }
+impl What {
+    /// Whether a process can have sent it.
+    fn is_possible(&self) -> bool {
+        match self {
+            What::Ready(WorkerCount { host, names, .. }) => {
+                names.len() <= MOST_UNITS && names.iter().chain([host]).all(|name| is_name(name))
+            }
+            What::UnitReports(all) => all.len() <= MOST_UNITS,
+            _ => true,
+        }
+    }
 }
 
-/// A name that is safe to show on a terminal.
-fn text(bytes: Vec<u8>) -> Result<String, Malformed> {
-    let text = String::from_utf8(bytes).map_err(|_| Malformed::Range)?;
-    let fits = text.len() <= LONGEST_NAME && !text.chars().any(char::is_control);
-    if fits { Ok(text) } else { Err(Malformed::Range) }
+/// Whether a name is safe to show on a terminal.
+fn is_name(text: &str) -> bool {
+    text.len() <= LONGEST_NAME && !text.chars().any(char::is_control)
 }
 
 #[cfg(test)]
