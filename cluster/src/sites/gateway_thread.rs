@@ -6,7 +6,7 @@ use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
 use super::session::{Incoming, Session};
 use super::workers::SiteWorkers;
-use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, Portion};
+use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, GatewayStep, Portion};
 use pleach_core::lease::{LeaseMessage, SiteId};
 use pleach_core::search::tree::Counts;
 use pleach_core::steal::{Event, Message};
@@ -86,29 +86,31 @@ pub(super) struct GatewayResult {
     pub counts: Counts,
 }
 
-impl GatewayThread<'_> {
+impl<'a> GatewayThread<'a> {
     /// Runs the gateway until the search is over.
     pub fn run(mut self, resumed: bool) -> Result<GatewayResult, RunError> {
         self.workers.pass_event(Event::Stepped { nodes: 0, busy_ns: 0 }, None)?;
         self.explore_cutoff()?;
         for site in self.session.others() {
-            self.gateway.site_joined(site, self.run_state.now_ns(), &mut self.workers)?;
+            self.gateway().site_joined(site)?;
         }
         self.announce_standby(None);
         if resumed {
-            self.gateway.adopt_listed_leases(self.run_state.now_ns(), &mut self.workers)?;
+            self.gateway().adopt_listed_leases()?;
         }
+        // A limit may be reached already.
+        self.carry_out_requests()?;
         while self.run_state.control().stopped().is_none() {
-            self.gateway.pardon_standstill(self.run_state.now_ns());
+            self.gateway().pardon_standstill();
             self.workers.handle_messages()?;
             self.look_for_the_root()?;
             self.hear_sites()?;
             let now_ns = self.run_state.now_ns();
             let cut = self.workers.take_cut()?;
-            self.gateway.handle_units(cut.as_ref(), now_ns, &mut self.workers)?;
+            self.gateway().handle_units(cut.as_ref())?;
             if self.workers.check_at_ns <= now_ns {
                 self.workers.check_at_ns = u64::MAX;
-                let next_ns = self.gateway.check_timers(now_ns, &mut self.workers)?;
+                let next_ns = self.gateway().check_timers()?;
                 self.workers.check_at_ns = self.workers.check_at_ns.min(next_ns);
             }
             self.carry_out_requests()?;
@@ -133,9 +135,15 @@ impl GatewayThread<'_> {
         })
     }
 
+    /// The gateway, to handle an event now.
+    pub fn gateway(&mut self) -> GatewayStep<'_, Counts, SiteWorkers<'a>> {
+        self.gateway.at(self.run_state.now_ns(), &mut self.workers)
+    }
+
     /// Explores the top of the tree, if the root is to give only what is below.
     fn explore_cutoff(&mut self) -> Result<(), RunError> {
-        let Some(depth) = self.cutoff else { return Ok(()) };
+        let stops = self.site_state.requested_stop().is_some();
+        let Some(depth) = self.cutoff.filter(|_| !stops) else { return Ok(()) };
         let (workers, fuel) = (&mut self.workers, self.node_limit.unwrap_or(u64::MAX));
         let explore = |open: &[_]| workers.explore_cutoff(open, (depth, fuel));
         self.gateway.replace_open(explore)?;
@@ -182,11 +190,8 @@ impl GatewayThread<'_> {
                         message: GatewayMessage::Stop | GatewayMessage::Peer(Message::Done),
                         ..
                     }) if from > 0 && self.cluster.is_open() => {}
-                    Some(packet) => {
-                        let workers = &mut self.workers;
-                        self.gateway.handle_message(from, packet.message, now_ns, workers)?;
-                    }
-                    None => self.on_invalid_message(from, now_ns)?,
+                    Some(packet) => self.gateway().handle_message(from, packet.message)?,
+                    None => self.on_invalid_message(from)?,
                 }
             }
             Incoming::Message(from, SessionMessage::SiteProgress(progress)) if root => {
@@ -209,7 +214,7 @@ impl GatewayThread<'_> {
                 self.others.record_totals(from, totals);
                 self.parted.insert(from);
                 self.session.forget_standby(from);
-                self.gateway.on_site_unreachable(from, now_ns, &mut self.workers)?;
+                self.gateway().on_site_unreachable(from)?;
                 self.session.send(from, &SessionMessage::Dismissed);
             }
             Incoming::Message(0, SessionMessage::Standby(address)) => {
@@ -227,25 +232,25 @@ impl GatewayThread<'_> {
                 self.workers.lapsed.remove(&site);
                 self.invalid.remove(&site);
                 self.parted.remove(&site);
-                self.gateway.site_joined(site, now_ns, &mut self.workers)?;
+                self.gateway().site_joined(site)?;
                 self.announce_standby(Some(site));
             }
             // The search is over here: whatever comes next reconnects to the root.
             Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
-            Incoming::Lost(0) => return self.lose_the_root(now_ns),
+            Incoming::Lost(0) => return self.lose_the_root(),
             Incoming::Lost(site) => {
                 self.others.record_loss(site, now_ns);
                 if self.parted.remove(&site) {
-                    self.gateway.on_site_lost(site, now_ns, &mut self.workers)?;
+                    self.gateway().on_site_lost(site)?;
                 } else {
-                    self.on_link_down(site, now_ns)?;
+                    self.on_link_down(site)?;
                 }
             }
             Incoming::Left(site) => {
                 self.others.record_loss(site, now_ns);
-                self.gateway.on_site_lost(site, now_ns, &mut self.workers)?;
+                self.gateway().on_site_lost(site)?;
             }
-            Incoming::Invalid(site) => self.on_invalid_message(site, now_ns)?,
+            Incoming::Invalid(site) => self.on_invalid_message(site)?,
             Incoming::Note(line) => self.run_state.warn(line),
             Incoming::TakenOver(address) => {
                 if let Some(address) = address {
@@ -260,16 +265,16 @@ impl GatewayThread<'_> {
     }
 
     /// Handles a broken link to another site.
-    fn on_link_down(&mut self, site: SiteId, now_ns: u64) -> Result<(), RunError> {
+    fn on_link_down(&mut self, site: SiteId) -> Result<(), RunError> {
         if self.cluster.comes_back() {
-            self.gateway.on_link_down(site, now_ns, &mut self.workers)
+            self.gateway().on_link_down(site)
         } else {
-            self.gateway.on_site_lost(site, now_ns, &mut self.workers)
+            self.gateway().on_site_lost(site)
         }
     }
 
     /// Handles the loss of the root. The units continue with their work: the next root may adopt it.
-    fn lose_the_root(&mut self, now_ns: u64) -> Result<(), RunError> {
+    fn lose_the_root(&mut self) -> Result<(), RunError> {
         let others = self.session.others();
         // The next root may give another order.
         self.begins_again = None;
@@ -279,9 +284,9 @@ impl GatewayThread<'_> {
         self.reconnect =
             Some(self.cluster.begin_to_return(self.session, self.gateway.stopped()).ok_or(lost)?);
         for site in others {
-            self.gateway.on_site_unreachable(site, now_ns, &mut self.workers)?;
+            self.gateway().on_site_unreachable(site)?;
         }
-        self.gateway.on_site_unreachable(0, now_ns, &mut self.workers)
+        self.gateway().on_site_unreachable(0)
     }
 
     /// Checks whether the attempt to reconnect to the root has finished.
@@ -301,19 +306,18 @@ impl GatewayThread<'_> {
         self.cluster.follow(&order);
         let same = std::mem::replace(&mut self.root, order.root) == order.root;
         if !same {
-            self.gateway.root_changed(&mut self.workers);
+            self.gateway().root_changed();
         }
         if self.gateway.stopped() && !same {
             // The previous root has stopped this site, but this root has not.
             let wait_ns = self.cluster.terms().lease_ns / 4;
             self.begins_again = Some((order, self.run_state.now_ns().saturating_add(wait_ns)));
         }
-        self.gateway.site_joined(0, self.run_state.now_ns(), &mut self.workers)
+        self.gateway().site_joined(0)
     }
 
     /// Carries out requests of the units or their watcher.
     fn carry_out_requests(&mut self) -> Result<(), RunError> {
-        let now_ns = self.run_state.now_ns();
         let follows = !self.cluster.is_root();
         let full =
             self.cluster.comes_back() && self.site_state.requested_stop() == Some(Stop::Memory);
@@ -323,7 +327,7 @@ impl GatewayThread<'_> {
                 self.run_state.warn(why.into());
             }
             (self.leaving, self.stop) = (true, Some(Stop::Asked));
-            self.gateway.leave_search(now_ns, &mut self.workers)?;
+            self.gateway().leave_search()?;
         }
         let Some(why) = self.site_state.requested_stop().filter(|_| self.stop.is_none()) else {
             return Ok(());
@@ -336,14 +340,14 @@ impl GatewayThread<'_> {
                 self.session.send(0, &SessionMessage::Wish(why));
                 Ok(())
             }
-            _ => self.gateway.stop_search(now_ns, &mut self.workers),
+            _ => self.gateway().stop_search(),
         }
     }
 
     /// Whether the search is over for this site.
     fn is_over(&mut self) -> Result<bool, RunError> {
         if self.gateway.is_gathered() && !self.gateway.over() {
-            self.gateway.end_search(self.run_state.now_ns(), &mut self.workers)?;
+            self.gateway().end_search()?;
             self.send_messages()?;
         }
         if self.gateway.stopped() && self.stop.is_none() && self.cluster.is_root() {
@@ -380,10 +384,9 @@ impl GatewayThread<'_> {
                 }
             }
             for (site, given) in missing {
-                let now_ns = self.run_state.now_ns();
-                self.gateway.on_site_unreachable(site, now_ns, &mut self.workers)?;
+                self.gateway().on_site_unreachable(site)?;
                 if let Some(lease) = given {
-                    self.gateway.on_undelivered(lease, now_ns, &mut self.workers)?;
+                    self.gateway().on_undelivered(lease)?;
                 }
             }
         }

@@ -46,7 +46,7 @@ impl GatewayThread<'_> {
 
     /// Handles an invalid message. Where processes live and die together, a search without it might never end.
     /// Elsewhere, a site that sends too many is cut off.
-    pub fn on_invalid_message(&mut self, from: SiteId, now_ns: u64) -> Result<(), RunError> {
+    pub fn on_invalid_message(&mut self, from: SiteId) -> Result<(), RunError> {
         if !self.cluster.is_open() {
             return Err(invalid_message_from(from));
         }
@@ -57,7 +57,7 @@ impl GatewayThread<'_> {
         }
         if *count == MOST_INVALID && self.session.expel(from, "its messages are invalid") {
             self.run_state.warn(format!("site {from} was excluded: its messages are invalid"));
-            self.gateway.on_site_lost(from, now_ns, &mut self.workers)?;
+            self.gateway().on_site_lost(from)?;
         }
         Ok(())
     }

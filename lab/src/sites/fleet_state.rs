@@ -53,7 +53,7 @@ pub(super) struct SiteRecord {
     pub base: WorkDone,
     /// Messages from other sites.
     pub messages: VecDeque<u32>,
-    pub gate_wake_ns: u64,
+    pub gateway_wake_ns: u64,
     /// Nodes that its units may still explore; `u64::MAX` without a limit.
     pub allowed: u64,
     /// Nodes explored beyond the grant in the last stretches; they are deducted from the next grant.
@@ -314,7 +314,7 @@ fn record(first: u32, class: &SiteClass) -> SiteRecord {
         cuts: Vec::new(),
         base: WorkDone::default(),
         messages: VecDeque::new(),
-        gate_wake_ns: NEVER,
+        gateway_wake_ns: NEVER,
         allowed: u64::MAX,
         beyond: 0,
         spent: (0, 0),

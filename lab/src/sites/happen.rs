@@ -25,14 +25,19 @@ impl<L: Load> World<'_, L> {
         self.state().queue.push(at_ns, which << 2 | SNAPSHOT);
     }
 
-    /// A random site, other than the root, that passes a test.
+    /// A random site other than the root that passes a test.
     fn any_site(&mut self, of: impl Fn(&SiteRecord) -> bool) -> Option<SiteId> {
+        self.any_from(1, of)
+    }
+
+    /// A random site from this one on that passes a test.
+    fn any_from(&mut self, least: u64, of: impl Fn(&SiteRecord) -> bool) -> Option<SiteId> {
         self.drawn += 1;
         let records = &self.inner.state.records;
         let sites = records.len() as u64;
         let first = mix(self.inner.state.fleet.seed, self.drawn, 32) % sites;
         let mut order = (0..sites).map(|at| (first + at) % sites);
-        order.find(|&site| site > 0 && of(&records[site as usize])).map(|site| site as SiteId)
+        order.find(|&site| site >= least && of(&records[site as usize])).map(|site| site as SiteId)
     }
 
     pub(super) fn happen(&mut self, which: u32, now_ns: u64) -> Result<(), String> {
@@ -75,9 +80,7 @@ impl<L: Load> World<'_, L> {
             Incident::Leave => {
                 match self.any_site(|record| record.alive && record.stands_ns <= now_ns) {
                     Some(site) => {
-                        self.with_gate(site, now_ns, |gateway, inside| {
-                            gateway.leave_search(now_ns, inside)
-                        })?;
+                        self.with_gateway(site, now_ns, |gateway| gateway.leave_search())?;
                         let gateway = self.inner.state.gateway(site);
                         self.state().plan(gateway, now_ns);
                         Ok(())
@@ -97,9 +100,8 @@ impl<L: Load> World<'_, L> {
                 Ok(())
             }
             Incident::Stop => {
-                if let Some(site) =
-                    self.any_site(|record| record.alive && record.stands_ns <= now_ns)
-                {
+                let stands = |record: &SiteRecord| record.stands_ns > now_ns;
+                if let Some(site) = self.any_from(0, |record| record.alive && !stands(record)) {
                     self.stand(site, now_ns, churn.stop_ns);
                 }
                 Ok(())
@@ -119,7 +121,7 @@ impl<L: Load> World<'_, L> {
                 Ok(())
             }
             Incident::End => {
-                self.with_gate(0, now_ns, |gateway, inside| gateway.stop_search(now_ns, inside))?;
+                self.with_gateway(0, now_ns, |gateway| gateway.stop_search())?;
                 let gateway = self.inner.state.gateway(0);
                 self.state().plan(gateway, now_ns);
                 Ok(())
@@ -180,7 +182,7 @@ impl<L: Load> World<'_, L> {
         let record = &mut self.state().records[site as usize];
         record.alive = false;
         record.life += 1;
-        record.gate_wake_ns = NEVER;
+        record.gateway_wake_ns = NEVER;
         record.unnoticed = true;
         let messages = std::mem::take(&mut record.messages);
         messages.into_iter().for_each(|place| drop(self.state().take_message(place)));
@@ -235,7 +237,7 @@ impl<L: Load> World<'_, L> {
     }
 
     fn learns_of(&mut self, site: SiteId, other: SiteId, now_ns: u64) -> Result<(), String> {
-        self.with_gate(site, now_ns, |gateway, inside| gateway.site_joined(other, now_ns, inside))?;
+        self.with_gateway(site, now_ns, |gateway| gateway.site_joined(other))?;
         let gateway = self.inner.state.gateway(site);
         self.state().plan(gateway, now_ns);
         Ok(())
@@ -252,9 +254,7 @@ impl<L: Load> World<'_, L> {
             && !self.inner.state.records[site as usize].over
         {
             self.state().records[other as usize].missed_by.insert(site);
-            self.with_gate(site, now_ns, |gateway, inside| {
-                gateway.on_link_down(other, now_ns, inside)
-            })?;
+            self.with_gateway(site, now_ns, |gateway| gateway.on_link_down(other))?;
             let gateway = self.inner.state.gateway(site);
             self.state().plan(gateway, now_ns);
         }
@@ -267,6 +267,6 @@ impl<L: Load> World<'_, L> {
         let (whole, best) = self.inner.state.file.clone().ok_or("the root has no file")?;
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, whole, best), now_ns)?;
-        self.with_gate(0, now_ns, |gateway, inside| gateway.adopt_listed_leases(now_ns, inside))
+        self.with_gateway(0, now_ns, |gateway| gateway.adopt_listed_leases())
     }
 }

@@ -237,7 +237,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
 
     fn wake_at(&mut self, at_ns: u64) {
         let record = &mut self.inner.state.records[self.site as usize];
-        record.gate_wake_ns = record.gate_wake_ns.min(at_ns.max(self.now_ns + 1));
+        record.gateway_wake_ns = record.gateway_wake_ns.min(at_ns.max(self.now_ns + 1));
     }
 
     fn save_report(

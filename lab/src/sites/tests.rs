@@ -5,13 +5,14 @@ use super::{Churn, Fleet, SiteClass};
 use crate::spans::Spans;
 use pleach_core::steal::Policy;
 
-const PRESETS: [&str; 9] = [
+const PRESETS: [&str; 10] = [
     "adaptive",
     "random-half",
     "lifelines",
     "ring",
     "overlay",
     "overlay:bridges=no,degree=3",
+    "overlay:bridges=random,end=requests",
     "master-worker",
     "hierarchical-master-worker:grain=64/8/1",
     "adaptive:least=100000",

@@ -8,7 +8,7 @@ use super::site_inside::{FleetUnits, SiteInside};
 use crate::chance::mix;
 use crate::cluster_state::{MESSAGE, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
 use crate::load::{Hand, Load, WorkDone};
-use pleach_core::lease::gateway::{Gateway, Portion, Tally};
+use pleach_core::lease::gateway::{Gateway, GatewayStep, Portion, Tally};
 use pleach_core::lease::{ProgressReport, Site, SiteId};
 use pleach_core::search::tree::Solution;
 use pleach_core::steal::{End, Event, Peer, PeerTree, Policy, SeededChooser};
@@ -86,7 +86,7 @@ impl<'a, L: Load> World<'a, L> {
         self.gateways[site as usize] = Some(gateway);
         (record.alive, record.since_ns, record.over) = (true, now_ns, false);
         (record.stands_ns, record.cut_off_ns) = (0, 0);
-        record.gate_wake_ns = now_ns;
+        record.gateway_wake_ns = now_ns;
         self.inner.clear(site, now_ns);
         let gateway = self.inner.state.gateway(site);
         self.state().plan(gateway, now_ns);
@@ -248,7 +248,7 @@ impl<'a, L: Load> World<'a, L> {
             self.state().plan(me, stands_ns);
             return Ok(());
         }
-        let is_gate = me == record.first;
+        let is_gateway = me == record.first;
         let mut now_ns = then_ns;
         if !std::mem::replace(&mut self.state().units[me as usize].began, true) {
             self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
@@ -269,7 +269,7 @@ impl<'a, L: Load> World<'a, L> {
             unit.wake_ns = NEVER;
             self.tell(me, Event::Woke, now_ns)?;
         }
-        if is_gate {
+        if is_gateway {
             now_ns = self.gate_turn(site, now_ns)?;
             self.state().units[me as usize].free_ns = now_ns;
             return Ok(());
@@ -285,29 +285,25 @@ impl<'a, L: Load> World<'a, L> {
         while let Some(place) = self.state().records[site as usize].messages.pop_front() {
             now_ns += self.inner.state.fleet.handle_ns;
             if let Some(SimMessage::Far { from, message, .. }) = self.state().take_message(place) {
-                self.with_gate(site, now_ns, |gateway, inside| {
-                    gateway.handle_message(from, message, now_ns, inside)
-                })?;
+                self.with_gateway(site, now_ns, |gateway| gateway.handle_message(from, message))?;
             }
         }
         let cut = self.cut(site)?;
-        self.with_gate(site, now_ns, |gateway, inside| {
-            gateway.handle_units(cut.as_ref(), now_ns, inside)
-        })?;
-        if self.state().records[site as usize].gate_wake_ns <= now_ns {
-            self.state().records[site as usize].gate_wake_ns = NEVER;
+        self.with_gateway(site, now_ns, |gateway| gateway.handle_units(cut.as_ref()))?;
+        if self.state().records[site as usize].gateway_wake_ns <= now_ns {
+            self.state().records[site as usize].gateway_wake_ns = NEVER;
             let mut next_ns = NEVER;
-            self.with_gate(site, now_ns, |gateway, inside| {
-                next_ns = gateway.check_timers(now_ns, inside)?;
+            self.with_gateway(site, now_ns, |gateway| {
+                next_ns = gateway.check_timers()?;
                 Ok(())
             })?;
             let record = &mut self.state().records[site as usize];
-            record.gate_wake_ns = record.gate_wake_ns.min(next_ns.max(now_ns + 1));
+            record.gateway_wake_ns = record.gateway_wake_ns.min(next_ns.max(now_ns + 1));
         }
         self.see_end(site, now_ns)?;
         let record = &self.inner.state.records[site as usize];
-        if record.alive && record.gate_wake_ns < NEVER {
-            let (gateway, at_ns) = (record.first, record.gate_wake_ns);
+        if record.alive && record.gateway_wake_ns < NEVER {
+            let (gateway, at_ns) = (record.first, record.gateway_wake_ns);
             self.state().plan(gateway, at_ns);
         }
         match self.state().broken.take() {
@@ -331,14 +327,14 @@ impl<'a, L: Load> World<'a, L> {
         Ok(Some(Portion { done, open: open.into_iter().map(Arc::new).collect() }))
     }
 
-    pub(super) fn with_gate(
+    pub(super) fn with_gateway(
         &mut self,
         site: SiteId,
         now_ns: u64,
-        act: impl FnOnce(&mut Gateway<WorkDone>, &mut SiteInside<'_, 'a, L>) -> Result<(), String>,
+        act: impl FnOnce(&mut GatewayStep<'_, WorkDone, SiteInside<'_, 'a, L>>) -> Result<(), String>,
     ) -> Result<(), String> {
         let Some(gateway) = &mut self.gateways[site as usize] else { return Ok(()) };
-        act(gateway, &mut SiteInside { inner: &mut self.inner, site, now_ns })
+        act(&mut gateway.at(now_ns, &mut SiteInside { inner: &mut self.inner, site, now_ns }))
     }
 
     /// Checks whether a site has left, and whether the search has ended.
@@ -361,7 +357,7 @@ impl<'a, L: Load> World<'a, L> {
             }
             if gathered {
                 // A late site is notified by the next site that receives its messages.
-                self.with_gate(0, now_ns, |gateway, inside| gateway.end_search(now_ns, inside))?;
+                self.with_gateway(0, now_ns, |gateway| gateway.end_search())?;
             }
         }
         if site > 0 && left {

@@ -1,8 +1,9 @@
-//! [`Gateway`]: a site's peer and leases, and how events pass between them.
+//! [`Gateway`]: a site's peer and leases; [`GatewayStep`]: how events pass between them and the site's units.
 
 use super::effects::OuterEffects;
 use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
+use super::quota::Quota;
 use super::state::GatewayState;
 use super::workers::Workers;
 use crate::lease::{
@@ -19,6 +20,15 @@ pub struct Gateway<D> {
     peer: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
     pub(super) state: GatewayState<D>,
+}
+
+/// A gateway that handles an event, with the units of its site. An error is the first failure inside the site.
+pub struct GatewayStep<'g, D, I> {
+    pub(super) peer: &'g mut Interpreter<Arc<Work>>,
+    chooser: &'g mut SeededChooser,
+    pub(super) state: &'g mut GatewayState<D>,
+    pub(super) now_ns: u64,
+    pub(super) inside: &'g mut I,
 }
 
 impl<D: Tally> Gateway<D> {
@@ -51,25 +61,16 @@ impl<D: Tally> Gateway<D> {
         Self { peer: Interpreter::new(peer, false), chooser, state }
     }
 
+    /// The gateway at this time, with the units of its site.
+    pub fn at<'g, I>(&'g mut self, now_ns: u64, inside: &'g mut I) -> GatewayStep<'g, D, I> {
+        let Self { peer, chooser, state } = self;
+        GatewayStep { peer, chooser, state, now_ns, inside }
+    }
+
     /// The site's leases.
     #[must_use]
     pub fn site(&self) -> &Site<Portion<D>> {
-        self.state.timer.site()
-    }
-
-    /// The peer that represents the site.
-    pub(super) fn peer(&self) -> &Peer {
-        self.peer.peer()
-    }
-
-    /// Whether this site holds the whole search.
-    pub(super) fn is_root(&self) -> bool {
-        self.site().holding(None).is_some()
-    }
-
-    /// The number of places for sites.
-    pub(super) fn sites(&self) -> u32 {
-        self.peer.peer().peers()
+        self.state.site()
     }
 
     /// Whether the search is over.
@@ -84,105 +85,17 @@ impl<D: Tally> Gateway<D> {
         self.state.stopped
     }
 
+    /// Whether the root of a stopped search has gathered all counts and all open work.
+    #[must_use]
+    pub fn is_gathered(&self) -> bool {
+        let whole = self.site().holding(None);
+        self.state.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
+    }
+
     /// Counts of work that was dropped here: other sites did it again.
     #[must_use]
     pub fn wasted(&self) -> &D {
         &self.state.wasted
-    }
-
-    /// Passes an event to the gateway's peer.
-    pub(super) fn pass_to_peer<I: Workers<Done = D>>(
-        &mut self,
-        event: Event,
-        piece: Option<Arc<Work>>,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        let power = self.peer.peer().power();
-        let effects = &mut OuterEffects { state: &mut self.state, inside, now_ns, power };
-        self.peer.handle_event(event, piece, now_ns, &mut self.chooser, effects)
-    }
-
-    /// Runs an operation of the lease protocol, and carries out its actions.
-    pub(super) fn update_leases<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-        ticket: Option<Ticket>,
-        update: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<LeaseAction<Portion<D>>>),
-    ) -> Result<(), I::Error> {
-        let me = self.site().me();
-        let mut actions = Vec::new();
-        update(&mut self.state.timer, &mut actions);
-        let mut actions = VecDeque::from(actions);
-        while let Some(action) = actions.pop_front() {
-            match action {
-                LeaseAction::Send { to, message } if to == me => {
-                    let mut more = Vec::new();
-                    self.state.timer.handle_message(me, message, now_ns, &mut more);
-                    actions.extend(more);
-                }
-                LeaseAction::Send { to, message } => {
-                    inside.send(to, GatewayMessage::Lease(message))
-                }
-                LeaseAction::Came { lease, from } => {
-                    let piece = self.site().holding(Some(lease));
-                    let piece = piece.and_then(|it| it.part().content.open.first().cloned());
-                    if let (Some(ticket), Some(piece)) = (ticket, piece) {
-                        let message = Message::Work { ticket, epoch: 0 };
-                        self.pass_to_peer(
-                            Event::Message { from, message },
-                            Some(piece),
-                            now_ns,
-                            inside,
-                        )?;
-                    }
-                }
-                LeaseAction::Arrived { lease, .. } => {
-                    self.acknowledge_work(lease, now_ns, inside)?
-                }
-                LeaseAction::TakenOver { into, lease } => {
-                    self.acknowledge_work(lease, now_ns, inside)?;
-                    if self.state.at_work == Some(into) {
-                        self.refill_units(into, inside)?;
-                    }
-                }
-                LeaseAction::Dropped { lease, content } => {
-                    self.state.wasted.add(&content.done);
-                    if self.state.at_work == Some(Some(lease)) {
-                        let in_hand = inside.take_all()?;
-                        self.state.wasted.add(&in_hand.done);
-                        self.state.at_work = None;
-                        self.state.cut = None;
-                    }
-                }
-                LeaseAction::Lapsed { holder, .. } => inside.report_lapsed_site(holder),
-                LeaseAction::Owed { lease } => {
-                    inside.wake_at(self.state.timer.schedule_commit(lease, now_ns))
-                }
-                LeaseAction::Better => {
-                    if let Some(best) = self.site().best().cloned() {
-                        inside.update_incumbent(&best)?;
-                        let found = Event::Found { score: best.score };
-                        self.pass_to_peer(found, None, now_ns, inside)?;
-                    }
-                }
-            }
-        }
-        self.state.timer.track_leases(now_ns);
-        Ok(())
-    }
-
-    /// Acknowledges work that has arrived, or come back, to the peer: once.
-    fn acknowledge_work<I: Workers<Done = D>>(
-        &mut self,
-        lease: Lease,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        let Some((from, ticket)) = self.state.gifts.remove(&lease) else { return Ok(()) };
-        let message = Message::Ack { ticket, epoch: 0 };
-        self.pass_to_peer(Event::Message { from, message }, None, now_ns, inside)
     }
 
     /// At the root, before the search: replaces all open work by what is left of it, with what was done.
@@ -200,12 +113,110 @@ impl<D: Tally> Gateway<D> {
         Ok(())
     }
 
-    /// Hands all open work of a holding to the units.
-    pub(super) fn refill_units<I: Workers<Done = D>>(
+    /// Limits the units to the nodes granted by [`Workers::allow_nodes`]. `nodes` is the limit of the whole search at
+    /// its root, and 0 elsewhere.
+    pub fn set_node_limit(&mut self, nodes: u64) {
+        self.state.quota = Some(Quota { pool: nodes, ..Quota::default() });
+    }
+}
+
+impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
+    pub(super) fn site(&self) -> &Site<Portion<D>> {
+        self.state.site()
+    }
+
+    /// Whether this site holds the whole search.
+    pub(super) fn is_root(&self) -> bool {
+        self.site().holding(None).is_some()
+    }
+
+    /// The number of places for sites.
+    pub(super) fn sites(&self) -> u32 {
+        self.peer.peer().peers()
+    }
+
+    /// Passes an event to the gateway's peer.
+    pub(super) fn pass_to_peer(
         &mut self,
-        held: HoldingId,
-        inside: &mut I,
+        event: Event,
+        piece: Option<Arc<Work>>,
     ) -> Result<(), I::Error> {
+        let power = self.peer.peer().power();
+        let Self { peer, chooser, state, now_ns, inside } = self;
+        let effects = &mut OuterEffects { state, inside: *inside, now_ns: *now_ns, power };
+        peer.handle_event(event, piece, *now_ns, *chooser, effects)
+    }
+
+    /// Runs an operation of the lease protocol, and carries out its actions.
+    pub(super) fn update_leases(
+        &mut self,
+        ticket: Option<Ticket>,
+        update: impl FnOnce(&mut LeaseTimer<Portion<D>>, &mut Vec<LeaseAction<Portion<D>>>),
+    ) -> Result<(), I::Error> {
+        let me = self.site().me();
+        let mut actions = Vec::new();
+        update(&mut self.state.timer, &mut actions);
+        let mut actions = VecDeque::from(actions);
+        while let Some(action) = actions.pop_front() {
+            match action {
+                LeaseAction::Send { to, message } if to == me => {
+                    let mut more = Vec::new();
+                    self.state.timer.handle_message(me, message, self.now_ns, &mut more);
+                    actions.extend(more);
+                }
+                LeaseAction::Send { to, message } => {
+                    self.inside.send(to, GatewayMessage::Lease(message))
+                }
+                LeaseAction::Came { lease, from } => {
+                    let piece = self.site().holding(Some(lease));
+                    let piece = piece.and_then(|it| it.part().content.open.first().cloned());
+                    if let (Some(ticket), Some(piece)) = (ticket, piece) {
+                        let message = Message::Work { ticket, epoch: 0 };
+                        self.pass_to_peer(Event::Message { from, message }, Some(piece))?;
+                    }
+                }
+                LeaseAction::Arrived { lease, .. } => self.acknowledge_work(lease)?,
+                LeaseAction::TakenOver { into, lease } => {
+                    self.acknowledge_work(lease)?;
+                    if self.state.at_work == Some(into) {
+                        self.refill_units(into)?;
+                    }
+                }
+                LeaseAction::Dropped { lease, content } => {
+                    self.state.wasted.add(&content.done);
+                    if self.state.at_work == Some(Some(lease)) {
+                        let in_hand = self.inside.take_all()?;
+                        self.state.wasted.add(&in_hand.done);
+                        self.state.at_work = None;
+                        self.state.cut = None;
+                    }
+                }
+                LeaseAction::Lapsed { holder, .. } => self.inside.report_lapsed_site(holder),
+                LeaseAction::Owed { lease } => {
+                    self.inside.wake_at(self.state.timer.schedule_commit(lease, self.now_ns))
+                }
+                LeaseAction::Better => {
+                    if let Some(best) = self.site().best().cloned() {
+                        self.inside.update_incumbent(&best)?;
+                        let found = Event::Found { score: best.score };
+                        self.pass_to_peer(found, None)?;
+                    }
+                }
+            }
+        }
+        self.state.timer.track_leases(self.now_ns);
+        Ok(())
+    }
+
+    /// Acknowledges work that has arrived, or come back, to the peer: once.
+    fn acknowledge_work(&mut self, lease: Lease) -> Result<(), I::Error> {
+        let Some((from, ticket)) = self.state.gifts.remove(&lease) else { return Ok(()) };
+        let message = Message::Ack { ticket, epoch: 0 };
+        self.pass_to_peer(Event::Message { from, message }, None)
+    }
+
+    /// Hands all open work of a holding to the units.
+    pub(super) fn refill_units(&mut self, held: HoldingId) -> Result<(), I::Error> {
         let site = self.state.timer.site_mut();
         let open = site.change_content(held, |content| std::mem::take(&mut content.open));
         let open = open.unwrap_or_default();
@@ -214,30 +225,29 @@ impl<D: Tally> Gateway<D> {
         }
         site.set_in_use(held, true);
         self.state.at_work = Some(held);
-        inside.add_work(&open)?;
-        if inside.spare() == 0.0 {
+        self.inside.add_work(&open)?;
+        if self.inside.spare() == 0.0 {
             // All of it was above a cutoff.
-            inside.wake_at(0);
+            self.inside.wake_at(0);
         }
-        inside.pass_to_inner_peer(Event::Refilled)
+        self.inside.pass_to_inner_peer(Event::Refilled)
     }
 
     /// Handles a message from another site.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn handle_message<I: Workers<Done = D>>(
+    pub fn handle_message(
         &mut self,
         from: SiteId,
         message: GatewayMessage<D>,
-        now_ns: u64,
-        inside: &mut I,
     ) -> Result<(), I::Error> {
+        let now_ns = self.now_ns;
         self.state.last_heard_ns = now_ns;
         if self.state.over {
             // A site that still writes does not know of the end.
             if !matches!(message, GatewayMessage::Peer(Message::Done)) {
-                inside.send(from, GatewayMessage::Peer(Message::Done));
+                self.inside.send(from, GatewayMessage::Peer(Message::Done));
             }
             return Ok(());
         }
@@ -246,59 +256,48 @@ impl<D: Tally> Gateway<D> {
             GatewayMessage::Draw { .. } | GatewayMessage::Lease(LeaseMessage::Commit { .. })
         );
         if self.state.stopped && unaware {
-            inside.send(from, GatewayMessage::Stop);
+            self.inside.send(from, GatewayMessage::Stop);
         }
         match message {
             GatewayMessage::Peer(Message::Ask { .. })
                 if self.site().leaving() || self.state.stopped =>
             {
-                inside.send(from, GatewayMessage::Peer(Message::Refuse));
+                self.inside.send(from, GatewayMessage::Peer(Message::Refuse));
             }
             GatewayMessage::Peer(message) => {
-                self.pass_to_peer(Event::Message { from, message }, None, now_ns, inside)?;
+                self.pass_to_peer(Event::Message { from, message }, None)?;
             }
             GatewayMessage::Gift(ticket, message) => {
-                self.update_leases(now_ns, inside, Some(ticket), |it, actions| {
+                self.update_leases(Some(ticket), |it, actions| {
                     it.handle_message(from, message, now_ns, actions);
                 })?;
             }
             GatewayMessage::Lease(message) => {
-                self.update_leases(now_ns, inside, None, |it, actions| {
+                self.update_leases(None, |it, actions| {
                     it.handle_message(from, message, now_ns, actions)
                 })?;
             }
-            GatewayMessage::Best(solution) => self.record_solution(&solution, now_ns, inside)?,
-            GatewayMessage::Draw { dry } => self.on_draw((from, dry), now_ns, inside)?,
-            GatewayMessage::Nodes(nodes) => self.on_nodes(from, nodes, inside),
-            GatewayMessage::Stop => self.stop_search(now_ns, inside)?,
+            GatewayMessage::Best(solution) => self.record_solution(&solution)?,
+            GatewayMessage::Draw { dry } => self.on_draw(from, dry)?,
+            GatewayMessage::Nodes(nodes) => self.on_nodes(from, nodes),
+            GatewayMessage::Stop => self.stop_search()?,
         }
-        self.advance_holdings(now_ns, inside)
+        self.advance_holdings()
     }
 
     /// Handles a solution that a unit or another site has found.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn record_solution<I: Workers<Done = D>>(
-        &mut self,
-        solution: &Solution,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.update_leases(now_ns, inside, None, |it, actions| {
-            it.site_mut().record_solution(solution, actions)
-        })
+    pub fn record_solution(&mut self, solution: &Solution) -> Result<(), I::Error> {
+        self.update_leases(None, |it, actions| it.site_mut().record_solution(solution, actions))
     }
 
     /// Wakes the peer if it is due.
-    pub(super) fn wake_peer<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        if self.state.wake_ns <= now_ns {
+    pub(super) fn wake_peer(&mut self) -> Result<(), I::Error> {
+        if self.state.wake_ns <= self.now_ns {
             self.state.wake_ns = u64::MAX;
-            self.pass_to_peer(Event::Woke, None, now_ns, inside)?;
+            self.pass_to_peer(Event::Woke, None)?;
         }
         Ok(())
     }

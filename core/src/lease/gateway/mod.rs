@@ -14,7 +14,7 @@ mod state;
 mod wire;
 mod workers;
 
-pub use events::Gateway;
+pub use events::{Gateway, GatewayStep};
 pub use message::GatewayMessage;
 pub use portion::{Portion, Tally};
 pub use wire::GatewayPacket;

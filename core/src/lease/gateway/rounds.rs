@@ -1,6 +1,6 @@
 //! The gateway's own rounds: opening and returning holdings, commits, and leaving.
 
-use super::events::Gateway;
+use super::events::GatewayStep;
 use super::message::GatewayMessage;
 use super::portion::{Portion, Tally};
 use super::quota::Quota;
@@ -12,43 +12,34 @@ use crate::steal::Event;
 /// The most holdings that wait for their leases given on before they are returned.
 const MOST_WAITING: usize = 16;
 
-impl<D: Tally> Gateway<D> {
+impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
     /// Handles the state of the units. `cut` is the requested cut, once it is complete. It is handled first, because it
     /// describes an earlier instant.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn handle_units<I: Workers<Done = D>>(
-        &mut self,
-        cut: Option<&Portion<D>>,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    pub fn handle_units(&mut self, cut: Option<&Portion<D>>) -> Result<(), I::Error> {
         if let Some(portion) = cut {
-            self.complete_commit(portion, now_ns, inside)?;
+            self.complete_commit(portion)?;
         }
-        if inside.is_idle() {
-            if inside.spare() == 0.0 {
-                self.handle_idle_units(now_ns, inside)?;
-                return self.take_back_if_idle(now_ns, inside);
+        if self.inside.is_idle() {
+            if self.inside.spare() == 0.0 {
+                self.handle_idle_units()?;
+                return self.take_back_if_idle();
             }
-            inside.pass_to_inner_peer(Event::Refilled)?;
+            self.inside.pass_to_inner_peer(Event::Refilled)?;
         }
-        self.advance_holdings(now_ns, inside)
+        self.advance_holdings()
     }
 
     /// Handles units that have finished all their work.
-    fn handle_idle_units<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.learn_best(now_ns, inside)?;
+    fn handle_idle_units(&mut self) -> Result<(), I::Error> {
+        self.learn_best()?;
         if let Some(held) = self.state.at_work.take() {
-            let done = inside.take_counts()?;
+            let done = self.inside.take_counts()?;
             self.put_back(held, &Portion { done, open: Vec::new() });
         }
-        self.advance_holdings(now_ns, inside)
+        self.advance_holdings()
     }
 
     fn put_back(&mut self, held: HoldingId, portion: &Portion<D>) {
@@ -59,26 +50,22 @@ impl<D: Tally> Gateway<D> {
     }
 
     /// Returns what is done, hands waiting work to the units, and checks whether the search is over.
-    pub(super) fn advance_holdings<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.learn_best(now_ns, inside)?;
+    pub(super) fn advance_holdings(&mut self) -> Result<(), I::Error> {
+        self.learn_best()?;
         for held in self.to_return() {
-            self.return_holding(held, now_ns, inside)?;
+            self.return_holding(held)?;
         }
         if self.site().finished() && !self.state.over {
-            self.pass_to_peer(Event::AllIdle, None, now_ns, inside)?;
+            self.pass_to_peer(Event::AllIdle, None)?;
         }
         let stops = self.state.stopped || self.site().leaving();
         if self.state.at_work.is_none() && !stops && !self.state.coordinates {
             let next = self.site().current_holding().map(crate::lease::Holding::held);
             if let Some(held) = next {
-                self.refill_units(held, inside)?;
+                self.refill_units(held)?;
             }
         }
-        self.report_size(now_ns, inside)
+        self.report_size()
     }
 
     /// The holdings to return now. A holding with leases given on is returned a little later, so that one message
@@ -94,174 +81,145 @@ impl<D: Tally> Gateway<D> {
         now.map(Holding::held).collect()
     }
 
-    fn return_holding<I: Workers<Done = D>>(
-        &mut self,
-        held: HoldingId,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.update_leases(now_ns, inside, None, |it, actions| {
+    fn return_holding(&mut self, held: HoldingId) -> Result<(), I::Error> {
+        let now_ns = self.now_ns;
+        self.update_leases(None, |it, actions| {
             it.site_mut().return_holding(held, actions);
             it.record_commit(held, now_ns, 0);
         })
     }
 
     /// Lets the peer see the current amount of work, so that it serves waiting thieves or asks for work.
-    fn report_size<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    fn report_size(&mut self) -> Result<(), I::Error> {
         if self.state.over || self.state.stopped || self.site().leaving() {
             return Ok(());
         }
-        let (nodes, busy_ns) = inside.spent();
-        self.pass_to_peer(Event::Stepped { nodes, busy_ns }, None, now_ns, inside)?;
-        if self.state.spare(inside) > 0.0 {
+        let (nodes, busy_ns) = self.inside.spent();
+        self.pass_to_peer(Event::Stepped { nodes, busy_ns }, None)?;
+        if self.state.spare(self.inside) > 0.0 {
             self.state.bare_ns = None;
         } else if self.state.bare_ns.is_none() {
-            self.state.bare_ns = Some(now_ns);
-            inside.wake_at(self.state.low_at(now_ns));
+            self.state.bare_ns = Some(self.now_ns);
+            self.inside.wake_at(self.state.low_at(self.now_ns));
         }
-        self.supply_nodes(now_ns, inside)?;
+        self.supply_nodes()?;
         // The inner peer asks the units for another piece, or serves them.
-        inside.pass_to_inner_peer(Event::Stepped { nodes: 0, busy_ns: 0 })?;
-        if self.state.is_short(inside) { inside.pass_to_inner_peer(Event::Short) } else { Ok(()) }
+        self.inside.pass_to_inner_peer(Event::Stepped { nodes: 0, busy_ns: 0 })?;
+        if self.state.is_short(self.inside) {
+            self.inside.pass_to_inner_peer(Event::Short)
+        } else {
+            Ok(())
+        }
     }
 
     /// Time in which this site stood still does not count as silence of others. Call this before anything is handled.
-    pub fn pardon_standstill(&mut self, now_ns: u64) {
-        let still_ns = self.state.timer.pardon_standstill(now_ns);
-        self.state.pardon_away_sites(still_ns, now_ns);
+    pub fn pardon_standstill(&mut self) {
+        let still_ns = self.state.timer.pardon_standstill(self.now_ns);
+        self.state.pardon_away_sites(still_ns, self.now_ns);
     }
 
     /// Commits, asks again, suspects and gives up where it is time. Returns when to check again.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn check_timers<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<u64, I::Error> {
+    pub fn check_timers(&mut self) -> Result<u64, I::Error> {
         if self.state.over {
             return Ok(u64::MAX);
         }
-        self.wake_peer(now_ns, inside)?;
-        self.pardon_standstill(now_ns);
-        let mut next_ns = 0;
-        self.update_leases(now_ns, inside, None, |it, actions| {
-            next_ns = it.check_timers(now_ns, actions)
-        })?;
+        self.wake_peer()?;
+        self.pardon_standstill();
+        let (mut next_ns, now_ns) = (0, self.now_ns);
+        self.update_leases(None, |it, actions| next_ns = it.check_timers(now_ns, actions))?;
         let lease_ns = self.state.timer.terms().lease_ns;
         if self.state.timer.reaches_root() {
-            self.take_back_from_away_sites(lease_ns, now_ns, inside)?;
+            self.take_back_from_away_sites(lease_ns)?;
         }
         while self.state.cut.is_none() {
-            let Some(held) = self.state.timer.due_commit(now_ns) else { break };
-            self.commit_holding(held, now_ns, inside)?;
+            let Some(held) = self.state.timer.due_commit(self.now_ns) else { break };
+            self.commit_holding(held)?;
         }
-        self.advance_holdings(now_ns, inside)?;
+        self.advance_holdings()?;
         let commit_ns =
             if self.state.cut.is_some() { u64::MAX } else { self.state.timer.next_commit_ns() };
-        let next_ns = next_ns.min(self.ask_root_again(now_ns, inside));
-        Ok(next_ns.max(now_ns + 1).min(commit_ns).min(self.wakes_ns()))
+        let next_ns = next_ns.min(self.ask_root_again());
+        Ok(next_ns.max(self.now_ns + 1).min(commit_ns).min(self.wakes_ns()))
     }
 
     /// Asks the root if this site holds nothing for anybody and hears nothing: the site that should have given it work,
     /// adopted it, or announced the end may be gone. Returns when to do so next.
-    fn ask_root_again<I: Workers<Done = D>>(&mut self, now_ns: u64, inside: &mut I) -> u64 {
+    fn ask_root_again(&mut self) -> u64 {
         if !self.site().holdings().iter().all(Holding::is_orphan) {
             return u64::MAX;
         }
         let every_ns = self.state.timer.terms().lease_ns / 2;
-        if now_ns >= self.state.last_heard_ns.saturating_add(every_ns) {
-            self.state.last_heard_ns = now_ns;
-            inside.send(0, GatewayMessage::Peer(self.peer().request_again(0)));
+        if self.now_ns >= self.state.last_heard_ns.saturating_add(every_ns) {
+            self.state.last_heard_ns = self.now_ns;
+            self.inside.send(0, GatewayMessage::Peer(self.peer.peer().request_again(0)));
         }
         self.state.last_heard_ns.saturating_add(every_ns)
     }
 
     /// Commits a holding, or begins to.
-    fn commit_holding<I: Workers<Done = D>>(
-        &mut self,
-        held: HoldingId,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    fn commit_holding(&mut self, held: HoldingId) -> Result<(), I::Error> {
         if self.site().may_return(held) {
-            return self.return_holding(held, now_ns, inside);
+            return self.return_holding(held);
         }
         let Some(part) = self.site().current_report(held) else { return Ok(()) };
-        self.state.timer.record_commit(held, now_ns, 0);
+        self.state.timer.record_commit(held, self.now_ns, 0);
         if self.state.at_work == Some(held) {
-            self.state.cut = Some(PendingCut { held, part, since_ns: now_ns });
-            return inside.begin_cut();
+            self.state.cut = Some(PendingCut { held, part, since_ns: self.now_ns });
+            return self.inside.begin_cut();
         }
-        self.begin_commit(held, part, now_ns, inside)
+        self.begin_commit(held, part)
     }
 
     /// Completes a commit with the units' cut: their done and open work.
-    fn complete_commit<I: Workers<Done = D>>(
-        &mut self,
-        portion: &Portion<D>,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.learn_best(now_ns, inside)?;
+    fn complete_commit(&mut self, portion: &Portion<D>) -> Result<(), I::Error> {
+        self.learn_best()?;
         let Some(PendingCut { held, mut part, since_ns }) = self.state.cut.take() else {
             return Ok(());
         };
         part.content.add(portion);
-        self.state.timer.record_commit(held, now_ns, now_ns.saturating_sub(since_ns));
-        self.begin_commit(held, part, now_ns, inside)
+        self.state.timer.record_commit(held, self.now_ns, self.now_ns.saturating_sub(since_ns));
+        self.begin_commit(held, part)
     }
 
-    fn begin_commit<I: Workers<Done = D>>(
+    fn begin_commit(
         &mut self,
         held: HoldingId,
         part: ProgressReport<Portion<D>>,
-        now_ns: u64,
-        inside: &mut I,
     ) -> Result<(), I::Error> {
         if held.is_none() {
-            return inside.save_report(&part, self.site().best());
+            return self.inside.save_report(&part, self.state.site().best());
         }
-        self.update_leases(now_ns, inside, None, |it, actions| it.send_commit(held, part, actions))
+        self.update_leases(None, |it, actions| it.send_commit(held, part, actions))
     }
 
     /// Handles a site that has joined, where sites come and go.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn site_joined<I: Workers<Done = D>>(
-        &mut self,
-        site: SiteId,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    pub fn site_joined(&mut self, site: SiteId) -> Result<(), I::Error> {
         self.state.away.remove(&site);
-        self.pass_to_peer(Event::Came { peer: site }, None, now_ns, inside)?;
+        self.pass_to_peer(Event::Came { peer: site }, None)?;
         let root = self.is_root();
         if self.state.stopped && root {
             // It does not know of the stop yet.
-            inside.send(site, GatewayMessage::Stop);
+            self.inside.send(site, GatewayMessage::Stop);
         }
         if site == 0 && !root {
-            let deaf_ns = self.state.timer.reach_root(true, now_ns);
-            self.state.pardon_away_sites(deaf_ns, now_ns);
+            let deaf_ns = self.state.timer.reach_root(true, self.now_ns);
+            self.state.pardon_away_sites(deaf_ns, self.now_ns);
         }
-        self.state.timer.site_joined(site, now_ns);
-        self.update_leases(now_ns, inside, None, |it, actions| {
-            it.site().ask_about_leases_of(site, actions)
-        })
+        self.state.timer.site_joined(site, self.now_ns);
+        self.update_leases(None, |it, actions| it.site().ask_about_leases_of(site, actions))
     }
 
     /// Handles a change of the root's process: the previous root's grants do not count towards the new one's limit.
-    pub fn root_changed<I: Workers<Done = D>>(&mut self, inside: &mut I) {
+    pub fn root_changed(&mut self) {
         if let Some(quota) = &mut self.state.quota {
             *quota = Quota::default();
-            inside.forbid_nodes();
+            self.inside.forbid_nodes();
         }
     }
 
@@ -269,16 +227,11 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn on_site_unreachable<I: Workers<Done = D>>(
-        &mut self,
-        site: SiteId,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    pub fn on_site_unreachable(&mut self, site: SiteId) -> Result<(), I::Error> {
         if site == 0 {
-            self.state.timer.reach_root(false, now_ns);
+            self.state.timer.reach_root(false, self.now_ns);
         }
-        self.pass_to_peer(Event::Lost { peer: site }, None, now_ns, inside)
+        self.pass_to_peer(Event::Lost { peer: site }, None)
     }
 
     /// Handles a link that is down: the other site may be dead, or come back. It keeps its work for a lease period,
@@ -286,72 +239,51 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn on_link_down<I: Workers<Done = D>>(
-        &mut self,
-        site: SiteId,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.state.away.entry(site).or_insert(now_ns);
-        self.on_site_unreachable(site, now_ns, inside)?;
+    pub fn on_link_down(&mut self, site: SiteId) -> Result<(), I::Error> {
+        self.state.away.entry(site).or_insert(self.now_ns);
+        self.on_site_unreachable(site)?;
         if self.state.stopped {
             // A stopped search does not wait for it.
-            self.take_back_from_away_sites(0, now_ns, inside)?;
+            self.take_back_from_away_sites(0)?;
         }
-        self.advance_holdings(now_ns, inside)?;
-        if inside.is_idle() { self.take_back_if_idle(now_ns, inside) } else { Ok(()) }
+        self.advance_holdings()?;
+        if self.inside.is_idle() { self.take_back_if_idle() } else { Ok(()) }
     }
 
     /// Takes back work that could not be sent because its place is empty.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn on_undelivered<I: Workers<Done = D>>(
-        &mut self,
-        lease: Lease,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.update_leases(now_ns, inside, None, |it, actions| {
-            it.site_mut().take_back_lease(lease, actions)
-        })?;
-        self.advance_holdings(now_ns, inside)
+    pub fn on_undelivered(&mut self, lease: Lease) -> Result<(), I::Error> {
+        self.update_leases(None, |it, actions| it.site_mut().take_back_lease(lease, actions))?;
+        self.advance_holdings()
     }
 
     /// Takes back the work of sites that have been away for a moment, if there is nothing else to do here.
-    fn take_back_if_idle<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    fn take_back_if_idle(&mut self) -> Result<(), I::Error> {
         let waits = !self.state.is_idle() || !self.state.timer.reaches_root();
         if self.state.away.is_empty() || waits {
             return Ok(());
         }
         let moment_ns = self.state.timer.terms().lease_ns / 8;
-        self.take_back_from_away_sites(moment_ns, now_ns, inside)?;
+        self.take_back_from_away_sites(moment_ns)?;
         let site = self.site();
         let relied = self.state.away.iter().filter(|(away, _)| site.relies_on(**away));
         if let Some(since_ns) = relied.map(|(_, since_ns)| *since_ns).min() {
-            inside.wake_at(since_ns.saturating_add(moment_ns));
+            self.inside.wake_at(since_ns.saturating_add(moment_ns));
         }
-        self.advance_holdings(now_ns, inside)
+        self.advance_holdings()
     }
 
     /// Takes back the work of sites that have been away for this long, including leases that come with it.
-    fn take_back_from_away_sites<I: Workers<Done = D>>(
-        &mut self,
-        wait_ns: u64,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    fn take_back_from_away_sites(&mut self, wait_ns: u64) -> Result<(), I::Error> {
         loop {
             let site = self.site();
-            let due = |since_ns: u64| now_ns >= since_ns.saturating_add(wait_ns);
+            let due = |since_ns: u64| self.now_ns >= since_ns.saturating_add(wait_ns);
             let mut away = self.state.away.iter();
             let next = away.find(|&(&away, &since_ns)| due(since_ns) && site.relies_on(away));
             let Some((&away, _)) = next else { return Ok(()) };
-            self.update_leases(now_ns, inside, None, |it, actions| {
+            self.update_leases(None, |it, actions| {
                 it.site_mut().take_back_leases_of(away, actions)
             })?;
         }
@@ -361,56 +293,37 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn on_site_lost<I: Workers<Done = D>>(
-        &mut self,
-        site: SiteId,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    pub fn on_site_lost(&mut self, site: SiteId) -> Result<(), I::Error> {
         self.state.away.remove(&site);
-        self.pass_to_peer(Event::Lost { peer: site }, None, now_ns, inside)?;
-        self.update_leases(now_ns, inside, None, |it, actions| {
-            it.site_mut().on_site_lost(site, actions)
-        })?;
-        self.advance_holdings(now_ns, inside)
+        self.pass_to_peer(Event::Lost { peer: site }, None)?;
+        self.update_leases(None, |it, actions| it.site_mut().on_site_lost(site, actions))?;
+        self.advance_holdings()
     }
 
     /// Leaves in an orderly way: hands back all that the site holds.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn leave_search<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    pub fn leave_search(&mut self) -> Result<(), I::Error> {
         self.state.timer.site_mut().leave();
-        self.take_units_work(now_ns, inside)?;
-        self.advance_holdings(now_ns, inside)
+        self.take_units_work()?;
+        self.advance_holdings()
     }
 
     /// Learns the best solution of the units. It must reach other sites no later than the units' counts, because they
     /// may have pruned by it.
-    fn learn_best<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        match inside.best() {
-            Some(best) => self.record_solution(&best, now_ns, inside),
+    fn learn_best(&mut self) -> Result<(), I::Error> {
+        match self.inside.best() {
+            Some(best) => self.record_solution(&best),
             None => Ok(()),
         }
     }
 
     /// Takes the units' work, and gives them no more.
-    fn take_units_work<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.learn_best(now_ns, inside)?;
+    fn take_units_work(&mut self) -> Result<(), I::Error> {
+        self.learn_best()?;
         if let Some(held) = self.state.at_work.take() {
-            let portion = inside.take_all()?;
+            let portion = self.inside.take_all()?;
             self.put_back(held, &portion);
         }
         Ok(())
@@ -420,52 +333,33 @@ impl<D: Tally> Gateway<D> {
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn stop_search<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
+    pub fn stop_search(&mut self) -> Result<(), I::Error> {
         if std::mem::replace(&mut self.state.stopped, true) {
             return Ok(());
         }
         for to in self.neighbours() {
-            inside.send(to, GatewayMessage::Stop);
+            self.inside.send(to, GatewayMessage::Stop);
         }
         self.state.timer.site_mut().leave();
-        self.take_units_work(now_ns, inside)?;
+        self.take_units_work()?;
         // A stopped search does not wait for sites that are away.
-        self.take_back_from_away_sites(0, now_ns, inside)?;
-        self.advance_holdings(now_ns, inside)
-    }
-
-    /// Whether the root of a stopped search has gathered all counts and all open work.
-    #[must_use]
-    pub fn is_gathered(&self) -> bool {
-        let whole = self.site().holding(None);
-        self.state.stopped && whole.is_some_and(|whole| whole.part().subs.is_empty())
+        self.take_back_from_away_sites(0)?;
+        self.advance_holdings()
     }
 
     /// At the root: ends a stopped search. Sites that ask later are informed.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn end_search<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.pass_to_peer(Event::AllIdle, None, now_ns, inside)
+    pub fn end_search(&mut self) -> Result<(), I::Error> {
+        self.pass_to_peer(Event::AllIdle, None)
     }
 
     /// At a root that resumes from its file: adopts the leases that the file lists.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn adopt_listed_leases<I: Workers<Done = D>>(
-        &mut self,
-        now_ns: u64,
-        inside: &mut I,
-    ) -> Result<(), I::Error> {
-        self.update_leases(now_ns, inside, None, |it, actions| it.site().adopt_all(actions))
+    pub fn adopt_listed_leases(&mut self) -> Result<(), I::Error> {
+        self.update_leases(None, |it, actions| it.site().adopt_all(actions))
     }
 }
