@@ -29,9 +29,7 @@ pub enum RunError {
     )]
     SecondCutoff,
     /// A policy that a search by several processes does not support.
-    #[error(
-        "depth, first, bridges=random, end=requests and weighted without weights are for a search by a single process"
-    )]
+    #[error("depth, first and weighted without weights are for a search by a single process")]
     Alone,
     /// More processes than there are places for.
     #[error("{wanted} other processes, expected at most {most}: there are no more places")]

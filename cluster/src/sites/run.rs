@@ -61,9 +61,8 @@ impl ProcessGroup for Cluster {
         if settings.policy.is_late() {
             return Err(RunError::Late("does not support a search by several processes"));
         }
-        let Policy { depths, tree, end, profile, .. } = &settings.policy;
-        let drawn = tree.drawn_first || tree.drawn_bridges;
-        if !depths.is_empty() || drawn || *profile || *end == Some(End::Requests) {
+        let Policy { depths, tree, profile, .. } = &settings.policy;
+        if !depths.is_empty() || tree.drawn_first || *profile {
             return Err(RunError::Alone);
         }
         if settings.policy.has_depths() && problem.top().is_none() {
@@ -218,7 +217,8 @@ impl<'a> SiteRun<'a> {
                 ..policy.tree
             };
         }
-        let sites = PeerTree::new(session.places(), policy.tree, 0);
+        // All sites must have the same tree, whatever their seeds are.
+        let sites = PeerTree::new(session.places(), policy.tree, order.run);
         let peer = Peer::new(me, &sites, policy);
         let peer = if cluster.is_open() { peer.with_changing_peers() } else { peer };
         let chooser = SeededChooser::new(settings.seed, me);

@@ -87,7 +87,11 @@ fn every_problem_and_preset_counts_the_same_on_sites() {
     for which in 0..7 {
         let (wanted, (problem, best)) = (counted(which), problem(which, Level::best()));
         for (nth, preset) in PRESETS.iter().enumerate() {
-            let more = if preset.0 == "weighted" { ":weights=1/2/3" } else { "" };
+            let more = match preset.0 {
+                "weighted" => ":weights=1/2/3",
+                "overlay" if which % 2 == 0 => ":bridges=random,end=requests",
+                _ => "",
+            };
             let policy = Policy::parse(&format!("{}{more}", preset.0)).unwrap();
             let settings = Settings { policy, best, seed: nth as u64, ..settings(2) };
             let outcome = together(&*problem, 3, &settings);
