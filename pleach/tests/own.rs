@@ -4,7 +4,7 @@ use crate::outside::folder;
 use pleach::{Children, Goal, Policy, RunError, Sample, Settings, Solver, Status, Tree, audit};
 use std::fs;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Subsets of `n` numbers by their size and their sum.
@@ -94,6 +94,8 @@ struct Tour {
     wrong: f64,
     /// What the check adds to the length.
     off: f64,
+    /// Called for each node.
+    each: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Tour {
@@ -108,6 +110,7 @@ impl Tour {
             keys: true,
             wrong: 0.0,
             off: 0.0,
+            each: Box::new(|| ()),
         }
     }
 
@@ -131,6 +134,7 @@ impl Tree for Tour {
     }
 
     fn expand(&self, (path, length): &Self::Node, _: Option<i64>, out: &mut Children<Self>) {
+        (self.each)();
         let last = usize::from(path[path.len() - 1]);
         if path.len() == self.points.len() {
             let whole = length + self.length(last, 0);
@@ -201,7 +205,7 @@ fn layers_count_the_same_on_any_number_of_threads() {
 
 /// Wherever layers are stopped, the search can be resumed, and ends with the optimum.
 #[test]
-fn layers_are_stopped_and_resumed_in_depth() {
+fn layers_are_stopped_and_resumed() {
     let tour = || Tour::new(10, 2);
     let optimum = Solver::new(tour()).run().unwrap().objective;
     let path = folder("own").join("tour.pleach");
@@ -222,6 +226,35 @@ fn layers_are_stopped_and_resumed_in_depth() {
         .on_progress(|_| ControlFlow::Break(()))
         .run();
     assert_eq!(report.unwrap().status, Status::Stopped);
+}
+
+/// A resumed search continues by layers: in depth it would not end. What was saved while they ran is enough for that.
+#[test]
+fn layers_are_saved_while_they_run() {
+    let tour = || Tour::new(13, 1);
+    let whole = Solver::new(tour()).threads(2).run().unwrap();
+    let (made, branched) = (whole.outcome.counts.bounded, whole.outcome.counts.branched);
+    let (path, copy) = (folder("own").join("layers.pleach"), folder("own").join("copy.pleach"));
+    let _ = (fs::remove_file(&path), fs::remove_file(&copy));
+    let (expanded, from, to) = (AtomicU64::new(0), path.clone(), copy.clone());
+    let each = Box::new(move || {
+        if expanded.fetch_add(1, Ordering::Relaxed) == branched / 2 {
+            fs::copy(&from, &to).unwrap();
+        }
+    });
+    let stopped = Solver::new(Tour { each, ..tour() }).checkpoint(&path, Duration::ZERO);
+    let stopped = stopped.threads(2).node_limit(made * 3 / 4).run().unwrap();
+    assert_eq!(stopped.status, Status::Stopped);
+    for saved in [&path, &copy] {
+        let before = Solver::new(tour()).resume(saved).unwrap().node_limit(1).run().unwrap();
+        let before = before.outcome.counts.bounded;
+        assert!(before > made / 10, "{before} of {made}");
+        let rest = Solver::new(tour()).threads(2).checkpoint(saved, Duration::MAX);
+        let rest = rest.resume(saved).unwrap().run().unwrap();
+        assert_eq!((rest.status, rest.objective), (Status::Optimal, whole.objective));
+        let again = rest.outcome.counts.bounded - before;
+        assert!(again < made, "{again} of {made} after {before}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! [`by_layers`]: searches a tree by layers first, on all threads, and leaves the rest to a depth-first search.
+//! [`by_layers`]: searches a tree by layers first, on all threads, and leaves the rest to a depth-first search. Open nodes
+//! are saved between layers.
 
 use crate::cancel::Cancel;
 use crate::check::check_value;
@@ -6,16 +7,20 @@ use crate::error::{MOST_THREADS, RunError};
 use crate::memory::{self, MemoryLimit};
 use crate::on_drop::OnDrop;
 use crate::outcome::{ProgressSnapshot, Watcher};
+use crate::save::Saver;
 use crate::settings::Settings;
-use crate::start::{check_start, new_fingerprint, random_id};
+use crate::start::{new_control, state_before};
 use crate::sync::lock;
 use pleach_core::search::layers::{LayersEnd, LayersLimits, LayersProgress};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Goal;
+use pleach_core::search::work::Malformed;
+use pleach_core::steal::Policy;
 use pleach_core::wire::checkpoint::Checkpoint;
+use std::cell::RefCell;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,79 +32,130 @@ const MOST_NODES: usize = 1 << 20;
 /// How often the limits are checked.
 const CHECK_EVERY: Duration = Duration::from_millis(10);
 
-/// Searches by layers, if the problem can and the settings say so. Returns the settings of a run that continues: it
-/// resumes what layers leave open, with their counts, within the limits that remain.
+/// Searches by layers, if the problem can, the settings say so, and the run does not resume a search in depth. Returns the
+/// settings of a run that continues: it resumes what layers leave open, with their counts, within the limits that
+/// remain.
 ///
 /// # Errors
-/// If the machine or the problem fails.
+/// If the machine or the problem fails, or the saved run does not match.
 pub fn by_layers(
     problem: &dyn Problem,
     settings: &Settings,
     watch: &mut Watcher<'_>,
 ) -> Result<Option<Settings>, RunError> {
     let Some(layers) = problem.layers() else { return Ok(None) };
-    let wanted = settings.layers.unwrap_or(layers.has_keys() && !settings.best_first);
-    let alone = settings.processes.is_none() && !settings.policy.is_late();
+    let processes = settings.processes.as_ref();
+    // Others wait for the first of several processes meanwhile.
+    let by_default = layers.has_keys() && !settings.best_first && processes.is_none();
+    let leads = processes.is_none_or(|processes| processes.leads());
     let threads = (1..=MOST_THREADS).contains(&settings.threads);
     // A policy may be refused, and then at once.
-    let plain = !settings.policy.has_depths() && settings.policy.second_cutoff.is_none();
-    if !wanted || !alone || !threads || !plain || settings.resume.is_some() {
+    let Policy { second_cutoff, profile, ref tree, .. } = settings.policy;
+    let refused = processes.is_some() && (tree.drawn_first || profile);
+    let plain = !settings.policy.has_depths() && second_cutoff.is_none() && !refused;
+    let wanted = settings.layers.unwrap_or(by_default);
+    if !wanted || !leads || !threads || !plain || settings.policy.is_late() {
         return Ok(None);
     }
     problem.set_stop_requested(false);
-    if let Some(start) = &settings.start {
-        check_start(problem, start)?;
+    let begin = Instant::now();
+    let malformed = |why: Malformed| RunError::Resume(why.into());
+    let mut before = state_before(problem, settings)?;
+    if !before.subs.is_empty() || !layers.is_layer(&before.pieces).map_err(malformed)? {
+        return Ok(None);
     }
-    let (begin, goal) = (Instant::now(), problem.goal());
-    let best = settings.best.map_or(i64::MAX, |value| goal.score(value));
-    let shared = Mutex::new(LayersProgress::new(settings.start.clone()));
+    let control = &new_control(problem, settings, &before, None, 1);
+    let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
+    let saver = saver.map(|save| Saver::new(save, &before, 1, begin));
+    // Nothing is searched for a file that cannot be written.
+    let write = |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), control);
+    let _lock = saver.as_ref().map(write).transpose()?;
+    let open = std::mem::take(&mut before.pieces);
+    let shared = Mutex::new(LayersProgress::new(control.solution()));
     let (stopped, wrong) = (AtomicBool::new(false), Mutex::new(None));
-    let search = || {
+    let (done, ended) = channel();
+    let search = |warn: &Sender<String>| {
+        let saving = RefCell::new(SaveTimes::new(settings));
         let limits = LayersLimits {
             run_tasks: &|n, task| run_tasks(settings.threads as usize, n, task),
             made: settings.node_limit.unwrap_or(u64::MAX),
             stop: &|| {
-                settings.pause.hold(|| !stopped.load(Ordering::Relaxed));
-                stopped.load(Ordering::Relaxed)
+                settings.pause.hold(|| !stopped.load(Ordering::Acquire));
+                stopped.load(Ordering::Acquire)
             },
-            report: &|progress| {
-                let mut known = lock(&shared);
-                let score = known.best.as_ref().map_or(i64::MAX, |best| best.score);
-                let better = progress.best.as_ref().filter(|best| best.score < score);
-                match better.map_or(Ok(()), |best| check_value(problem, best)) {
-                    Ok(()) => known.clone_from(progress),
-                    // It is neither shown nor used.
-                    Err(why) => {
-                        lock(&wrong).get_or_insert(why);
-                        stopped.store(true, Ordering::Relaxed);
-                    }
+            report: &|progress, open| {
+                let better = progress.best.as_ref().filter(|best| best.score < control.best());
+                // A wrong solution is neither shown nor used.
+                if let Err(why) = better.map_or(Ok(()), |best| check_value(problem, best)) {
+                    lock(&wrong).get_or_insert(why);
+                    return stopped.store(true, Ordering::Release);
+                }
+                better.cloned().into_iter().for_each(|best| {
+                    control.offer_solution(best);
+                });
+                lock(&shared).clone_from(progress);
+                if let Some(saver) = saver.as_ref().filter(|_| saving.borrow_mut().is_due()) {
+                    let saved = saver.write(&progress.counts, open(), control);
+                    // Once the watcher is gone, nobody reads warnings.
+                    saver.note(saved).into_iter().for_each(|line| drop(warn.send(line)));
                 }
             },
         };
-        layers.search_by_layers(best, settings.start.clone(), &limits)
+        layers.search_by_layers(open, control.best(), control.solution(), &limits)
     };
-    let (done, ended) = channel::<()>();
-    let job = move || {
-        let _done = done;
-        search()
-    };
+    let job = move || search(&done);
+    let memory = settings.memory.or_else(memory::free_memory).map(|bytes| bytes / SHARE);
+    let memory = MemoryLimit::new(memory, false);
     let (end, asked) = thread::scope(|scope| {
         let job = thread::Builder::new().spawn_scoped(scope, job);
         let job = job.map_err(|why| RunError::Thread(0, why))?;
-        let stop = OnDrop(|| stopped.store(true, Ordering::Relaxed));
+        let stop = OnDrop(|| stopped.store(true, Ordering::Release));
         let known = || lock(&shared).clone();
-        let asked = watch_layers((goal, settings), begin, &ended, &known, watch);
-        // A node that takes long may be put off.
-        problem.set_stop_requested(true);
+        let goal = problem.goal();
+        let full = || match &memory {
+            None => known().layer >= MOST_NODES,
+            Some(limit) => {
+                limit.check();
+                limit.is_full()
+            }
+        };
+        let shown = |now| snapshot(goal, &before, known(), now);
+        let asked = watch_layers(settings, begin, &ended, (&full, &shown), watch);
         drop(stop);
+        // A node that takes long may be put off. The others of its layer are not searched without it.
+        problem.set_stop_requested(true);
         Ok::<_, RunError>((job.join(), asked))
     })?;
     problem.set_stop_requested(false);
-    let end = end.unwrap_or_else(|panic| resume_unwind(panic));
+    let end = end.unwrap_or_else(|panic| resume_unwind(panic)).map_err(malformed)?;
     if let Some(why) = lock(&wrong).take() {
         return Err(why);
     }
-    continued(problem, settings, end, begin.elapsed(), asked).map(Some)
+    continued((problem, settings), before, end, begin.elapsed(), asked).map(Some)
+}
+
+/// When to save layers.
+struct SaveTimes<'a> {
+    settings: &'a Settings,
+    saved: Instant,
+    /// Requests that were answered.
+    answered: u64,
+}
+
+impl<'a> SaveTimes<'a> {
+    fn new(settings: &'a Settings) -> Self {
+        Self { settings, saved: Instant::now(), answered: settings.save_now.before() }
+    }
+
+    fn is_due(&mut self) -> bool {
+        let Settings { save: Some(save), save_now, .. } = self.settings else { return false };
+        let asked = save_now.count();
+        let due = self.answered < asked || self.saved.elapsed() >= save.every;
+        if due {
+            (self.answered, self.saved) = (asked, Instant::now());
+        }
+        due
+    }
 }
 
 /// Runs a task for each number below `n`, on this thread and others.
@@ -129,43 +185,43 @@ fn run_tasks(threads: usize, n: usize, task: &(dyn Fn(usize) + Sync)) {
 
 /// Watches until the layers end or reach a limit. Returns whether the watcher wants the run to stop.
 fn watch_layers(
-    (goal, settings): (Goal, &Settings),
+    settings: &Settings,
     begin: Instant,
-    ended: &Receiver<()>,
-    known: &dyn Fn() -> LayersProgress,
+    ended: &Receiver<String>,
+    (full, shown): (&dyn Fn() -> bool, &dyn Fn(Duration) -> ProgressSnapshot),
     watch: &mut Watcher<'_>,
 ) -> bool {
-    let memory = settings.memory.or_else(memory::free_memory).map(|bytes| bytes / SHARE);
-    let memory = MemoryLimit::new(memory, false);
-    let full = || match &memory {
-        None => known().layer >= MOST_NODES,
-        Some(limit) => {
-            limit.check();
-            limit.is_full()
-        }
-    };
     let mut progress_at = settings.progress_every;
-    // Nothing is ever sent: the channel closes when the layers have ended.
-    while ended.recv_timeout(CHECK_EVERY) == Err(RecvTimeoutError::Timeout) {
+    loop {
+        let warning = match ended.recv_timeout(CHECK_EVERY) {
+            Ok(warning) => Some(warning),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return false,
+        };
         let now = begin.elapsed();
         let over = settings.time_limit.is_some_and(|limit| now >= limit);
         if full() || over || settings.cancel.is_cancelled() {
             return false;
         }
-        if now >= progress_at {
+        if now >= progress_at || warning.is_some() {
             progress_at = now + settings.progress_every;
-            if watch(&snapshot(goal, known(), now)).is_break() {
+            if watch(&ProgressSnapshot { warning, ..shown(now) }).is_break() {
                 return true;
             }
         }
     }
-    false
 }
 
-fn snapshot(goal: Goal, known: LayersProgress, now: Duration) -> ProgressSnapshot {
-    let LayersProgress { counts, best, least, .. } = known;
+fn snapshot(
+    goal: Goal,
+    before: &Checkpoint,
+    known: LayersProgress,
+    now: Duration,
+) -> ProgressSnapshot {
+    let LayersProgress { mut counts, best, least, .. } = known;
+    counts.add(&before.counts);
     ProgressSnapshot {
-        seconds: now.as_secs_f64(),
+        seconds: now.as_secs_f64() + before.elapsed_ns as f64 * 1e-9,
         counts,
         best: best.as_ref().map(|best| goal.value(best.score)),
         solution: best,
@@ -176,8 +232,8 @@ fn snapshot(goal: Goal, known: LayersProgress, now: Duration) -> ProgressSnapsho
 
 /// The settings of the run that continues.
 fn continued(
-    problem: &dyn Problem,
-    settings: &Settings,
+    (problem, settings): (&dyn Problem, &Settings),
+    before: Checkpoint,
     end: LayersEnd,
     elapsed: Duration,
     asked: bool,
@@ -189,28 +245,25 @@ fn continued(
     if let Some(best) = &progress.best {
         check_value(problem, best)?;
     }
-    let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
-    let best = progress.best.as_ref().map_or(to_beat, |best| best.score.min(to_beat));
     let made = progress.counts.bounded;
-    let saved = Checkpoint {
-        // Only a file needs one. Without it, a tree is not sampled whose nodes take long or differ from call to call.
-        fingerprint: if settings.save.is_some() { new_fingerprint(problem) } else { 0 },
-        run: random_id(),
+    let mut saved = Checkpoint {
         about: settings.about.clone(),
-        elapsed_ns: elapsed.as_nanos() as u64,
-        counts: progress.counts,
-        best,
+        elapsed_ns: before.elapsed_ns.saturating_add(elapsed.as_nanos() as u64),
         solution: progress.best,
         pieces: open,
-        ..Checkpoint::default()
+        ..before
     };
+    saved.counts.add(&progress.counts);
+    let best = saved.solution.as_ref().map_or(i64::MAX, |best| best.score);
+    let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
+    saved.best = saved.best.min(best).min(to_beat);
     let cancel = if asked { Cancel::cancelled() } else { settings.cancel.clone() };
     Ok(Settings {
         resume: Some(Arc::new(saved)),
         start: None,
         cancel,
         time_limit: settings.time_limit.map(|limit| limit.saturating_sub(elapsed)),
-        node_limit: settings.node_limit.map(|limit| limit.saturating_sub(made).max(1)),
+        node_limit: settings.node_limit.map(|limit| limit.saturating_sub(made)),
         ..settings.clone()
     })
 }

@@ -89,6 +89,7 @@ impl WorkerPool {
         let run_state =
             &RunState::new(problem, before, control, names, (start, saver), settings, None);
         warnings.into_iter().for_each(|line| run_state.warn(line));
+        reached_limit(settings).into_iter().for_each(|why| run_state.request_stop(why));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;
@@ -233,6 +234,16 @@ fn with_defaults(settings: &Settings) -> Settings {
     settings
 }
 
+/// The limit that is reached before the run begins, if one is. Nothing is explored then.
+pub fn reached_limit(settings: &Settings) -> Option<Stop> {
+    let limits = [
+        (settings.cancel.is_cancelled(), Stop::Asked),
+        (settings.time_limit == Some(Duration::ZERO), Stop::Time),
+        (settings.node_limit == Some(0), Stop::Nodes),
+    ];
+    limits.into_iter().find_map(|(reached, why)| reached.then_some(why))
+}
+
 /// Shows the user the remaining warnings.
 pub fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
     while let Some(warning) = run_state.next_warning() {
@@ -251,6 +262,19 @@ const SAMPLE: Duration = Duration::from_millis(50);
 
 /// The state from which the run starts: the one it resumes, or a search that has not begun.
 pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
+    let before = state_before(problem, settings)?;
+    if settings.resume.is_some() {
+        let content = |why: Malformed| RunError::Resume(why.into());
+        let open = before.clone().flattened().map_err(content)?.pieces;
+        let mut explorer = problem.explorer();
+        let all = joined(&mut *explorer, &open).map_err(content)?;
+        explorer.add_work(&all.bytes).map_err(content)?;
+    }
+    Ok(before)
+}
+
+/// As [`initial_state`], but its open work may be malformed.
+pub fn state_before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
     if let Some(start) = &settings.start {
         check_start(problem, start)?;
     }
@@ -265,19 +289,14 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
     if before.fingerprint != 0 && !problem.has_fingerprint(before.fingerprint) {
         return Err(Unreadable::Foreign.into());
     }
-    let content = |why: Malformed| RunError::Resume(why.into());
     let mut before = Checkpoint::clone(before);
     let to_beat = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
     if to_beat < before.best {
         // This is a new run: processes of the run in the file do not know this value, by which this run will prune.
         before.run = random_id();
     }
-    let open = before.clone().flattened().map_err(content)?.pieces;
-    let mut explorer = problem.explorer();
-    let all = joined(&mut *explorer, &open).map_err(content)?;
-    explorer.add_work(&all.bytes).map_err(content)?;
     let checked = check_solution(problem, before.solution.as_ref());
-    checked.map(|()| before).map_err(|_| content(Malformed::Range))
+    checked.map(|()| before).map_err(|_| RunError::Resume(Malformed::Range.into()))
 }
 
 /// The fingerprint of a search that begins.

@@ -23,7 +23,9 @@ use pleach_runtime::save::Saver;
 use pleach_runtime::settings::ProcessGroup;
 use pleach_runtime::settings::Settings;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::start::{RunContext, initial_state, last_warnings, new_control, random_id};
+use pleach_runtime::start::{
+    RunContext, initial_state, last_warnings, new_control, random_id, reached_limit,
+};
 use pleach_runtime::sync::{Mutex, lock};
 use pleach_runtime::transport::Mailboxes;
 use pleach_runtime::units::{Plan, PlannedUnit, plan_units};
@@ -97,6 +99,8 @@ impl ProcessGroup for Cluster {
         let run_state =
             &RunState::new(problem, before, control, names, (start, saver), settings, site_state);
         warnings.into_iter().for_each(|line| run_state.warn(line));
+        let reached = reached_limit(settings).filter(|_| cluster.is_root());
+        reached.into_iter().for_each(|why| run_state.request_stop(why));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;

@@ -15,7 +15,9 @@ use pleach_gpu::{DeviceSet, spec::Spec};
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::{Queens, first::FirstQueens};
 use pleach_problems::simd::Level;
-use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Settings, Stop, WorkerPool, run};
+use pleach_runtime::{
+    Outcome, ProgressSnapshot, RunError, Settings, Stop, WorkerPool, by_layers, run,
+};
 use shared::{Scratch, counted, problem};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -41,12 +43,14 @@ fn watched(
         if at > 0 {
             cluster.next_order(|| true).unwrap();
         }
-        let outcome = pool.run(problem, &settings, &mut |snapshot| {
+        let watch = &mut |snapshot: &ProgressSnapshot| {
             if at == 0 {
                 see(snapshot);
             }
             ControlFlow::Continue(())
-        });
+        };
+        let after_layers = by_layers(problem, &settings, watch)?;
+        let outcome = pool.run(problem, after_layers.as_ref().unwrap_or(&settings), watch);
         if outcome.is_ok() {
             cluster.end();
         }
@@ -103,6 +107,86 @@ fn every_problem_and_preset_counts_the_same_on_sites() {
             );
         }
     }
+}
+
+/// The cheapest way over a grid, right or down.
+struct Grid {
+    costs: Vec<Vec<i64>>,
+}
+
+impl Grid {
+    fn new(n: usize) -> Self {
+        let mut rng = Rand64::new(5);
+        let mut row = |_| (0..n).map(|_| rng.rand_range(1..100) as i64).collect();
+        Self { costs: (0..n).map(&mut row).collect() }
+    }
+
+    fn least(&self) -> i64 {
+        let mut best = vec![i64::MAX; self.costs.len()];
+        for row in &self.costs {
+            let mut left = if best[0] == i64::MAX { 0 } else { i64::MAX };
+            for (best, cost) in best.iter_mut().zip(row) {
+                left = left.min(*best) + cost;
+                *best = left;
+            }
+        }
+        best.pop().unwrap()
+    }
+}
+
+impl Tree for Grid {
+    type Node = (u8, u8, i64);
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> Self::Node {
+        (0, 0, self.costs[0][0])
+    }
+
+    fn expand(&self, &(x, y, cost): &Self::Node, _: Option<i64>, out: &mut Children<'_, Self>) {
+        let n = self.costs.len() as u8;
+        if (x, y) == (n - 1, n - 1) {
+            return out.solution(cost, || vec![cost]);
+        }
+        for (x, y) in [(x + 1, y), (x, y + 1)].into_iter().filter(|&(x, y)| x.max(y) < n) {
+            let cost = cost + self.costs[usize::from(y)][usize::from(x)];
+            out.child_within(cost, (x, y, cost));
+        }
+    }
+
+    fn key(&self, &(x, y, _): &Self::Node) -> Option<u128> {
+        Some(u128::from(x) << 8 | u128::from(y))
+    }
+
+    fn dominates(&self, one: &Self::Node, other: &Self::Node) -> bool {
+        one.2 <= other.2
+    }
+}
+
+/// The root alone searches by layers, from where they stopped; in depth, this would not end.
+#[test]
+fn layers_of_several_sites_count_those_of_one() {
+    let grid = Plain(Grid::new(100));
+    let least = grid.0.least();
+    let by_layers = Settings { layers: Some(true), ..settings(2) };
+    let alone = together(&grid, 1, &by_layers);
+    let outcome = together(&grid, 3, &by_layers);
+    assert_eq!((outcome.counts, outcome.stop), (alone.counts.clone(), None));
+    assert_eq!(outcome.solution.map(|found| found.score), Some(least));
+    assert_eq!(outcome.sites.len(), 3);
+    let scratch = Scratch::new("layers");
+    let (mut resume, mut stops) = (None, 0);
+    let bounded = loop {
+        let save = Some(scratch.save(Duration::from_secs(100)));
+        let node_limit = Some(alone.counts.bounded / 3);
+        let settings = Settings { node_limit, save, resume, ..by_layers.clone() };
+        let outcome = together(&grid, 1 + stops % 3, &settings);
+        if outcome.stop.is_none() {
+            assert_eq!(outcome.solution.map(|found| found.score), Some(least));
+            break outcome.counts.bounded;
+        }
+        (resume, stops) = (Some(scratch.read()), stops + 1);
+    };
+    assert!(stops > 1 && bounded < 2 * alone.counts.bounded, "{bounded} after {stops} stops");
 }
 
 /// Searches stopped repeatedly by a node limit, and resumed by another number of sites.

@@ -3,10 +3,10 @@
 
 use crate::search::depth_first::TreeExplorer;
 use crate::search::explorer::Explorer;
-use crate::search::tree::{Counts, Solution, Tree, WrongBound};
-use crate::search::work::{Entry, Pool, Work};
+use crate::search::tree::{Counts, Solution, Tree, WrongBound, read};
+use crate::search::work::{Entry, Malformed, Pool, Work};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The nodes of a layer that the first pass keeps, and how much wider each next pass is.
@@ -20,16 +20,19 @@ const SHARDS: usize = 64;
 /// A task for each of some numbers.
 pub type LayerTask<'t> = dyn Fn(usize) + Sync + 't;
 
+/// Packs what must still be explored.
+pub type PackOpen<'p> = dyn Fn() -> Vec<Work> + 'p;
+
 /// The limits of a search by layers, and how it uses threads.
 pub struct LayersLimits<'a> {
     /// Runs a task for each number below the given one, on any number of threads.
     pub run_tasks: &'a dyn Fn(usize, &LayerTask<'_>),
-    /// The most children made.
+    /// About the most children made.
     pub made: u64,
-    /// Whether to stop; called often, by all tasks.
+    /// Whether to stop; called often, by all tasks, and true from then on.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Receives the progress after each layer.
-    pub report: &'a dyn Fn(&LayersProgress),
+    /// Receives the progress after each layer, and what must still be explored.
+    pub report: &'a dyn Fn(&LayersProgress, &PackOpen<'_>),
 }
 
 /// What a search by layers knows.
@@ -69,14 +72,24 @@ pub trait Layered: Sync {
     /// Whether nodes are compared by dominance.
     fn has_keys(&self) -> bool;
 
-    /// Searches for solutions with scores below `best`, and below that of `start`. The result is the same on any number
-    /// of threads, unless a limit stops it.
+    /// Whether a search by layers can continue with open work: its nodes have one depth, or two neighbouring ones.
+    ///
+    /// # Errors
+    /// If the work cannot be read.
+    fn is_layer(&self, open: &[Work]) -> Result<bool, Malformed>;
+
+    /// Searches open work for solutions with scores below `best`, and below that of `start`. The result is the same on
+    /// any number of threads, unless a limit stops it.
+    ///
+    /// # Errors
+    /// If the work cannot be read.
     fn search_by_layers(
         &self,
+        open: Vec<Work>,
         best: i64,
         start: Option<Solution>,
         limits: &LayersLimits<'_>,
-    ) -> LayersEnd;
+    ) -> Result<LayersEnd, Malformed>;
 }
 
 impl<T: Tree> Layered for T {
@@ -84,34 +97,41 @@ impl<T: Tree> Layered for T {
         self.key(&self.root()).is_some()
     }
 
+    fn is_layer(&self, open: &[Work]) -> Result<bool, Malformed> {
+        let (mut least, mut most) = (u32::MAX, 0);
+        for piece in open {
+            for Entry { depth, .. } in read(self, &piece.bytes)?.entries() {
+                (least, most) = (least.min(*depth), most.max(*depth));
+            }
+        }
+        // A layer that was stopped leaves some of its nodes, and children of others.
+        Ok(most.saturating_sub(least) <= 1)
+    }
+
     fn search_by_layers(
         &self,
+        open: Vec<Work>,
         best: i64,
         start: Option<Solution>,
         limits: &LayersLimits<'_>,
-    ) -> LayersEnd {
-        let progress = LayersProgress::new(start);
-        let mut search = LayerSearch { tree: self, to_beat: best, limits, progress, fault: None };
+    ) -> Result<LayersEnd, Malformed> {
+        let size: f64 = open.iter().map(|piece| piece.size).sum();
         let mut width = FIRST_WIDTH;
-        let mut open = loop {
-            match search.pass(width) {
+        while (width as f64) < size {
+            width = width.saturating_mul(WIDER);
+        }
+        let progress = LayersProgress::new(start);
+        let mut search =
+            LayerSearch { tree: self, open, to_beat: best, limits, progress, fault: None };
+        let open = loop {
+            match search.pass(width)? {
                 Pass::Complete => break Vec::new(),
-                Pass::Open(layer) => break layer,
+                Pass::Open(layer) => break search.to_work(layer.iter()),
                 Pass::Cut => width = width.saturating_mul(WIDER),
-                Pass::Stopped => break vec![search.root()],
+                Pass::Stopped => break search.to_work(search.open_nodes()?.iter()),
             }
         };
-        // What is proven of all nodes is true of each.
-        let least = search.progress.least;
-        for entry in &mut open {
-            let own = entry.bound;
-            entry.bound = own.max(least);
-            if !self.valid(entry) {
-                entry.bound = own;
-            }
-        }
-        let open = in_pieces(open).map(|piece| Pool::new(piece).to_work()).collect();
-        LayersEnd { open, progress: search.progress, fault: search.fault }
+        Ok(LayersEnd { open, progress: search.progress, fault: search.fault })
     }
 }
 
@@ -127,8 +147,10 @@ enum Pass<N> {
     Stopped,
 }
 
-struct LayerSearch<'s, T> {
+struct LayerSearch<'s, T: Tree> {
     tree: &'s T,
+    /// The open nodes before any were left out, in which passes begin.
+    open: Vec<Work>,
     to_beat: i64,
     limits: &'s LayersLimits<'s>,
     progress: LayersProgress,
@@ -142,101 +164,140 @@ struct Child<N> {
     entry: Entry<N>,
 }
 
-/// What a task has found.
+impl<N> Child<N> {
+    fn new<T: Tree<Node = N>>(tree: &T, entry: Entry<N>) -> Self {
+        let (node, bound) = (&entry.node, T::GOAL.value(entry.bound));
+        let (key, guide) = (tree.key(node), tree.guide(node, bound));
+        Self { key, guide, entry }
+    }
+}
+
+/// A layer that was expanded: the next one and, if it was stopped, the nodes that are left.
+struct Grown<N> {
+    next: Vec<Child<N>>,
+    left: Option<Vec<Entry<N>>>,
+}
+
+/// What a task has found, and the nodes that it was stopped before.
 struct Piece<N> {
     children: Vec<Child<N>>,
+    left: Vec<Entry<N>>,
     counts: Counts,
     found: Option<Solution>,
     fault: Option<WrongBound>,
 }
 
-/// What expanding a layer counted and found, and the next layer.
-type Expanded<N> = (Vec<Piece<N>>, Vec<Child<N>>);
-
 impl<T: Tree> LayerSearch<'_, T> {
-    fn root(&self) -> Entry<T::Node> {
-        Entry { bound: i64::MIN, depth: 0, share: 1.0, node: self.tree.root() }
-    }
-
     /// The score that solutions must beat.
     fn limit(&self) -> i64 {
         self.progress.best.as_ref().map_or(self.to_beat, |best| best.score.min(self.to_beat))
     }
 
+    /// Notes that no solution is better than what these nodes, and those that were left out, may lead to.
+    fn raise_least(&mut self, open: &[Entry<T::Node>], left_out: Option<i64>) {
+        let bounds = open.iter().map(|entry| entry.bound).chain(left_out);
+        self.progress.least = self.progress.least.max(bounds.fold(self.limit(), i64::min));
+    }
+
+    /// The nodes in which a pass begins, sorted by depth.
+    fn open_nodes(&self) -> Result<Vec<Entry<T::Node>>, Malformed> {
+        let mut pool = Pool::default();
+        for piece in &self.open {
+            pool.append(read(self.tree, &piece.bytes)?);
+        }
+        Ok(pool.into_entries())
+    }
+
+    /// Open nodes as work. What is proven of all nodes is true of each.
+    fn to_work<'n>(&self, open: impl Iterator<Item = &'n Entry<T::Node>>) -> Vec<Work>
+    where
+        T: 'n,
+    {
+        let raised = |entry: &Entry<T::Node>| {
+            let bound = entry.bound.max(self.progress.least);
+            let raised = Entry { bound, ..entry.clone() };
+            if self.tree.valid(&raised) { raised } else { entry.clone() }
+        };
+        in_pieces(open.map(raised)).map(|piece| Pool::new(piece).to_work()).collect()
+    }
+
     /// Goes through all layers, of which each keeps at most `width` nodes.
-    fn pass(&mut self, width: usize) -> Pass<T::Node> {
-        let mut layer = vec![self.root()];
+    fn pass(&mut self, width: usize) -> Result<Pass<T::Node>, Malformed> {
+        let mut layer = self.open_nodes()?;
+        let shallow = layer.first().map_or(0, |entry| entry.depth);
+        // Where a layer was stopped, some of the next one is known.
+        let mut joining = layer.split_off(layer.partition_point(|entry| entry.depth == shallow));
+        let nodes = layer.into_iter().map(|entry| Child::new(self.tree, entry)).collect();
+        layer = self.undominated(nodes).into_iter().map(|node| node.entry).collect();
         // The least bound of all nodes that were left out.
         let mut left_out: Option<i64> = None;
         while !layer.is_empty() {
-            let Some((pieces, mut next)) = self.grow(&mut layer) else {
-                return if left_out.is_some() { Pass::Stopped } else { Pass::Open(layer) };
-            };
-            for piece in pieces {
-                self.progress.counts.add(&piece.counts);
-                if let Some(found) = piece.found.filter(|found| found.score < self.limit()) {
-                    self.progress.best = Some(found);
-                }
-                self.fault = self.fault.or(piece.fault);
-            }
+            let Grown { mut next, left } = self.grow(layer, std::mem::take(&mut joining));
             if self.fault.is_some() {
-                return Pass::Stopped;
+                return Ok(Pass::Stopped);
             }
             let limit = self.limit();
             next.retain(|child| child.entry.bound < limit);
+            if let Some(mut open) = left {
+                open.extend(next.into_iter().map(|child| child.entry));
+                self.raise_least(&open, left_out);
+                return Ok(if left_out.is_some() { Pass::Stopped } else { Pass::Open(open) });
+            }
             if next.len() > width {
+                if left_out.is_none() {
+                    self.open = self.to_work(next.iter().map(|child| &child.entry));
+                }
                 let worst = cut(&mut next, width);
                 left_out = Some(left_out.map_or(worst, |bound| bound.min(worst)));
             }
             layer = next.into_iter().map(|child| child.entry).collect();
-            let open = layer.iter().map(|entry| entry.bound).chain(left_out);
-            self.progress.least = self.progress.least.max(open.fold(limit, i64::min));
+            self.raise_least(&layer, left_out);
             self.progress.layer = layer.len();
-            (self.limits.report)(&self.progress);
+            (self.limits.report)(&self.progress, &|| match (left_out, self.open_nodes()) {
+                (None, _) => self.to_work(layer.iter()),
+                (_, Ok(open)) => self.to_work(open.iter()),
+                (_, Err(_)) => self.open.clone(),
+            });
         }
         // Solutions found later may show that nothing better was left out.
-        match left_out {
+        Ok(match left_out {
             Some(bound) if bound < self.limit() => Pass::Cut,
             _ => Pass::Complete,
-        }
+        })
     }
 
-    /// Expands all nodes of a layer. Returns what that counted and found, and the next layer without the nodes that are
-    /// dominated; `None` if it was stopped.
-    fn grow(&self, layer: &mut Vec<Entry<T::Node>>) -> Option<Expanded<T::Node>> {
+    /// Expands the nodes of a layer. The next one has the nodes that join it, and none that is dominated unless it was
+    /// stopped.
+    fn grow(&mut self, layer: Vec<Entry<T::Node>>, joining: Vec<Entry<T::Node>>) -> Grown<T::Node> {
         let (tree, limit, stop, most) =
             (self.tree, self.limit(), self.limits.stop, self.limits.made);
-        let (made, stopped) =
-            (AtomicU64::new(self.progress.counts.bounded), AtomicBool::new(false));
-        let may_continue = |counted: u64| {
-            let all = made.fetch_add(counted, Ordering::Relaxed) + counted;
-            if all >= most || stop() {
-                stopped.store(true, Ordering::Relaxed);
+        let made = AtomicU64::new(self.progress.counts.bounded);
+        let stops =
+            |counted: u64| made.fetch_add(counted, Ordering::Relaxed) + counted >= most || stop();
+        let chunks = in_pieces(layer.into_iter()).collect();
+        let pieces = self.each(chunks, &|chunk| expand_all(tree, chunk, limit, &stops));
+        let (mut children, mut left) = (Vec::new(), Vec::new());
+        for piece in pieces {
+            self.progress.counts.add(&piece.counts);
+            if let Some(found) = piece.found.filter(|found| found.score < self.limit()) {
+                self.progress.best = Some(found);
             }
-            !stopped.load(Ordering::Relaxed)
-        };
-        let chunks = in_pieces(std::mem::take(layer)).collect();
-        let (chunks, pieces): (Vec<_>, Vec<_>) = self
-            .each(chunks, &|chunk| {
-                let piece = expand_all(tree, &chunk, limit, &may_continue);
-                (chunk, piece)
-            })
-            .into_iter()
-            .unzip();
-        layer.extend(chunks.into_iter().flatten());
-        if stopped.into_inner() {
-            return None;
+            self.fault = self.fault.or(piece.fault);
+            children.extend(piece.children);
+            left.extend(piece.left);
         }
-        let mut pieces: Vec<Piece<T::Node>> = pieces;
-        let children = pieces.iter_mut().flat_map(|piece| std::mem::take(&mut piece.children));
-        let children = self.undominated(children.collect())?;
-        Some((pieces, children))
+        children.extend(joining.into_iter().map(|entry| Child::new(tree, entry)));
+        if made.into_inner() >= most || stop() {
+            Grown { next: children, left: Some(left) }
+        } else {
+            Grown { next: self.undominated(children), left: None }
+        }
     }
 
-    /// The children that no other one with the same key dominates, in order; `None` if it was stopped.
-    fn undominated(&self, children: Vec<Child<T::Node>>) -> Option<Vec<Child<T::Node>>> {
+    /// The children that no other one with the same key dominates, in order; more of them if it was stopped.
+    fn undominated(&self, children: Vec<Child<T::Node>>) -> Vec<Child<T::Node>> {
         if children.iter().all(|child| child.key.is_none()) {
-            return Some(children);
+            return children;
         }
         let (tree, stop) = (self.tree, self.limits.stop);
         let (mut shards, mut kept): (Vec<Vec<_>>, Vec<_>) = Default::default();
@@ -249,10 +310,10 @@ impl<T: Tree> LayerSearch<'_, T> {
             }
         }
         for shard in self.each(shards, &|shard| undominated_of(tree, shard, stop)) {
-            kept.append(&mut shard?);
+            kept.extend(shard);
         }
         kept.sort_unstable_by_key(|(i, _)| *i);
-        Some(kept.into_iter().map(|(_, child)| child).collect())
+        kept.into_iter().map(|(_, child)| child).collect()
     }
 
     /// Runs a task on each item.
@@ -270,31 +331,32 @@ impl<T: Tree> LayerSearch<'_, T> {
     }
 }
 
-/// The children of a shard that no other one with the same key dominates, with their numbers; `None` if it was stopped.
+/// The children of a shard that no other one with the same key dominates, with their numbers; more of them if it was
+/// stopped.
 fn undominated_of<T: Tree>(
     tree: &T,
     shard: Vec<(usize, Child<T::Node>)>,
     stop: &dyn Fn() -> bool,
-) -> Option<Vec<(usize, Child<T::Node>)>> {
+) -> Vec<(usize, Child<T::Node>)> {
     type Group<N> = Vec<(usize, Child<N>)>;
-    let mut by_key: HashMap<u128, Group<T::Node>> = HashMap::new();
+    let mut by_key: HashMap<Option<u128>, Group<T::Node>> = HashMap::new();
     for (i, child) in shard {
-        if stop() {
-            return None;
-        }
-        let kept = by_key.entry(child.key?).or_default();
+        let kept = by_key.entry(child.key).or_default();
         let node = &child.entry.node;
-        if !kept.iter().any(|(_, other)| tree.dominates(&other.entry.node, node)) {
+        if stop() {
+            kept.push((i, child));
+        } else if !kept.iter().any(|(_, other)| tree.dominates(&other.entry.node, node)) {
             kept.retain(|(_, other)| !tree.dominates(node, &other.entry.node));
             kept.push((i, child));
         }
     }
-    Some(by_key.into_values().flatten().collect())
+    by_key.into_values().flatten().collect()
 }
 
-/// The nodes of a layer in pieces, without copies.
-fn in_pieces<N>(layer: Vec<Entry<N>>) -> impl Iterator<Item = Vec<Entry<N>>> {
-    let mut entries = layer.into_iter();
+/// The nodes of a layer in pieces.
+fn in_pieces<N>(
+    mut entries: impl Iterator<Item = Entry<N>>,
+) -> impl Iterator<Item = Vec<Entry<N>>> {
     std::iter::from_fn(move || {
         let piece: Vec<_> = entries.by_ref().take(PIECE).collect();
         (!piece.is_empty()).then_some(piece)
@@ -325,36 +387,33 @@ fn cut<N>(layer: &mut Vec<Child<N>>, width: usize) -> i64 {
     worst
 }
 
-/// Expands nodes one after the other, with the explorer that all searches use. `may_continue` gets the number of children
-/// made.
+/// Expands nodes one after the other, with the explorer that all searches use. `stops` gets the number of children made.
 fn expand_all<T: Tree>(
     tree: &T,
-    nodes: &[Entry<T::Node>],
+    nodes: Vec<Entry<T::Node>>,
     limit: i64,
-    may_continue: &dyn Fn(u64) -> bool,
+    stops: &dyn Fn(u64) -> bool,
 ) -> Piece<T::Node> {
     let (mut explorer, mut limit) = (TreeExplorer::new(tree), limit);
-    let (children, counts) = (Vec::new(), Counts::default());
-    let mut piece = Piece { children, counts, found: None, fault: None };
-    for entry in nodes {
-        explorer.put_pool(Pool::new(vec![entry.clone()]));
+    let (children, left, counts) = (Vec::new(), Vec::new(), Counts::default());
+    let mut piece = Piece { children, left, counts, found: None, fault: None };
+    let (mut nodes, mut made) = (nodes.into_iter(), 0);
+    while !stops(made) && piece.fault.is_none() {
+        let Some(entry) = nodes.next() else { break };
+        explorer.put_pool(Pool::new(vec![entry]));
         let progress = explorer.run(1, limit);
         piece.counts.add(&progress.counts);
         if let Some(found) = progress.found {
             limit = found.score;
             piece.found = Some(found);
         }
-        piece.fault = piece.fault.or(progress.fault);
+        piece.fault = progress.fault;
         // The next one to explore is last.
-        for entry in explorer.take_pool().into_entries().into_iter().rev() {
-            let (node, bound) = (&entry.node, T::GOAL.value(entry.bound));
-            let (key, guide) = (tree.key(node), tree.guide(node, bound));
-            piece.children.push(Child { key, guide, entry });
-        }
-        if piece.fault.is_some() || !may_continue(progress.counts.bounded) {
-            break;
-        }
+        let children = explorer.take_pool().into_entries().into_iter().rev();
+        piece.children.extend(children.map(|entry| Child::new(tree, entry)));
+        made = progress.counts.bounded;
     }
+    piece.left.extend(nodes);
     piece
 }
 
