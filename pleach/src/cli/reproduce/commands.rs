@@ -42,11 +42,17 @@ fn of(runs: &Runs, series: &str, x: &str) -> String {
     filled(&runs.command, series, x) + &runs.processes.as_ref().map_or(String::new(), on)
 }
 
-/// Where the processes of a part leave files.
+/// Where the processes of a figure leave files: a folder, and the beginning of their names.
 pub struct Place<'a> {
     pub folder: &'a Path,
     pub id: &'a str,
-    pub quick: bool,
+}
+
+impl Place<'_> {
+    /// A file that only this process uses.
+    fn file(&self, ending: &str) -> PathBuf {
+        self.folder.join(format!("{}-{}.{ending}", self.id, std::process::id()))
+    }
 }
 
 /// Runs what has no row yet.
@@ -82,9 +88,9 @@ pub fn run(
     for (done, (mut row, command, processes)) in missing.into_iter().enumerate() {
         step(done, all);
         let mut words: Vec<String> = command.split_whitespace().map(String::from).collect();
+        let trace = place.file("trace");
         if runs.trace {
-            words.push("--trace".into());
-            words.push(picture(place, part, &row.series, &row.x).display().to_string());
+            words.extend(["--trace".into(), trace.display().to_string()]);
         }
         let failed = |why: String| Failure::Inside(format!("pleach {command}: {why}"));
         let n = processes.map_or(Ok(1), |n| n.parse());
@@ -101,26 +107,24 @@ pub fn run(
             return Err(failed(format!("{took_part} of {n} processes took part")));
         }
         measures::note_measured(&mut row, &run);
+        if runs.trace {
+            let read = std::fs::read_to_string(&trace);
+            let read = read.ok().and_then(|text| serde_json::from_str(&text).ok());
+            let read = read.ok_or_else(|| failed("its trace cannot be read".into()))?;
+            measures::note_active(&mut row, &read);
+            // If it stays there, the next run replaces it.
+            let _ = std::fs::remove_file(&trace);
+        }
         rows.add(row)?;
     }
     Ok(())
-}
-
-/// Where a run leaves the picture of its units' activity.
-pub fn picture(place: &Place<'_>, part: &Part, series: &str, x: &str) -> PathBuf {
-    let words = [place.id, &part.name, series, x].into_iter().filter(|word| !word.is_empty());
-    let name = words.collect::<Vec<_>>().join("-");
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-    let name: String = name.chars().map(plain).collect();
-    let quick = if place.quick { ".quick" } else { "" };
-    place.folder.join(format!("{name}{quick}.svg"))
 }
 
 /// Runs a command on a number of processes.
 fn run_one(words: &[String], processes: u32, place: &Place<'_>) -> std::io::Result<Output> {
     let mut root = this_program();
     root.args(words).arg("--json");
-    let key = place.folder.join(format!("{}-{}.key", place.id, std::process::id()));
+    let key = place.file("key");
     let key_word = key.display().to_string();
     if processes > 1 {
         root.args(["--listen", "127.0.0.1:0", "--key", &key_word]);

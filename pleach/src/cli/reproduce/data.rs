@@ -1,6 +1,6 @@
 //! [`Data`]: the results of a part's runs, by series and place.
 
-use super::measures::BY_PEER;
+use super::measures::{BY_PEER, extreme};
 use super::part::{Part, PartPoint};
 use super::rows::Row;
 use crate::report::columns::mean_and_spread;
@@ -56,13 +56,18 @@ impl<'a> Data<'a> {
             .flat_map(|series| self.grid.xs.iter().map(move |x| (series.as_str(), x.as_str())))
     }
 
-    /// A figure as it was measured in each run at a point.
+    /// A figure as it was measured in each run at a point, or its extreme alone.
     fn measured(&self, figure: &str, (series, x): PartPoint<'_>) -> Vec<f64> {
+        let (figure, extreme) = extreme(figure);
         let value = |row: &&Row| match (figure, row.lists.get(BY_PEER)) {
             (BY_PEER, Some(list)) => list.get(x.parse::<usize>().ok()?).copied(),
             _ => row.figures.get(figure).copied(),
         };
-        self.at((series, x)).filter_map(value).collect()
+        let values = self.at((series, x)).filter_map(value);
+        match extreme {
+            Some(pick) => values.reduce(pick).into_iter().collect(),
+            None => values.collect(),
+        }
     }
 
     /// The number of runs that measured a figure at a point.

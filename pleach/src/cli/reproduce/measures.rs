@@ -3,9 +3,19 @@
 use super::rows::Row;
 use crate::cli::sim::{METRICS, Spec, metric};
 use crate::results::{
-    BalanceData, JsonInteger, PhasesData, RunData, Seconds, SplitData, is_thread,
+    BalanceData, JsonInteger, PhasesData, RunData, Seconds, SplitData, TraceData, TracedUnit,
+    is_thread,
 };
 use pleach_lab::figures::Figures;
+
+/// The least or greatest value of a figure over the runs at a point.
+type Extreme = fn(f64, f64) -> f64;
+
+/// The figure that a name is about, and which of its values, if not their mean: `least seconds`.
+pub fn extreme(name: &str) -> (&str, Option<Extreme>) {
+    let of = |word: &str, pick: Extreme| Some((name.strip_prefix(word)?, Some(pick)));
+    of("least ", f64::min).or_else(|| of("greatest ", f64::max)).unwrap_or((name, None))
+}
 
 /// The messages that each peer sent; as a single number, those of the busiest peer.
 pub const BY_PEER: &str = "messages_by_peer";
@@ -69,6 +79,40 @@ pub fn is_measured(name: &str) -> bool {
 /// The figures of commands' runs.
 pub fn measured_names() -> String {
     MEASURES.map(|(name, _)| name).join(", ")
+}
+
+/// The points of a curve over time.
+const POINTS: usize = 100;
+/// The lists of a row with the parts of a device's explorers that had work, and the figure with the time they span.
+const ACTIVE: &str = "active explorers of ";
+const TRACED: &str = "traced_s";
+
+/// Records how many explorers of each device had work over time.
+pub fn note_active(row: &mut Row, trace: &TraceData) {
+    let devices = || trace.units.iter().filter(|unit| !is_thread(&unit.name));
+    let span = |unit: &TracedUnit| unit.step_s.0 * unit.active.len() as f64;
+    let seconds = devices().map(span).fold(0.0, f64::max);
+    for unit in devices() {
+        let step_s = unit.step_s.0.max(1e-9);
+        let point = |at: usize| {
+            let [from, to] = [at, at + 1].map(|at| at as f64 / POINTS as f64 * seconds / step_s);
+            let steps = from as usize..(to.ceil() as usize).max(from as usize + 1);
+            let steps = steps.start.min(unit.active.len())..steps.end.min(unit.active.len());
+            let n = steps.len().max(1) as f64;
+            unit.active[steps].iter().map(|part| part.0).sum::<f64>() / n
+        };
+        row.lists.insert(format!("{ACTIVE}{}", unit.name), (0..POINTS).map(point).collect());
+    }
+    row.figures.insert(TRACED.into(), seconds);
+}
+
+/// How many explorers of each device had work over time: seconds and parts, by device.
+pub fn active_of(row: &Row) -> Vec<(&str, Vec<(f64, f64)>)> {
+    let seconds = row.figures.get(TRACED).copied().unwrap_or(0.0);
+    let lists =
+        row.lists.iter().filter_map(|(name, list)| Some((name.strip_prefix(ACTIVE)?, list)));
+    let at = |at: usize, list: &[f64]| (at as f64 * seconds / list.len() as f64, list[at]);
+    lists.map(|(name, list)| (name, (0..list.len()).map(|i| at(i, list)).collect())).collect()
 }
 
 /// Records the figures of a command's run.

@@ -164,7 +164,7 @@ impl Reproduction<'_, '_> {
     fn run(&self, id: &'static str) -> Result<(Seen, bool), Failure> {
         let mut ready = self.ready(id, self.quick)?;
         let mut rows = Rows::open(&self.rows(id, self.quick), self.origin.clone())?;
-        let place = Place { folder: &self.folder, id, quick: self.quick };
+        let place = Place { folder: &self.folder, id };
         let mut well = true;
         for (at, part) in ready.figure.parts.iter().enumerate() {
             if ready.missing[at].is_some() {
@@ -225,10 +225,8 @@ impl Reproduction<'_, '_> {
 
     /// What a figure's rows show.
     fn see(&self, ready: Ready, rows: &[Row], (quick, origin): (bool, Origin)) -> Seen {
-        let id = ready.figure.id.clone();
-        let place = Place { folder: &self.folder, id: &id, quick };
         let Ready { figure, grids, missing, .. } = ready;
-        Seen::new((figure, quick, origin), &grids, &missing, rows, &place)
+        Seen::new((figure, quick, origin), &grids, &missing, rows)
     }
 
     /// The file of a figure's rows.
@@ -240,10 +238,13 @@ impl Reproduction<'_, '_> {
     /// Writes the charts of a figure.
     fn write_charts(&self, seen: &Seen) -> Result<(), Failure> {
         for (part, shown) in seen.figure.parts.iter().zip(&seen.parts) {
-            if let seen::SeenPart::Shown { chart, .. } = shown {
+            if let seen::SeenPart::Shown { chart, over_time, .. } = shown {
                 let quick = if seen.quick { ".quick" } else { "" };
-                let name = format!("{}-{}{quick}.svg", seen.figure.id, part.name);
-                write(&self.folder.join(name), chart)?;
+                let name = format!("{}-{}", seen.figure.id, part.name);
+                write(&self.folder.join(format!("{name}{quick}.svg")), chart)?;
+                if let Some(chart) = over_time {
+                    write(&self.folder.join(format!("{name}-over-time{quick}.svg")), chart)?;
+                }
             }
         }
         Ok(())

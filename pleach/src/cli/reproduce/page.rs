@@ -84,18 +84,12 @@ fn figure(html: &mut String, seen: &Seen) {
             SeenPart::NotRun(why) => {
                 let _ = writeln!(html, "<p>Not run: {}.</p>", escaped(why));
             }
-            SeenPart::Shown { table, chart, pictures, failed } => {
-                *html += &page::chart(chart);
+            SeenPart::Shown { table, chart, over_time, failed } => {
+                let charts = [Some(chart), over_time.as_ref()].into_iter().flatten();
+                charts.for_each(|chart| *html += &page::chart(chart));
                 *html += &page::table(table);
                 if let Some(why) = failed {
                     let _ = writeln!(html, "<p>Not run completely: {}.</p>", escaped(why));
-                }
-                for picture in pictures {
-                    let _ = writeln!(
-                        html,
-                        "<details><summary>Activity of the units</summary>\
-                         <div class=\"chart\">{picture}</div></details>"
-                    );
                 }
             }
         }

@@ -180,7 +180,8 @@ impl Part {
         } else {
             (measures::is_measured as _, measures::measured_names())
         };
-        if let Some(other) = std::iter::once(&*shows).chain(&self.also).find(|name| !known(name)) {
+        let unknown = |name: &&String| !known(measures::extreme(name).0);
+        if let Some(other) = std::iter::once(&*shows).chain(&self.also).find(unknown) {
             return Err(format!("shows or also = '{other}': expected some of {names}"));
         }
         for row in self.paper.iter_mut().filter(|row| row.what.is_empty()) {

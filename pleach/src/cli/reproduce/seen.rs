@@ -1,10 +1,8 @@
 //! [`Seen`]: the results of a figure so far, and the verdict on it.
 
 use super::claim::Claim;
-use super::commands::{self, Place};
 use super::data::{Data, Grid};
 use super::figure::Figure;
-use super::part::Part;
 use super::rows::{Origin, Row};
 use super::shown;
 use super::verdict::{ClaimTally, Outcome, Verdict};
@@ -34,8 +32,8 @@ pub enum SeenPart {
     Shown {
         table: Vec<Vec<String>>,
         chart: String,
-        /// Pictures of the activity of units in its runs.
-        pictures: Vec<String>,
+        /// How many explorers of its devices had work over time, if recorded.
+        over_time: Option<String>,
         /// Why some of it could not be run, if so.
         failed: Option<String>,
     },
@@ -50,7 +48,6 @@ impl Seen {
         grids: &[Grid],
         missing: &[Option<String>],
         rows: &[Row],
-        place: &Place<'_>,
     ) -> Self {
         let data: Vec<Data<'_>> = figure
             .parts
@@ -64,7 +61,7 @@ impl Seen {
             _ if !data.rows.is_empty() => SeenPart::Shown {
                 table: shown::table(data),
                 chart: shown::chart(data),
-                pictures: pictures(data.part, place),
+                over_time: shown::over_time(data),
                 failed: missing.clone(),
             },
             Some(why) => SeenPart::NotRun(why.clone()),
@@ -163,15 +160,4 @@ impl Seen {
 fn outcomes_of(claims: &[Claim], outcomes: &[Option<Outcome>], own: bool) -> Vec<Option<Outcome>> {
     let both = claims.iter().zip(outcomes).filter(|(claim, _)| claim.own == own);
     both.map(|(_, outcome)| outcome.clone()).collect()
-}
-
-/// The pictures that the runs of a part left.
-fn pictures(part: &Part, place: &Place<'_>) -> Vec<String> {
-    let Some(runs) = &part.runs else { return Vec::new() };
-    if !runs.trace {
-        return Vec::new();
-    }
-    let points = runs.series.iter().flat_map(|series| runs.x.iter().map(move |x| (series, x)));
-    let paths = points.map(|(series, x)| commands::picture(place, part, series, x));
-    paths.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }

@@ -1,8 +1,9 @@
 //! The results of a part, as a table and as a chart.
 
 use super::data::Data;
-use super::measures::BY_PEER;
+use super::measures::{BY_PEER, active_of, extreme};
 use super::part::{ChartShape, On};
+use super::rows::Row;
 use crate::draw::chart::{Chart, Series};
 use crate::report::columns::{digits, with_spread};
 use crate::report::counted;
@@ -33,7 +34,7 @@ pub fn table(data: &Data<'_>) -> Vec<Vec<String>> {
     for (series, x) in data.points() {
         let mut row = of_lists([series, x]);
         for figure in &figures {
-            let several = data.rows_at((series, x)) > 1;
+            let several = data.rows_at((series, x)) > 1 && extreme(figure).1.is_none();
             let shown = data.shown(figure, (series, x));
             let shown = shown.map(|(mean, spread)| with_spread(mean, several.then_some(spread)));
             row.push(shown.unwrap_or("–".into()));
@@ -83,6 +84,43 @@ pub fn chart(data: &Data<'_>) -> String {
         steps: false,
     };
     chart.draw()
+}
+
+/// How many explorers of each device had work over time, in the first run at each point, if runs have recorded it.
+pub fn over_time(data: &Data<'_>) -> Option<String> {
+    let rows: Vec<&&Row> = data.rows.iter().filter(|row| row.seed == 0).collect();
+    let curves = rows.iter().flat_map(|row| {
+        let curves = active_of(row);
+        let several = curves.len() > 1;
+        let names = [&row.series, &row.x].map(|value| data.part.name_of(value));
+        curves.into_iter().map(move |(device, curve)| {
+            let device = if several { device } else { "" };
+            let names = names.into_iter().chain([device]).filter(|name| !name.is_empty());
+            (names.collect::<Vec<_>>().join(", "), curve)
+        })
+    });
+    let curves: Vec<(String, Vec<(f64, f64)>)> = curves.collect();
+    let mut times: Vec<f64> = curves.iter().flat_map(|(_, curve)| curve).map(|at| at.0).collect();
+    times.sort_by(f64::total_cmp);
+    times.dedup();
+    let series = curves.iter().map(|(name, curve)| {
+        let place = |seconds: f64| times.partition_point(|time| *time < seconds);
+        let points = curve.iter().map(|&(seconds, part)| (place(seconds), part, 0.0));
+        Series { name: name.clone(), points: points.collect(), ..Series::default() }
+    });
+    let chart = Chart {
+        title: "Explorers that have work, over time".into(),
+        below: data.part.title.clone(),
+        x_name: "seconds".into(),
+        y_name: "fraction of the explorers".into(),
+        series_name: "device".into(),
+        places: times.iter().map(f64::to_string).collect(),
+        series: series.collect(),
+        parts: true,
+        steps: true,
+        ..Chart::default()
+    };
+    (!times.is_empty()).then(|| chart.draw())
 }
 
 /// What a series of a chart shows.
