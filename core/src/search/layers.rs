@@ -227,36 +227,31 @@ impl<T: Tree> LayerSearch<'_, T> {
         let shallow = layer.first().map_or(0, |entry| entry.depth);
         // Where a layer was stopped, some of the next one is known.
         let mut joining = layer.split_off(layer.partition_point(|entry| entry.depth == shallow));
-        let nodes = layer.into_iter().map(|entry| Child::new(self.tree, entry)).collect();
-        layer = self.undominated(nodes).into_iter().map(|node| node.entry).collect();
         // The least bound of all nodes that were left out.
         let mut left_out: Option<i64> = None;
+        let nodes = layer.into_iter().map(|entry| Child::new(self.tree, entry)).collect();
+        let nodes = self.undominated(nodes);
+        layer = self.narrow(nodes, width, &mut left_out);
         while !layer.is_empty() {
-            let Grown { mut next, left } = self.grow(layer, std::mem::take(&mut joining));
+            let Grown { next, left } = self.grow(layer, std::mem::take(&mut joining));
             if self.fault.is_some() {
                 return Ok(Pass::Stopped);
             }
-            let limit = self.limit();
-            next.retain(|child| child.entry.bound < limit);
             if let Some(mut open) = left {
                 open.extend(next.into_iter().map(|child| child.entry));
                 self.raise_least(&open, left_out);
                 return Ok(if left_out.is_some() { Pass::Stopped } else { Pass::Open(open) });
             }
-            if next.len() > width {
-                if left_out.is_none() {
-                    self.open = self.to_work(next.iter().map(|child| &child.entry));
-                }
-                let worst = cut(&mut next, width);
-                left_out = Some(left_out.map_or(worst, |bound| bound.min(worst)));
-            }
-            layer = next.into_iter().map(|child| child.entry).collect();
+            layer = self.narrow(next, width, &mut left_out);
             self.raise_least(&layer, left_out);
             self.progress.layer = layer.len();
-            (self.limits.report)(&self.progress, &|| match (left_out, self.open_nodes()) {
-                (None, _) => self.to_work(layer.iter()),
-                (_, Ok(open)) => self.to_work(open.iter()),
-                (_, Err(_)) => self.open.clone(),
+            (self.limits.report)(&self.progress, &|| {
+                let whole = left_out.map(|_| self.open_nodes());
+                match whole {
+                    None => self.to_work(layer.iter()),
+                    Some(Ok(open)) => self.to_work(open.iter()),
+                    Some(Err(_)) => self.open.clone(),
+                }
             });
         }
         // Solutions found later may show that nothing better was left out.
@@ -264,6 +259,25 @@ impl<T: Tree> LayerSearch<'_, T> {
             Some(bound) if bound < self.limit() => Pass::Cut,
             _ => Pass::Complete,
         })
+    }
+
+    /// Drops nodes that cannot be better than what is known, and keeps the `width` most promising others.
+    fn narrow(
+        &mut self,
+        mut nodes: Vec<Child<T::Node>>,
+        width: usize,
+        left_out: &mut Option<i64>,
+    ) -> Vec<Entry<T::Node>> {
+        let limit = self.limit();
+        nodes.retain(|node| node.entry.bound < limit);
+        if nodes.len() > width {
+            if left_out.is_none() {
+                self.open = self.to_work(nodes.iter().map(|node| &node.entry));
+            }
+            let worst = cut(&mut nodes, width);
+            *left_out = Some(left_out.map_or(worst, |bound| bound.min(worst)));
+        }
+        nodes.into_iter().map(|node| node.entry).collect()
     }
 
     /// Expands the nodes of a layer. The next one has the nodes that join it, and none that is dominated unless it was
