@@ -86,9 +86,11 @@ pub fn chart(data: &Data<'_>) -> String {
     chart.draw()
 }
 
-/// How many explorers of each device had work over time, in the first run at each point, if runs have recorded it.
+/// How many explorers of each device had work over time, in the last run at each point, if runs have recorded it. The
+/// first one may have compiled the device's kernels.
 pub fn over_time(data: &Data<'_>) -> Option<String> {
-    let rows: Vec<&&Row> = data.rows.iter().filter(|row| row.seed == 0).collect();
+    let last = data.rows.iter().map(|row| row.seed).max()?;
+    let rows: Vec<&&Row> = data.rows.iter().filter(|row| row.seed == last).collect();
     let curves = rows.iter().flat_map(|row| {
         let curves = active_of(row);
         let several = curves.len() > 1;
