@@ -1,7 +1,10 @@
 //! What trees of one's own can do beyond branching: counters, steps that are undone, real values, layers.
 
 use crate::outside::folder;
-use pleach::{Children, Goal, Policy, RunError, Sample, Settings, Solver, Status, Tree, audit};
+use pleach::{
+    Children, Goal, Malformed, Pack, Policy, Reader, RunError, Sample, Settings, Solver, Status,
+    Tree, audit,
+};
 use std::fs;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -333,4 +336,39 @@ fn layers_begin_without_the_stop_of_an_earlier_run() {
     }
     let report = Solver::new(patient()).node_limit(50).run().unwrap();
     assert_eq!(report.status, Status::Stopped);
+}
+
+/// Where a copy of the open nodes took longer than a stretch of exploring, the top of a tree was copied again and again, and
+/// never explored.
+#[test]
+fn the_top_of_a_tree_is_explored_although_copies_take_long() {
+    #[derive(Clone)]
+    struct Slow(u32);
+    impl Pack for Slow {
+        const LEAST: usize = 1;
+        fn pack(&self, out: &mut Vec<u8>) {
+            self.0.pack(out);
+        }
+        fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
+            std::thread::sleep(Duration::from_millis(60));
+            u32::unpack(from).map(Slow)
+        }
+    }
+    struct Tall;
+    impl Tree for Tall {
+        type Node = Slow;
+        const GOAL: Goal = Goal::Count;
+        fn root(&self) -> Slow {
+            Slow(1)
+        }
+        fn expand(&self, &Slow(node): &Slow, _: Option<i64>, out: &mut Children<Self>) {
+            if node >= 16 {
+                return out.count(1);
+            }
+            (0..2).for_each(|i| out.child(Slow(2 * node + i)));
+        }
+    }
+    let policy = Policy::parse("dynamic:share=chunk/1,cutoff=2").unwrap();
+    let settings = Settings { policy, threads: 2, ..Settings::default() };
+    assert_eq!(Solver::new(Tall).settings(settings).run().unwrap().count, 16);
 }

@@ -15,6 +15,7 @@ use crate::unit_io::UnitIo;
 use pleach_core::search::seed::{SeedResult, Top};
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Interpreter, Peer, SeededChooser};
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -66,7 +67,8 @@ pub struct UnitResult {
     pub kept: usize,
 }
 
-/// How long the top of a tree is explored between two checks of messages and limits. Each costs a copy of the open nodes.
+/// How long the top of a tree is explored at least between two checks of messages and limits. Each costs a copy of the open
+/// nodes.
 const TOP_STRETCH: Duration = Duration::from_millis(50);
 /// How long a unit without fuel waits for others to return some.
 const RETURN_NS: u64 = 200_000;
@@ -258,7 +260,8 @@ impl<'a> Unit<'a> {
     fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
         let UnitIo { run_state, executor, transport, seeds, .. } = &mut self.unit_io;
         let control = run_state.control();
-        let most = self.pace.as_ref().map_or(u64::MAX, Pace::fuel);
+        let pace = self.pace.as_ref().filter(|_| seeds.is_none());
+        let most = pace.map_or(u64::MAX, Pace::fuel);
         let granted = control.draw_fuel(executor.max_fuel().min(most));
         match run_state.site_state() {
             None if control.is_dry() => {
@@ -371,10 +374,15 @@ fn explore_top(
     best: i64,
     fuel: u64,
 ) -> Result<(Stretch, bool), RunError> {
-    let start = Instant::now();
+    let (start, copied) = (Instant::now(), OnceCell::new());
     let work = executor.explorer().drain();
+    let may_continue = || {
+        // Exploring takes at least as long as copying.
+        let copied: Instant = *copied.get_or_init(Instant::now);
+        copied.elapsed() < TOP_STRETCH.max(copied - start)
+    };
     let SeedResult { work, progress, done } =
-        top.seed(&work.bytes, depth, best, fuel, &|| start.elapsed() < TOP_STRETCH)?;
+        top.seed(&work.bytes, depth, best, fuel, &may_continue)?;
     executor.explorer().add_work(&work.bytes)?;
     let busy_ns = start.elapsed().as_nanos() as u64;
     Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))
