@@ -60,7 +60,7 @@ pub trait Workers {
     /// Divides a piece that the units have not seen into the rest and a share; `None` if it cannot be divided.
     fn divide_piece(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
 
-    /// Begins a cut of all units: [`super::Gateway::handle_units`] receives it once it is complete.
+    /// Begins a cut of all units: [`super::GatewayStep::handle_units`] receives it once it is complete.
     ///
     /// # Errors
     /// If it cannot begin.
@@ -94,7 +94,7 @@ pub trait Workers {
     /// Sends a message to another site.
     fn send(&mut self, to: SiteId, message: GatewayMessage<Self::Done>);
 
-    /// Schedules a call of [`super::Gateway::check_timers`], unless it is called earlier.
+    /// Schedules a call of [`super::GatewayStep::check_timers`], unless it is called earlier.
     fn wake_at(&mut self, at_ns: u64);
 
     /// Saves the root's progress report in its file.
