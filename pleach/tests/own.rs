@@ -248,6 +248,7 @@ fn layers_are_saved_while_they_run() {
     let stopped = Solver::new(Tour { each, ..tour() }).checkpoint(&path, Duration::ZERO);
     let stopped = stopped.threads(2).node_limit(made * 3 / 4).run().unwrap();
     assert_eq!(stopped.status, Status::Stopped);
+    assert!(copy.exists(), "{made} made, {branched} branched");
     for saved in [&path, &copy] {
         let before = Solver::new(tour()).resume(saved).unwrap().node_limit(1).run().unwrap();
         let before = before.outcome.counts.bounded;

@@ -1,7 +1,7 @@
 //! The loop of a unit: explore, inform the peer, carry out its actions, read messages, wait.
 
 use crate::activity::StretchRecord;
-use crate::control::Stop;
+use crate::control::{Control, Stop};
 use crate::error::RunError;
 use crate::executor::{Budget, Executor, Stretch};
 use crate::outcome::{Balance, UnitReport};
@@ -67,7 +67,7 @@ pub struct UnitResult {
     pub kept: usize,
 }
 
-/// How long the top of a tree is explored at least between two checks of messages and limits. Each costs a copy of the open
+/// At least how long the top of a tree is explored between two checks of messages and limits. Each costs a copy of the open
 /// nodes.
 const TOP_STRETCH: Duration = Duration::from_millis(50);
 /// How long a unit without fuel waits for others to return some.
@@ -275,7 +275,7 @@ impl<'a> Unit<'a> {
             return Ok(None);
         }
         if let Some(top) = seeds.zip(self.top) {
-            let (stretch, done) = explore_top(&mut **executor, top, control.best(), granted)?;
+            let (stretch, done) = explore_top(&mut **executor, top, control, granted)?;
             control.refund_fuel(granted, stretch.progress.counts.bounded);
             *seeds = seeds.filter(|_| !done);
             return Ok(Some(stretch));
@@ -371,7 +371,7 @@ impl<'a> Unit<'a> {
 fn explore_top(
     executor: &mut dyn Executor,
     (depth, top): (u32, &dyn Top),
-    best: i64,
+    control: &Control,
     fuel: u64,
 ) -> Result<(Stretch, bool), RunError> {
     let (start, copied) = (Instant::now(), OnceCell::new());
@@ -379,10 +379,10 @@ fn explore_top(
     let may_continue = || {
         // Exploring takes at least as long as copying.
         let copied: Instant = *copied.get_or_init(Instant::now);
-        copied.elapsed() < TOP_STRETCH.max(copied - start)
+        control.stopped().is_none() && copied.elapsed() < TOP_STRETCH.max(copied - start)
     };
     let SeedResult { work, progress, done } =
-        top.seed(&work.bytes, depth, best, fuel, &may_continue)?;
+        top.seed(&work.bytes, depth, control.best(), fuel, &may_continue)?;
     executor.explorer().add_work(&work.bytes)?;
     let busy_ns = start.elapsed().as_nanos() as u64;
     Ok((Stretch { progress, busy_ns, ..Stretch::default() }, done))

@@ -59,7 +59,10 @@ pub fn by_layers(
     }
     problem.set_stop_requested(false);
     let begin = Instant::now();
-    let malformed = |why: Malformed| RunError::Resume(why.into());
+    let malformed = |why: Malformed| match settings.resume {
+        Some(_) => RunError::Resume(why.into()),
+        None => why.into(),
+    };
     let mut before = state_before(problem, settings)?;
     if !before.subs.is_empty() || !layers.is_layer(&before.pieces).map_err(malformed)? {
         return Ok(None);
@@ -122,7 +125,7 @@ pub fn by_layers(
         let shown = |now| snapshot(goal, &before, known(), now);
         let asked = watch_layers(settings, begin, &ended, (&full, &shown), watch);
         drop(stop);
-        // A node that takes long may be put off. The others of its layer are not searched without it.
+        // Only afterwards: a node that is put off stays at its depth, and no layer may be finished without it.
         problem.set_stop_requested(true);
         Ok::<_, RunError>((job.join(), asked))
     })?;

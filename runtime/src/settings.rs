@@ -39,8 +39,8 @@ pub struct Settings {
     /// Whether a thread runs a heuristic alongside the search, where the problem has one. On in a `Solver`.
     pub improve: bool,
     /// Whether a tree is searched by layers first; by default, if it minimises or maximises, has
-    /// [keys](pleach_core::search::tree::Tree::key), and is not searched best first. Of several processes the
-    /// first one searches by layers. Does not apply to searches that are resumed after their layers.
+    /// [keys](pleach_core::search::tree::Tree::key), and is not searched best first. With several processes only on
+    /// request: the first one then searches by layers. Does not apply to searches that are resumed after their layers.
     pub layers: Option<bool>,
     /// Whether threads explore the nodes with the best bounds first. Once memory is short, they search depth first.
     pub best_first: bool,

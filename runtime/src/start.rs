@@ -89,7 +89,7 @@ impl WorkerPool {
         let run_state =
             &RunState::new(problem, before, control, names, (start, saver), settings, None);
         warnings.into_iter().for_each(|line| run_state.warn(line));
-        reached_limit(settings).into_iter().for_each(|why| run_state.request_stop(why));
+        reached_limit(settings, before).into_iter().for_each(|why| run_state.request_stop(why));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let _lock = run_state.saver().map(begin).transpose()?;
@@ -234,8 +234,11 @@ fn with_defaults(settings: &Settings) -> Settings {
     settings
 }
 
-/// The limit that is reached before the run begins, if one is. Nothing is explored then.
-pub fn reached_limit(settings: &Settings) -> Option<Stop> {
+/// The limit that is reached before the run begins, if one is and there is something to explore.
+pub fn reached_limit(settings: &Settings, before: &Checkpoint) -> Option<Stop> {
+    if before.pieces.is_empty() && before.subs.is_empty() {
+        return None;
+    }
     let limits = [
         (settings.cancel.is_cancelled(), Stop::Asked),
         (settings.time_limit == Some(Duration::ZERO), Stop::Time),
@@ -273,7 +276,7 @@ pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Check
     Ok(before)
 }
 
-/// As [`initial_state`], but its open work may be malformed.
+/// As [`initial_state`], but the open work in it may be malformed.
 pub fn state_before(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
     if let Some(start) = &settings.start {
         check_start(problem, start)?;

@@ -99,7 +99,7 @@ impl ProcessGroup for Cluster {
         let run_state =
             &RunState::new(problem, before, control, names, (start, saver), settings, site_state);
         warnings.into_iter().for_each(|line| run_state.warn(line));
-        let reached = reached_limit(settings).filter(|_| cluster.is_root());
+        let reached = reached_limit(settings, before).filter(|_| cluster.is_root());
         reached.into_iter().for_each(|why| run_state.request_stop(why));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());

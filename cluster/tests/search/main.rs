@@ -185,6 +185,7 @@ fn layers_of_several_sites_count_those_of_one() {
             break outcome.counts.bounded;
         }
         (resume, stops) = (Some(scratch.read()), stops + 1);
+        assert!(stops < 20, "no progress");
     };
     assert!(stops > 1 && bounded < 2 * alone.counts.bounded, "{bounded} after {stops} stops");
 }

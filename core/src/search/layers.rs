@@ -115,20 +115,24 @@ impl<T: Tree> Layered for T {
         start: Option<Solution>,
         limits: &LayersLimits<'_>,
     ) -> Result<LayersEnd, Malformed> {
-        let size: f64 = open.iter().map(|piece| piece.size).sum();
+        let mut pool = Pool::default();
+        for piece in open {
+            pool.append(read(self, &piece.bytes)?);
+        }
+        let open = pool.into_entries();
         let mut width = FIRST_WIDTH;
-        while (width as f64) < size {
+        while width < open.len() {
             width = width.saturating_mul(WIDER);
         }
         let progress = LayersProgress::new(start);
         let mut search =
             LayerSearch { tree: self, open, to_beat: best, limits, progress, fault: None };
         let open = loop {
-            match search.pass(width)? {
+            match search.pass(width) {
                 Pass::Complete => break Vec::new(),
-                Pass::Open(layer) => break search.to_work(layer.iter()),
+                Pass::Open(layer) => break search.to_work(&layer),
                 Pass::Cut => width = width.saturating_mul(WIDER),
-                Pass::Stopped => break search.to_work(search.open_nodes()?.iter()),
+                Pass::Stopped => break search.to_work(&search.open),
             }
         };
         Ok(LayersEnd { open, progress: search.progress, fault: search.fault })
@@ -149,8 +153,8 @@ enum Pass<N> {
 
 struct LayerSearch<'s, T: Tree> {
     tree: &'s T,
-    /// The open nodes before any were left out, in which passes begin.
-    open: Vec<Work>,
+    /// The open nodes, sorted by depth, before any were left out: here passes begin.
+    open: Vec<Entry<T::Node>>,
     to_beat: i64,
     limits: &'s LayersLimits<'s>,
     progress: LayersProgress,
@@ -199,66 +203,52 @@ impl<T: Tree> LayerSearch<'_, T> {
         self.progress.least = self.progress.least.max(bounds.fold(self.limit(), i64::min));
     }
 
-    /// The nodes in which a pass begins, sorted by depth.
-    fn open_nodes(&self) -> Result<Vec<Entry<T::Node>>, Malformed> {
-        let mut pool = Pool::default();
-        for piece in &self.open {
-            pool.append(read(self.tree, &piece.bytes)?);
-        }
-        Ok(pool.into_entries())
-    }
-
     /// Open nodes as work. What is proven of all nodes is true of each.
-    fn to_work<'n>(&self, open: impl Iterator<Item = &'n Entry<T::Node>>) -> Vec<Work>
-    where
-        T: 'n,
-    {
+    fn to_work(&self, open: &[Entry<T::Node>]) -> Vec<Work> {
         let raised = |entry: &Entry<T::Node>| {
             let bound = entry.bound.max(self.progress.least);
             let raised = Entry { bound, ..entry.clone() };
             if self.tree.valid(&raised) { raised } else { entry.clone() }
         };
-        in_pieces(open.map(raised)).map(|piece| Pool::new(piece).to_work()).collect()
+        let piece = |piece: &[_]| Pool::new(piece.iter().map(raised).collect()).to_work();
+        open.chunks(PIECE).map(piece).collect()
     }
 
     /// Goes through all layers, of which each keeps at most `width` nodes.
-    fn pass(&mut self, width: usize) -> Result<Pass<T::Node>, Malformed> {
-        let mut layer = self.open_nodes()?;
+    fn pass(&mut self, width: usize) -> Pass<T::Node> {
+        let mut layer = self.open.clone();
         let shallow = layer.first().map_or(0, |entry| entry.depth);
-        // Where a layer was stopped, some of the next one is known.
+        // Where a layer was stopped, some of the next one is known. Then the first pass is wide enough for all.
         let mut joining = layer.split_off(layer.partition_point(|entry| entry.depth == shallow));
         // The least bound of all nodes that were left out.
         let mut left_out: Option<i64> = None;
         let nodes = layer.into_iter().map(|entry| Child::new(self.tree, entry)).collect();
         let nodes = self.undominated(nodes);
         layer = self.narrow(nodes, width, &mut left_out);
-        while !layer.is_empty() {
+        while !layer.is_empty() || !joining.is_empty() {
             let Grown { next, left } = self.grow(layer, std::mem::take(&mut joining));
             if self.fault.is_some() {
-                return Ok(Pass::Stopped);
+                return Pass::Stopped;
             }
             if let Some(mut open) = left {
+                let limit = self.limit();
                 open.extend(next.into_iter().map(|child| child.entry));
+                open.retain(|entry| entry.bound < limit);
                 self.raise_least(&open, left_out);
-                return Ok(if left_out.is_some() { Pass::Stopped } else { Pass::Open(open) });
+                let whole = left_out.is_none_or(|bound| bound >= limit);
+                return if whole { Pass::Open(open) } else { Pass::Stopped };
             }
             layer = self.narrow(next, width, &mut left_out);
             self.raise_least(&layer, left_out);
             self.progress.layer = layer.len();
-            (self.limits.report)(&self.progress, &|| {
-                let whole = left_out.map(|_| self.open_nodes());
-                match whole {
-                    None => self.to_work(layer.iter()),
-                    Some(Ok(open)) => self.to_work(open.iter()),
-                    Some(Err(_)) => self.open.clone(),
-                }
-            });
+            let open = if left_out.is_some() { &self.open } else { &layer };
+            (self.limits.report)(&self.progress, &|| self.to_work(open));
         }
         // Solutions found later may show that nothing better was left out.
-        Ok(match left_out {
+        match left_out {
             Some(bound) if bound < self.limit() => Pass::Cut,
             _ => Pass::Complete,
-        })
+        }
     }
 
     /// Drops nodes that cannot be better than what is known, and keeps the `width` most promising others.
@@ -272,7 +262,7 @@ impl<T: Tree> LayerSearch<'_, T> {
         nodes.retain(|node| node.entry.bound < limit);
         if nodes.len() > width {
             if left_out.is_none() {
-                self.open = self.to_work(nodes.iter().map(|node| &node.entry));
+                self.open = nodes.iter().map(|node| node.entry.clone()).collect();
             }
             let worst = cut(&mut nodes, width);
             *left_out = Some(left_out.map_or(worst, |bound| bound.min(worst)));
@@ -280,15 +270,15 @@ impl<T: Tree> LayerSearch<'_, T> {
         nodes.into_iter().map(|node| node.entry).collect()
     }
 
-    /// Expands the nodes of a layer. The next one has the nodes that join it, and none that is dominated unless it was
-    /// stopped.
+    /// Expands the nodes of a layer. The next layer includes the joining nodes. Unless the search was stopped, dominated
+    /// nodes are dropped.
     fn grow(&mut self, layer: Vec<Entry<T::Node>>, joining: Vec<Entry<T::Node>>) -> Grown<T::Node> {
         let (tree, limit, stop, most) =
             (self.tree, self.limit(), self.limits.stop, self.limits.made);
         let made = AtomicU64::new(self.progress.counts.bounded);
         let stops =
             |counted: u64| made.fetch_add(counted, Ordering::Relaxed) + counted >= most || stop();
-        let chunks = in_pieces(layer.into_iter()).collect();
+        let chunks = in_pieces(layer).collect();
         let pieces = self.each(chunks, &|chunk| expand_all(tree, chunk, limit, &stops));
         let (mut children, mut left) = (Vec::new(), Vec::new());
         for piece in pieces {
@@ -367,10 +357,9 @@ fn undominated_of<T: Tree>(
     by_key.into_values().flatten().collect()
 }
 
-/// The nodes of a layer in pieces.
-fn in_pieces<N>(
-    mut entries: impl Iterator<Item = Entry<N>>,
-) -> impl Iterator<Item = Vec<Entry<N>>> {
+/// The nodes of a layer in pieces, without copies.
+fn in_pieces<N>(layer: Vec<Entry<N>>) -> impl Iterator<Item = Vec<Entry<N>>> {
+    let mut entries = layer.into_iter();
     std::iter::from_fn(move || {
         let piece: Vec<_> = entries.by_ref().take(PIECE).collect();
         (!piece.is_empty()).then_some(piece)

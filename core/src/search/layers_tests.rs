@@ -80,6 +80,16 @@ fn by_layers(tree: &Orders, backwards: bool, made: u64, stop_after: u64) -> Laye
     from_root(tree, i64::MAX, &limits)
 }
 
+/// No limits.
+fn whole_tree() -> LayersLimits<'static> {
+    LayersLimits {
+        run_tasks: &|n, task| (0..n).for_each(task),
+        made: u64::MAX,
+        stop: &|| false,
+        report: &|_, _| (),
+    }
+}
+
 /// Searches the whole tree by layers.
 fn from_root<T: Tree>(tree: &T, best: i64, limits: &LayersLimits<'_>) -> LayersEnd {
     let root = [Pool::whole(tree.root()).to_work()];
@@ -179,9 +189,15 @@ fn stopped_layers_continue() {
                 let end = tree.search_by_layers(open, i64::MAX, best, &limits);
                 let LayersEnd { progress, open: left, .. } = end.unwrap();
                 assert!(progress.least <= least);
+                if progress.best.as_ref().is_none_or(|best| best.score > least) {
+                    // From here, the optimum is found even if only that is looked for.
+                    let end = tree.search_by_layers(left.clone(), least + 1, None, &whole_tree());
+                    assert_eq!(end.unwrap().progress.best.map(|best| best.score), Some(least));
+                }
                 (open, best) = (left, progress.best);
                 sum += progress.counts.bounded;
                 runs += 1;
+                assert!(runs < 10_000, "no progress");
             }
             assert_eq!(best.map(|best| best.score), Some(least), "{seed} {made}");
             // Runs that are too short for a pass find no solutions early.
@@ -268,13 +284,7 @@ fn layers_maximise_as_well() {
             best[room] = best[room].max(best[room - weight as usize] + worth);
         }
     }
-    let limits = LayersLimits {
-        run_tasks: &tasks(true),
-        made: u64::MAX,
-        stop: &|| false,
-        report: &|_, _| (),
-    };
-    let end = from_root(&sack, i64::MAX, &limits);
+    let end = from_root(&sack, i64::MAX, &whole_tree());
     assert_eq!(end.progress.best.map(|found| Goal::Maximise.value(found.score)), Some(best[400]));
     assert!(end.open.is_empty() && end.progress.counts.bounded < 1_000_000);
 }

@@ -30,7 +30,7 @@ impl<L: Load> World<'_, L> {
         self.any_from(1, of)
     }
 
-    /// A random site from this one on that passes a test.
+    /// A random site with at least this number that passes a test.
     fn any_from(&mut self, least: u64, of: impl Fn(&SiteRecord) -> bool) -> Option<SiteId> {
         self.drawn += 1;
         let records = &self.inner.state.records;
@@ -100,8 +100,8 @@ impl<L: Load> World<'_, L> {
                 Ok(())
             }
             Incident::Stop => {
-                let stands = |record: &SiteRecord| record.stands_ns > now_ns;
-                if let Some(site) = self.any_from(0, |record| record.alive && !stands(record)) {
+                let runs = |record: &SiteRecord| record.alive && record.stands_ns <= now_ns;
+                if let Some(site) = self.any_from(0, runs) {
                     self.stand(site, now_ns, churn.stop_ns);
                 }
                 Ok(())

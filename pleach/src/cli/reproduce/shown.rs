@@ -89,9 +89,11 @@ pub fn chart(data: &Data<'_>) -> String {
 /// How many explorers of each device had work over time, in the last run at each point, if runs have recorded it. The
 /// first one may have compiled the device's kernels.
 pub fn over_time(data: &Data<'_>) -> Option<String> {
-    let last = data.rows.iter().map(|row| row.seed).max()?;
-    let rows: Vec<&&Row> = data.rows.iter().filter(|row| row.seed == last).collect();
-    let curves = rows.iter().flat_map(|row| {
+    let later = |one: &Row, other: &Row| {
+        (&other.series, &other.x) == (&one.series, &one.x) && other.seed > one.seed
+    };
+    let last = data.rows.iter().filter(|one| !data.rows.iter().any(|other| later(one, other)));
+    let curves = last.flat_map(|row| {
         let curves = active_of(row);
         let several = curves.len() > 1;
         let names = [&row.series, &row.x].map(|value| data.part.name_of(value));
