@@ -128,9 +128,9 @@ fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
 
 /// A site's message about the first search.
 fn packet(from: u32, message: GatewayMessage<Counts>, fingerprint: u64) -> Vec<u8> {
-    let (mut bytes, gateway) = (Vec::new(), 1u8);
-    (1u64, gateway).pack(&mut bytes);
-    bytes.extend(GatewayPacket { from, message }.to_bytes(fingerprint));
+    let mut bytes = Vec::new();
+    // A search's number, and the variant of the message.
+    (1u64, 1u32, GatewayPacket { from, message }.to_bytes(fingerprint)).pack(&mut bytes);
     bytes
 }
 
@@ -185,12 +185,9 @@ fn only_the_root_grants_nodes() {
 
 /// The lease that a message gives, if any.
 fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
-    let mut from = Reader::new(bytes);
-    let (_, gateway): (u64, u8) = Pack::unpack(&mut from).ok()?;
-    let left = from.left();
-    let packet =
-        GatewayPacket::from_bytes(from.take(left).ok().filter(|_| gateway == 1)?, fingerprint, 2);
-    match packet.ok()?.message {
+    let read: Result<(u64, u32, Vec<u8>), _> = Pack::unpack(&mut Reader::new(bytes));
+    let (_, _, packet) = read.ok().filter(|&(_, variant, _)| variant == 1)?;
+    match GatewayPacket::from_bytes(&packet, fingerprint, 2).ok()?.message {
         GatewayMessage::Gift(_, LeaseMessage::Work { lease, .. }) => Some(lease),
         _ => None,
     }
