@@ -42,19 +42,15 @@ pub(super) fn below<const W: usize>(vertex: usize) -> Bits<W> {
     })
 }
 
-/// The first vertex.
-#[inline]
-pub(super) fn first<const W: usize>(set: &Bits<W>) -> Option<usize> {
-    let word = set.iter().position(|&word| word != 0)?;
-    Some(64 * word + set[word].trailing_zeros() as usize)
-}
-
 /// The vertices of a set in order.
-pub(super) fn vertices<const W: usize>(set: &Bits<W>) -> impl Iterator<Item = usize> {
-    let mut rest = *set;
-    std::iter::from_fn(move || {
-        let vertex = first(&rest)?;
-        remove(&mut rest, vertex);
-        Some(vertex)
+#[inline]
+pub(super) fn vertices(set: &[u64]) -> impl Iterator<Item = usize> {
+    (0..).zip(set).flat_map(|(at, &word)| {
+        let mut rest = word;
+        std::iter::from_fn(move || {
+            let bit = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(64 * at + bit)
+        })
     })
 }

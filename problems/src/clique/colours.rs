@@ -3,44 +3,54 @@
 //! Each vertex gets the first colour that no neighbour before it has. Colours are filled one after the other, with one
 //! intersection of bits for each vertex (San Segundo et al. 2011).
 
-use super::bits::{Bits, is_empty, vertices, without};
+use super::bits::{Bits, both, insert, is_empty, without};
 
-/// The vertices with a colour from `spare` on, and their colours, counted from 0, by colour and then in order; none if
-/// `spare` colours suffice.
-pub(super) fn excess<const W: usize>(
+/// Calls `child` for each vertex with a colour from `spare` on, by colour and then in order: with its colour, counted from
+/// 0, and those of its neighbours in the set that come before it. Returns how many there are: none if `spare` colours
+/// suffice.
+#[inline(always)]
+pub(super) fn branch<const W: usize>(
     rows: &[Bits<W>],
     set: &Bits<W>,
     spare: usize,
-) -> Vec<(usize, usize)> {
-    let (mut open, mut excess) = (*set, Vec::new());
-    for colour in 0.. {
+    mut child: impl FnMut(usize, usize, Bits<W>),
+) -> u64 {
+    let mut open = *set;
+    for _ in 0..spare {
+        if is_empty(&open) {
+            return 0;
+        }
+        one_colour(rows, &mut open, |_| {});
+    }
+    let (mut before, mut made) = (without(set, &open), 0);
+    for colour in spare.. {
         if is_empty(&open) {
             break;
         }
-        let class = one_colour(rows, open);
-        open = without(&open, &class);
-        if colour >= spare {
-            excess.extend(vertices(&class).map(|vertex| (colour, vertex)));
-        }
+        one_colour(rows, &mut open, |vertex| {
+            child(colour, vertex, both(&before, &rows[vertex]));
+            insert(&mut before, vertex);
+            made += 1;
+        });
     }
-    excess
+    made
 }
 
-/// The vertices with no neighbour before them in the result.
-#[inline]
-fn one_colour<const W: usize>(rows: &[Bits<W>], mut open: Bits<W>) -> Bits<W> {
-    let mut class = [0; W];
+/// Takes the vertices out of `open` that have no neighbour before them among those.
+#[inline(always)]
+fn one_colour<const W: usize>(rows: &[Bits<W>], open: &mut Bits<W>, mut each: impl FnMut(usize)) {
+    let mut free = *open;
     for at in 0..W {
-        let mut word = open[at];
+        let mut word = free[at];
         while word != 0 {
-            let bit = word.trailing_zeros() as usize;
-            let row = &rows[64 * at + bit];
-            class[at] |= 1 << bit;
+            let vertex = 64 * at + word.trailing_zeros() as usize;
+            let row = &rows[vertex];
+            open[at] ^= word & word.wrapping_neg();
             word &= (word - 1) & !row[at];
             for later in at + 1..W {
-                open[later] &= !row[later];
+                free[later] &= !row[later];
             }
+            each(vertex);
         }
     }
-    class
 }

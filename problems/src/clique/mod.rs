@@ -2,9 +2,11 @@
 
 mod bits;
 mod colours;
+mod explorer;
 pub mod graph;
 pub mod named;
 pub mod read;
+mod squeeze;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -3,11 +3,14 @@
 use super::graph::Graph;
 use super::named::{named, optimum};
 use super::search;
+use super::tree::Cliques;
 use oorandom::Rand64;
-use pleach_core::search::explorer::Progress;
+use pleach_core::search::depth_first::TreeExplorer;
+use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::laws::{explorer_law, hostile_law, run_to_end};
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::Goal;
+use pleach_core::search::tree::{Goal, Tree};
+use pleach_core::search::work::Pool;
 use std::cmp::Reverse;
 
 /// Branch and bound as published (algorithm MCSa1 of Prosser 2012), on lists.
@@ -139,18 +142,37 @@ fn optima_agree_with_brute_force() {
 
 #[test]
 fn the_laws_hold() {
-    let problem: &'static dyn Problem = Box::leak(search(random(&mut Rand64::new(5), 70, 70)));
-    let root = problem.root();
-    let best = whole(problem, None).found.unwrap().score;
-    let proof = whole(problem, Some(Goal::Maximise.value(best)));
-    for seed in 0..20 {
-        explorer_law(&|_| problem.explorer(), &root, best, &proof, seed);
+    fn hold<const W: usize>(graph: Graph) {
+        let tree: &'static Cliques<W> = Box::leak(Box::new(Cliques::new(graph)));
+        let root = Pool::whole(tree.root()).to_work();
+        let mixed = |i: usize| -> Box<dyn Explorer> {
+            if i.is_multiple_of(2) {
+                tree.own_explorer().unwrap()
+            } else {
+                Box::new(TreeExplorer::new(tree))
+            }
+        };
+        let whole = |i, best| {
+            let mut explorer = mixed(i);
+            explorer.add_work(&root.bytes).unwrap();
+            run_to_end(&mut *explorer, best)
+        };
+        let best = whole(0, i64::MAX).found.unwrap().score;
+        let proof = whole(0, best);
+        assert_eq!(proof, whole(1, best));
+        for seed in 0..20 {
+            explorer_law(&mixed, &root, best, &proof, seed);
+        }
+        let mut explorer = mixed(0);
+        explorer.add_work(&root.bytes).unwrap();
+        explorer.run(200, best);
+        let good = explorer.drain();
+        hostile_law(&|| mixed(0), &good.bytes, 2000, 3);
     }
-    let mut explorer = problem.explorer();
-    explorer.add_work(&root.bytes).unwrap();
-    explorer.run(9, best);
-    let good = explorer.drain();
-    hostile_law(&|| problem.explorer(), &good.bytes, 2000, 3);
+    let mut rng = Rand64::new(5);
+    hold::<2>(random(&mut rng, 70, 70));
+    hold::<4>(random(&mut rng, 200, 45));
+    hold::<16>(random(&mut rng, 600, 20));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The search tree: a node is a clique, with the vertices that can extend it.
 
-use super::bits::{Bits, below, both, insert, is_empty, remove, vertices, without};
-use super::colours::excess;
+use super::bits::{Bits, below, insert, is_empty, remove, vertices, without};
+use super::colours::branch;
+use super::explorer::CliqueExplorer;
 use super::graph::Graph;
+use pleach_core::search::explorer::Explorer;
 use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::search::work::{Entry, Malformed, Pack, Reader};
 use pleach_core::wire::fingerprint;
@@ -19,9 +21,9 @@ pub(super) struct Cliques<const W: usize> {
 /// A clique, the vertices adjacent to all of it that may be added, and its size.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node<const W: usize> {
-    clique: Bits<W>,
-    open: Bits<W>,
-    size: u32,
+    pub clique: Bits<W>,
+    pub open: Bits<W>,
+    pub size: u32,
 }
 
 impl<const W: usize> Pack for Node<W> {
@@ -54,9 +56,15 @@ impl<const W: usize> Cliques<W> {
         Self { graph, order, rows }
     }
 
+    /// The neighbours of each place.
+    pub fn rows(&self) -> &[Bits<W>] {
+        &self.rows
+    }
+
     /// A clique as a solution: the numbers of its vertices, in order.
-    fn solution(&self, clique: &Bits<W>) -> Vec<i64> {
-        let mut numbers: Vec<i64> = vertices(clique).map(|at| self.order[at] as i64 + 1).collect();
+    pub fn solution(&self, clique: impl IntoIterator<Item = usize>) -> Vec<i64> {
+        let numbers = clique.into_iter().map(|place| self.order[place] as i64 + 1);
+        let mut numbers: Vec<i64> = numbers.collect();
         numbers.sort_unstable();
         numbers
     }
@@ -74,23 +82,23 @@ impl<const W: usize> Tree for Cliques<W> {
         let size = i64::from(node.size);
         let most = self.order.len() as i64;
         let spare = best.unwrap_or(0).saturating_sub(size).clamp(0, most) as usize;
-        let excess = excess(&self.rows, &node.open, spare);
-        let mut left = node.open;
-        for (at, &(colour, vertex)) in excess.iter().rev().enumerate() {
-            let open = both(&left, &self.rows[vertex]);
-            remove(&mut left, vertex);
+        let mut children = Vec::new();
+        branch(&self.rows, &node.open, spare, |colour, vertex, open| {
             let mut clique = node.clique;
             insert(&mut clique, vertex);
-            if is_empty(&open) {
-                // A later sibling of this kind would improve nothing: below the first child there is a larger clique.
-                out.leaves(1);
-                if at == 0 {
-                    out.solution(size + 1, || self.solution(&clique));
-                }
+            let bound = size + colour as i64 + 1;
+            children.push((bound, Node { clique, open, size: node.size + 1 }));
+        });
+        for (at, (bound, child)) in children.into_iter().rev().enumerate() {
+            if !is_empty(&child.open) {
+                out.child_within(bound, child);
                 continue;
             }
-            let bound = size + colour as i64 + 1;
-            out.child_within(bound, Node { clique, open, size: node.size + 1 });
+            // A later sibling of this kind would improve nothing: below the first child there is a larger clique.
+            out.leaves(1);
+            if at == 0 {
+                out.solution(size + 1, || self.solution(vertices(&child.clique)));
+            }
         }
     }
 
@@ -106,11 +114,16 @@ impl<const W: usize> Tree for Cliques<W> {
         is_empty(&without(clique, &all))
             && is_empty(&without(open, &all))
             && vertices(clique).count() == *size as usize
+            && entry.depth == *size
             && vertices(clique).all(adjacent)
     }
 
     fn fingerprint(&self) -> Option<u64> {
         Some(fingerprint("clique", &(self.graph.vertices(), self.graph.rows().to_vec())))
+    }
+
+    fn own_explorer(&self) -> Option<Box<dyn Explorer + '_>> {
+        Some(Box::new(CliqueExplorer::new(self)))
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
