@@ -6,8 +6,8 @@
 use super::bits::{Bits, both, insert, is_empty, without};
 
 /// Calls `child` for each vertex with a colour from `spare` on, by colour and then in order: with its colour, counted from
-/// 0, and those of its neighbours in the set that come before it. Returns how many there are: none if `spare` colours
-/// suffice.
+/// 0, and those of its neighbours in the set that come before it in that sequence: none only if the colour is 0. Returns
+/// how many there are: none if `spare` colours suffice.
 #[inline(always)]
 pub(super) fn branch<const W: usize>(
     rows: &[Bits<W>],
@@ -36,7 +36,7 @@ pub(super) fn branch<const W: usize>(
     made
 }
 
-/// Takes the vertices out of `open` that have no neighbour before them among those.
+/// Takes the first colour out of `open`: each vertex without a neighbour among those taken before it.
 #[inline(always)]
 fn one_colour<const W: usize>(rows: &[Bits<W>], open: &mut Bits<W>, mut each: impl FnMut(usize)) {
     let mut free = *open;

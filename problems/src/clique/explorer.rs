@@ -2,21 +2,23 @@
 
 use super::bits::{Bits, insert, is_empty, vertices};
 use super::colours::branch;
+use super::node::{Node, solution};
 use super::squeeze::Squeeze;
-use super::tree::{Cliques, Node};
 use pleach_core::search::explorer::{Explorer, Progress};
-use pleach_core::search::tree::{Counts, Goal, Solution, read};
+use pleach_core::search::tree::{Counts, Goal, Solution, Tree, WrongBound, read};
 use pleach_core::search::work::{Entry, Malformed, Pool, Work};
 
-/// A reduction pays if a node has at least this many children.
+/// Reducing pays for nodes with at least this many children to explore.
 const ENOUGH: usize = 8;
 
 /// Depth-first search on the graph, and on parts of it.
-pub(super) struct CliqueExplorer<'t, const W: usize> {
-    tree: &'t Cliques<W>,
+pub(super) struct CliqueExplorer<'t, T, const W: usize> {
+    tree: &'t T,
+    /// The vertex at each place.
+    order: &'t [usize],
     whole: Part<W>,
-    /// From large to small: each with open nodes is a part of the next larger one that has some. The smallest is explored
-    /// next.
+    /// From large to small. What is open in one lies below a node of a larger one, so the smallest with open nodes is
+    /// explored next.
     parts: Vec<Box<dyn Reduced>>,
 }
 
@@ -29,14 +31,15 @@ struct Stretch {
     cutoff: i64,
     /// The best clique, by places in the order of the whole graph.
     found: Option<Vec<usize>>,
+    fault: Option<WrongBound>,
 }
 
 /// The graph of some vertices, with open nodes whose cliques are among them.
 struct Part<const V: usize> {
     rows: Vec<Bits<V>>,
-    /// Its vertices, by places in the order of the whole graph.
+    /// For each vertex, its place in the order of the whole graph.
     places: Vec<usize>,
-    /// A clique of neighbours of all of them, by places: all cliques include it.
+    /// The places of the vertices that all cliques here include; each is adjacent to all vertices of the part.
     clique: Vec<usize>,
     stack: Vec<Entry<Node<V>>>,
 }
@@ -58,7 +61,7 @@ trait Reduced: Send {
     /// Their least bound.
     fn least_bound(&self) -> Option<i64>;
 
-    /// Their part of the whole tree.
+    /// Their share of the whole tree.
     fn share(&self) -> f64;
 
     /// Hands over all open nodes: their cliques, and the vertices that may be added, by places in the whole graph.
@@ -84,7 +87,7 @@ impl<const V: usize> Reduced for Part<V> {
             }
             let from = self.stack.len();
             let best = Goal::Maximise.to_beat(stretch.cutoff).unwrap_or(0);
-            let spare = best.saturating_sub(node.size.into()).clamp(0, 64 * V as i64) as usize;
+            let spare = best.saturating_sub(node.size.into()).max(0) as usize;
             let mut leaf = None;
             let made = branch(&self.rows, &node.open, spare, |colour, vertex, open| {
                 let mut clique = node.clique;
@@ -102,7 +105,7 @@ impl<const V: usize> Reduced for Part<V> {
             stretch.counts.depth = stretch.counts.depth.max(depth + u32::from(made > 0));
             stretch.used += made.max(1);
             if let Some(clique) = leaf {
-                self.improve(stretch, node.size + 1, &clique);
+                self.improve(stretch, bound, node.size + 1, &clique);
             }
             let children = &mut self.stack[from..];
             let share = share / children.len() as f32;
@@ -168,12 +171,18 @@ impl<const V: usize> Part<V> {
         self.clique.iter().copied().chain(added).collect()
     }
 
-    /// Notes a clique of this size if it is larger than the best one.
+    /// Notes a clique of this size if it is larger than the best one, or that the bound of its node excluded it.
     #[cold]
-    fn improve(&self, stretch: &mut Stretch, size: u32, clique: &Bits<V>) {
+    fn improve(&self, stretch: &mut Stretch, bound: i64, size: u32, clique: &Bits<V>) {
         let score = Goal::Maximise.score(size.into());
-        if score < stretch.cutoff {
-            (stretch.cutoff, stretch.fuel) = (score, 0);
+        if score >= stretch.cutoff {
+            return;
+        }
+        (stretch.cutoff, stretch.fuel) = (score, 0);
+        if score < bound {
+            let (bound, value) = (Goal::Maximise.value(bound), size.into());
+            stretch.fault = Some(WrongBound { tree: "Cliques", bound, value });
+        } else {
             stretch.found = Some(self.with(clique));
         }
     }
@@ -198,26 +207,24 @@ impl<const V: usize> Part<V> {
     }
 }
 
-impl<'t, const W: usize> CliqueExplorer<'t, W> {
-    pub fn new(tree: &'t Cliques<W>) -> Self {
+impl<'t, T: Tree<Node = Node<W>>, const W: usize> CliqueExplorer<'t, T, W> {
+    pub fn new(tree: &'t T, order: &'t [usize], rows: &[Bits<W>]) -> Self {
         fn part<const V: usize>() -> Box<dyn Reduced> {
             Box::new(Part::<V>::new(Vec::new()))
         }
         let mut parts =
             vec![part::<32>(), part::<16>(), part::<8>(), part::<4>(), part::<2>(), part::<1>()];
         parts.retain(|part| part.most() < 64 * W);
-        Self { tree, whole: Part::new(tree.rows().to_vec()), parts }
+        Self { tree, order, whole: Part::new(rows.to_vec()), parts }
     }
 
-    /// Hands over all open nodes.
+    /// Hands over all open nodes. Those that come back are in the whole graph again, until they are reduced.
     fn take(&mut self) -> Pool<Node<W>> {
-        let mut pool = Pool::new(std::mem::take(&mut self.whole.stack));
-        let mut open = Vec::new();
+        let mut open = std::mem::take(&mut self.whole.stack);
         for part in &mut self.parts {
             part.drain(&mut |entry| open.push(on_whole(entry)));
         }
-        pool.append(Pool::new(open));
-        pool
+        Pool::new(open)
     }
 
     fn all(&self) -> impl Iterator<Item = &dyn Reduced> {
@@ -236,7 +243,7 @@ fn on_whole<const W: usize>(entry: Entry<[Vec<usize>; 2]>) -> Entry<Node<W>> {
     Entry { bound, depth, share, node: Node { clique, open, size: depth } }
 }
 
-impl<const W: usize> Explorer for CliqueExplorer<'_, W> {
+impl<T: Tree<Node = Node<W>>, const W: usize> Explorer for CliqueExplorer<'_, T, W> {
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
         let more = read(self.tree, work)?;
         let mut pool = self.take();
@@ -258,8 +265,8 @@ impl<const W: usize> Explorer for CliqueExplorer<'_, W> {
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let (counts, used, found) = Default::default();
-        let mut stretch = Stretch { counts, used, fuel, cutoff: best, found };
+        let (counts, used, found, fault) = Default::default();
+        let mut stretch = Stretch { counts, used, fuel, cutoff: best, found, fault };
         while stretch.used < stretch.fuel {
             match self.parts.iter().rposition(|part| part.size() > 0) {
                 Some(at) => {
@@ -270,9 +277,12 @@ impl<const W: usize> Explorer for CliqueExplorer<'_, W> {
                 None => self.whole.explore(&mut stretch, &mut self.parts),
             }
         }
-        let Stretch { counts, used, cutoff, found, .. } = stretch;
-        let solution = |clique| Solution { score: cutoff, solution: self.tree.solution(clique) };
-        Progress { counts, used, found: found.map(solution), fault: None }
+        let Stretch { counts, used, cutoff, found, fault, .. } = stretch;
+        let found = found.map(|clique| {
+            let solution = solution(self.order, clique);
+            Solution { score: cutoff, solution }
+        });
+        Progress { counts, used, found, fault }
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {
@@ -284,5 +294,12 @@ impl<const W: usize> Explorer for CliqueExplorer<'_, W> {
 
     fn drain(&mut self) -> Work {
         self.take().to_work()
+    }
+
+    fn copy(&mut self) -> Work {
+        let pool = self.take();
+        let copy = pool.to_work();
+        self.whole.stack = pool.into_entries();
+        copy
     }
 }

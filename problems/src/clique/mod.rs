@@ -5,6 +5,7 @@ mod colours;
 mod explorer;
 pub mod graph;
 pub mod named;
+mod node;
 pub mod read;
 mod squeeze;
 #[cfg(test)]

@@ -3,9 +3,9 @@
 /// What moves the bits, word by word.
 pub(super) struct Squeeze(Vec<Word>);
 
-/// What moves the bits of a word (Warren 2012, section 7-4).
+/// What moves the bits of a word (Warren, Hacker's Delight, 2012, section 7-4).
 struct Word {
-    /// The bits that move, and then those that move by 1, 2, 4, … places.
+    /// The bits that are kept, and for each power of two those that move down by it.
     set: u64,
     steps: [u64; 6],
     /// Where the first of them goes, among the bits of all words.
@@ -24,7 +24,7 @@ impl Squeeze {
         Self(set.iter().map(word).collect())
     }
 
-    /// The bits of a set, the first ones of which fit into `U` words.
+    /// The kept bits of a set, in order; those beyond `U` words are dropped.
     #[inline]
     pub fn apply<const U: usize>(&self, bits: &[u64]) -> [u64; U] {
         let mut out = [0; U];
@@ -54,9 +54,10 @@ impl Word {
 
 /// For each power of two, the bits that it moves.
 fn steps(mut set: u64) -> [u64; 6] {
-    // The places before which an odd number of gaps is left.
+    // The places with a gap right before them.
     let mut gaps = !set << 1;
     std::array::from_fn(|at| {
+        // Those with an odd number of these gaps up to them.
         let odd = (0..6).fold(gaps, |odd, power| odd ^ odd << (1 << power));
         let step = odd & set;
         set = set ^ step | step >> (1 << at);

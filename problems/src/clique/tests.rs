@@ -10,7 +10,7 @@ use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::laws::{explorer_law, hostile_law, run_to_end};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Goal, Tree};
-use pleach_core::search::work::Pool;
+use pleach_core::search::work::{Entry, Pool};
 use std::cmp::Reverse;
 
 /// Branch and bound as published (algorithm MCSa1 of Prosser 2012), on lists.
@@ -105,6 +105,46 @@ fn one_thread_explores_the_published_nodes() {
     }
 }
 
+/// However often nodes move from parts of the graph to the whole one.
+#[test]
+fn interruptions_keep_the_order() {
+    let graph = named("brock200_4").unwrap().unwrap();
+    let problem = search(graph.clone());
+    let mut explorer = problem.explorer();
+    explorer.add_work(&problem.root().bytes).unwrap();
+    let (mut best, mut nodes) = (i64::MAX, 0);
+    for turn in 0.. {
+        let progress = explorer.run(500, best);
+        nodes += progress.counts.branched;
+        if let Some(found) = progress.found {
+            assert_eq!(graph.clique(&found.solution), Ok(Goal::Maximise.value(found.score)));
+            best = found.score;
+        }
+        if explorer.size() == 0.0 {
+            break;
+        }
+        let copy = explorer.copy();
+        if turn % 2 == 0 {
+            assert_eq!(explorer.drain(), copy);
+            explorer.add_work(&copy.bytes).unwrap();
+        }
+    }
+    assert_eq!((Goal::Maximise.value(best), nodes), (17, 58_730));
+}
+
+/// A piece of work may come with a bound that is wrong.
+#[test]
+fn a_wrong_bound_is_noticed() {
+    let graph = named("brock200_4").unwrap().unwrap();
+    let tree = Cliques::<4>::new(graph);
+    let bound = Goal::Maximise.score(1);
+    let root = Entry { bound, depth: 0, share: 1.0, node: tree.root() };
+    let mut explorer = tree.own_explorer().unwrap();
+    explorer.add_work(&Pool::new(vec![root]).to_work().bytes).unwrap();
+    let fault = explorer.run(1 << 20, i64::MAX).fault.unwrap();
+    assert_eq!((fault.tree, fault.bound), ("Cliques", 1));
+}
+
 #[test]
 fn nodes_agree_with_the_reference_on_graphs_of_any_size() {
     let mut rng = Rand64::new(1);
@@ -172,6 +212,7 @@ fn the_laws_hold() {
     let mut rng = Rand64::new(5);
     hold::<2>(random(&mut rng, 70, 70));
     hold::<4>(random(&mut rng, 200, 45));
+    hold::<5>(random(&mut rng, 300, 35));
     hold::<16>(random(&mut rng, 600, 20));
 }
 

@@ -4,9 +4,10 @@ use super::bits::{Bits, below, insert, is_empty, remove, vertices, without};
 use super::colours::branch;
 use super::explorer::CliqueExplorer;
 use super::graph::Graph;
+use super::node::{Node, solution};
 use pleach_core::search::explorer::Explorer;
 use pleach_core::search::tree::{Children, Goal, Tree};
-use pleach_core::search::work::{Entry, Malformed, Pack, Reader};
+use pleach_core::search::work::Entry;
 use pleach_core::wire::fingerprint;
 
 /// A graph whose vertices are sorted for colouring: by decreasing degree, in the order of the input among equals.
@@ -16,29 +17,6 @@ pub(super) struct Cliques<const W: usize> {
     order: Vec<usize>,
     /// The neighbours of each place.
     rows: Vec<Bits<W>>,
-}
-
-/// A clique, the vertices adjacent to all of it that may be added, and its size.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node<const W: usize> {
-    pub clique: Bits<W>,
-    pub open: Bits<W>,
-    pub size: u32,
-}
-
-impl<const W: usize> Pack for Node<W> {
-    const LEAST: usize = 2 * W + 1;
-
-    fn pack(&self, out: &mut Vec<u8>) {
-        self.clique.pack(out);
-        self.open.pack(out);
-        self.size.pack(out);
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let (clique, open) = Pack::unpack(from)?;
-        Ok(Self { clique, open, size: u32::unpack(from)? })
-    }
 }
 
 impl<const W: usize> Cliques<W> {
@@ -55,19 +33,6 @@ impl<const W: usize> Cliques<W> {
         let rows = order.iter().map(row).collect();
         Self { graph, order, rows }
     }
-
-    /// The neighbours of each place.
-    pub fn rows(&self) -> &[Bits<W>] {
-        &self.rows
-    }
-
-    /// A clique as a solution: the numbers of its vertices, in order.
-    pub fn solution(&self, clique: impl IntoIterator<Item = usize>) -> Vec<i64> {
-        let numbers = clique.into_iter().map(|place| self.order[place] as i64 + 1);
-        let mut numbers: Vec<i64> = numbers.collect();
-        numbers.sort_unstable();
-        numbers
-    }
 }
 
 impl<const W: usize> Tree for Cliques<W> {
@@ -80,8 +45,7 @@ impl<const W: usize> Tree for Cliques<W> {
 
     fn expand(&self, node: &Node<W>, best: Option<i64>, out: &mut Children<'_, Self>) {
         let size = i64::from(node.size);
-        let most = self.order.len() as i64;
-        let spare = best.unwrap_or(0).saturating_sub(size).clamp(0, most) as usize;
+        let spare = best.unwrap_or(0).saturating_sub(size).max(0) as usize;
         let mut children = Vec::new();
         branch(&self.rows, &node.open, spare, |colour, vertex, open| {
             let mut clique = node.clique;
@@ -97,7 +61,7 @@ impl<const W: usize> Tree for Cliques<W> {
             // A later sibling of this kind would improve nothing: below the first child there is a larger clique.
             out.leaves(1);
             if at == 0 {
-                out.solution(size + 1, || self.solution(vertices(&child.clique)));
+                out.solution(size + 1, || solution(&self.order, vertices(&child.clique)));
             }
         }
     }
@@ -123,7 +87,7 @@ impl<const W: usize> Tree for Cliques<W> {
     }
 
     fn own_explorer(&self) -> Option<Box<dyn Explorer + '_>> {
-        Some(Box::new(CliqueExplorer::new(self)))
+        Some(Box::new(CliqueExplorer::new(self, &self.order, &self.rows)))
     }
 
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
