@@ -6,6 +6,9 @@
 //! only the one whose middle marks lie further left is needed: twice their mean is below the length.
 use pleach::{Children, Goal, Tree};
 
+/// The longest ruler whose marks fit into 128 bits: the shortest with 14 marks.
+const LONGEST: i64 = 127;
+
 struct Golomb {
     marks: u8,
 }
@@ -34,13 +37,14 @@ impl Tree for Golomb {
             }
             return;
         }
+        let best = best.unwrap_or(i64::MAX).min(LONGEST + 1);
         let rest = self.marks - set - 1;
         let mut free = !barred & u128::MAX >> last;
         while free != 0 {
             let step = free.trailing_zeros() as u8;
             free &= free - 1;
             let at = last + step;
-            if best.is_some_and(|best| reach(used, at, rest) >= best) {
+            if reach(used, at, rest) >= best {
                 return; // larger steps lead even further
             }
             let used = used | marks << step;
@@ -52,7 +56,10 @@ impl Tree for Golomb {
                 };
                 bound = bound.max(to(left) + to(right) + 1);
             }
-            out.child_within(bound, (marks << step | 1, used, barred >> step | used, at, set + 1));
+            if bound < best {
+                let barred = barred >> step | used;
+                out.child_within(bound, (marks << step | 1, used, barred, at, set + 1));
+            }
         }
     }
 
