@@ -1,26 +1,47 @@
 //! The linear assignment problem on small square matrices, by shortest augmenting paths.
 
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+/// The numbers of a matrix.
+pub(super) trait Number:
+    Copy + Ord + Default + Into<i64> + TryFrom<i64> + Sum + AddAssign + SubAssign
+where
+    Self: Add<Output = Self> + Sub<Output = Self>,
+{
+    /// The greatest.
+    const MAX: Self;
+}
+
+impl Number for i32 {
+    const MAX: Self = Self::MAX;
+}
+
+impl Number for i64 {
+    const MAX: Self = Self::MAX;
+}
+
 /// Room for the solver, kept from one matrix to the next.
 #[derive(Default)]
-pub(super) struct Assignment {
+pub(super) struct Assignment<N> {
     /// Prices of rows and columns.
-    rows: Vec<i64>,
-    columns: Vec<i64>,
+    rows: Vec<N>,
+    columns: Vec<N>,
     /// The row of each column, and the column of each row.
     row_of: Vec<usize>,
     column_of: Vec<usize>,
     /// Of the path: the distance to each column, the row before it, and whether it is final.
-    distance: Vec<i64>,
+    distance: Vec<N>,
     before: Vec<usize>,
     done: Vec<bool>,
 }
 
 const NONE: usize = usize::MAX;
 
-impl Assignment {
+impl<N: Number> Assignment<N> {
     /// Replaces the costs by reduced ones, none negative, and returns the least cost of an assignment; `None` if it is
     /// more than `most`.
-    pub fn reduce(&mut self, cost: &mut [i64], n: usize, most: i64) -> Option<i64> {
+    pub fn reduce(&mut self, cost: &mut [N], n: usize, most: N) -> Option<N> {
         let mut total = self.start(cost, n);
         let mut augmented = false;
         for row in 0..n {
@@ -35,7 +56,7 @@ impl Assignment {
         if augmented {
             for (costs, row) in cost.chunks_mut(n).zip(&self.rows) {
                 for (cost, column) in costs.iter_mut().zip(&self.columns) {
-                    *cost -= row + column;
+                    *cost -= *row + *column;
                 }
             }
         }
@@ -43,10 +64,11 @@ impl Assignment {
     }
 
     /// Subtracts the least cost of each row and column, and assigns what costs nothing now.
-    fn start(&mut self, cost: &mut [i64], n: usize) -> i64 {
-        let mut total = 0;
+    fn start(&mut self, cost: &mut [N], n: usize) -> N {
+        let zero = N::default();
+        let mut total = zero;
         for costs in cost.chunks_mut(n) {
-            let least = costs.iter().copied().min().unwrap_or(0);
+            let least = costs.iter().copied().min().unwrap_or(zero);
             costs.iter_mut().for_each(|cost| *cost -= least);
             total += least;
         }
@@ -55,15 +77,15 @@ impl Assignment {
         for costs in cost.chunks(n) {
             self.columns.iter_mut().zip(costs).for_each(|(least, &cost)| *least = cost.min(*least));
         }
-        total += self.columns.iter().sum::<i64>();
-        if self.columns.iter().any(|&least| least > 0) {
+        total += self.columns.iter().copied().sum();
+        if self.columns.iter().any(|&least| least > zero) {
             for costs in cost.chunks_mut(n) {
-                costs.iter_mut().zip(&self.columns).for_each(|(cost, least)| *cost -= least);
+                costs.iter_mut().zip(&self.columns).for_each(|(cost, least)| *cost -= *least);
             }
         }
         for prices in [&mut self.rows, &mut self.columns, &mut self.distance] {
             prices.clear();
-            prices.resize(n, 0);
+            prices.resize(n, zero);
         }
         for places in [&mut self.row_of, &mut self.column_of, &mut self.before] {
             places.clear();
@@ -71,7 +93,7 @@ impl Assignment {
         }
         self.done.resize(n, false);
         for (row, costs) in cost.chunks(n).enumerate() {
-            let free = |&column: &usize| costs[column] == 0 && self.row_of[column] == NONE;
+            let free = |&column: &usize| costs[column] == zero && self.row_of[column] == NONE;
             if let Some(column) = (0..n).find(free) {
                 (self.row_of[column], self.column_of[row]) = (row, column);
             }
@@ -80,24 +102,24 @@ impl Assignment {
     }
 
     /// Assigns one more row, and returns what that costs.
-    fn augment(&mut self, cost: &[i64], n: usize, start: usize) -> i64 {
+    fn augment(&mut self, cost: &[N], n: usize, start: usize) -> N {
         self.done.fill(false);
-        self.distance.fill(i64::MAX);
-        let (mut row, mut length) = (start, 0);
+        self.distance.fill(N::MAX);
+        let (mut row, mut length) = (start, N::default());
         let end = loop {
             let base = length - self.rows[row];
-            let (mut least, mut nearest) = (i64::MAX, 0);
-            for column in 0..n {
-                if self.done[column] {
-                    continue;
-                }
-                let through = base + cost[row * n + column] - self.columns[column];
-                if through < self.distance[column] {
-                    self.distance[column] = through;
-                    self.before[column] = row;
-                }
-                if self.distance[column] < least {
-                    (least, nearest) = (self.distance[column], column);
+            // Nothing is nearer to a column that is final.
+            let costs = cost[row * n..][..n].iter().zip(&self.columns);
+            let columns = self.distance.iter_mut().zip(&mut self.before);
+            for ((&cost, &price), (distance, before)) in costs.zip(columns) {
+                let through = base + cost - price;
+                *before = if through < *distance { row } else { *before };
+                *distance = through.min(*distance);
+            }
+            let (mut least, mut nearest) = (N::MAX, 0);
+            for (column, (&distance, &done)) in self.distance.iter().zip(&self.done).enumerate() {
+                if !done && distance < least {
+                    (least, nearest) = (distance, column);
                 }
             }
             length = least;

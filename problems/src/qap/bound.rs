@@ -1,7 +1,8 @@
 //! The lower bound of Gilmore (1962) and Lawler (1963) on all assignments that complete one.
 
-use super::assignment::Assignment;
+use super::assignment::{Assignment, Number};
 use super::instance::Instance;
+use std::cell::RefCell;
 
 /// The location of a facility that has none yet.
 pub(super) const FREE: u16 = u16::MAX;
@@ -12,9 +13,12 @@ pub(super) struct Bounds {
     pub instance: Instance,
     /// What divides the cost of every assignment.
     step: i64,
-    /// For each facility, the others by decreasing flow; for each location, the others by distance.
-    by_flow: Vec<Vec<u16>>,
-    by_distance: Vec<Vec<u16>>,
+    /// For each facility, the others and the flows to them, by decreasing flow.
+    by_flow: Vec<Vec<(u16, i64)>>,
+    /// For each location, the others and their distances, by distance.
+    by_distance: Vec<Vec<(u16, i64)>>,
+    /// Whether all numbers fit into 16 bits, and all sums into 32.
+    small: bool,
 }
 
 /// What is known about a node: free facilities and locations, and a reduced cost for each pair of them.
@@ -30,17 +34,19 @@ pub(super) struct Seen {
 impl Bounds {
     pub fn new(instance: Instance) -> Self {
         let n = instance.locations() as u16;
-        let sorted = |value: &dyn Fn(usize, usize) -> i64| -> Vec<Vec<u16>> {
+        let sorted = |value: &dyn Fn(usize, usize) -> i64, sign: i64| -> Vec<Vec<(u16, i64)>> {
             let row = |i: u16| {
-                let mut others: Vec<u16> = (0..n).filter(|&j| j != i).collect();
-                others.sort_by_key(|&j| value(i.into(), j.into()));
+                let others = (0..n).filter(|&j| j != i);
+                let mut others: Vec<_> = others.map(|j| (j, value(i.into(), j.into()))).collect();
+                others.sort_by_key(|&(_, value)| sign * value);
                 others
             };
             (0..n).map(row).collect()
         };
-        let by_flow = sorted(&|i, j| -instance.flow(i, j));
-        let by_distance = sorted(&|p, q| instance.distance(p, q));
-        Self { step: instance.step(), by_flow, by_distance, instance }
+        let by_flow = sorted(&|i, j| instance.flow(i, j), -1);
+        let by_distance = sorted(&|p, q| instance.distance(p, q), 1);
+        let small = instance.greatest() <= i16::MAX.into() && instance.total() <= 1 << 27;
+        Self { step: instance.step(), by_flow, by_distance, small, instance }
     }
 
     /// Bounds a node, given by the location of each facility, if it has one; `None` if nothing below costs less than
@@ -61,19 +67,22 @@ impl Bounds {
         }
         let locations: Vec<usize> = (0..n).filter(|&location| is_free[location][1]).collect();
         let fixed = self.fixed_cost(&pairs);
-        let mut costs = self.linear_costs(&pairs, &facilities, &locations);
-        self.add_products((&facilities, &locations), &is_free, &mut costs);
         // A cost must be less than `best`, and a multiple of the step.
         let most = best.saturating_sub(1).div_euclid(self.step).saturating_mul(self.step);
-        let most = most.saturating_sub(fixed);
-        let least = fixed + Assignment::default().reduce(&mut costs, facilities.len(), most)?;
-        let bound = self.up(least);
-        let more = costs.into_iter().map(|more| self.up(least + more) - bound).collect();
+        let free = (&facilities[..], &locations[..]);
+        let (bound, more) = if self.small {
+            self.reduced::<i16>(&pairs, free, &is_free, (fixed, most))
+        } else {
+            self.reduced::<i64>(&pairs, free, &is_free, (fixed, most))
+        }?;
         Some(Seen { bound, facilities, locations, more })
     }
 
     /// The least multiple of the step that is not less.
     fn up(&self, value: i64) -> i64 {
+        if self.step & (self.step - 1) == 0 {
+            return (value + self.step - 1) & -self.step;
+        }
         value + (-value).rem_euclid(self.step)
     }
 
@@ -86,53 +95,137 @@ impl Bounds {
         placed.iter().map(with).sum()
     }
 
-    /// The cost of each free facility at each free location: its own, and that with facilities that are placed.
-    fn linear_costs(
+    /// The bound, if it is at most `most`, and what each pair costs more.
+    fn reduced<T: Term>(
         &self,
         placed: &[(usize, usize)],
-        facilities: &[usize],
-        locations: &[usize],
-    ) -> Vec<i64> {
+        free: (&[usize], &[usize]),
+        is_free: &[[bool; 2]],
+        (fixed, most): (i64, i64),
+    ) -> Option<(i64, Vec<i64>)> {
+        let mut costs = self.costs::<T>(placed, free, is_free);
+        let most = most.saturating_sub(fixed);
+        let most = match T::Sum::try_from(most) {
+            Ok(most) => most,
+            Err(_) if most < 0 => return None,
+            Err(_) => T::Sum::MAX,
+        };
+        let least = T::assignment(|it| it.reduce(&mut costs, free.0.len(), most))?;
+        let least = fixed + least.into();
+        let bound = self.up(least);
+        let more = costs.into_iter().map(|more| self.up(least + more.into()) - bound);
+        Some((bound, more.collect()))
+    }
+
+    /// The cost of each free facility at each free location: its own, that with facilities that are placed, and the
+    /// least that the flows to other free ones can cost, where the greatest flow goes the least distance.
+    fn costs<T: Term>(
+        &self,
+        placed: &[(usize, usize)],
+        (facilities, locations): (&[usize], &[usize]),
+        is_free: &[[bool; 2]],
+    ) -> Vec<T::Sum> {
         let x = &self.instance;
+        // Each cost is the product of two rows, filled up with zeros.
+        let width = (facilities.len() + 2 * placed.len() + 1).next_multiple_of(LANES);
+        let mut flows = vec![T::of(0); facilities.len() * width];
+        for (row, &i) in flows.chunks_exact_mut(width).zip(facilities) {
+            let with = placed.iter().map(|&(j, _)| [x.flow(i, j), x.flow(j, i)]);
+            fill(row, with, x.flow(i, i), &self.by_flow[i], |j| is_free[j][0]);
+        }
+        let mut distances = vec![T::of(0); facilities.len() * width];
+        for (row, &p) in distances.chunks_exact_mut(width).zip(locations) {
+            let with = placed.iter().map(|&(_, q)| [x.distance(p, q), x.distance(q, p)]);
+            fill(row, with, x.distance(p, p), &self.by_distance[p], |q| is_free[q][1]);
+        }
         let mut costs = Vec::with_capacity(facilities.len() * locations.len());
-        for &i in facilities {
-            let own = x.flow(i, i);
-            let flows = placed.iter().map(|&(j, q)| (q, x.flow(i, j), x.flow(j, i)));
-            let flows: Vec<_> = flows.filter(|&(_, there, back)| there != 0 || back != 0).collect();
-            costs.extend(locations.iter().map(|&p| {
-                let with = |&(q, there, back): &(usize, i64, i64)| {
-                    there * x.distance(p, q) + back * x.distance(q, p)
-                };
-                own * x.distance(p, p) + flows.iter().map(with).sum::<i64>()
-            }));
+        for flows in flows.chunks_exact(width) {
+            costs.extend(distances.chunks_exact(width).map(|far| T::product(flows, far)));
         }
         costs
     }
+}
 
-    /// Adds, for each pair, the least that the flows from its facility to other free ones can cost: the greatest flow
-    /// goes the least distance.
-    fn add_products(
-        &self,
-        (facilities, locations): (&[usize], &[usize]),
-        is_free: &[[bool; 2]],
-        costs: &mut [i64],
-    ) {
-        let m = facilities.len();
-        let x = &self.instance;
-        let mut distances = Vec::with_capacity(m * m);
-        for &p in locations {
-            let free = self.by_distance[p].iter().map(|&q| usize::from(q));
-            distances.extend(free.filter(|&q| is_free[q][1]).map(|q| x.distance(p, q)));
-        }
-        let mut flows = Vec::with_capacity(m);
-        for (&i, costs) in facilities.iter().zip(costs.chunks_mut(m)) {
-            let free = self.by_flow[i].iter().map(|&j| usize::from(j));
-            flows.clear();
-            flows.extend(free.filter(|&j| is_free[j][0]).map(|j| x.flow(i, j)));
-            for (p, cost) in costs.iter_mut().enumerate() {
-                let distances = &distances[p * (m - 1)..][..m - 1];
-                *cost += flows.iter().zip(distances).map(|(flow, far)| flow * far).sum::<i64>();
-            }
-        }
+/// Fills a row with the values between a point and those that are placed, its own, and those to others that are free.
+#[inline]
+fn fill<T: Term>(
+    row: &mut [T],
+    with: impl Iterator<Item = [i64; 2]>,
+    own: i64,
+    others: &[(u16, i64)],
+    is_free: impl Fn(usize) -> bool,
+) {
+    row[0] = T::of(own);
+    let mut at = 1;
+    for [there, back] in with {
+        (row[at], row[at + 1]) = (T::of(there), T::of(back));
+        at += 2;
+    }
+    for &(other, value) in others {
+        // What is not free is overwritten.
+        row[at] = T::of(value);
+        at += usize::from(is_free(other.into()));
+    }
+    row[at] = T::of(0);
+}
+
+thread_local! {
+    static NARROW: RefCell<Assignment<i32>> = RefCell::default();
+    static WIDE: RefCell<Assignment<i64>> = RefCell::default();
+}
+
+/// How many terms vectors hold.
+const LANES: usize = 8;
+
+/// A number of a row.
+trait Term: Copy {
+    /// Sums of products.
+    type Sum: Number;
+
+    fn of(value: i64) -> Self;
+
+    /// The sum of the products of two rows, whose lengths are multiples of [`LANES`].
+    fn product(one: &[Self], other: &[Self]) -> Self::Sum;
+
+    /// Uses the solver of this thread.
+    fn assignment<R>(run: impl FnOnce(&mut Assignment<Self::Sum>) -> R) -> R;
+}
+
+impl Term for i16 {
+    type Sum = i32;
+
+    fn of(value: i64) -> Self {
+        value as Self
+    }
+
+    #[inline]
+    fn product(one: &[Self], other: &[Self]) -> i32 {
+        // Compilers know an instruction for eight products of 16 bits.
+        let pairs = one.as_chunks::<LANES>().0.iter().zip(other.as_chunks::<LANES>().0);
+        let sum = pairs.map(|(one, other)| -> i32 {
+            one.iter().zip(other).map(|(&one, &other)| i32::from(one) * i32::from(other)).sum()
+        });
+        sum.sum()
+    }
+
+    fn assignment<R>(run: impl FnOnce(&mut Assignment<i32>) -> R) -> R {
+        NARROW.with_borrow_mut(run)
+    }
+}
+
+impl Term for i64 {
+    type Sum = Self;
+
+    fn of(value: i64) -> Self {
+        value
+    }
+
+    #[inline]
+    fn product(one: &[Self], other: &[Self]) -> Self {
+        one.iter().zip(other).map(|(one, other)| one * other).sum()
+    }
+
+    fn assignment<R>(run: impl FnOnce(&mut Assignment<Self>) -> R) -> R {
+        WIDE.with_borrow_mut(run)
     }
 }

@@ -86,6 +86,18 @@ impl Instance {
         self.distances[from * self.locations + to]
     }
 
+    /// The greatest flow or distance, in absolute value.
+    pub(super) fn greatest(&self) -> i64 {
+        let all = self.flows.iter().chain(&self.distances);
+        all.map(|value| value.abs()).max().unwrap_or(0)
+    }
+
+    /// The sum of all flows times the greatest distance, in absolute value.
+    pub(super) fn total(&self) -> i64 {
+        let farthest = self.distances.iter().map(|distance| distance.abs()).max().unwrap_or(0);
+        self.flows.iter().map(|flow| flow.abs()).sum::<i64>() * farthest
+    }
+
     /// Both matrices, row by row, as large as the number of locations.
     pub(super) fn matrices(&self) -> (&[i64], &[i64]) {
         (&self.flows, &self.distances)

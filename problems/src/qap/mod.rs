@@ -6,6 +6,7 @@ pub mod instance;
 pub mod local;
 pub mod named;
 pub mod read;
+mod symmetry;
 #[cfg(test)]
 mod tests;
 pub mod tree;

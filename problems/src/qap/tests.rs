@@ -5,6 +5,7 @@ use super::instance::{Instance, MOST_TOTAL, solution_of};
 use super::local::improve;
 use super::named::{named, names, optimum};
 use super::read::read;
+use super::symmetry::Symmetries;
 use super::tree::Qap;
 use oorandom::Rand64;
 use pleach_core::search::depth_first::TreeExplorer;
@@ -20,20 +21,24 @@ fn whole(tree: &Qap, best: i64) -> Progress {
     run_to_end(&mut explorer, best)
 }
 
-/// Flows and distances of one of three kinds: any, symmetric, or with negative ones.
+/// Flows and distances of one of four kinds: any, symmetric, of points on a circle, or with negative ones.
 fn random(rng: &mut Rand64, locations: usize) -> Instance {
     let facilities = rng.rand_range(1..locations as u64 + 1) as usize;
-    let kind = rng.rand_range(0..3);
+    let kind = rng.rand_range(0..4);
+    // Larger numbers need wider sums.
+    let unit = [1, 1, 10_000][rng.rand_range(0..3) as usize];
     let mut matrix = |n: usize| {
         let mut all = vec![0; n * n];
         for i in 0..n {
             for j in 0..n {
-                let value = rng.rand_range(0..12) as i64;
+                let value = unit * rng.rand_range(0..12) as i64;
                 all[i * n + j] = match kind {
                     0 => value,
                     1 if i > j => 2 * value,
                     1 => 0,
-                    _ => value - 4,
+                    2 if i > 0 => all[(j + n - i) % n],
+                    2 => value / 4,
+                    _ => value - 4 * unit,
                 };
             }
         }
@@ -102,6 +107,38 @@ fn no_bound_exceeds_brute_force() {
         assert_eq!(tree.check(&found.solution), Some(Ok(least)));
         assert!(whole(&tree, least).found.is_none());
     }
+}
+
+/// The points that may be spared while these are used.
+fn spared(symmetries: &Symmetries, n: usize, used: &[usize]) -> Vec<usize> {
+    let spare = symmetries.spare((0..n).map(|point| used.contains(&point)).collect());
+    (0..n).filter(|&point| spare[point]).collect()
+}
+
+#[test]
+fn points_that_symmetries_exchange_are_spared() {
+    let on_grid = |width: usize| {
+        move |p: usize, q: usize| {
+            (p % width).abs_diff(q % width) as i64 + (p / width).abs_diff(q / width) as i64
+        }
+    };
+    let wide = Symmetries::new(12, on_grid(4));
+    assert_eq!(spared(&wide, 12, &[]), [2, 3, 6, 7, 8, 9, 10, 11]);
+    // From the middle row, only the halves are the same.
+    assert_eq!(spared(&wide, 12, &[5]), [8, 9, 10, 11]);
+    assert_eq!(spared(&wide, 12, &[0]), []);
+    let square = Symmetries::new(16, on_grid(4));
+    assert_eq!((0..16).filter(|p| !spared(&square, 16, &[]).contains(p)).count(), 3);
+    assert_eq!(spared(&square, 16, &[0]), [4, 8, 9, 12, 13, 14]);
+    // The corners of a cube of four dimensions have 384 symmetries, more than are kept.
+    let cube = Symmetries::new(16, |p, q| i64::from((p ^ q).count_ones()));
+    assert_eq!(spared(&cube, 16, &[]).len(), 15);
+    assert_eq!(spared(&cube, 16, &[0]), [2, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14]);
+    // Values that are all the same have too many symmetries to list; random ones have none.
+    assert_eq!(spared(&Symmetries::new(256, |_, _| 1), 256, &[]).len(), 255);
+    let mut rng = Rand64::new(3);
+    let values: Vec<i64> = (0..900).map(|_| rng.rand_range(0..50) as i64).collect();
+    assert_eq!(spared(&Symmetries::new(30, |p, q| values[30 * p + q]), 30, &[]), []);
 }
 
 #[test]

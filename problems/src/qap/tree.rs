@@ -2,25 +2,32 @@
 
 use super::bound::{Bounds, FREE, Seen};
 use super::instance::{Instance, solution_of};
+use super::symmetry::Symmetries;
 use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::search::work::Entry;
 use pleach_core::wire::fingerprint;
 
 /// An instance as a tree.
 #[derive(Clone, Debug)]
-pub struct Qap(Bounds);
+pub struct Qap {
+    bounds: Bounds,
+    facilities: Symmetries,
+    locations: Symmetries,
+}
 
 impl Qap {
     /// The tree of an instance.
     #[must_use]
     pub fn new(instance: Instance) -> Self {
-        Self(Bounds::new(instance))
+        let facilities = Symmetries::new(instance.facilities(), |i, j| instance.flow(i, j));
+        let locations = Symmetries::new(instance.locations(), |p, q| instance.distance(p, q));
+        Self { bounds: Bounds::new(instance), facilities, locations }
     }
 
     /// The instance.
     #[must_use]
     pub fn instance(&self) -> &Instance {
-        &self.0.instance
+        &self.bounds.instance
     }
 }
 
@@ -39,12 +46,12 @@ impl Tree for Qap {
         if !placed.contains(&FREE) {
             return out.solution(self.instance().cost(&placed), || solution_of(&placed));
         }
-        let Some(seen) = self.0.see(&placed, best) else { return };
+        let Some(seen) = self.bounds.see(&placed, best) else { return };
         let m = seen.locations.len();
+        let spare = self.spare(&placed, &seen);
+        let children = branch(&seen, &spare, best);
         let mut children: Vec<(i64, usize, usize)> =
-            branch(&seen, self.instance().facilities(), best)
-                .map(|at| (seen.more[at], at / m, at % m))
-                .collect();
+            children.map(|at| (seen.more[at], at / m, at % m)).collect();
         children.sort_unstable();
         for (more, facility, location) in children {
             let mut child = node.clone();
@@ -74,20 +81,46 @@ impl Tree for Qap {
     }
 }
 
+impl Qap {
+    /// For the free facilities, without those that are missing, and for the free locations: whether a symmetry exchanges
+    /// one for another.
+    fn spare(&self, placed: &[u16], seen: &Seen) -> [Vec<bool>; 2] {
+        let facilities = placed.iter().map(|&place| place != FREE).collect();
+        let mut locations = vec![false; self.instance().locations()];
+        for &place in placed.iter().filter(|&&place| place != FREE) {
+            locations[usize::from(place)] = true;
+        }
+        let (facilities, locations) =
+            (self.facilities.spare(facilities), self.locations.spare(locations));
+        let real = seen.facilities.iter().take_while(|&&i| i < facilities.len());
+        [
+            real.map(|&i| facilities[i]).collect(),
+            seen.locations.iter().map(|&p| locations[p]).collect(),
+        ]
+    }
+}
+
 /// The pairs to branch on: all locations of a facility, or all facilities of a location, whichever bounds the children
-/// best.
-fn branch(seen: &Seen, real: usize, best: i64) -> impl Iterator<Item = usize> {
-    let m = seen.locations.len();
-    let (gap, real) =
-        (best.saturating_sub(seen.bound), seen.facilities.partition_point(|&i| i < real));
-    let line = |line: usize| if line < real { (line * m, 1) } else { (line - real, m) };
+/// best. Of those that symmetries exchange, there is one.
+fn branch<'s>(
+    seen: &Seen,
+    [facilities, locations]: &'s [Vec<bool>; 2],
+    best: i64,
+) -> impl Iterator<Item = usize> + 's {
+    let (m, real) = (locations.len(), facilities.len());
+    let gap = best.saturating_sub(seen.bound);
+    let line = |line: usize| {
+        if line < real { (locations, line * m, 1) } else { (facilities, line - real, m) }
+    };
     // Where facilities are missing, some locations stay empty.
     let lines = if real == m { 2 * m } else { real };
     let sum = |&at: &usize| -> i64 {
-        let (first, by) = line(at);
-        (0..m).map(|other| seen.more[first + other * by].min(gap).min(1 << 50)).sum()
+        let (spare, first, by) = line(at);
+        let more =
+            |other: usize| if spare[other] { gap } else { seen.more[first + other * by].min(gap) };
+        (0..m).map(|other| more(other).min(1 << 50)).sum()
     };
     let best_line = (0..lines).rev().max_by_key(sum).unwrap_or(0);
-    let (first, by) = line(best_line);
-    (0..m).map(move |other| first + other * by)
+    let (spare, first, by) = line(best_line);
+    (0..m).filter(|&other| !spare[other]).map(move |other| first + other * by)
 }
