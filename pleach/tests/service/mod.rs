@@ -140,9 +140,16 @@ fn users_see_and_control_what_is_theirs() {
         service.refused("bob", "submit solve flowshop ta001 --objective tardiness --due due");
     assert!(said.contains("expected at most 1024 together"), "{said}");
     // What fails says why.
-    let output = service.run("ann", "submit solve flowshop nothing.txt --wait");
+    fs::write(service.folder.join("wrong.txt"), "5 2\n3 5\n").unwrap();
+    let output = service.run("ann", "submit solve flowshop wrong.txt --wait");
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(2) && said.contains("nothing.txt"), "{said}");
+    assert!(output.status.code() == Some(2) && said.contains("wrong.txt"), "{said}");
+    let said = service.refused("ann", "submit solve flowshop nothing.txt");
+    assert!(said.contains("submit: nothing.txt: expected a file, or the name"), "{said}");
+    for (path, what) in [("/v1/jobs/none", "none"), ("/v1/jobs/1/files/%ff", "UTF-8")] {
+        let (status, why) = refusal(service.client("ann").get::<Value>(path));
+        assert!(status == 400 && why.contains(what), "{path}: {status} {why}");
+    }
     // A scenario travels with the instance that it names.
     fs::create_dir_all(service.folder.join("mine")).unwrap();
     fs::write(service.folder.join("mine/shop.txt"), "5 2\n3 5 1 6 2\n6 2 4 3 2\n").unwrap();

@@ -7,8 +7,11 @@ use super::queue::BAD;
 use super::refusal::Refused;
 use super::state::{Service, State};
 use crate::api::{JobView, JoinerReport, LONGEST_REQUEST, Orders, Role, Submission, UserChange};
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State as Known};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{
+    self, DefaultBodyLimit, FromRequest, FromRequestParts, Request, State as Known,
+};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -52,6 +55,32 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
         let failed =
             |why: JsonRejection| Refused(why.status().as_u16(), why.body_text().replace('\n', " "));
         Json::from_request(request, app).await.map(|Json(body)| Self(body)).map_err(failed)
+    }
+}
+
+/// The values in a path, with errors of our own form.
+struct Path<T>(T);
+
+impl<T: DeserializeOwned + Send> FromRequestParts<App> for Path<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refused> {
+        let failed = |why: PathRejection| Refused(why.status().as_u16(), why.body_text());
+        let found = extract::Path::from_request_parts(parts, app).await;
+        found.map(|extract::Path(values)| Self(values)).map_err(failed)
+    }
+}
+
+/// The options in an address, with errors of our own form.
+struct Query<T>(T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Query<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refused> {
+        let failed = |why: QueryRejection| Refused(why.status().as_u16(), why.body_text());
+        let found = extract::Query::from_request_parts(parts, app).await;
+        found.map(|extract::Query(options)| Self(options)).map_err(failed)
     }
 }
 

@@ -88,6 +88,10 @@ pub fn check_command(
             if word(2) == "-" {
                 return Err(format!("{} {problem} -: there is no standard input", verb.word()));
             }
+            let is_missing = contents(word(2)).is_none() && !Path::new(word(2)).is_file();
+            if (found.is_file)(word(2)) && is_missing {
+                return Err(format!("{}: expected a file, or the name of an instance", word(2)));
+            }
             // Several instances are several searches, which joiners of one root could not tell apart.
             if line.words.len() > 3 {
                 return Err("expected one instance: submit each by itself".into());
@@ -315,6 +319,8 @@ mod tests {
             "sim scenario.toml",
             "solve flowshop ta001 --devices cpu,emulated",
             "solve flowshop -",
+            "solve flowshop missing.txt",
+            "solve knapsack ta001",
         ] {
             assert!(check(wrong).is_err(), "{wrong}");
         }
