@@ -86,7 +86,7 @@ fn saving(
 ) -> Result<(), RunError> {
     let path = std::env::temp_dir().join(format!("pleach-bench-{}.pleach", std::process::id()));
     let without = Settings { threads: 2, best, ..Settings::default() };
-    let save = Some(Save { path: path.clone(), every });
+    let save = Some(Save::new(&path, every));
     let with = Settings { save, ..without.clone() };
     let (mut plain, mut saved, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..PAIRS {

@@ -170,7 +170,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// overwritten: [`Solver::run`] then returns an error, as it does if another run uses the file.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
-        self.settings.save = Some(Save { path: path.into(), every });
+        self.settings.save = Some(Save::new(path, every));
         self
     }
 

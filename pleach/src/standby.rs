@@ -83,7 +83,7 @@ impl Standby {
     pub fn new(address: &str, file: &Path, key: &Key, cancel: Cancel) -> Result<Arc<Self>, String> {
         let shown = file.display();
         let fails = |why: &dyn std::fmt::Display| format!("--checkpoint {shown}: {why}");
-        let save = Save { path: file.into(), every: Duration::MAX };
+        let save = Save::new(file, Duration::MAX);
         save.may_replace().map_err(|why| fails(&why))?;
         let lock = Lock::acquire(file).map_err(|why| fails(&why))?;
         let holds_something = std::fs::metadata(file).is_ok_and(|about| about.len() > 0);

@@ -7,7 +7,7 @@ use crate::error::{MOST_THREADS, RunError};
 use crate::memory::{self, MemoryLimit};
 use crate::on_drop::OnDrop;
 use crate::outcome::{ProgressSnapshot, Watcher};
-use crate::save::Saver;
+use crate::save::{Save, Saver};
 use crate::settings::Settings;
 use crate::start::{new_control, state_before};
 use crate::sync::lock;
@@ -263,6 +263,7 @@ fn continued(
     let cancel = if asked { Cancel::cancelled() } else { settings.cancel.clone() };
     Ok(Settings {
         resume: Some(Arc::new(saved)),
+        save: settings.save.clone().map(|save| Save { begun: true, ..save }),
         start: None,
         cancel,
         time_limit: settings.time_limit.map(|limit| limit.saturating_sub(elapsed)),

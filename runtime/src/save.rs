@@ -23,6 +23,9 @@ pub struct Save {
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
+    /// Whether other work precedes the run, such as a search by layers. If the file cannot be written when the run
+    /// begins, it continues with a warning, rather than lose that work.
+    pub begun: bool,
 }
 
 /// Requests to save a run at once, from any thread. Clones share them.
@@ -59,6 +62,12 @@ impl SaveNow {
 }
 
 impl Save {
+    /// Saves to this file, with this time between two saves.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, every: Duration) -> Self {
+        Self { path: path.into(), every, begun: false }
+    }
+
     /// Checks that the file may be replaced: it must be a checkpoint, or empty, or missing.
     ///
     /// # Errors
@@ -242,15 +251,19 @@ impl<'a> Saver<'a> {
     }
 
     /// Locks the file, and writes it before the run begins, so that no search is wasted on a path that cannot be
-    /// written.
-    pub fn lock_and_write(&self, pieces: Vec<Work>, control: &Control) -> Result<Lock, RunError> {
+    /// written. Returns a warning if the file could not be written after other work.
+    pub fn lock_and_write(
+        &self,
+        pieces: Vec<Work>,
+        control: &Control,
+    ) -> Result<(Lock, Option<String>), RunError> {
         let begin = || {
             // Check before a lock file is created beside it.
             self.save.may_replace()?;
             let lock = Lock::acquire(&self.save.path)?;
             self.save.may_replace()?;
-            self.write(&Counts::default(), pieces, control)?;
-            Ok(lock)
+            let written = self.write(&Counts::default(), pieces, control);
+            Ok((lock, if self.save.begun { self.note(written) } else { written.map(|()| None)? }))
         };
         begin().map_err(|why| RunError::Save { path: self.save.path.clone(), why })
     }

@@ -92,7 +92,8 @@ impl WorkerPool {
         reached_limit(settings, before).into_iter().for_each(|why| run_state.request_stop(why));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
-        let _lock = run_state.saver().map(begin).transpose()?;
+        let (_lock, warning) = run_state.saver().map(begin).transpose()?.unzip();
+        warning.flatten().into_iter().for_each(|line| run_state.warn(line));
         let mailboxes = &Mailboxes::new(n_units);
         let context = RunContext { problem, settings, run_state, mailboxes };
         let left = self.run_units(&context, units, watch)?;

@@ -62,7 +62,7 @@ impl Scratch {
     }
 
     pub fn save(&self, every: Duration) -> Save {
-        Save { path: self.0.clone(), every }
+        Save::new(&self.0, every)
     }
 
     pub fn read(&self) -> Arc<Checkpoint> {

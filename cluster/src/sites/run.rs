@@ -103,7 +103,8 @@ impl ProcessGroup for Cluster {
         reached.into_iter().for_each(|why| run_state.request_stop(why));
         let begin =
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
-        let _lock = run_state.saver().map(begin).transpose()?;
+        let (_lock, warning) = run_state.saver().map(begin).transpose()?.unzip();
+        warning.flatten().into_iter().for_each(|line| run_state.warn(line));
         let order = ordered.as_ref().map(|(order, _)| order.clone());
         let order =
             order.unwrap_or_else(|| order_of(settings, before, run_state.control(), limited));

@@ -320,7 +320,7 @@ fn count_optima(
         improve: false,
         time_limit: settings.time_limit.map(|limit| limit.saturating_sub(spent).max(SHORTEST)),
         node_limit: settings.node_limit.map(|limit| limit.saturating_sub(nodes).max(1)),
-        save: begun.saved.save(),
+        save: begun.saved.save(true),
         about: begun.about(&state),
         resume: second,
         // Devices cannot count schedules.

@@ -26,7 +26,7 @@ impl Saved {
     /// Opens the file for a campaign with this request; read-only if `reading`.
     pub fn open(file: Option<Checkpoint>, asked: Value, reading: bool) -> Result<Self, Error> {
         let Some(file) = file else { return Ok(Self { asked, ..Self::default() }) };
-        let save = Save { path: file.path.clone(), every: file.every };
+        let save = Save::new(&file.path, file.every);
         let wrong = |why| Error::file(&file.path, why);
         let lock = if reading { None } else { Some(Lock::acquire(&file.path).map_err(wrong)?) };
         save.may_replace().map_err(wrong)?;
@@ -77,10 +77,10 @@ impl Saved {
         file.from.as_deref().unwrap_or(&file.path)
     }
 
-    /// How to save a search.
-    pub fn save(&self) -> Option<Save> {
+    /// How to save a search, which other work precedes if it has `begun`.
+    pub fn save(&self, begun: bool) -> Option<Save> {
         let file = self.file.as_ref()?;
-        Some(Save { path: file.path.clone(), every: file.every })
+        Some(Save { begun, ..Save::new(&file.path, file.every) })
     }
 
     /// What is saved with a search, or sent to joiners: its origin, and the state to

@@ -162,7 +162,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         ready.settings.time_limit = limit.map(|left| left.max(SHORTEST));
         // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
-            ready.settings.save = self.saved.save();
+            ready.settings.save = self.saved.save(self.keeps);
         }
         ready.settings.about = self.about(&ready.state);
         let mut report = self.search(problem, &ready.settings)?;
