@@ -166,11 +166,9 @@ impl EmulatedQueue {
                     let (starts, words) = (vec![0, slot.children], slot.sent[2..].to_vec());
                     let address = slot.output.as_mut_ptr() as u64;
                     let parents = Parents { starts, words };
-                    EmulatedStage::Announced(served.mailbox.announce(
-                        &served.words,
-                        &parents,
-                        address,
-                    )?)
+                    EmulatedStage::Announced(
+                        served.mailbox.announce(&served.words, &parents, address)?,
+                    )
                 }
                 EmulatedStage::Announced(number)
                     if kernel_mailbox::is_done(&served.words, number) =>

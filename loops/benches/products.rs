@@ -10,11 +10,7 @@ use std::time::Instant;
 
 /// The matrices, one of each family.
 const FAMILIES: [&str; 5] = [
-    "fem:60x50x50",
-    "fem1:100x100x100",
-    "lattice4d:12x12x12x12",
-    "web:1000000x3",
-    "random:200000x6",
+    "fem:60x50x50", "fem1:100x100x100", "lattice4d:12x12x12x12", "web:1000000x3", "random:200000x6",
 ];
 
 fn main() {

@@ -27,30 +27,9 @@ fn counts_are_exact_on_every_code_path() {
 #[test]
 fn json_always_has_the_same_keys() {
     let keys = [
-        "pleach",
-        "problem",
-        "instance",
-        "status",
-        "stopped_by",
-        "objective",
-        "lower_bound",
-        "solution",
-        "count",
-        "gap",
-        "nodes",
-        "seconds",
-        "setup_seconds",
-        "efficiency",
-        "units",
-        "sites",
-        "balance",
-        "host",
-        "processor",
-        "commit",
-        "date",
-        "settings",
-        "seed",
-        "repeats",
+        "pleach", "problem", "instance", "status", "stopped_by", "objective", "lower_bound",
+        "solution", "count", "gap", "nodes", "seconds", "setup_seconds", "efficiency", "units",
+        "sites", "balance", "host", "processor", "commit", "date", "settings", "seed", "repeats",
     ];
     for words in ["count queens 8 --threads 2 --slow cpu1=2", "solve queens 8 --seed 7"] {
         let report = json(words);

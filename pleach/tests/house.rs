@@ -68,11 +68,7 @@ fn defined(line: &str) -> Option<&str> {
 fn every_type_of_the_engine_has_a_name_of_its_own() {
     let engine = |path: &str| {
         let folders = [
-            "core/src/",
-            "runtime/src/",
-            "cluster/src/",
-            "gpu/src/",
-            "gpu/kernels/src/",
+            "core/src/", "runtime/src/", "cluster/src/", "gpu/src/", "gpu/kernels/src/",
             "loops/src/looping/",
         ];
         let inside = folders.iter().any(|it| path.starts_with(it));

@@ -39,20 +39,9 @@ fn make() -> Option<PathBuf> {
 
 /// The kernels of the emulated device.
 const KERNELS: [&str; 14] = [
-    "queens",
-    "queens_intervals",
-    "flowshop",
-    "flowshop_intervals",
-    "flowshop_parallel",
-    "flowshop_bounds",
-    "uts",
-    "atsp",
-    "atsp_intervals",
-    "loop_csrmm",
-    "loop_rays",
-    "loop_lattice",
-    "loop_spmm_count",
-    "loop_spmm_add",
+    "queens", "queens_intervals", "flowshop", "flowshop_intervals", "flowshop_parallel",
+    "flowshop_bounds", "uts", "atsp", "atsp_intervals", "loop_csrmm", "loop_rays", "loop_lattice",
+    "loop_spmm_count", "loop_spmm_add",
 ];
 
 /// The libraries of the makers.

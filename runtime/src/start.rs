@@ -141,12 +141,7 @@ impl WorkerPool {
         let ended = self.side_by_side(jobs.collect(), |latch| {
             let mut guard = context.guard();
             watch_over(
-                context.problem,
-                settings,
-                context.run_state,
-                latch,
-                context.mailboxes,
-                watch,
+                context.problem, settings, context.run_state, latch, context.mailboxes, watch,
             );
             guard.well = true;
         })?;

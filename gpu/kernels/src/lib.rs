@@ -66,14 +66,8 @@ const PTX: [(&str, &str); 14] = [
 
 /// The kernels that explore.
 pub const NAMES: [&str; 8] = [
-    "queens",
-    "flowshop",
-    "uts",
-    "atsp",
-    "queens_intervals",
-    "flowshop_intervals",
-    "flowshop_parallel",
-    "atsp_intervals",
+    "queens", "flowshop", "uts", "atsp", "queens_intervals", "flowshop_intervals",
+    "flowshop_parallel", "atsp_intervals",
 ];
 
 /// The kernels among them whose work is intervals.

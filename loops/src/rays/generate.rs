@@ -187,12 +187,7 @@ mod tests {
     fn other_names_are_none_and_wrong_sizes_errors() {
         assert!(Mesh::named("ball:3").is_none() && Mesh::named("sphere").is_none());
         let names = [
-            "sphere:",
-            "sphere:0",
-            "cube:1x2",
-            "cube:99999999999",
-            "bluntfin:1x4x4",
-            "bluntfin:4x4",
+            "sphere:", "sphere:0", "cube:1x2", "cube:99999999999", "bluntfin:1x4x4", "bluntfin:4x4",
         ];
         for name in names {
             assert!(Mesh::named(name).unwrap().is_err(), "{name}");

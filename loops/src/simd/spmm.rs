@@ -163,30 +163,12 @@ macro_rules! product {
 }
 
 product!(
-    single,
-    f32,
-    16,
-    __mmask16,
-    _mm512_setzero_ps,
-    _mm512_set1_ps,
-    _mm512_mask3_fmadd_ps,
-    _mm512_loadu_ps,
-    _mm512_maskz_loadu_ps,
-    _mm512_storeu_ps,
-    _mm512_maskz_compress_ps
+    single, f32, 16, __mmask16, _mm512_setzero_ps, _mm512_set1_ps, _mm512_mask3_fmadd_ps,
+    _mm512_loadu_ps, _mm512_maskz_loadu_ps, _mm512_storeu_ps, _mm512_maskz_compress_ps
 );
 product!(
-    double,
-    f64,
-    8,
-    __mmask8,
-    _mm512_setzero_pd,
-    _mm512_set1_pd,
-    _mm512_mask3_fmadd_pd,
-    _mm512_loadu_pd,
-    _mm512_maskz_loadu_pd,
-    _mm512_storeu_pd,
-    _mm512_maskz_compress_pd
+    double, f64, 8, __mmask8, _mm512_setzero_pd, _mm512_set1_pd, _mm512_mask3_fmadd_pd,
+    _mm512_loadu_pd, _mm512_maskz_loadu_pd, _mm512_storeu_pd, _mm512_maskz_compress_pd
 );
 
 macro_rules! entries {

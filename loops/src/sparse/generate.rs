@@ -279,12 +279,7 @@ mod tests {
     #[test]
     fn senseless_sizes_are_refused() {
         for word in [
-            "fem:0",
-            "fem:x",
-            "lattice4d:3x3",
-            "dense:99999999",
-            "web:3x3x3",
-            "random:9",
+            "fem:0", "fem:x", "lattice4d:3x3", "dense:99999999", "web:3x3x3", "random:9",
             "fem:1x1x1x1",
         ] {
             assert!(named(word, 0).unwrap().is_err(), "{word}");

@@ -377,13 +377,7 @@ mod tests {
     #[test]
     fn products_are_right_on_every_family_and_level() {
         let words = [
-            "fem:700",
-            "fem2:301",
-            "fem1:125",
-            "web:700x4",
-            "random:300x9",
-            "grid:130",
-            "dense:67",
+            "fem:700", "fem2:301", "fem1:125", "web:700x4", "random:300x9", "grid:130", "dense:67",
             "lattice4d:3x4x3x4",
         ];
         for word in words {

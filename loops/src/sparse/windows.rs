@@ -327,12 +327,7 @@ mod tests {
     #[test]
     fn windows_cover_every_row_once() {
         for word in [
-            "fem:343",
-            "fem2:301",
-            "fem1:125",
-            "web:300x4",
-            "dense:67",
-            "lattice4d:3x4x3x4",
+            "fem:343", "fem2:301", "fem1:125", "web:300x4", "dense:67", "lattice4d:3x4x3x4",
             "grid:130",
         ] {
             let matrix = named(word, 5).unwrap().unwrap().checked().unwrap();

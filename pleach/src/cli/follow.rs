@@ -33,16 +33,7 @@ pub const SHAPING: [&str; 2] = ["balance", "seed"];
 
 /// Flags that each process sets for itself.
 pub const OWN: [&str; 11] = [
-    "threads",
-    "devices",
-    "slow",
-    "simd",
-    "pace",
-    "memory",
-    "quiet",
-    "json",
-    "dashboard",
-    "log",
+    "threads", "devices", "slow", "simd", "pace", "memory", "quiet", "json", "dashboard", "log",
     "metrics",
 ];
 

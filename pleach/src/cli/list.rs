@@ -11,14 +11,7 @@ use std::time::Instant;
 
 /// Flags for a single search.
 const OF_ONE: [&str; 9] = [
-    "checkpoint",
-    "certificate",
-    "trace",
-    "solution",
-    "gantt",
-    "schedule",
-    "start",
-    "show",
+    "checkpoint", "certificate", "trace", "solution", "gantt", "schedule", "start", "show",
     "listen",
 ];
 

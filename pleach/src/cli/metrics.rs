@@ -93,12 +93,8 @@ mod tests {
         });
         let values: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
         let expected = [
-            "pleach_seconds 1.5",
-            "pleach_nodes_total 0",
-            "pleach_best -7",
-            "pleach_sites 3",
-            "pleach_units 8",
-            "pleach_units_busy 7",
+            "pleach_seconds 1.5", "pleach_nodes_total 0", "pleach_best -7", "pleach_sites 3",
+            "pleach_units 8", "pleach_units_busy 7",
         ];
         assert_eq!(values, expected);
     }

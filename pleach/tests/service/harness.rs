@@ -136,14 +136,7 @@ impl Service {
     pub fn joiner(&self, flags: &str) -> Process {
         let child = Command::new(env!("CARGO_BIN_EXE_pleach"))
             .args([
-                "join",
-                &self.address,
-                "--quiet",
-                "--threads",
-                "1",
-                "--patience",
-                "none",
-                "--key",
+                "join", &self.address, "--quiet", "--threads", "1", "--patience", "none", "--key",
             ])
             .arg(self.file("joiners"))
             .args(flags.split_whitespace())

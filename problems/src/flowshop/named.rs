@@ -178,13 +178,7 @@ mod tests {
         let large = named("vfr800_60_10").unwrap();
         assert_eq!((large.jobs(), large.machines()), (800, 60));
         for wrong in [
-            "ta000",
-            "ta121",
-            "ta1",
-            "ta0001",
-            "VFR10_5_11",
-            "VFR10_5_01",
-            "VFR70_5_1",
+            "ta000", "ta121", "ta1", "ta0001", "VFR10_5_11", "VFR10_5_01", "VFR70_5_1",
             "VFR100_10_1",
         ] {
             assert!(named(wrong).is_none(), "{wrong}");

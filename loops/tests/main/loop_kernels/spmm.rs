@@ -39,12 +39,7 @@ fn check(a: &Checked<Csr<f64>>, b: Option<&Checked<Csr<f64>>>, what: &str) {
 #[test]
 fn every_family_has_its_product() {
     for word in [
-        "fem:700",
-        "fem2:301",
-        "web:700x4",
-        "random:300x9",
-        "grid:130",
-        "dense:67",
+        "fem:700", "fem2:301", "web:700x4", "random:300x9", "grid:130", "dense:67",
         "lattice4d:3x4x3x4",
     ] {
         check(&named(word, 5).unwrap().unwrap().checked().unwrap(), None, word);

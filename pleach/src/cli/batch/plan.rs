@@ -68,26 +68,9 @@ fn bytes_of(path: &str) -> Option<u64> {
 const MOST_RUNS: usize = 1_000_000;
 /// Flags that the batch sets itself, or that are for a single run.
 const REFUSED: [&str; 20] = [
-    "checkpoint",
-    "every",
-    "listen",
-    "key",
-    "places",
-    "mpi",
-    "trace",
-    "certificate",
-    "solution",
-    "gantt",
-    "schedule",
-    "log",
-    "metrics",
-    "json",
-    "quiet",
-    "dashboard",
-    "repeat",
-    "show",
-    "until-eof",
-    "help",
+    "checkpoint", "every", "listen", "key", "places", "mpi", "trace", "certificate", "solution",
+    "gantt", "schedule", "log", "metrics", "json", "quiet", "dashboard", "repeat", "show",
+    "until-eof", "help",
 ];
 /// Flags that change the problem.
 const QUESTION: [&str; 8] =

@@ -8,46 +8,15 @@ use std::path::Path;
 
 /// The columns of the file.
 const COLUMNS: [&str; 25] = [
-    "command",
-    "instance",
-    "setting",
-    "flags",
-    "time_limit",
-    "threads",
-    "seed",
-    "status",
-    "objective",
-    "lower_bound",
-    "gap",
-    "count",
-    "seconds",
-    "setup_seconds",
-    "branched",
-    "bounded",
-    "devices",
-    "message",
-    "input",
-    "version",
-    "commit",
-    "sources",
-    "processor",
-    "host",
-    "date",
+    "command", "instance", "setting", "flags", "time_limit", "threads", "seed", "status",
+    "objective", "lower_bound", "gap", "count", "seconds", "setup_seconds", "branched", "bounded",
+    "devices", "message", "input", "version", "commit", "sources", "processor", "host", "date",
 ];
 
 /// The columns that say which run it is: two rows that are equal in these are of the same run.
 const KEY: [&str; 11] = [
-    "command",
-    "instance",
-    "flags",
-    "time_limit",
-    "threads",
-    "seed",
-    "input",
-    "version",
-    "commit",
-    "sources",
-    "processor",
+    "command", "instance", "flags", "time_limit", "threads", "seed", "input", "version", "commit",
+    "sources", "processor",
 ];
 
 type Key = [String; KEY.len()];

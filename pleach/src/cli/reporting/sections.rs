@@ -92,12 +92,7 @@ pub fn units(run: &RunData) -> String {
     html += &pictured(&units, "share of the nodes branched");
     let mut rows = vec![
         [
-            "unit",
-            "nodes branched",
-            "share",
-            "busy s",
-            "idle s",
-            "pieces received",
+            "unit", "nodes branched", "share", "busy s", "idle s", "pieces received",
             "nodes a second",
         ]
         .map(String::from)
@@ -183,13 +178,7 @@ pub fn sites(run: &RunData) -> String {
     html += &chart(&lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds.0));
     let mut rows = vec![
         [
-            "process",
-            "host",
-            "units",
-            "joined at s",
-            "left at s",
-            "end",
-            "progress reports",
+            "process", "host", "units", "joined at s", "left at s", "end", "progress reports",
             "done twice",
         ]
         .map(String::from)

@@ -22,27 +22,9 @@ use toml::{Table, Value};
 const OWN: [&str; 4] = ["service", "priority", "wait", "json"];
 /// Flags that the service sets itself, or that make no sense there.
 const REFUSED: [&str; 21] = [
-    "listen",
-    "key",
-    "places",
-    "patience",
-    "mpi",
-    "checkpoint",
-    "every",
-    "until-eof",
-    "updates",
-    "json",
-    "quiet",
-    "dashboard",
-    "log",
-    "metrics",
-    "threads",
-    "show",
-    "help",
-    "devices",
-    "slow",
-    "certificate",
-    "repeat",
+    "listen", "key", "places", "patience", "mpi", "checkpoint", "every", "until-eof", "updates",
+    "json", "quiet", "dashboard", "log", "metrics", "threads", "show", "help", "devices", "slow",
+    "certificate", "repeat",
 ];
 /// Flags of loops that name files to read.
 const READ_BY_LOOPS: [&str; 2] = ["transfer", "obstacle"];

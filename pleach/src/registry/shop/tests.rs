@@ -159,26 +159,8 @@ fn table(shop: &Shop) -> String {
 /// A text with a few random changes.
 fn mutated(rng: &mut Rand64, text: &str) -> String {
     const SIGNS: [&str; 20] = [
-        ",",
-        ";",
-        "\t",
-        "|",
-        "\"",
-        "\n",
-        "\r\n",
-        "#",
-        ".",
-        "-",
-        "0",
-        "7",
-        "999999999999",
-        "x",
-        " ",
-        "\0",
-        "é",
-        "due",
-        "setup",
-        "e9",
+        ",", ";", "\t", "|", "\"", "\n", "\r\n", "#", ".", "-", "0", "7", "999999999999", "x", " ",
+        "\0", "é", "due", "setup", "e9",
     ];
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..=rng.rand_range(0..3) {
