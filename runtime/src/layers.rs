@@ -72,7 +72,11 @@ pub fn by_layers(
     let saver = saver.map(|save| Saver::new(save, &before, 1, begin));
     // Nothing is searched for a file that cannot be written.
     let write = |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), control);
-    let _lock = saver.as_ref().map(write).transpose()?;
+    let (_lock, warning) = saver.as_ref().map(write).transpose()?.unzip();
+    let warned = warning.flatten().is_some_and(|warning| {
+        watch(&ProgressSnapshot { warning: Some(warning), ..ProgressSnapshot::default() })
+            .is_break()
+    });
     let open = std::mem::take(&mut before.pieces);
     let shared = Mutex::new(LayersProgress::new(control.solution()));
     let (stopped, wrong) = (AtomicBool::new(false), Mutex::new(None));
@@ -134,7 +138,7 @@ pub fn by_layers(
     if let Some(why) = lock(&wrong).take() {
         return Err(why);
     }
-    continued((problem, settings), before, end, begin.elapsed(), asked).map(Some)
+    continued((problem, settings), before, end, begin.elapsed(), asked || warned).map(Some)
 }
 
 /// When to save layers.

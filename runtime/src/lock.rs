@@ -32,7 +32,7 @@ impl Lock {
     /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; another error if the lock file cannot be created.
     pub fn acquire(path: &Path) -> io::Result<Self> {
         // A link and its target share one lock.
-        let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
+        let path = path.canonicalize().or_else(|_| in_real_folder(path))?;
         let mut lock_path = path.into_os_string();
         lock_path.push(".lock");
         let lock_path = PathBuf::from(lock_path);
@@ -48,6 +48,16 @@ impl Lock {
         HELD.with_borrow_mut(|all| all.push((lock_path, Arc::downgrade(&held))));
         Ok(Self { _held: held })
     }
+}
+
+/// The path of a file that is not there yet, in the folder that its links lead to.
+fn in_real_folder(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    Ok(match (folder, path.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => path,
+    })
 }
 
 /// Opens and locks the lock file. Tries again if its last owner removed it in between.
@@ -132,6 +142,16 @@ mod tests {
         // A file left behind by a crash locks nothing.
         std::fs::write(&lock_path, "").unwrap();
         assert_eq!(elsewhere(), Ok(()));
+        // A folder that a link leads to is the same before the file is written as afterwards.
+        #[cfg(unix)]
+        {
+            let link = folder.join("link");
+            std::os::unix::fs::symlink(&folder, &link).unwrap();
+            let before = Lock::acquire(&link.join("new.pleach")).unwrap();
+            std::fs::write(folder.join("new.pleach"), "").unwrap();
+            assert!(Lock::acquire(&link.join("new.pleach")).is_ok());
+            drop(before);
+        }
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

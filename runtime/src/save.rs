@@ -23,7 +23,7 @@ pub struct Save {
     pub path: PathBuf,
     /// Time between two saves.
     pub every: Duration,
-    /// Whether other work precedes the run, such as a search by layers. If the file cannot be written when the run
+    /// Whether other work came before the run, such as a search by layers. If the file cannot be written when the run
     /// begins, it continues with a warning, rather than lose that work.
     pub begun: bool,
 }
@@ -68,6 +68,15 @@ impl Save {
         Self { path: path.into(), every, begun: false }
     }
 
+    /// Checks that the file [may be replaced](Self::may_replace), and that nothing is in the way of a new one.
+    ///
+    /// # Errors
+    /// If one of the two files is anything but a checkpoint.
+    pub fn may_begin(&self) -> io::Result<()> {
+        self.may_replace()?;
+        part_of(&self.path.canonicalize().unwrap_or_else(|_| self.path.clone())).map(drop)
+    }
+
     /// Checks that the file may be replaced: it must be a checkpoint, or empty, or missing.
     ///
     /// # Errors
@@ -82,6 +91,20 @@ impl Save {
             ))
         }
     }
+}
+
+/// The file that is written first, and then replaces this one.
+fn part_of(path: &Path) -> io::Result<PathBuf> {
+    let mut part_path = path.as_os_str().to_owned();
+    part_path.push(".part");
+    let part_path = PathBuf::from(part_path);
+    if !is_checkpoint_or_empty(&part_path)? {
+        let part_path = part_path.display();
+        return Err(io::Error::other(format!(
+            "{part_path} is in the way and was not written by pleach; remove it"
+        )));
+    }
+    Ok(part_path)
 }
 
 /// Whether a file is a checkpoint, or empty, or missing.
@@ -130,15 +153,7 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
 pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // A link stays a link: its target is replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
-    let mut part_path = path.as_os_str().to_owned();
-    part_path.push(".part");
-    let part_path = PathBuf::from(part_path);
-    if !is_checkpoint_or_empty(&part_path)? {
-        let part_path = part_path.display();
-        return Err(io::Error::other(format!(
-            "{part_path} is in the way and was not written by pleach; remove it"
-        )));
-    }
+    let part_path = part_of(path)?;
     let written = File::create(&part_path)
         .and_then(|mut file| {
             file.write_all(bytes)?;

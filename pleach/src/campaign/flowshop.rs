@@ -320,7 +320,7 @@ fn count_optima(
         improve: false,
         time_limit: settings.time_limit.map(|limit| limit.saturating_sub(spent).max(SHORTEST)),
         node_limit: settings.node_limit.map(|limit| limit.saturating_sub(nodes).max(1)),
-        save: begun.saved.save(true),
+        save: begun.saved.save(second.is_none()),
         about: begun.about(&state),
         resume: second,
         // Devices cannot count schedules.

@@ -29,7 +29,7 @@ impl Saved {
         let save = Save::new(&file.path, file.every);
         let wrong = |why| Error::file(&file.path, why);
         let lock = if reading { None } else { Some(Lock::acquire(&file.path).map_err(wrong)?) };
-        save.may_replace().map_err(wrong)?;
+        if reading { save.may_replace() } else { save.may_begin() }.map_err(wrong)?;
         let from = file.from.as_deref().unwrap_or(&file.path);
         let mut saved = Self { asked, _lock: lock, ..Self::default() };
         if !same(from, &file.path) && holds_something(&file.path) {
@@ -77,7 +77,7 @@ impl Saved {
         file.from.as_deref().unwrap_or(&file.path)
     }
 
-    /// How to save a search, which other work precedes if it has `begun`.
+    /// How to save a search; it has `begun` if other work came before it.
     pub fn save(&self, begun: bool) -> Option<Save> {
         let file = self.file.as_ref()?;
         Some(Save { begun, ..Save::new(&file.path, file.every) })
