@@ -101,10 +101,18 @@ impl<'a, P: Problem> Solver<'a, P> {
 
     /// Searches only for solutions better than this value. If there is none, the search ends with
     /// [`Status::NoBetter`](crate::Status::NoBetter), no solution, and this value as its bound. It then knows nothing
-    /// about solutions of this value; to get one, start the search with it: `start` in [`Settings`].
+    /// about solutions of this value; to get one, [start](Self::start) the search with it.
     #[must_use]
     pub fn best(mut self, value: i64) -> Self {
         self.settings.best = Some(value);
+        self
+    }
+
+    /// Starts from a solution of this value, which others must beat. [`Tree::check`], where it can, must find the same
+    /// value, or the search fails.
+    #[must_use]
+    pub fn start(mut self, value: i64, solution: Vec<i64>) -> Self {
+        self.settings.start = Some(self.problem.goal().solution(value, solution));
         self
     }
 

@@ -201,10 +201,12 @@ fn layers_count_the_same_on_any_number_of_threads() {
     let optimum = one.objective.unwrap();
     let none = Solver::new(tour()).best(optimum).run().unwrap();
     assert_eq!((none.status, none.lower_bound), (Status::NoBetter, Some(optimum)));
-    let start = Goal::Minimise.solution(optimum, one.solution.clone().unwrap());
-    let settings = Settings { start: Some(start), ..Settings::default() };
-    let again = Solver::new(tour()).settings(settings).run().unwrap();
+    let plan = one.solution.unwrap();
+    let again = Solver::new(tour()).start(optimum, plan.clone()).run().unwrap();
     assert_eq!((again.status, again.objective), (Status::Optimal, Some(optimum)));
+    assert_eq!(again.solution, Some(plan.clone()));
+    let wrong = Solver::new(tour()).start(optimum - 1, plan).run();
+    assert!(matches!(wrong, Err(RunError::Start(_))), "{wrong:?}");
 }
 
 /// Wherever layers are stopped, the search can be resumed, and ends with the optimum.
