@@ -6,7 +6,7 @@
 //! only the one whose middle marks lie further left is needed: twice their mean is below the length.
 use pleach::{Children, Goal, Tree};
 
-/// The longest ruler whose marks fit into 128 bits: the shortest with 14 marks.
+/// The longest ruler whose marks fit into 128 bits, which is as long as the shortest with 14 marks.
 const LONGEST: i64 = 127;
 
 struct Golomb {

@@ -4,10 +4,11 @@
 //! numbers, its gaps. The genus is the number of gaps. Let c be the least number from which on all are elements.
 //! Removing a generator from c up leaves a semigroup with one more gap, and each arises exactly once in this way.
 //!
-//! Seeds tell the generators (Bras-Amorós and Fernández-González, 2018). Let e be an element below c, and f the next
+//! Seeds show the generators (Bras-Amorós and Fernández-González, 2018). Let e be an element below c, and f the next
 //! one. Then c + s is a seed of e if e + c + s is no sum of two elements between e and c + s, which requires s < f - e.
 //! The seeds of 0 are the generators. When c + s goes, the seeds above it stay, and f + c + s - e becomes a seed of e
-//! if c + s was one of f. Shifting the bits e + s of all seeds does both at once.
+//! if c + s was one of f. Shifting the bits e + s of all seeds does both at once, once bits that cross an element on the
+//! way are cleared, except for those that just reach their new row. The last three bits are seeds of new elements.
 use pleach::{Children, Goal, Tree};
 
 struct Semigroups {
@@ -31,7 +32,8 @@ impl Tree for Semigroups {
         if gaps + 3 == self.genus && second(elements) < c {
             return count_three_generations(elements, seeds, out);
         }
-        let (mut no_element, mut width) = (!elements >> 2, 1); // from q + 2 on, for bit q
+        // Bit q: whether no element is among so many numbers from q + 2 up.
+        let (mut no_element, mut width) = (!elements >> 2, 1);
         for s in bits(row(seeds, 0, least)) {
             while width < s {
                 let more = width.min(s - width);
@@ -57,7 +59,7 @@ fn count_three_generations(elements: u128, seeds: u128, out: &mut Children<Semig
         let child_of_0 = of_0 >> s >> 1 | (of_least >> s & 1) << (least - 1);
         let child_of_least = of_least >> s >> 1 | (of_second >> s & 1) << (second - least - 1);
         let children = u64::from(child_of_0.count_ones());
-        // Of its children, the first keeps all other generators, and the last has no old one.
+        // Its first child keeps all other generators, and its last child none of them.
         let new = u64::from((child_of_0 & child_of_least).count_ones());
         let theirs = children * children.saturating_sub(1) / 2 + new;
         nodes += 1 + children;

@@ -185,7 +185,7 @@ class Semigroups(pleach.Tree[tuple[int, int]]):
 
 
 def test_nodes_of_long_integers_and_leaves_are_counted() -> None:
-    """Every semigroup but the root, all numbers, is a node."""
+    """Every semigroup except the root counts as a node."""
     result = pleach.solve(Semigroups(15))
     assert (result.count, result.status) == (2857, "counted")
     assert result.nodes == sum([1, 2, 4, 7, 12, 23, 39, 67, 118, 204, 343, 592, 1001, 1693, 2857])

@@ -108,7 +108,7 @@ impl<N: Number> Assignment<N> {
         let (mut row, mut length) = (start, N::default());
         let end = loop {
             let base = length - self.rows[row];
-            // Nothing is nearer to a column that is final.
+            // Final columns do not change: no path to them is shorter.
             let costs = cost[row * n..][..n].iter().zip(&self.columns);
             let columns = self.distance.iter_mut().zip(&mut self.before);
             for ((&cost, &price), (distance, before)) in costs.zip(columns) {

@@ -162,7 +162,7 @@ fn fill<T: Term>(
         at += 2;
     }
     for &(other, value) in others {
-        // What is not free is overwritten.
+        // The next value overwrites one that is not free.
         row[at] = T::of(value);
         at += usize::from(is_free(other.into()));
     }
@@ -200,7 +200,7 @@ impl Term for i16 {
 
     #[inline]
     fn product(one: &[Self], other: &[Self]) -> i32 {
-        // Compilers know an instruction for eight products of 16 bits.
+        // Compilers turn this into one instruction for eight products.
         let pairs = one.as_chunks::<LANES>().0.iter().zip(other.as_chunks::<LANES>().0);
         let sum = pairs.map(|(one, other)| -> i32 {
             one.iter().zip(other).map(|(&one, &other)| i32::from(one) * i32::from(other)).sum()

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-/// The most permutations kept.
+/// The most permutations at which products are added.
 const MOST: usize = 256;
 /// The most images tried while permutations are looked for.
 const MOST_TRIALS: usize = 1 << 17;
 
-/// Permutations of points under which no value between two of them changes: some or all of them, except the identity.
+/// Permutations of points under which no value between two of them changes: not always all, and without the identity.
 #[derive(Clone, Debug)]
 pub(super) struct Symmetries(Vec<Vec<u16>>);
 
@@ -69,8 +69,8 @@ impl Symmetries {
         Self(products(found))
     }
 
-    /// Marks the points that can be spared if those that are `used` stay where they are: a symmetry exchanges each of
-    /// them for one before it.
+    /// Marks the points that can be spared if those that are `used` stay where they are: a symmetry maps each of them to
+    /// one before it, or back.
     pub fn spare(&self, used: Vec<bool>) -> Vec<bool> {
         let mut spare = vec![false; used.len()];
         let stays = |images: &&Vec<u16>| {

@@ -82,8 +82,8 @@ impl Tree for Qap {
 }
 
 impl Qap {
-    /// For the free facilities, without those that are missing, and for the free locations: whether a symmetry exchanges
-    /// one for another.
+    /// For the free facilities, without those that are missing, and for the free locations: whether they can be
+    /// spared.
     fn spare(&self, placed: &[u16], seen: &Seen) -> [Vec<bool>; 2] {
         let facilities = placed.iter().map(|&place| place != FREE).collect();
         let mut locations = vec![false; self.instance().locations()];
@@ -101,7 +101,7 @@ impl Qap {
 }
 
 /// The pairs to branch on: all locations of a facility, or all facilities of a location, whichever bounds the children
-/// best. Of those that symmetries exchange, there is one.
+/// best. Of points that symmetries exchange, one is kept if they are known.
 fn branch<'s>(
     seen: &Seen,
     [facilities, locations]: &'s [Vec<bool>; 2],
