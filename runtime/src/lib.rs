@@ -95,7 +95,7 @@ pub use memory::usable_memory;
 #[cfg(not(loom))]
 pub use outcome::{
     Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
-    UnitReport, UnitSnapshot,
+    UnitReport, UnitSnapshot, gap,
 };
 #[cfg(not(loom))]
 pub use pause::Pause;

@@ -32,6 +32,20 @@ pub struct ProgressSnapshot {
     pub each_site: Vec<SiteSnapshot>,
 }
 
+impl ProgressSnapshot {
+    /// The gap between the best solution and the bound, relative to the solution's value.
+    #[must_use]
+    pub fn gap(&self) -> Option<f64> {
+        Some(gap(self.best?, self.bound?))
+    }
+}
+
+/// The distance between a value and a bound, relative to the value.
+#[must_use]
+pub fn gap(value: i64, bound: i64) -> f64 {
+    (value as f64 - bound as f64).abs() / (value as f64).abs().max(1.0)
+}
+
 /// The state of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnitSnapshot {

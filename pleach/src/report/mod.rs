@@ -15,6 +15,7 @@ pub(crate) use labels::Labels;
 use moment::Moment;
 use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::wire::certificate::Certificate;
+pub(crate) use pleach_runtime::gap;
 use pleach_runtime::{Balance, Outcome, Stop};
 pub(crate) use text::{counted, estimate, grouped, short};
 
@@ -170,9 +171,4 @@ impl Report {
             unit.steals = unit.steals.saturating_add(more.steals);
         }
     }
-}
-
-/// The distance between a value and a bound, relative to the value.
-pub(crate) fn gap(value: i64, bound: i64) -> f64 {
-    (value as f64 - bound as f64).abs() / (value as f64).abs().max(1.0)
 }
