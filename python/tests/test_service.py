@@ -67,8 +67,12 @@ def test_jobs_are_controlled(service: Service) -> None:
 def test_what_is_wrong_is_said(service: Service, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="expected solve, count, loop or sim"):
         service.submit("fly", "away")
-    with pytest.raises(RuntimeError, match="nothing.txt"):
-        service.submit("solve", "flowshop", "nothing.txt").wait()
+    with pytest.raises(Refused, match="nothing.txt: expected a file"):
+        service.submit("solve", "flowshop", "nothing.txt")
+    short = tmp_path / "short.txt"
+    short.write_text("5 2\n3 5\n")
+    with pytest.raises(RuntimeError, match="short.txt"):
+        service.submit("solve", "flowshop", "short.txt", files={"short.txt": short}).wait()
     assert "token" not in repr(service)
     wrong = tmp_path / "wrong"
     wrong.write_text("pleach-service-1\naddress 127.0.0.1:1\nname x\n")
