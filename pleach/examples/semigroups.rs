@@ -32,7 +32,7 @@ impl Tree for Semigroups {
         if gaps + 3 == self.genus && second(elements) < c {
             return count_three_generations(elements, seeds, out);
         }
-        // Bit q: whether no element is among so many numbers from q + 2 up.
+        // Bit q: whether the numbers from q + 2 up, as many as the width, are no elements.
         let (mut no_element, mut width) = (!elements >> 2, 1);
         for s in bits(row(seeds, 0, least)) {
             while width < s {

@@ -101,7 +101,7 @@ impl Qap {
 }
 
 /// The pairs to branch on: all locations of a facility, or all facilities of a location, whichever bounds the children
-/// best. Of points that symmetries exchange, one is kept if they are known.
+/// best. Of points that known symmetries exchange, one is kept.
 fn branch<'s>(
     seen: &Seen,
     [facilities, locations]: &'s [Vec<bool>; 2],
