@@ -191,7 +191,7 @@ impl GuardedDevice {
             self.set_backup(Vec::new());
         } else if returned.full > 0 {
             self.receive_backup(true)?;
-            self.fetch_to_reserve((self.device.size() / RELIEF_PART).ceil())?;
+            self.fetch_to_reserve((self.device.size() / RELIEF_PART).ceil(), Givers::Even)?;
         } else if landed && (self.owed > 0.0 || self.is_old()) {
             let owed = mem::take(&mut self.owed).min((self.device.size() / 2.0).floor());
             if !self.send_off(owed)? {
@@ -270,7 +270,7 @@ impl GuardedDevice {
         let size = self.size();
         if self.device.givers() == Givers::Each && size >= 2.0 {
             // What the explorers keep returns to the device with the next round.
-            self.fetch_to_reserve(f64::INFINITY)?;
+            self.fetch_to_reserve(f64::INFINITY, Givers::Even)?;
             let given = self.held.split_each(&mut self.reserve, share);
             if !given.is_empty() {
                 return Ok(Some(given));
@@ -289,7 +289,7 @@ impl GuardedDevice {
             let size = missing + (size / self.ahead_part).floor();
             // The device needs work until the copy has arrived.
             if !self.send_off(size.min((self.device.size() / 2.0).ceil()))? {
-                self.fetch_to_reserve(size)?;
+                self.fetch_to_reserve(size, self.device.givers())?;
             }
         }
         let reserved = self.held.size(&self.reserve);
@@ -310,9 +310,9 @@ impl GuardedDevice {
     }
 
     /// Moves this much work from the device to the reserve at once. No backup may be on its way.
-    fn fetch_to_reserve(&mut self, size: f64) -> Result<(), DeviceError> {
+    fn fetch_to_reserve(&mut self, size: f64, gives: Givers) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
-        self.device.take_work(size, &mut fetched)?;
+        self.device.take_work(size, gives, &mut fetched)?;
         self.backup_is_current = false;
         self.renew_backup()?;
         self.reserve.append(&mut fetched);
@@ -323,7 +323,7 @@ impl GuardedDevice {
     pub fn drain(&mut self) -> Result<Vec<u32>, DeviceError> {
         self.receive_backup(true)?;
         let mut all = Vec::new();
-        self.device.take_work(f64::INFINITY, &mut all)?;
+        self.device.take_work(f64::INFINITY, Givers::Even, &mut all)?;
         all.append(&mut self.reserve);
         self.set_backup(Vec::new());
         (self.promised, self.owed) = (0, 0.0);

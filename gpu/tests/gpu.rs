@@ -332,26 +332,29 @@ fn a_device_that_fails_loses_no_work() {
     }
 }
 
-/// A device also drops what others have done.
 #[test]
-fn intervals_are_trimmed_on_a_device() {
+fn an_explorer_without_work_gives_nothing() {
     let queens = with_intervals(9);
-    for fail in [1000, 7, 8, 9, 10, 11, 12] {
-        let words = format!("emulated:explorers=5:budget=9:fail={fail}");
-        let (mut one, mut other) = (on_device(&queens, &words), queens.explorer());
-        one.add_work(&queens.root().bytes).unwrap();
-        let mut counts = Counts::default();
-        (0..3).for_each(|_| counts.add(&one.run(500, i64::MAX).counts));
-        let mut all = queens.explorer();
-        all.add_work(&one.copy().bytes).unwrap();
-        let given = all.split(0.4).unwrap();
-        assert!(one.trims());
-        one.trim(&given.bytes).unwrap();
-        other.add_work(&given.bytes).unwrap();
-        counts.add(&run_to_end(&mut one, i64::MAX).counts);
-        counts.add(&run_to_end(&mut *other, i64::MAX).counts);
-        assert_eq!(counts, whole(&queens, i64::MAX), "{words}");
+    let wanted = whole(&queens, i64::MAX);
+    let words = "emulated:explorers=8:budget=20:inside=none:put=one:take=one";
+    let (mut one, mut other) = (on_device(&queens, words), queens.explorer());
+    one.add_work(&queens.root().bytes).unwrap();
+    let mut counts = one.step(u64::MAX, i64::MAX).counts;
+    assert_eq!(one.active().0, 1);
+    let (mut refused, mut given) = (0, 0);
+    for _ in 0..64 {
+        match one.split(0.5) {
+            None => refused += 1,
+            Some(work) => {
+                other.add_work(&work.bytes).unwrap();
+                given += 1;
+            }
+        }
     }
+    assert!(refused > 0 && given > 0, "{refused} refused, {given} given");
+    counts.add(&run_to_end(&mut one, i64::MAX).counts);
+    counts.add(&run_to_end(&mut *other, i64::MAX).counts);
+    assert_eq!(counts, wanted);
 }
 
 /// Devices fail one after another while work moves between them.

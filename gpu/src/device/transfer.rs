@@ -60,14 +60,19 @@ impl Device {
     }
 
     /// Removes this many nodes from the bottoms of the stacks and appends them to `into`. If work is held as intervals,
-    /// removes the longest ones until they have this many leaves.
+    /// removes the longest ones until they have this many leaves. If one explorer gives, removes all that it has.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn take_work(&mut self, size: f64, into: &mut Vec<u32>) -> Result<(), DeviceError> {
+    pub fn take_work(
+        &mut self,
+        size: f64,
+        gives: Givers,
+        into: &mut Vec<u32>,
+    ) -> Result<(), DeviceError> {
         let start = Instant::now();
         let heights = self.heights()?;
-        let shares = self.choose(&heights, size);
+        let shares = self.choose(&heights, size, gives);
         self.fetch(shares, false, into)?;
         self.phases.copy_ns += nanos_since(start);
         Ok(())
@@ -78,9 +83,8 @@ impl Device {
     }
 
     /// How many nodes to take from each stack, or intervals from each explorer, to get this much work.
-    fn choose(&mut self, heights: &[u32], size: f64) -> Vec<u32> {
-        let drawn = self.exchange.gives == Givers::One && size.is_finite();
-        let one = if drawn { self.one(heights) } else { None };
+    fn choose(&mut self, heights: &[u32], size: f64, gives: Givers) -> Vec<u32> {
+        let one = (gives == Givers::One).then(|| self.one(heights));
         if self.held.is_intervals() {
             let taken = one.unwrap_or_else(|| longest(heights, size));
             let left =
@@ -95,18 +99,15 @@ impl Device {
         }
     }
 
-    /// All the work of one explorer, drawn among those that have some; nothing if only one has.
-    fn one(&mut self, heights: &[u32]) -> Option<Vec<u32>> {
-        // Any large odd step will do.
+    /// All the work of one explorer, drawn among all; nothing if it has none.
+    fn one(&mut self, heights: &[u32]) -> Vec<u32> {
         self.drawn = self.drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let all = heights.len();
-        let from = self.drawn as usize % all;
-        let holders = (from..from + all).map(|at| at % all).filter(|&at| heights[at] > 0);
-        let mut holders = holders.take(2);
-        let (Some(drawn), Some(_)) = (holders.next(), holders.next()) else { return None };
-        let mut taken = vec![0; all];
-        taken[drawn] = if self.held.is_intervals() { 1 } else { heights[drawn] };
-        Some(taken)
+        // The lower bits of such numbers are less random.
+        let drawn = ((u64::from(self.drawn) * heights.len() as u64) >> 32) as usize;
+        let mut taken = vec![0; heights.len()];
+        let height = heights[drawn];
+        taken[drawn] = if self.held.is_intervals() { height.min(1) } else { height };
+        taken
     }
 
     /// Appends a copy of all nodes to `into`.
@@ -141,7 +142,7 @@ impl Device {
         let start = Instant::now();
         let mut removed = 0;
         if size > 0.0 {
-            let shares = self.choose(&heights, size);
+            let shares = self.choose(&heights, size, self.exchange.gives);
             removed = self.stage(&shares, 0, false)?;
             heights = self.heights()?;
         }
