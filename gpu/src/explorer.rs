@@ -366,19 +366,6 @@ impl Explorer for DeviceExplorer<'_> {
         all
     }
 
-    fn trims(&self) -> bool {
-        self.problem.explorer().trims()
-    }
-
-    /// Uses an explorer of the CPU, which can compare work.
-    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
-        let mut plain = self.problem.explorer();
-        plain.add_work(&self.drain().bytes)?;
-        let trimmed = plain.trim(away);
-        self.add_work(&plain.drain().bytes)?;
-        trimmed
-    }
-
     fn copy(&mut self) -> Work {
         match self.try_device(|device| device.renew_backup().map(|()| device.all_work())) {
             Some(nodes) => self.on.to_work(&nodes),

@@ -43,7 +43,7 @@ impl Failure {
                 RunError::Start(why) => Failure::Usage(format!("--start: {why}")),
                 RunError::Slab(why) => Failure::Machine(why),
                 RunError::Save { .. } => Failure::Usage(format!("--checkpoint {why}")),
-                RunError::Late(_) | RunError::Cutoff | RunError::SecondCutoff | RunError::Alone => {
+                RunError::Late | RunError::Cutoff | RunError::SecondCutoff | RunError::Alone => {
                     Failure::Usage(format!("--balance {why}"))
                 }
                 RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),

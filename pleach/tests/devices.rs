@@ -78,17 +78,6 @@ fn optima_are_counted_beside_a_device() {
     assert_eq!(answer["objective"], wanted["objective"]);
 }
 
-/// With late giving, a device drops work that others have done since.
-#[test]
-fn intervals_are_given_late_beside_a_device() {
-    let words = "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval";
-    let late = format!("{words} --balance master-worker:late --devices cpu,emulated,emulated");
-    let (wanted, answer) = (json(&format!("{words} --devices cpu")), json(&late));
-    for key in ["status", "objective"] {
-        assert_eq!(answer[key], wanted[key], "{key}");
-    }
-}
-
 #[test]
 fn what_a_device_did_is_traced() {
     let file = folder("devices").join("trace.json");

@@ -14,9 +14,9 @@ pub const MOST_THREADS: u32 = 1024;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// `master-worker:late` where exploring a node twice would be wrong or is impossible.
-    #[error("master-worker:late {0}")]
-    Late(&'static str),
+    /// A policy by which nodes are explored twice.
+    #[error("master-worker:late is for simulations only")]
+    Late,
     /// A search that cannot be explored down to a depth first.
     #[error("cutoff and depth need work held as open nodes, which this search does not have")]
     Cutoff,

@@ -167,9 +167,6 @@ pub struct Balance {
     pub messages: u64,
     /// Bytes of work that changed hands.
     pub moved_bytes: u64,
-    /// Nodes bounded twice because work was given away before its owner was notified. They are counted by exploring
-    /// that work once more, from the best value known then.
-    pub redundant: u64,
     /// Nanoseconds from the last node until every unit knew of the end.
     pub ending_ns: u64,
     /// Nanoseconds from request to work, for requests that brought some; the first [`Balance::KEPT`] of each unit.
@@ -191,7 +188,6 @@ impl Balance {
             (&mut self.refused, other.refused),
             (&mut self.messages, other.messages),
             (&mut self.moved_bytes, other.moved_bytes),
-            (&mut self.redundant, other.redundant),
             (&mut self.ending_ns, other.ending_ns),
         ] {
             *sum = sum.saturating_add(more);

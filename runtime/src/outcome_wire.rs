@@ -35,16 +35,15 @@ impl Pack for Balance {
     const LEAST: usize = 8;
 
     fn pack(&self, out: &mut Vec<u8>) {
-        let Balance { requests, served, refused, messages, moved_bytes, redundant, .. } = self;
-        [*requests, *served, *refused, *messages, *moved_bytes, *redundant].pack(out);
+        let Balance { requests, served, refused, messages, moved_bytes, .. } = self;
+        [*requests, *served, *refused, *messages, *moved_bytes].pack(out);
         self.ending_ns.pack(out);
         // Each unit keeps some thousands.
         self.steal_ns[..self.steal_ns.len().min(MOST)].to_vec().pack(out);
     }
 
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let [requests, served, refused, messages, moved_bytes, redundant]: [u64; 6] =
-            Pack::unpack(from)?;
+        let [requests, served, refused, messages, moved_bytes]: [u64; 5] = Pack::unpack(from)?;
         let ending_ns = Pack::unpack(from)?;
         let steal_ns = unpack_short(from)?;
         Ok(Self {
@@ -53,7 +52,6 @@ impl Pack for Balance {
             refused,
             messages,
             moved_bytes,
-            redundant,
             ending_ns,
             steal_ns,
             weights: Vec::new(),

@@ -5,8 +5,6 @@ use crate::control::{Control, Stop};
 use crate::driver::{Unit, UnitResult};
 use crate::error::{MOST_THREADS, RunError};
 use crate::gather::gather;
-use crate::late;
-use crate::late::scratch::ScratchExplorer;
 use crate::outcome::Watcher;
 use crate::outcome::{Outcome, ProgressSnapshot, UnitReport};
 use crate::profile;
@@ -62,11 +60,11 @@ impl WorkerPool {
         if settings.best_first && problem.best_first().is_none() {
             return Err(RunError::BestFirst);
         }
+        if settings.policy.is_late() {
+            return Err(RunError::Late);
+        }
         if let Some(processes) = &settings.processes {
             return processes.run(self, problem, settings, watch);
-        }
-        if settings.policy.is_late() {
-            late::check(problem, settings)?;
         }
         if settings.policy.has_depths() && problem.top().is_none() {
             return Err(RunError::Cutoff);
@@ -189,8 +187,7 @@ impl<'a> RunContext<'a> {
         let heuristic = (settings.improve && hope && improves)
             .then(|| TimedImprover::new(problem, heuristic_seed, run_state.control().best()))
             .flatten();
-        let scratch = settings.policy.is_late().then(|| ScratchExplorer(problem.explorer()));
-        let unit_io = UnitIo::new(me, run_state, executor, transport, report, scratch);
+        let unit_io = UnitIo::new(me, run_state, executor, transport, report);
         let left = Unit::new(peer, settings, unit_io, (heuristic, top)).drive()?;
         guard.well = true;
         Ok(left)

@@ -2,12 +2,10 @@
 
 use crate::error::RunError;
 use crate::executor::Executor;
-use crate::late::scratch::ScratchExplorer;
 use crate::outcome::{Balance, UnitReport};
 use crate::run_state::RunState;
 use crate::transport::{PeerMessage, Transport};
 use pleach_core::search::work::Work;
-use pleach_core::steal::late::LateEffects;
 use pleach_core::steal::{Effects, InFlight, Message, PeerId, Violation};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
@@ -26,8 +24,6 @@ pub(crate) struct UnitIo<'a> {
     asked_at_ns: u64,
     /// The depth down to which to explore next, before giving.
     pub seeds: Option<u32>,
-    /// Splits copies, if pieces are given late.
-    pub scratch: Option<ScratchExplorer<'a>>,
 }
 
 impl<'a> UnitIo<'a> {
@@ -37,22 +33,10 @@ impl<'a> UnitIo<'a> {
         executor: Box<dyn Executor + 'a>,
         transport: Transport,
         report: UnitReport,
-        scratch: Option<ScratchExplorer<'a>>,
     ) -> Self {
         let balance = Balance::default();
         let (wake_at_ns, asked_at_ns, seeds) = (None, 0, None);
-        Self {
-            me,
-            run_state,
-            executor,
-            transport,
-            report,
-            balance,
-            wake_at_ns,
-            asked_at_ns,
-            seeds,
-            scratch,
-        }
+        Self { me, run_state, executor, transport, report, balance, wake_at_ns, asked_at_ns, seeds }
     }
 
     /// Hands over all work and counts of the unit. The unit keeps nothing, and discards earlier messages.
@@ -162,9 +146,5 @@ impl Effects for UnitIo<'_> {
 
     fn report_violation(&mut self, violation: Violation) -> Result<(), RunError> {
         Err(RunError::Protocol(format!("peer {}: {violation:?}", self.me)))
-    }
-
-    fn late(&mut self) -> Option<&mut dyn LateEffects<Arc<Work>, RunError>> {
-        if self.scratch.is_some() { Some(self) } else { None }
     }
 }

@@ -4,7 +4,6 @@
 mod engine;
 mod executor;
 mod hostile;
-mod late;
 mod progress;
 mod resume;
 mod shared;

@@ -60,9 +60,6 @@ impl ProcessGroup for Cluster {
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
         let (start, cluster) = (Instant::now(), self);
-        if settings.policy.is_late() {
-            return Err(RunError::Late("does not support a search by several processes"));
-        }
         let Policy { depths, tree, profile, .. } = &settings.policy;
         if !depths.is_empty() || tree.drawn_first || *profile {
             return Err(RunError::Alone);

@@ -8,7 +8,7 @@ use super::secure::PublicKey;
 use std::net::SocketAddr;
 
 /// The version of the wire format after the hello. Change it when the meaning of any frame changes.
-pub const WIRE: u32 = 5;
+pub const WIRE: u32 = 6;
 /// The first bytes of a hello.
 const MAGIC: [u8; 8] = *b"pleach\x00\x00";
 /// The byte order of this machine.
@@ -198,7 +198,8 @@ mod tests {
         let mut bytes = hello("0.9").write();
         bytes[8] = 77;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();
-        assert!(refusal.reason.ends_with("wire format 5, and this process has 77"), "{refusal:?}");
+        let reason = format!("wire format {WIRE}, and this process has 77");
+        assert!(refusal.reason.ends_with(&reason), "{refusal:?}");
         let mut bytes = hello("1.0").write();
         bytes[12] = 2;
         let refusal = Hello::read(&bytes, "1.0").unwrap_err();

@@ -143,11 +143,6 @@ fn prepare<'s, 'a>(
     looking: bool,
 ) -> Result<Prepared<'s, 'a>, Error> {
     let Options { best, start, bound, branching, order, all, search } = options;
-    if *all && search.settings.policy.is_late() {
-        let why = "all optimal schedules cannot be counted with master-worker:late, which may \
-                   explore nodes twice";
-        return Err(Error::Input(why.into()));
-    }
     let certifies = search.certify != Certify::No;
     let one = "a certificate is about one optimal schedule, not all";
     if *all && certifies {
@@ -182,7 +177,7 @@ fn prepare<'s, 'a>(
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     flowshop.bound = choose(&flowshop, bound.or(saved), *best, begun.settings());
     let (ready, second) = match begun.resumed() {
-        Some(content) => go_on(&mut flowshop, content, &begun, *best)?,
+        Some(content) => restore(&mut flowshop, content, &begun, *best)?,
         None => (begin(&mut flowshop, &begun, *best, start.take())?, None),
     };
     if certifies && second.is_some() {
@@ -214,16 +209,16 @@ fn begin(
     best: Best,
     start: Option<Vec<u16>>,
 ) -> Result<Ready, Error> {
-    flowshop.prepare(&|| begun.go_on());
+    flowshop.prepare(&|| begun.has_time());
     let instance = flowshop.instance();
     let mut settings = begun.settings().clone();
     let mut order = start;
     match best {
         Best::None => {}
         Best::Value(value) => settings.best = Some(value),
-        Best::Neh => order = Some(better(instance, order, neh(instance, &|| begun.go_on()).0)),
+        Best::Neh => order = Some(better(instance, order, neh(instance, &|| begun.has_time()).0)),
         Best::Search => {
-            order = Some(flowshop.start(order.as_deref(), settings.seed, &|| begun.go_on()));
+            order = Some(flowshop.start(order.as_deref(), settings.seed, &|| begun.has_time()));
             settings.improve = true;
         }
         Best::Reach(value) => {
@@ -252,7 +247,7 @@ fn better(instance: &Instance, one: Option<Vec<u16>>, other: Vec<u16>) -> Vec<u1
 }
 
 /// A resumed search: with its original settings, from where it was saved.
-fn go_on(
+fn restore(
     flowshop: &mut Flowshop,
     content: &Arc<Content>,
     begun: &StartedSearch<'_, '_>,

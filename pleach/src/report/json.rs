@@ -115,7 +115,6 @@ fn cost(balance: &Balance, preset: &str) -> BalanceData {
         served: Some(JsonInteger(balance.served)),
         refused: Some(JsonInteger(balance.refused)),
         moved_bytes: Some(JsonInteger(balance.moved_bytes)),
-        redundant: Some(JsonInteger(balance.redundant)),
         ending_us: Some(us(balance.ending_ns)),
         messages: Some(JsonInteger(balance.messages)),
         weights: (!balance.weights.is_empty()).then(|| balance.weights.clone()),

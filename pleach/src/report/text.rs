@@ -53,7 +53,7 @@ impl Report {
         if let Some(plan) = &self.solution {
             let _ = write!(out, "\n{}", labels.line(plan));
         }
-        let Outcome { counts, seconds, units, balance, sites, .. } = &self.outcome;
+        let Outcome { counts, seconds, units, sites, .. } = &self.outcome;
         if !counts.tally.is_empty() {
             let each: Vec<String> = counts.tally.iter().copied().map(grouped).collect();
             let _ = write!(out, "\ntally: {}", each.join("; "));
@@ -77,9 +77,6 @@ impl Report {
             let _ = write!(out, " on {}{}", counted(units.len(), kind), of_sites(sites));
         }
         let _ = write!(out, ", {} a second", short(rate));
-        if balance.redundant > 0 {
-            let _ = write!(out, ", {} of them twice", grouped(balance.redundant.into()));
-        }
         out
     }
 }

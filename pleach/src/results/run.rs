@@ -133,7 +133,6 @@ pub struct BalanceData {
     pub served: Option<JsonInteger<u64>>,
     pub refused: Option<JsonInteger<u64>>,
     pub moved_bytes: Option<JsonInteger<u64>>,
-    pub redundant: Option<JsonInteger<u64>>,
     pub ending_us: Option<Amount>,
     pub messages: Option<JsonInteger<u64>>,
     pub weights: Option<Vec<u32>>,
