@@ -2,7 +2,7 @@
 
 use super::console::{Console, DONE};
 use super::flags::{About, COMMANDS, Use, Verb, applying};
-use super::line::Line;
+use super::line::{Line, arguments};
 use crate::failure::{Failure, usage};
 use crate::loops;
 use crate::registry::{Entry, entry};
@@ -84,22 +84,8 @@ fn fitting(registry: &[Entry], words: &[String]) -> Offer {
 
 /// The words of a line that are neither flags nor their values.
 fn places(words: &[String]) -> Vec<&str> {
-    let takes_value = |word: &str| {
-        let name = word.strip_prefix("--");
-        super::flags::FLAGS
-            .iter()
-            .any(|flag| flag.about().value.is_some() && Some(flag.about().name) == name)
-    };
-    let mut all = Vec::new();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if takes_value(word) {
-            words.next();
-        } else if !word.starts_with('-') {
-            all.push(&**word);
-        }
-    }
-    all
+    let words = arguments(words).filter(|it| it.flag.is_none()).map(|it| it.args[0].as_str());
+    words.filter(|word| !word.starts_with('-')).collect()
 }
 
 /// The values of a flag that begin like a word. Each is preceded by what the shell takes for one word with it.

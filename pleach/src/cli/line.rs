@@ -50,6 +50,34 @@ pub fn parse_again(words: &[String], flags: Vec<String>) -> Result<Line, Failure
     Ok(Line { words: words.to_vec(), given: FlagValues::new(matches) })
 }
 
+/// A word, or a flag with its value.
+pub struct Argument<'a> {
+    /// It, as one or two arguments of the process.
+    pub args: &'a [String],
+    /// The flag's name.
+    pub flag: Option<&'a str>,
+    /// The flag's value.
+    pub value: Option<&'a str>,
+}
+
+/// Divides the arguments of a process into words and flags, without checking them.
+pub fn arguments(mut args: &[String]) -> impl Iterator<Item = Argument<'_>> {
+    std::iter::from_fn(move || {
+        let flag = args.first()?.strip_prefix("--");
+        let (flag, mut value) = match flag.and_then(|flag| flag.split_once('=')) {
+            Some((name, value)) => (Some(name), Some(value)),
+            None => (flag, None),
+        };
+        let about = FLAGS.iter().map(|it| it.about()).find(|about| Some(about.name) == flag);
+        let separate = value.is_none() && about.is_some_and(|about| about.value.is_some());
+        let all = args.split_at_checked(1 + usize::from(separate)).unwrap_or((args, &[]));
+        let (these, rest) = all;
+        args = rest;
+        value = value.or(these.get(1).map(String::as_str));
+        Some(Argument { args: these, flag, value })
+    })
+}
+
 /// Refuses words beyond those that a command takes.
 pub fn no_more(words: &[String], most: usize) -> Result<(), Failure> {
     match words.get(most) {

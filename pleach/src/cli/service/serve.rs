@@ -4,8 +4,7 @@ use super::super::console::{Console, DONE};
 use super::super::flags::{
     ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, NODE_LIMIT, ROOTS, THREADS, TIME_LIMIT, Verb,
 };
-use super::super::line::{self, Line, no_more};
-use super::super::order_text::name_of;
+use super::super::line::{self, Line, arguments, no_more};
 use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
 use super::request;
@@ -25,7 +24,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let given = &line.given;
     line.given.check_alone(Verb::Serve, &request::SERVE_FLAGS)?;
     no_more(&line.words, 1)?;
-    let Some(listen) = given.get(&LISTEN).map_err(Failure::Usage)? else {
+    let Some(listen) = given.get(&LISTEN)? else {
         return usage("serve: expected --listen HOST:PORT");
     };
     let Some(data) = given.path("data") else {
@@ -40,21 +39,21 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         (None, None) => None,
         _ => return usage("--tls-certificate and --tls-key belong together: give both or neither"),
     };
-    let threads = given.get(&THREADS).map_err(Failure::Usage)?.unwrap_or(1);
-    let roots = given.get(&ROOTS).map_err(Failure::Usage)?.unwrap_or(2 * cores() as u64);
-    let half_life = given.get(&HALF_LIFE).map_err(Failure::Usage)?;
+    let threads = given.get(&THREADS)?.unwrap_or(1);
+    let roots = given.get(&ROOTS)?.unwrap_or(2 * cores() as u64);
+    let half_life = given.get(&HALF_LIFE)?;
     let settings = Settings {
         listen: at,
-        address: given.get(&ADDRESS).map_err(Failure::Usage)?.or_else(|| named(&listen)),
+        address: given.get(&ADDRESS)?.or_else(|| named(&listen)),
         data: data.clone(),
         program: own_path(),
         build: BUILD.into(),
         roots: roots as usize,
         root_threads: threads,
         half_life: half_life.unwrap_or(Duration::from_secs(3600)),
-        keep: given.get(&KEEP).map_err(Failure::Usage)?.flatten(),
+        keep: given.get(&KEEP)?.flatten(),
         certificate,
-        grow: given.get(&GROW).map_err(Failure::Usage)?,
+        grow: given.get(&GROW)?,
         check: check_command,
         continued,
         note: if given.on("quiet") { |_| {} } else { note },
@@ -89,15 +88,8 @@ const LIMITS: [&str; 2] = ["time-limit", "node-limit"];
 /// The command that continues a search after this time and this many nodes: its limits are what is left of them.
 fn continued(args: &[String], time: Duration, nodes: u64) -> Vec<String> {
     let Ok(line) = line::parse(args.iter().map(OsString::from)) else { return args.to_vec() };
-    let mut out = Vec::new();
-    let mut all = args.iter();
-    while let Some(arg) = all.next() {
-        if !arg.starts_with("--") || !LIMITS.contains(&name_of(arg)) {
-            out.push(arg.clone());
-        } else if !arg.contains('=') {
-            all.next();
-        }
-    }
+    let others = arguments(args).filter(|it| it.flag.is_none_or(|flag| !LIMITS.contains(&flag)));
+    let mut out: Vec<String> = others.flat_map(|it| it.args).cloned().collect();
     if let Ok(Some(Some(limit))) = line.given.get(&TIME_LIMIT) {
         let left = limit.saturating_sub(time).max(limit.min(LEAST));
         out.push(format!("--time-limit={}ms", left.as_millis()));

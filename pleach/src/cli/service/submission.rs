@@ -2,9 +2,9 @@
 
 use super::super::console::{Console, DONE};
 use super::super::files::READ;
-use super::super::flags::{FLAGS, Kind, PRIORITY, Verb};
+use super::super::flags::{Kind, PRIORITY, Verb};
 use super::super::keys::table_of;
-use super::super::line::{self, Line};
+use super::super::line::{self, Argument, Line, arguments};
 use super::request::{client, failed};
 use crate::failure::{Failure, usage};
 use crate::registry::{ENTRIES, Entry, entry};
@@ -63,7 +63,7 @@ pub fn check_command(
                 return Err(format!("{} {problem}: expected a problem", verb.word()));
             };
             let kind = Kind { verb, problem: found.name, named: task.flags };
-            line.given.check(kind)?;
+            line.given.check(kind).map_err(said)?;
             if line.words.len() < 3 {
                 return Err(format!("{} {problem}: an instance is required", verb.word()));
             }
@@ -130,10 +130,10 @@ pub fn submit(
     if inner.is_empty() {
         return usage("submit: expected a command, such as solve flowshop ta021");
     }
-    let (args, files) = with_files(registry, inner)?;
+    let (args, files) = with_files(registry, &inner)?;
     let contents = |name: &str| files.get(name).and_then(|text| STANDARD.decode(text).ok());
     check_command(&args, &contents).map_err(|why| Failure::Usage(format!("submit: {why}")))?;
-    let priority = given.get(&PRIORITY).map_err(Failure::Usage)?.unwrap_or(0);
+    let priority = given.get(&PRIORITY)?.unwrap_or(0);
     let mut client = client(given)?;
     // A submission that is sent twice, because an answer was lost, is one job.
     let key = new_token().map_err(Failure::Machine)?;
@@ -153,23 +153,12 @@ pub fn submit(
 
 /// The arguments of the command: all but the first word and the flags of `submit`.
 fn inner(args: &[OsString]) -> Result<Vec<String>, Failure> {
-    let mut inner = Vec::new();
-    let mut args = args.iter().map(|arg| arg.to_str()).peekable();
-    let mut first = true;
-    while let Some(arg) = args.next() {
-        let Some(arg) = arg else { return usage("an argument is not valid UTF-8") };
-        let flag = arg.strip_prefix("--").map(|flag| flag.split('=').next().unwrap_or(flag));
-        if let Some(name) = flag.filter(|name| OWN.contains(name)) {
-            let takes =
-                FLAGS.iter().any(|it| it.about().name == name && it.about().value.is_some());
-            if takes && !arg.contains('=') {
-                args.next();
-            }
-        } else if first && arg == "submit" {
-            first = false;
-        } else {
-            inner.push(arg.to_string());
-        }
+    let args: Option<Vec<String>> = args.iter().map(|arg| arg.to_str().map(Into::into)).collect();
+    let Some(args) = args else { return usage("an argument is not valid UTF-8") };
+    let others = arguments(&args).filter(|it| it.flag.is_none_or(|flag| !OWN.contains(&flag)));
+    let mut inner: Vec<String> = others.flat_map(|it| it.args).cloned().collect();
+    if let Some(at) = inner.iter().position(|arg| arg == "submit") {
+        inner.remove(at);
     }
     Ok(inner)
 }
@@ -228,7 +217,7 @@ impl FilesToSend {
 /// Replaces the names of files by names in the job's folder, and reads these files.
 fn with_files(
     registry: &[Entry],
-    args: Vec<String>,
+    args: &[String],
 ) -> Result<(Vec<String>, BTreeMap<String, String>), Failure> {
     let line = line::parse(args.iter().map(OsString::from))?;
     let verb = line.words.first().map_or("", String::as_str);
@@ -242,29 +231,22 @@ fn with_files(
     let words: Vec<&String> = line.words.iter().skip(1).filter(|word| is_file(word)).collect();
     let scenario = (verb == "sim" && line.words.len() == 2).then(|| line.words[1].clone());
     let (mut out, mut files) = (Vec::new(), FilesToSend::default());
-    let mut value_of: Option<bool> = None;
-    for arg in args {
-        let is_value = value_of.take();
-        if let Some(is_input) = is_value {
-            out.push(if is_input { files.add(&arg)? } else { arg });
-        } else if let Some(flag) = arg.strip_prefix("--") {
-            let (name, value) = flag.split_once('=').map_or((flag, None), |(n, v)| (n, Some(v)));
-            let input = READ.contains(&name) || READ_BY_LOOPS.contains(&name);
-            let about = FLAGS.iter().map(|flag| flag.about()).find(|about| about.name == name);
-            match value {
-                Some(value) if input => out.push(format!("--{name}={}", files.add(value)?)),
-                _ => {
-                    if value.is_none() && about.is_some_and(|about| about.value.is_some()) {
-                        value_of = Some(input);
-                    }
-                    out.push(arg);
+    for Argument { args, flag, value } in arguments(args) {
+        let input = flag.is_some_and(|flag| READ.contains(&flag) || READ_BY_LOOPS.contains(&flag));
+        match (flag, value) {
+            (Some(flag), Some(path)) if input => {
+                let name = files.add(path)?;
+                match args {
+                    [flag, _] => out.extend([flag.clone(), name]),
+                    _ => out.push(format!("--{flag}={name}")),
                 }
             }
-        } else if words.contains(&&arg) {
-            let is_scenario = scenario.as_ref() == Some(&arg);
-            out.push(if is_scenario { files.add_scenario(&arg)? } else { files.add(&arg)? });
-        } else {
-            out.push(arg);
+            (None, _) if words.contains(&&args[0]) => {
+                let path = &args[0];
+                let is_scenario = scenario.as_ref() == Some(path);
+                out.push(if is_scenario { files.add_scenario(path)? } else { files.add(path)? });
+            }
+            _ => out.extend_from_slice(args),
         }
     }
     Ok((out, files.contents))
@@ -328,7 +310,7 @@ mod tests {
         }
         assert_eq!(check("x").unwrap_err().split(':').next(), Some("s.toml, line 1"));
         std::fs::write(folder.join("s.toml"), text(&path("small.txt"))).unwrap();
-        let (args, files) = with_files(&ENTRIES, vec!["sim".into(), path("s.toml")]).unwrap();
+        let (args, files) = with_files(&ENTRIES, &["sim".into(), path("s.toml")]).unwrap();
         assert_eq!(args.join(" "), "sim s.toml");
         assert_eq!(files.keys().collect::<Vec<_>>(), ["s.toml", "small.txt"]);
         let sent = |name: &str| Some(STANDARD.decode(files.get(name)?).unwrap());
@@ -354,8 +336,8 @@ mod tests {
         let args =
             ["solve", "flowshop", &path("shop.txt"), "--due", &path("due"), "--gantt", "due"];
         let more = format!("--start={}", path("more/shop.txt"));
-        let args = args.into_iter().map(String::from).chain([more]).collect();
-        let (args, files) = with_files(&ENTRIES, args).unwrap();
+        let args: Vec<String> = args.into_iter().map(String::from).chain([more]).collect();
+        let (args, files) = with_files(&ENTRIES, &args).unwrap();
         let wanted = "solve flowshop shop.txt --due due --gantt due --start=2-shop.txt";
         assert_eq!(args.join(" "), wanted);
         assert_eq!(files["2-shop.txt"], STANDARD.encode("more/shop.txt"));
