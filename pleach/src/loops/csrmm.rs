@@ -1,6 +1,6 @@
 //! The entry of the sparse × dense product.
 
-use super::entry::{Entry, Found, Job, Order};
+use super::entry::{Job, LoopCommand, LoopEntry, LoopOutput};
 use super::matrix::{is_file, matrix};
 use super::runner::Runner;
 use crate::cli::flags::{COLUMNS, PRECISION, Precision, Use};
@@ -12,8 +12,8 @@ use pleach_loops::sparse::market;
 use pleach_loops::sparse::matrix::{Checked, Csr, Dense};
 use serde_json::json;
 
-/// See [`Entry`].
-pub const ENTRY: Entry = Entry {
+/// See [`LoopEntry`].
+pub const ENTRY: LoopEntry = LoopEntry {
     name: "csrmm",
     about: "a sparse matrix times a dense matrix",
     words: "a matrix: a Matrix Market file, or a family such as fem:40000",
@@ -38,11 +38,11 @@ fn number(row: usize, column: usize) -> f64 {
     ((row * 7 + column * 3) % 11) as f64 - 5.0
 }
 
-fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
-    let sparse = matrix(order, &order.words[0])?;
-    let columns = order.given.get(&COLUMNS).map_err(Failure::Usage)?.unwrap_or(64);
-    let level = order.given.simd().map_err(Failure::Usage)?;
-    Ok(match order.given.get(&PRECISION).map_err(Failure::Usage)? {
+fn prepare(command: &LoopCommand<'_>) -> Result<Box<dyn Job>, Failure> {
+    let sparse = matrix(command, &command.words[0])?;
+    let columns = command.given.get(&COLUMNS)?.unwrap_or(64);
+    let level = command.given.simd()?;
+    Ok(match command.given.get(&PRECISION)? {
         Some(Precision::Single) => Box::new(Product::new(sparse.cast::<f32>(), columns, level)?),
         _ => Box::new(Product::new(sparse, columns, level)?),
     })
@@ -76,10 +76,10 @@ impl<T: Products> Job for Product<T> {
         runner.run(&product).map(|_| ())
     }
 
-    fn found(&self) -> Found {
+    fn found(&self) -> LoopOutput {
         let (rows, columns) = (self.result.height(), self.result.width);
         let operations = 2.0 * self.sparse.entries() as f64 * columns as f64;
-        Found {
+        LoopOutput {
             units: self.units as u64,
             checksum: self.result.sum(),
             work: (operations, "FLOP"),
@@ -92,7 +92,7 @@ impl<T: Products> Job for Product<T> {
         }
     }
 
-    fn file(&self, _: &Order<'_>) -> Result<Vec<u8>, Failure> {
+    fn file(&self, _: &LoopCommand<'_>) -> Result<Vec<u8>, Failure> {
         Ok(market::write_dense(&self.result).into_bytes())
     }
 }

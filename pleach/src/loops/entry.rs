@@ -1,4 +1,4 @@
-//! [`Entry`]: a loop as the command knows it; [`Order`]: what a command line asks of it.
+//! [`LoopEntry`]: a loop as the command knows it; [`LoopCommand`]: what a command line asks of it.
 
 use super::runner::Runner;
 use crate::cli::flags::{FlagValues, Use};
@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use serde_json::Value;
 
 /// A loop.
-pub struct Entry {
+pub struct LoopEntry {
     /// Its name on the command line.
     pub name: &'static str,
     /// A short description.
@@ -26,11 +26,11 @@ pub struct Entry {
     /// The file name endings of its results.
     pub writes: &'static [&'static str],
     /// Reads the words and prepares a job.
-    pub prepare: fn(&Order<'_>) -> Result<Box<dyn Job>, Failure>,
+    pub prepare: fn(&LoopCommand<'_>) -> Result<Box<dyn Job>, Failure>,
 }
 
 /// What a command line asks of a loop.
-pub struct Order<'a> {
+pub struct LoopCommand<'a> {
     /// The words after the loop's name.
     pub words: &'a [String],
     /// The flags.
@@ -48,14 +48,14 @@ pub trait Job {
     }
 
     /// The result of the last run.
-    fn found(&self) -> Found;
+    fn found(&self) -> LoopOutput;
 
     /// The result as a file.
-    fn file(&self, order: &Order<'_>) -> Result<Vec<u8>, Failure>;
+    fn file(&self, command: &LoopCommand<'_>) -> Result<Vec<u8>, Failure>;
 }
 
 /// The result of a run.
-pub struct Found {
+pub struct LoopOutput {
     /// The number of units.
     pub units: u64,
     /// A checksum that tells results apart.

@@ -1,6 +1,6 @@
 //! The input files of a loop: read here, or sent by the leading process.
 
-use super::entry::Order;
+use super::entry::LoopCommand;
 use crate::cli::flags::Files;
 use crate::failure::{Failure, usage};
 use crate::input::bytes_of_large;
@@ -12,7 +12,7 @@ use std::io;
 /// The most bytes of files that may be sent to another process.
 const MOST: usize = 1 << 29;
 
-impl Order<'_> {
+impl LoopCommand<'_> {
     /// Whether this process follows another one, which has read the files.
     fn follows(&self) -> bool {
         self.given.cluster.as_ref().is_some_and(|cluster| !cluster.is_root())

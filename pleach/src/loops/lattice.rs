@@ -1,6 +1,6 @@
 //! The entry of the flow by the lattice Boltzmann method.
 
-use super::entry::{Entry, Found, Job, Order};
+use super::entry::{Job, LoopCommand, LoopEntry, LoopOutput};
 use super::runner::Runner;
 use crate::cli::flags::{FRAMES, REYNOLDS, SIZE, SPEED, STEPS, Use};
 use crate::failure::{Failure, usage};
@@ -16,8 +16,8 @@ use pleach_loops::png::write_png;
 use serde_json::json;
 use std::sync::Arc;
 
-/// See [`Entry`].
-pub const ENTRY: Entry = Entry {
+/// See [`LoopEntry`].
+pub const ENTRY: LoopEntry = LoopEntry {
     name: "lattice",
     about: "the flow around an obstacle, by the lattice Boltzmann method (D3Q19)",
     words: "no words; flags set the box and the obstacle",
@@ -50,15 +50,15 @@ pub const ENTRY: Entry = Entry {
     prepare,
 };
 
-fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
-    let given = order.given;
-    let size = given.get(&SIZE).map_err(Failure::Usage)?.unwrap_or(vec![128, 64, 64]);
+fn prepare(command: &LoopCommand<'_>) -> Result<Box<dyn Job>, Failure> {
+    let given = command.given;
+    let size = given.get(&SIZE)?.unwrap_or(vec![128, 64, 64]);
     let [x, y, z] = size[..] else {
         let size = given.word("size").unwrap_or_default();
         return usage(format!("--size {size}: expected three numbers, such as 128x64x64"));
     };
-    let speed = given.get(&SPEED).map_err(Failure::Usage)?.unwrap_or(0.05);
-    let reynolds = given.get(&REYNOLDS).map_err(Failure::Usage)?.unwrap_or(100.0);
+    let speed = given.get(&SPEED)?.unwrap_or(0.05);
+    let reynolds = given.get(&REYNOLDS)?.unwrap_or(100.0);
     let obstacle = match given.word("obstacle").unwrap_or("sphere") {
         "sphere" => Setup::default().obstacle,
         "none" => Obstacle::Nothing,
@@ -76,12 +76,12 @@ fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
         along: Along::Stream { speed },
         friction: Friction::Reynolds(reynolds),
         obstacle,
-        level: given.simd().map_err(Failure::Usage)?,
+        level: given.simd()?,
         ..Setup::default()
     };
     let flow = Flow::new(setup).or_else(|why| usage(format!("lattice: {why}")))?;
-    let steps = given.get(&STEPS).map_err(Failure::Usage)?.unwrap_or(100);
-    let frames = given.get(&FRAMES).map_err(Failure::Usage)?;
+    let steps = given.get(&STEPS)?.unwrap_or(100);
+    let frames = given.get(&FRAMES)?;
     let drawn = given.word("out").is_some_and(|name| name.ends_with(".png"));
     if let Some(frames) = frames {
         if !drawn {
@@ -167,11 +167,11 @@ impl Job for Flowing {
         ))
     }
 
-    fn found(&self) -> Found {
+    fn found(&self) -> LoopOutput {
         let flow = &self.steps.0;
         let ([x, y, z], [drag, side, lift]) = (flow.size(), self.force());
         let checksum = self.slabs.iter().fold(0u64, |sum, slab| sum.wrapping_add(slab.checksum()));
-        Found {
+        LoopOutput {
             units: z as u64,
             // As many digits as a number holds exactly.
             checksum: (checksum >> 12) as f64,
@@ -189,7 +189,7 @@ impl Job for Flowing {
         }
     }
 
-    fn file(&self, _order: &Order<'_>) -> Result<Vec<u8>, Failure> {
+    fn file(&self, _: &LoopCommand<'_>) -> Result<Vec<u8>, Failure> {
         let flow = &*self.steps.0;
         if self.frames > 0 {
             let [x, y, _] = flow.size();

@@ -1,6 +1,6 @@
 //! Matrices named on the command line: files or families.
 
-use super::entry::Order;
+use super::entry::LoopCommand;
 use crate::cli::flags::{PRECISION, Precision, SEED};
 use crate::failure::{Failure, usage};
 use pleach_loops::sparse::generate::{EXPECTED, is_family, named};
@@ -11,17 +11,17 @@ use pleach_loops::sparse::matrix::Csr;
 ///
 /// # Errors
 /// One line: what is wrong with it.
-pub fn matrix(order: &Order<'_>, word: &str) -> Result<Csr<f64>, Failure> {
-    let seed = order.given.get(&SEED).map_err(Failure::Usage)?.unwrap_or(0);
-    if !order.is_file(word, is_file)
+pub fn matrix(command: &LoopCommand<'_>, word: &str) -> Result<Csr<f64>, Failure> {
+    let seed = command.given.get(&SEED)?.unwrap_or(0);
+    if !command.is_file(word, is_file)
         && let Some(made) = named(word, seed)
     {
         return made.map_err(Failure::Usage);
     }
     let text =
-        order.text(word).or_else(|why| usage(format!("{word}: {why}; expected {EXPECTED}")))?;
+        command.text(word).or_else(|why| usage(format!("{word}: {why}; expected {EXPECTED}")))?;
     let read = market::read(&text).or_else(|why| usage(format!("{word}: {why}")))?;
-    let single = order.given.get(&PRECISION).map_err(Failure::Usage)? == Some(Precision::Single);
+    let single = command.given.get(&PRECISION)? == Some(Precision::Single);
     match read.values.iter().find(|value| single && !(**value as f32).is_finite()) {
         Some(value) => usage(format!("{word}: {value:e} needs --precision f64")),
         None => Ok(read),

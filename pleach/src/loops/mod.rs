@@ -9,12 +9,12 @@ mod rays;
 pub mod runner;
 mod spmm;
 
-pub use entry::{Entry, Found, Job, Order};
+pub use entry::{Job, LoopCommand, LoopEntry, LoopOutput};
 
 /// The loops of the `pleach` command.
-pub static LOOPS: [Entry; 4] = [spmm::ENTRY, csrmm::ENTRY, rays::ENTRY, lattice::ENTRY];
+pub static LOOPS: [LoopEntry; 4] = [spmm::ENTRY, csrmm::ENTRY, rays::ENTRY, lattice::ENTRY];
 
 /// The entry of a loop.
-pub fn entry(name: &str) -> Option<&'static Entry> {
+pub fn entry(name: &str) -> Option<&'static LoopEntry> {
     LOOPS.iter().find(|entry| entry.name == name)
 }

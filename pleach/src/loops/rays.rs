@@ -1,6 +1,6 @@
 //! The entry of rays through tetrahedra.
 
-use super::entry::{Entry, Found, Job, Order};
+use super::entry::{Job, LoopCommand, LoopEntry, LoopOutput};
 use super::runner::Runner;
 use crate::cli::flags::{METHOD, NEAR, SIZE, Use, VIEW, ZOOM};
 use crate::failure::{Failure, usage};
@@ -17,8 +17,8 @@ use pleach_loops::rays::view::View;
 use pleach_loops::rays::vtk;
 use serde_json::json;
 
-/// See [`Entry`].
-pub const ENTRY: Entry = Entry {
+/// See [`LoopEntry`].
+pub const ENTRY: LoopEntry = LoopEntry {
     name: "rays",
     about: "a picture of the values inside a mesh (volume rendering)",
     words: "a mesh: a VTK file (.vtk or .vtu), sphere:TETRAHEDRA, cube:CUBES, bluntfin:AxBxC or random:POINTS",
@@ -43,46 +43,44 @@ pub const ENTRY: Entry = Entry {
     prepare,
 };
 
-fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
-    let (word, given) = (&order.words[0], order.given);
-    let mesh = mesh(order, word)?;
-    let [width, height] = given.get(&SIZE).map_err(Failure::Usage)?.unwrap_or(vec![512, 512])[..]
-    else {
+fn prepare(command: &LoopCommand<'_>) -> Result<Box<dyn Job>, Failure> {
+    let (word, given) = (&command.words[0], command.given);
+    let mesh = mesh(command, word)?;
+    let [width, height] = given.get(&SIZE)?.unwrap_or(vec![512, 512])[..] else {
         let size = given.word("size").unwrap_or_default();
         return usage(format!("--size {size}: expected WIDTHxHEIGHT"));
     };
-    let [azimuth_degrees, elevation_degrees] =
-        given.get(&VIEW).map_err(Failure::Usage)?.unwrap_or([30.0, 20.0]);
-    let zoom = given.get(&ZOOM).map_err(Failure::Usage)?.unwrap_or(1.0);
-    let near = given.get(&NEAR).map_err(Failure::Usage)?;
+    let [azimuth_degrees, elevation_degrees] = given.get(&VIEW)?.unwrap_or([30.0, 20.0]);
+    let zoom = given.get(&ZOOM)?.unwrap_or(1.0);
+    let near = given.get(&NEAR)?;
     let view = View { azimuth_degrees, elevation_degrees, width, height, zoom, near };
     view.axes(&mesh).or_else(|why| usage(format!("rays {word}: {why}")))?;
     let transfer = match given.word("transfer") {
         Some(file) => {
             let text =
-                order.text(file).or_else(|why| usage(format!("--transfer {file}: {why}")))?;
+                command.text(file).or_else(|why| usage(format!("--transfer {file}: {why}")))?;
             Transfer::parse(&text).or_else(|why| usage(format!("--transfer {file}: {why}")))?
         }
         None => Transfer::usual(mesh.range(), mesh.sphere().1),
     };
-    let level = given.simd().map_err(Failure::Usage)?;
-    let method = given.get(&METHOD).map_err(Failure::Usage)?.unwrap_or(Method::Project);
+    let level = given.simd()?;
+    let method = given.get(&METHOD)?.unwrap_or(Method::Project);
     let picture = Picture::new(width, height);
     let scene = Scene::owning(mesh, &transfer);
     Ok(Box::new(Drawing { scene, view, method, level, picture, drawn: Drawn::default() }))
 }
 
 /// The mesh that a word names, with the values of one array of its file.
-fn mesh(order: &Order<'_>, word: &str) -> Result<Mesh, Failure> {
-    if !order.is_file(word, is_file)
+fn mesh(command: &LoopCommand<'_>, word: &str) -> Result<Mesh, Failure> {
+    if !command.is_file(word, is_file)
         && let Some(mesh) = Mesh::named(word)
     {
         return mesh.map_err(Failure::Usage);
     }
-    let bytes = order
+    let bytes = command
         .bytes(word)
         .or_else(|why| usage(format!("{word}: {why}; expected {}", ENTRY.words)))?;
-    vtk::read(&bytes, order.given.word("values")).or_else(|why| usage(format!("{word}: {why}")))
+    vtk::read(&bytes, command.given.word("values")).or_else(|why| usage(format!("{word}: {why}")))
 }
 
 fn is_file(word: &str) -> bool {
@@ -122,12 +120,12 @@ impl Job for Drawing {
         Ok(())
     }
 
-    fn found(&self) -> Found {
+    fn found(&self) -> LoopOutput {
         let Drawn { units, tally, marched } = &self.drawn;
         let (tets, method) =
             (self.scene.mesh().tets().len(), if *marched { "march" } else { "project" });
         let (width, height) = (self.picture.width(), self.picture.height());
-        Found {
+        LoopOutput {
             units: *units,
             checksum: self.picture.checksum() as f64,
             work: (f64::from(width) * f64::from(height), "rays"),
@@ -145,7 +143,7 @@ impl Job for Drawing {
         }
     }
 
-    fn file(&self, _: &Order<'_>) -> Result<Vec<u8>, Failure> {
+    fn file(&self, _: &LoopCommand<'_>) -> Result<Vec<u8>, Failure> {
         let pixels = self.picture.rgba(None);
         write_png(self.picture.width(), self.picture.height(), &[pixels]).map_err(Failure::Inside)
     }

@@ -23,16 +23,16 @@ pub struct Runner<'a> {
 
 /// The settings that the flags specify.
 pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
-    let all = given.settings().map_err(Failure::Usage)?;
-    let chunks = given.get(&CHUNKS).map_err(Failure::Usage)?;
-    let split = given.get(&SPLIT).map_err(Failure::Usage)?;
+    let all = given.settings()?;
+    let chunks = given.get(&CHUNKS)?;
+    let split = given.get(&SPLIT)?;
     if chunks.is_some() && split.is_some() {
         return usage("--split has no effect with --chunks, which keeps equal slabs");
     }
     let sizes = chunks.or(split).unwrap_or_default();
     Ok(LoopSettings {
         threads: all.threads,
-        devices: given.units().map_err(Failure::Usage)?.devices.specs,
+        devices: given.units()?.devices.specs,
         slow: all.slow,
         sizes,
         progress_every: all.progress_every,

@@ -1,6 +1,6 @@
 //! The entry of the sparse × sparse product.
 
-use super::entry::{Entry, Found, Job, Order};
+use super::entry::{Job, LoopCommand, LoopEntry, LoopOutput};
 use super::matrix::{is_file, matrix};
 use super::runner::Runner;
 use crate::cli::flags::{PRECISION, Precision, UNSORTED, Use};
@@ -12,8 +12,8 @@ use pleach_loops::sparse::matrix::{Checked, Csr};
 use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, room};
 use serde_json::json;
 
-/// See [`Entry`].
-pub const ENTRY: Entry = Entry {
+/// See [`LoopEntry`].
+pub const ENTRY: LoopEntry = LoopEntry {
     name: "spmm",
     about: "a sparse matrix times a sparse matrix",
     words: "one matrix (which is squared) or two: Matrix Market files, or families such as fem:40000",
@@ -30,21 +30,21 @@ pub const ENTRY: Entry = Entry {
     prepare,
 };
 
-fn prepare(order: &Order<'_>) -> Result<Box<dyn Job>, Failure> {
-    let a = matrix(order, &order.words[0])?;
-    let b = order.words.get(1).map(|word| matrix(order, word)).transpose()?;
-    let level = order.given.simd().map_err(Failure::Usage)?;
+fn prepare(command: &LoopCommand<'_>) -> Result<Box<dyn Job>, Failure> {
+    let a = matrix(command, &command.words[0])?;
+    let b = command.words.get(1).map(|word| matrix(command, word)).transpose()?;
+    let level = command.given.simd()?;
     let widths = (a.width, b.as_ref().unwrap_or(&a).height());
     if widths.0 != widths.1 {
-        let words = order.words.join(" times ");
+        let words = command.words.join(" times ");
         let why = format!(
             "{words}: {} columns times {} rows: expected equal numbers",
             widths.0, widths.1
         );
         return Err(Failure::Usage(why));
     }
-    let how = (level, order.given.on(UNSORTED.about.name));
-    Ok(match order.given.get(&PRECISION).map_err(Failure::Usage)? {
+    let how = (level, command.given.on(UNSORTED.about.name));
+    Ok(match command.given.get(&PRECISION)? {
         Some(Precision::Single) => {
             Box::new(Product::new(a.cast::<f32>(), b.map(|b| b.cast()), how)?)
         }
@@ -98,10 +98,10 @@ impl<T: Sparse> Job for Product<T> {
         Ok(())
     }
 
-    fn found(&self) -> Found {
+    fn found(&self) -> LoopOutput {
         let (rows, columns, entries) =
             (self.result.height(), self.result.width, self.result.entries());
-        Found {
+        LoopOutput {
             units: self.units as u64,
             checksum: self.result.sum(),
             work: (self.operations, "FLOP"),
@@ -114,7 +114,7 @@ impl<T: Sparse> Job for Product<T> {
         }
     }
 
-    fn file(&self, _: &Order<'_>) -> Result<Vec<u8>, Failure> {
+    fn file(&self, _: &LoopCommand<'_>) -> Result<Vec<u8>, Failure> {
         Ok(market::write(&self.result).into_bytes())
     }
 }

@@ -101,7 +101,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| tour(&instance, path)).transpose()?;
     let bound = choice("bound", given.word("bound"), Bound::parse)?;
-    let nodes = given.get(&flags::NODES).map_err(Failure::Usage)?.unwrap_or(Nodes::Pool);
+    let nodes = given.get(&flags::NODES)?.unwrap_or(Nodes::Pool);
     campaign::fits(best, bound.unwrap_or(Bound::Auto), nodes).map_err(Failure::Usage)?;
     let word = given.word("best").unwrap_or("search").to_string();
     let name = request.name().to_string();
@@ -137,7 +137,7 @@ fn tour(instance: &Instance, path: &str) -> Result<Vec<u16>, Failure> {
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
-    let simd = given.simd().map_err(Failure::Usage)?;
+    let simd = given.simd()?;
     let request = Request::new(&load.instance, given);
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     let bound = bound.or_else(|why| usage(format!("load.bound {why}")))?;

@@ -53,7 +53,7 @@ fn graph(request: &Request<'_>) -> Result<Graph, Failure> {
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let problem = search(graph(request)?);
-    let best = flags::value_to_beat(request.given, 0).map_err(Failure::Usage)?;
+    let best = flags::value_to_beat(request.given, 0)?;
     Ok(Start::new(move |search, mode| Ended::plain(&*problem, best, search, mode)))
 }
 

@@ -343,7 +343,7 @@ pub(super) fn best(
     request: &Request<'_>,
     optimum: impl Fn(&str) -> Result<i64, Failure>,
 ) -> Result<Best, Failure> {
-    let named = request.given.get(&flags::BEST).map_err(Failure::Usage)?;
+    let named = request.given.get(&flags::BEST)?;
     Ok(match named.unwrap_or(flags::Start::Search) {
         flags::Start::None => Best::None,
         flags::Start::Neh => Best::Neh,

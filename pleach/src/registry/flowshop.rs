@@ -163,16 +163,10 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let order = given.word("child-order").map(ChildOrder::parse).transpose();
     let order = order.or_else(|why| usage(format!("--child-order {why}")))?.unwrap_or_default();
     let all = given.on("all");
-    let policy = given.get(&flags::BALANCE).map_err(Failure::Usage)?;
-    if all && policy.is_some_and(|policy| policy.is_late()) {
-        return usage(
-            "--all cannot be combined with --balance master-worker:late, which may explore nodes twice",
-        );
-    }
     if !variant.is_plain() {
         fits_variant(given)?;
     }
-    let best = match given.get(&flags::BEST).map_err(Failure::Usage)? {
+    let best = match given.get(&flags::BEST)? {
         Some(flags::Start::Value(_) | flags::Start::Decimal) => {
             let word = given.word("best").unwrap_or_default();
             let value = number(word, &variant);
@@ -183,7 +177,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| shop::order(variant.shop(), path)).transpose()?;
     let word = given.word("best").unwrap_or("search").to_string();
-    let wanted = Wanted::of(given);
+    let wanted = ScheduleOutputs::of(given);
     let labels = shop::labels(&variant);
     let search = Box::new(move |search: Search<'_>, mode| {
         let mut settings = vec![
@@ -228,7 +222,7 @@ fn fits_variant(given: &FlagValues) -> Result<(), Failure> {
     let only = ["bound", "branching", "child-order", "all", "certificate"]
         .into_iter()
         .find(|flag| given.has(flag));
-    let nodes = given.get(&flags::NODES).map_err(Failure::Usage)?;
+    let nodes = given.get(&flags::NODES)?;
     let only = only.or((nodes == Some(Nodes::Interval)).then_some("nodes interval"));
     match only {
         Some(flag) => usage(format!(
@@ -239,7 +233,7 @@ fn fits_variant(given: &FlagValues) -> Result<(), Failure> {
 }
 
 fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
-    let (wanted, beside) = (Wanted::of(request.given), request.given.word("beside"));
+    let (wanted, beside) = (ScheduleOutputs::of(request.given), request.given.word("beside"));
     if beside.is_some() && !wanted.gantt {
         return usage("--beside draws a second schedule, so it needs --gantt FILE");
     }
@@ -262,12 +256,12 @@ fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
 }
 
 /// The files about a schedule that are wanted.
-struct Wanted {
+struct ScheduleOutputs {
     gantt: bool,
     schedule: bool,
 }
 
-impl Wanted {
+impl ScheduleOutputs {
     fn of(given: &FlagValues) -> Self {
         Self { gantt: given.has("gantt"), schedule: given.has("schedule") }
     }
@@ -328,7 +322,7 @@ fn number(word: &str, variant: &Variant) -> Result<i64, String> {
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
-    let simd = given.simd().map_err(Failure::Usage)?;
+    let simd = given.simd()?;
     let request = Request::new(&load.instance, given);
     let variant = shop::variant(&request)?;
     if !variant.is_plain() {

@@ -40,7 +40,7 @@ fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let problem = Plain(knapsack(request)?);
-    let best = flags::value_to_beat(request.given, 0).map_err(Failure::Usage)?;
+    let best = flags::value_to_beat(request.given, 0)?;
     Ok(Start::new(move |search, mode| Ended::plain(&problem, best, search, mode)))
 }
 

@@ -81,7 +81,7 @@ fn measured(n: u32, level: Level) -> Result<Box<dyn Problem>, String> {
 fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let n = size(request.instance)?;
     // The size is checked before any file is touched.
-    Queens::new(n, request.given.simd().map_err(Failure::Usage)?).map_err(Failure::Usage)?;
+    Queens::new(n, request.given.simd()?).map_err(Failure::Usage)?;
     Ok(Start::new(move |search, mode| {
         Ended::plain(&campaign::problem(n, &search)?, None, search, mode)
     }))
@@ -98,7 +98,7 @@ fn size(word: &str) -> Result<u32, Failure> {
 }
 
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
-    let simd = given.simd().map_err(Failure::Usage)?;
+    let simd = given.simd()?;
     let mut queens = Queens::new(size(&load.instance)?, simd).map_err(Failure::Usage)?;
     queens.nodes = load.nodes;
     SimulatedLoad::plain(load, queens, record).map_err(Failure::Usage)

@@ -66,7 +66,7 @@ fn tree(words: &str) -> Result<Parameters, Failure> {
 
 fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let tree = tree(request.instance)?;
-    let search = request.given.search().map_err(Failure::Usage)?;
+    let search = request.given.search()?;
     let words = request.instance;
     campaign::may_end(&tree, &search).or_else(|why| {
         usage(format!(
@@ -87,6 +87,6 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
     if let Some(why) = campaign::endless(&tree) {
         return usage(format!("uts {}: {why}", load.instance));
     }
-    let simd = given.simd().map_err(Failure::Usage)?;
+    let simd = given.simd()?;
     SimulatedLoad::plain(load, Uts::new(tree, simd), record).map_err(Failure::Usage)
 }

@@ -2,6 +2,7 @@
 
 use super::values::FlagValues;
 use super::verb::Verb;
+use crate::failure::{Failure, usage};
 use clap::{Arg, ArgAction};
 use serde_json::{Value, json};
 
@@ -148,7 +149,7 @@ pub trait Item {
     /// Its name and help, and where it belongs.
     fn about(&self) -> &About;
     /// Refuses a value that cannot be read.
-    fn check(&self, given: &FlagValues) -> Result<(), String>;
+    fn check(&self, given: &FlagValues) -> Result<(), Failure>;
     /// Its entry in `settings`.
     fn record(&self, given: &FlagValues) -> Option<Value>;
 }
@@ -158,10 +159,10 @@ impl FlagValues {
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
-    pub fn get<T>(&self, flag: &Flag<T>) -> Result<Option<T>, String> {
+    pub fn get<T>(&self, flag: &Flag<T>) -> Result<Option<T>, Failure> {
         let About { name, value, .. } = flag.about;
         let Some(word) = value.and_then(|_| self.word(name)) else { return Ok(None) };
-        (flag.parse)(word).map(Some).map_err(|why| format!("--{name} {why}"))
+        (flag.parse)(word).map(Some).or_else(|why| usage(format!("--{name} {why}")))
     }
 }
 
@@ -170,7 +171,7 @@ impl<T> Item for Flag<T> {
         &self.about
     }
 
-    fn check(&self, given: &FlagValues) -> Result<(), String> {
+    fn check(&self, given: &FlagValues) -> Result<(), Failure> {
         given.get(self).map(|_| ())
     }
 

@@ -8,7 +8,7 @@ use super::{
     BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };
 use crate::campaign::{Certify, Checkpoint, Search};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::processes::share_of_memory;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::DeviceSet;
@@ -36,14 +36,14 @@ const PROGRESS_EVERY_TRACED: Duration = Duration::from_millis(10);
 impl FlagValues {
     /// As [`FlagValues::check`], for a command without a problem.
     pub fn check_alone(&self, verb: Verb, named: &[Use]) -> Result<(), Failure> {
-        self.check(Kind { verb, problem: "", named }).map_err(Failure::Usage)
+        self.check(Kind { verb, problem: "", named })
     }
 
     /// Refuses flags that do not apply to a command, and values that cannot be read.
     ///
     /// # Errors
     /// One line: the first such flag.
-    pub fn check(&self, kind: Kind<'_>) -> Result<(), String> {
+    pub fn check(&self, kind: Kind<'_>) -> Result<(), Failure> {
         let Kind { verb, problem, named } = kind;
         let what = [verb.word(), problem].join(" ");
         for flag in FLAGS.iter().filter(|flag| self.has(flag.about().name)) {
@@ -51,10 +51,10 @@ impl FlagValues {
             let resuming = matches!(about.applies, Applies::To([Verb::Resume]));
             let fits = applies(about, verb, named).is_some();
             if !fits && resuming && self.saving.from.is_none() {
-                return Err(format!("--{name} works only with 'resume FILE'"));
+                return usage(format!("--{name} works only with 'resume FILE'"));
             }
             if !fits && !resuming {
-                return Err(format!("--{name} does not apply to '{}'", what.trim()));
+                return usage(format!("--{name} does not apply to '{}'", what.trim()));
             }
             flag.check(self)?;
         }
@@ -68,17 +68,15 @@ impl FlagValues {
             self.settings()?;
         }
         if self.has("every") && !self.has("checkpoint") {
-            return Err("--every has no effect without --checkpoint FILE".into());
+            return usage("--every has no effect without --checkpoint FILE");
         }
         self.check_certificate()?;
         if self.has("dashboard") && self.has("quiet") {
-            return Err(
-                "--dashboard and --quiet contradict each other: give only one of them".into()
-            );
+            return usage("--dashboard and --quiet contradict each other: give only one of them");
         }
         for name in ["key", "places"] {
             if verb != Verb::Join && self.has(name) && !self.has("listen") {
-                return Err(format!("--{name} has no effect without --listen HOST:PORT"));
+                return usage(format!("--{name} has no effect without --listen HOST:PORT"));
             }
         }
         Ok(())
@@ -88,18 +86,17 @@ impl FlagValues {
     ///
     /// # Errors
     /// One line: what cannot be combined.
-    pub fn check_certificate(&self) -> Result<(), String> {
+    pub fn check_certificate(&self) -> Result<(), Failure> {
         if !self.has("certificate") {
             return Ok(());
         }
         if self.get(&NODES)? == Some(Nodes::Interval) {
-            return Err(
-                "--certificate needs open nodes, so it cannot be combined with --nodes interval"
-                    .into(),
+            return usage(
+                "--certificate needs open nodes, so it cannot be combined with --nodes interval",
             );
         }
         if self.has("listen") || self.cluster.is_some() {
-            return Err("--certificate works only in a single process".into());
+            return usage("--certificate works only in a single process");
         }
         Ok(())
     }
@@ -108,13 +105,13 @@ impl FlagValues {
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub fn settings(&self) -> Result<Settings, Failure> {
         let units = self.units()?;
         let trace = self.has("trace");
         Ok(Settings {
             threads: units.threads,
             make_room: self.word("threads").is_none(),
-            slow: slow_factors(&self.slow(), &units)?,
+            slow: slow_factors(&self.slow(), &units).map_err(Failure::Usage)?,
             devices: DeviceSet::shared(units.devices.specs),
             policy: self.get(&BALANCE)?.unwrap_or_default(),
             time_limit: self.get(&TIME_LIMIT)?.flatten(),
@@ -131,7 +128,7 @@ impl FlagValues {
     }
 
     /// The memory that open work may take, if it is not the default of a process that is alone on its machine.
-    fn memory(&self) -> Result<Option<u64>, String> {
+    fn memory(&self) -> Result<Option<u64>, Failure> {
         Ok(self.get(&MEMORY)?.or_else(share_of_memory))
     }
 
@@ -139,7 +136,7 @@ impl FlagValues {
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
-    pub fn search<'a>(&self) -> Result<Search<'a>, String> {
+    pub fn search<'a>(&self) -> Result<Search<'a>, Failure> {
         let every = self.get(&EVERY)?.unwrap_or(Checkpoint::EVERY);
         let Saving { origin, from, .. } = self.saving.clone();
         let checkpoint = self.get(&CHECKPOINT)?.map(|path| Checkpoint {
@@ -161,7 +158,7 @@ impl FlagValues {
     ///
     /// # Errors
     /// One line: which value, and what was expected.
-    pub fn simd(&self) -> Result<Level, String> {
+    pub fn simd(&self) -> Result<Level, Failure> {
         Ok(self.get(&SIMD)?.unwrap_or_else(Level::best))
     }
 

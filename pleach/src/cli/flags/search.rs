@@ -5,6 +5,7 @@ use super::numbers::whole;
 use super::values::FlagValues;
 use super::verb::Verb;
 use crate::decimal::Decimal;
+use crate::failure::{Failure, usage};
 use crate::results::JsonInteger;
 use pleach_core::search::work::Nodes;
 use serde_json::json;
@@ -211,18 +212,17 @@ pub static SEED: Flag<u64> = Flag {
 ///
 /// # Errors
 /// If `--best` is neither `none` nor a number.
-pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, String> {
+pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, Failure> {
     let word = given.word("best").unwrap_or_default();
     if decimals > 0 && !word.is_empty() && word != "none" {
         let units = in_units(word, decimals).map(Some);
-        return units.ok_or_else(|| {
-            format!("--best {word}: expected none or a number of at most {decimals} decimals")
-        });
+        let expected = || format!("expected none or a number of at most {decimals} decimals");
+        return units.ok_or_else(|| Failure::Usage(format!("--best {word}: {}", expected())));
     }
     match given.get(&BEST)? {
         None | Some(Start::None) => Ok(None),
         Some(Start::Value(value)) => Ok(Some(value)),
-        Some(_) => Err(format!("--best {word}: expected none or a whole number")),
+        Some(_) => usage(format!("--best {word}: expected none or a whole number")),
     }
 }
 

@@ -4,6 +4,7 @@ use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Record, listed};
 use super::numbers::whole;
 use super::values::{Devices, FlagValues, Units};
 use super::verb::{SEARCHES_AND_JOIN, Verb};
+use crate::failure::Failure;
 use pleach_cluster::mpi;
 use pleach_core::steal::{PRESETS, Policy};
 use pleach_gpu::gpus::count;
@@ -174,9 +175,9 @@ impl FlagValues {
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
-    pub fn units(&self) -> Result<Units, String> {
+    pub fn units(&self) -> Result<Units, Failure> {
         let read = || Units::read(self.word("threads"), self.word("devices"));
-        self.units.get_or_init(read).clone()
+        self.units.get_or_init(read).clone().map_err(Failure::Usage)
     }
 }
 

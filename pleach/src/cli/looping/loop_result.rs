@@ -2,7 +2,7 @@
 
 use super::split::Split;
 use crate::cli::flags::Verb;
-use crate::loops::{Entry, Found, Order};
+use crate::loops::{LoopCommand, LoopEntry, LoopOutput};
 use crate::report::repeats::Repeats;
 use crate::results::{
     JsonInteger, JsonNumber, LoopData, PartData, RunData, SiteData, SplitData, UnitData, VERSION,
@@ -13,10 +13,10 @@ use std::fmt::Write;
 
 /// What to report about a loop.
 pub struct LoopResult<'a> {
-    pub entry: &'a Entry,
-    pub order: &'a Order<'a>,
+    pub entry: &'a LoopEntry,
+    pub command: &'a LoopCommand<'a>,
     /// The result; `None` if the loop was stopped.
-    pub job: Option<&'a Found>,
+    pub job: Option<&'a LoopOutput>,
     pub report: &'a LoopReport,
     /// The best static split, if requested.
     pub split: Option<Split>,
@@ -27,7 +27,7 @@ pub struct LoopResult<'a> {
 impl LoopResult<'_> {
     /// The result as JSON or in words, as `--json` says.
     pub fn output(&self) -> String {
-        if self.order.given.on("json") { self.data().json().to_string() } else { self.text() }
+        if self.command.given.on("json") { self.data().json().to_string() } else { self.text() }
     }
 
     /// Operations a second.
@@ -38,7 +38,7 @@ impl LoopResult<'_> {
 
     /// What to print if the loop is stopped at once, after this many seconds.
     pub fn stopped(self) -> impl FnOnce(f64) -> String + Send + use<> {
-        let data = self.order.given.on("json").then(|| self.data());
+        let data = self.command.given.on("json").then(|| self.data());
         let what = self.what();
         move |seconds| match data {
             Some(data) => {
@@ -53,7 +53,7 @@ impl LoopResult<'_> {
 
     /// The loop and its words.
     fn what(&self) -> String {
-        let words = self.order.words.iter().map(String::as_str);
+        let words = self.command.words.iter().map(String::as_str);
         std::iter::once(self.entry.name).chain(words).collect::<Vec<_>>().join(" ")
     }
 
@@ -93,7 +93,7 @@ impl LoopResult<'_> {
 
     /// The processes, if there are several.
     fn sites(&self) -> Option<Vec<SiteData>> {
-        self.order.given.cluster.as_ref()?;
+        self.command.given.cluster.as_ref()?;
         let root =
             LoopSite { name: "site0".into(), host: pleach_runtime::host(), ..LoopSite::default() };
         let sites = std::iter::once(&root).chain(&self.report.sites);
@@ -117,7 +117,7 @@ impl LoopResult<'_> {
     }
 
     fn data(&self) -> RunData {
-        let (given, report) = (self.order.given, self.report);
+        let (given, report) = (self.command.given, self.report);
         let settings = given.record_for(Verb::Loop, self.entry.flags);
         let part = |part: &Part| PartData {
             name: part.name.clone(),
@@ -151,7 +151,7 @@ impl LoopResult<'_> {
         RunData {
             pleach: VERSION.into(),
             problem: self.entry.name.into(),
-            instance: self.order.words.join(" "),
+            instance: self.command.words.join(" "),
             status: if self.job.is_some() { "done" } else { "stopped" }.into(),
             stopped_by: if self.job.is_some() { None } else { Some("cancelled".into()) },
             seconds: JsonNumber(report.seconds),

@@ -10,10 +10,10 @@ use super::files::{Output, keep_apart};
 use super::flags::{COMPARE, FlagValues, Kind, REPEAT, Verb};
 use super::line::Line;
 use super::progress::Shown;
-use super::stopping::{NothingToLose, interrupts};
+use super::stopping::{InterruptiblePhase, interrupts};
 use crate::failure::{Failure, usage};
 use crate::loops::runner::{self, Runner};
-use crate::loops::{self, Entry, LOOPS, Order};
+use crate::loops::{self, LOOPS, LoopCommand, LoopEntry};
 use crate::report::repeats::Repeats;
 use loop_result::LoopResult;
 use pleach_loops::looping::LoopReport;
@@ -33,19 +33,17 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let Some(entry) = loops::entry(name) else {
         return usage(format!("loop {name}: {}", expected()));
     };
-    given
-        .check(Kind { verb: Verb::Loop, problem: entry.name, named: entry.flags })
-        .map_err(Failure::Usage)?;
+    given.check(Kind { verb: Verb::Loop, problem: entry.name, named: entry.flags })?;
     let words = &words[2..];
     let (least, most) = entry.takes;
     if words.len() < least || words.len() > most {
         return usage(format!("loop {name}: expected {}", entry.words));
     }
-    run_loop(console, entry, &Order { words, given })
+    run_loop(console, entry, &LoopCommand { words, given })
 }
 
 /// Refuses a loop that several processes cannot share.
-fn can_be_shared(entry: &Entry, given: &FlagValues) -> Result<(), Failure> {
+fn can_be_shared(entry: &LoopEntry, given: &FlagValues) -> Result<(), Failure> {
     if !entry.shared {
         return usage(format!("loop {}: several processes cannot share it", entry.name));
     }
@@ -62,31 +60,35 @@ pub fn check(line: &Line) -> Result<(), Failure> {
     opened.map_or(Ok(()), |entry| can_be_shared(entry, &line.given))
 }
 
-fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u8, Failure> {
-    let given = order.given;
+fn run_loop(
+    console: &Console<'_>,
+    entry: &LoopEntry,
+    command: &LoopCommand<'_>,
+) -> Result<u8, Failure> {
+    let given = command.given;
     let inputs: Vec<String> =
-        order.words.iter().filter(|word| (entry.is_file)(word)).cloned().collect();
+        command.words.iter().filter(|word| (entry.is_file)(word)).cloned().collect();
     keep_apart(given, &inputs)?;
     ends_as_expected(entry, given)?;
     let cancel = interrupts();
     let cluster = given.cluster.as_deref();
     // The processes of a launcher end together.
-    let mut phase = cluster.is_none().then(|| stoppable(console, (entry, order)));
+    let mut phase = cluster.is_none().then(|| stoppable(console, (entry, command)));
     if cluster.is_some() {
         can_be_shared(entry, given)?;
     }
-    let mut job = (entry.prepare)(order)?;
-    let sharing = cluster.map(|_| Sharing::new(entry, order)).transpose()?;
+    let mut job = (entry.prepare)(command)?;
+    let sharing = cluster.map(|_| Sharing::new(entry, command)).transpose()?;
     let settings = runner::settings(given)?;
     // Bad input must not leave an empty file behind.
     let out = Output::of("out", given)?;
     let compare = given.on(COMPARE.about.name);
-    let times = given.get(&REPEAT).map_err(Failure::Usage)?;
+    let times = given.get(&REPEAT)?;
     // The first run has cold memory. Splits are compared by their best times, so dynamic sharing needs several runs too.
     let tries = times.unwrap_or(if compare { split::FEWEST as u64 } else { 1 });
     let (mut best, mut repeats): (Option<LoopReport>, _) = (None, Repeats::default());
     let words: Vec<&str> =
-        [entry.name].into_iter().chain(order.words.iter().map(String::as_str)).collect();
+        [entry.name].into_iter().chain(command.words.iter().map(String::as_str)).collect();
     let mut board = Dashboard::open(console, given.on("dashboard"), &words, &cancel);
     for run in 1..=tries {
         if cancel.is_cancelled() {
@@ -127,21 +129,22 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
             out.leave();
         }
         drop(phase);
-        let result = LoopResult { entry, order, job: None, report: &report, split: None, repeats };
+        let result =
+            LoopResult { entry, command, job: None, report: &report, split: None, repeats };
         console.print(&result.output())?;
         return Ok(STOPPED);
     }
     // Every run has the same result; the times are those of the fastest run.
     let found = job.found();
-    let file = out.map(|out| Ok::<_, Failure>((out, job.file(order)?))).transpose()?;
+    let file = out.map(|out| Ok::<_, Failure>((out, job.file(command)?))).transpose()?;
     let faster;
     let mut result =
-        LoopResult { entry, order, job: Some(&found), report: &report, split: None, repeats };
+        LoopResult { entry, command, job: Some(&found), report: &report, split: None, repeats };
     if compare {
         let text = result.output();
         // The previous phase ends first, so there is never more than one.
         drop(phase.take());
-        phase = Some(NothingToLose::until(None, |_| (text, STOPPED)));
+        phase = Some(InterruptiblePhase::until(None, |_| (text, STOPPED)));
         if let Some((split, dynamic)) =
             split::find_best(&mut *job, &settings, &report.parts, &cancel)?
         {
@@ -158,7 +161,7 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
     console.print(&result.output())?;
     if let Some((out, bytes)) = file {
         let stopped = format!("{}: {} is not written: stopped", console.program, out.name());
-        let _phase = NothingToLose::until(None, move |_| {
+        let _phase = InterruptiblePhase::until(None, move |_| {
             // There is nowhere else to report that this failed.
             let _ = writeln!(std::io::stderr(), "{stopped}");
             (String::new(), STOPPED)
@@ -169,17 +172,20 @@ fn run_loop(console: &Console<'_>, entry: &Entry, order: &Order<'_>) -> Result<u
 }
 
 /// A phase in which a stop of the loop prints only that it was stopped.
-fn stoppable(console: &Console<'_>, (entry, order): (&Entry, &Order<'_>)) -> NothingToLose {
+fn stoppable(
+    console: &Console<'_>,
+    (entry, command): (&LoopEntry, &LoopCommand<'_>),
+) -> InterruptiblePhase {
     let (report, repeats) = (&LoopReport::default(), Repeats::default());
-    let stopped = LoopResult { entry, order, job: None, report, split: None, repeats }.stopped();
+    let stopped = LoopResult { entry, command, job: None, report, split: None, repeats }.stopped();
     let (mute, began) = (console.is_mute(), Instant::now());
-    NothingToLose::until(None, move |_| {
+    InterruptiblePhase::until(None, move |_| {
         (if mute { String::new() } else { stopped(began.elapsed().as_secs_f64()) }, STOPPED)
     })
 }
 
 /// Refuses an output file whose name ends as another format.
-fn ends_as_expected(entry: &Entry, given: &FlagValues) -> Result<(), Failure> {
+fn ends_as_expected(entry: &LoopEntry, given: &FlagValues) -> Result<(), Failure> {
     let Some(path) = given.path("out").filter(|path| path.is_file() || !path.exists()) else {
         return Ok(());
     };

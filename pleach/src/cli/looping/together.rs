@@ -8,7 +8,7 @@ use crate::cli::progress::Shown;
 use crate::failure::Failure;
 use crate::loops::inputs::{packed, unpacked};
 use crate::loops::runner::{self, Runner};
-use crate::loops::{self, Entry, Job, Order};
+use crate::loops::{self, Job, LoopCommand, LoopEntry};
 use pleach_cluster::{Cluster, First};
 use pleach_loops::looping::ShareLoops;
 use pleach_runtime::Cancel;
@@ -28,13 +28,13 @@ pub struct Sharing {
 
 impl Sharing {
     /// For a loop that this process leads.
-    pub fn new(entry: &Entry, order: &Order<'_>) -> Result<Self, Failure> {
-        let (files, print) = packed(&order.given.files.borrow())?;
+    pub fn new(entry: &LoopEntry, command: &LoopCommand<'_>) -> Result<Self, Failure> {
+        let (files, print) = packed(&command.given.files.borrow())?;
         let words: Vec<&str> = ["loop", entry.name]
             .into_iter()
-            .chain(order.words.iter().map(String::as_str))
+            .chain(command.words.iter().map(String::as_str))
             .collect();
-        let flags = shaping(entry, order.given);
+        let flags = shaping(entry, command.given);
         let about = json!({ "words": words, "flags": flags, "print": print.to_string() });
         Ok(Self { about: about.to_string().into_bytes(), files: First::from(&files[..]) })
     }
@@ -46,7 +46,7 @@ impl Sharing {
 }
 
 /// The flags that say what the loop is.
-fn shaping(entry: &Entry, given: &FlagValues) -> Vec<String> {
+fn shaping(entry: &LoopEntry, given: &FlagValues) -> Vec<String> {
     let named = |name: &str| {
         let of_loop = entry.flags.iter().any(|flag| flag.flag == name);
         SHAPING.contains(&name) || of_loop && name != "out"
@@ -110,10 +110,10 @@ fn prepare(
     line.given.cluster = Some(Arc::clone(cluster));
     line.given.files.replace(unpacked(files)?);
     let (least, most) = entry.takes;
-    let order = Order { words: words.get(2..).unwrap_or_default(), given: &line.given };
-    if !entry.shared || order.words.len() < least || order.words.len() > most {
+    let command = LoopCommand { words: words.get(2..).unwrap_or_default(), given: &line.given };
+    if !entry.shared || command.words.len() < least || command.words.len() > most {
         return Err(unclear());
     }
-    let job = (entry.prepare)(&order)?;
+    let job = (entry.prepare)(&command)?;
     Ok(Prepared { about: about.to_vec(), line, job })
 }

@@ -60,9 +60,9 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     }
     let limits = known.map(|user| user.limits).unwrap_or_default();
     let change = UserChange {
-        role: given.get(&ROLE).map_err(Failure::Usage)?,
-        weight: given.get(&WEIGHT).map_err(Failure::Usage)?,
-        limits: Some(limits_of(line, limits).map_err(Failure::Usage)?),
+        role: given.get(&ROLE)?,
+        weight: given.get(&WEIGHT)?,
+        limits: Some(limits_of(line, limits)?),
         only_for: given.word("only-for").map(String::from),
     };
     let path = if renew { format!("{path}?renew=true") } else { path };
@@ -81,7 +81,7 @@ fn read(all: Value) -> Result<Vec<UserView>, Failure> {
 }
 
 /// The limits of a user after a change.
-fn limits_of(line: &Line, known: UserLimits) -> Result<UserLimits, String> {
+fn limits_of(line: &Line, known: UserLimits) -> Result<UserLimits, Failure> {
     let given = &line.given;
     let or = |new: Option<Option<u64>>, old: Option<u64>| new.unwrap_or(old);
     let small = |limit: Option<u64>| limit.map(|limit| limit.min(u32::MAX.into()) as u32);
