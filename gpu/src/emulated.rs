@@ -171,7 +171,7 @@ impl Slots for Emulated {
 
     fn is_done(&mut self, slot: usize) -> Result<bool, DeviceError> {
         let mut queue = self.queue.take().ok_or_else(outside)?;
-        let done = queue.go_on(|| self.launched()).and_then(|()| queue.is_done(slot));
+        let done = queue.advance(|| self.launched()).and_then(|()| queue.is_done(slot));
         self.queue = Some(queue);
         done
     }

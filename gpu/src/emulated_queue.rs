@@ -151,7 +151,7 @@ impl EmulatedQueue {
     }
 
     /// Takes the next step of a random slot, if there is one. `launched` counts launches and returns a seed for each.
-    pub fn go_on(
+    pub fn advance(
         &mut self,
         launched: impl FnOnce() -> Result<u64, DeviceError>,
     ) -> Result<(), DeviceError> {

@@ -143,7 +143,7 @@ pub fn audit_tree<T: Tree>(
 }
 
 /// Checks a certificate of a problem: its solution, that its regions fit together and make up the whole tree, and some
-/// regions by exploring them again, with the tree's own code. `go_on` is called often, on all threads.
+/// regions by exploring them again, with the tree's own code. `keep_going` is called often, on all threads.
 ///
 /// # Errors
 /// If the certificate is not a proof, or the audit was stopped.
@@ -152,7 +152,7 @@ pub(crate) fn audit(
     certificate: &Certificate,
     sample: Sample,
     threads: u32,
-    go_on: &(dyn Fn() -> bool + Sync),
+    keep_going: &(dyn Fn() -> bool + Sync),
 ) -> Result<Audit, NoProof> {
     let Certificate { search, regions } = certificate;
     let goal = problem.goal();
@@ -198,7 +198,7 @@ pub(crate) fn audit(
     }
     let chosen = choose(regions.len(), sample);
     in_parallel(&chosen, threads as usize, |&nth, nothing_failed| {
-        explore_one(top, &regions[nth], nth, search.best, &|| nothing_failed() && go_on())
+        explore_one(top, &regions[nth], nth, search.best, &|| nothing_failed() && keep_going())
     })?;
     let known = search.best != i64::MAX;
     Ok(Audit {

@@ -13,10 +13,12 @@ pub(crate) fn in_parallel<T: Sync, E: Send>(
 ) -> Result<(), E> {
     let (next, over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let failed = Mutex::new(None);
-    let go_on = || !over.load(Ordering::Relaxed);
+    let keep_going = || !over.load(Ordering::Relaxed);
     let work = || {
-        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| go_on()) {
-            if let Err(why) = work(item, &go_on) {
+        while let Some(item) =
+            items.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| keep_going())
+        {
+            if let Err(why) = work(item, &keep_going) {
                 failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
                 over.store(true, Ordering::Relaxed);
             }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const PLACES: u32 = 64;
 
 /// How long a process that leaves waits for the first one to notice.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SIGN_OFF: Duration = Duration::from_secs(2);
 
 /// How long a joining process tries to reach the first one if that does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -166,10 +166,10 @@ impl Processes {
     ///
     /// # Errors
     /// If the network fails.
-    pub fn say_farewell(&self) -> Result<(), RunError> {
+    pub fn sign_off(&self) -> Result<(), RunError> {
         let Some(cluster) = &self.cluster else { return Ok(()) };
         let start = Instant::now();
-        cluster.next_order(|| start.elapsed() < FAREWELL).map(|_| ())
+        cluster.next_order(|| start.elapsed() < SIGN_OFF).map(|_| ())
     }
 
     /// The cluster of processes, if there are several.

@@ -70,7 +70,7 @@ impl<P: Problem> Solver<'_, P> {
             }
         };
         if outcome.stop == Some(Stop::Asked) {
-            processes.say_farewell()?;
+            processes.sign_off()?;
         }
         Ok(SharedReport::Part(outcome))
     }

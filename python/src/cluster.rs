@@ -136,7 +136,7 @@ impl Cluster {
         interruptible(py, move || {
             if leaves {
                 // It leaves all the same.
-                let _ = processes.say_farewell();
+                let _ = processes.sign_off();
             }
         })
     }

@@ -148,16 +148,16 @@ pub struct JobView {
 
 /// The course of a job's search.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Course {
+pub struct SearchHistory {
     /// Values are multiples of 10 to the power of minus this.
     pub decimals: u32,
     /// What was known when; more often lately than long ago.
-    pub history: Vec<Moment>,
+    pub history: Vec<HistoryPoint>,
 }
 
 /// A point of a job's course.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub struct Moment {
+pub struct HistoryPoint {
     /// When, in seconds since 1970.
     pub at: f64,
     /// The value of the best solution.
@@ -273,16 +273,16 @@ pub struct JoinerReport {
     /// The build of its program.
     pub build: String,
     /// The order that it carries out.
-    pub serving: Option<Order>,
+    pub serving: Option<Assignment>,
     /// The order during which its search crashed, and the error.
-    pub crashed: Option<(Order, String)>,
+    pub crashed: Option<(Assignment, String)>,
     /// Whether it is leaving.
     pub leaving: bool,
 }
 
 /// Where a joiner should work.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Order {
+pub struct Assignment {
     /// The job.
     pub job: u64,
     /// The number of the root's start.
@@ -295,9 +295,9 @@ pub struct Order {
 
 /// The answer to a joiner.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct Orders {
+pub struct Assignments {
     /// Where it should work; nowhere if it has to wait.
-    pub order: Option<Order>,
+    pub order: Option<Assignment>,
     /// Whether it should end.
     pub dismissed: bool,
 }

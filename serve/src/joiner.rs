@@ -1,6 +1,6 @@
 //! A joiner: works for one search after another, as a service says, each in a process of its own.
 
-use crate::api::{JoinerReport, Order, Orders};
+use crate::api::{Assignment, Assignments, JoinerReport};
 use crate::client::{Client, ClientError};
 use crate::credentials::new_token;
 use crate::private;
@@ -85,7 +85,7 @@ pub fn serve(
         let mut lost: Option<Instant> = None;
         loop {
             let report = asked.lock().clone();
-            let answer = match asking.post::<Orders>("/v1/joiners/orders", &report) {
+            let answer = match asking.post::<Assignments>("/v1/joiners/orders", &report) {
                 Err(why) if may_return(&why) => {
                     let since = *lost.get_or_insert_with(Instant::now);
                     if patience.is_none_or(|patience| since.elapsed() < patience) {
@@ -102,7 +102,7 @@ pub fn serve(
                 }
                 Err(why) => Err(why),
             };
-            let last = !matches!(answer, Ok(Orders { dismissed: false, .. }));
+            let last = !matches!(answer, Ok(Assignments { dismissed: false, .. }));
             if orders.send(answer).is_err() || last {
                 return;
             }
@@ -115,12 +115,12 @@ pub fn serve(
             drop(current);
             let report = shared.lock().clone();
             // If it cannot be reached, the service notices by itself.
-            let _ = client.post::<Orders>("/v1/joiners/report", &report);
+            let _ = client.post::<Assignments>("/v1/joiners/report", &report);
             return Ok(JoinerEnd::Left);
         }
         match received.recv_timeout(LOOK) {
             Ok(answer) => {
-                let Orders { order, dismissed } = answer?;
+                let Assignments { order, dismissed } = answer?;
                 if dismissed {
                     return Ok(JoinerEnd::Dismissed);
                 }
@@ -145,7 +145,7 @@ pub fn serve(
             let crashed = Some((serving.order.clone(), error));
             let report = JoinerReport { crashed, ..shared.lock().clone() };
             // A crash that is not reported is not counted.
-            let _ = client.another().post::<Orders>("/v1/joiners/report", &report);
+            let _ = client.another().post::<Assignments>("/v1/joiners/report", &report);
         }
     }
 }
@@ -161,7 +161,7 @@ fn may_return(why: &ClientError) -> bool {
 
 /// A search that this joiner serves.
 struct Serving<'s> {
-    order: Order,
+    order: Assignment,
     settings: &'s Settings,
     /// The host of the service.
     host: String,
@@ -173,7 +173,7 @@ struct Serving<'s> {
 
 impl<'s> Serving<'s> {
     fn begin(
-        order: Order,
+        order: Assignment,
         settings: &'s Settings,
         credentials: &crate::credentials::Credentials,
     ) -> Self {

@@ -40,10 +40,10 @@ pub struct Cluster {
 }
 
 /// The longest time for an orderly end of the network.
-const FAREWELL: Duration = Duration::from_secs(10);
+const SHUTDOWN: Duration = Duration::from_secs(10);
 
 /// How long a process that leaves waits for its last message to be sent.
-const LAST_WORD: Duration = Duration::from_millis(100);
+const LAST_MESSAGE: Duration = Duration::from_millis(100);
 
 /// How long the root waits at its end for processes that it has admitted.
 const ARRIVAL: Duration = Duration::from_secs(2);
@@ -319,7 +319,7 @@ impl Cluster {
                 Some(Incoming::End) => return,
                 Some(Incoming::Lost(0)) if !self.is_root() => return,
                 Some(_) => {}
-                None if start.elapsed() > FAREWELL && self.open => return,
+                None if start.elapsed() > SHUTDOWN && self.open => return,
                 None => self.wait_for_arrival(&session, POLL_EVERY),
             }
         }
@@ -331,8 +331,10 @@ impl Cluster {
         session.finish();
         let start = Instant::now();
         // Wait until the last message is sent.
-        while start.elapsed() < LAST_WORD && matches!(session.next_incoming(), Ok(None | Some(_))) {
-            self.wait_for_arrival(&session, LAST_WORD / 4);
+        while start.elapsed() < LAST_MESSAGE
+            && matches!(session.next_incoming(), Ok(None | Some(_)))
+        {
+            self.wait_for_arrival(&session, LAST_MESSAGE / 4);
         }
     }
 

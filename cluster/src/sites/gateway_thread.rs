@@ -104,7 +104,7 @@ impl<'a> GatewayThread<'a> {
             self.gateway().pardon_standstill();
             self.workers.handle_messages()?;
             self.look_for_the_root()?;
-            self.hear_sites()?;
+            self.receive_messages()?;
             let now_ns = self.run_state.now_ns();
             let cut = self.workers.take_cut()?;
             self.gateway().handle_units(cut.as_ref())?;
@@ -118,7 +118,7 @@ impl<'a> GatewayThread<'a> {
             if self.is_over()? {
                 break;
             }
-            self.tell_how_far();
+            self.report_progress();
             self.copy_to_standby();
             self.wait_for_input()?;
         }
@@ -155,7 +155,7 @@ impl<'a> GatewayThread<'a> {
     }
 
     /// Handles arrivals from the network.
-    fn hear_sites(&mut self) -> Result<(), RunError> {
+    fn receive_messages(&mut self) -> Result<(), RunError> {
         let behind_ns = self.run_state.now_ns().saturating_sub(self.heard_ns);
         let most = if behind_ns > self.cluster.terms().lease_ns / 8 { PILED_UP } else { TAKEN };
         for taken in 0..most {
@@ -394,7 +394,7 @@ impl<'a> GatewayThread<'a> {
     }
 
     /// Reports this site's progress to the root periodically.
-    fn tell_how_far(&mut self) {
+    fn report_progress(&mut self) {
         let now_ns = self.run_state.now_ns();
         if self.cluster.is_root() || now_ns < self.next_progress_ns {
             return;

@@ -320,9 +320,9 @@ impl Logic for Hub {
             }
             HubCommand::Finish => {
                 self.finished = true;
-                let knocking = self.members.iter().filter(|(_, member)| member.site.is_none());
-                let knocking: Vec<u32> = knocking.map(|(&number, _)| number).collect();
-                for number in knocking {
+                let unidentified = self.members.iter().filter(|(_, member)| member.site.is_none());
+                let unidentified: Vec<u32> = unidentified.map(|(&number, _)| number).collect();
+                for number in unidentified {
                     self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
                 }
                 self.announce_end();

@@ -91,40 +91,40 @@ fn pass_on<'p>(
     late: bool,
 ) {
     let mut rng = Rand64::new(u128::from(seed));
-    let mut crowd: Vec<_> = (0..4).map(make).collect();
-    crowd[0].add_work(&root.bytes).expect("the root is canonical");
+    let mut explorers: Vec<_> = (0..4).map(make).collect();
+    explorers[0].add_work(&root.bytes).expect("the root is canonical");
     let mut sum = Progress::default();
-    while crowd.iter().any(|explorer| explorer.size() > 0.0) {
+    while explorers.iter().any(|explorer| explorer.size() > 0.0) {
         let from = rng.rand_range(0..4) as usize;
         let to = rng.rand_range(0..4) as usize;
         match rng.rand_range(0..4) {
-            0 | 1 => sum.add(crowd[from].run(rng.rand_range(1..2000), best)),
+            0 | 1 => sum.add(explorers[from].run(rng.rand_range(1..2000), best)),
             2 => {
-                let (mut size, share) = (crowd[from].size(), rng.rand_float());
-                let mut given = crowd[from].split(share);
+                let (mut size, share) = (explorers[from].size(), rng.rand_float());
+                let mut given = explorers[from].split(share);
                 for _ in 0..4 {
                     if late && given.is_none() && size >= 2.0 {
                         // The work that it waits for arrives while it explores.
-                        sum.add(crowd[from].run(1, best));
-                        size = crowd[from].size();
-                        given = crowd[from].split(share);
+                        sum.add(explorers[from].run(1, best));
+                        size = explorers[from].size();
+                        given = explorers[from].split(share);
                     }
                 }
                 assert_eq!(given.is_some(), size >= 2.0, "a split of {size} nodes");
                 if let Some(work) = given {
                     assert!(work.size >= 1.0, "a piece without nodes");
-                    assert!(crowd[from].size() > 0.0, "a split gave everything");
-                    crowd[to].add_work(&work.bytes).expect("a split is canonical");
+                    assert!(explorers[from].size() > 0.0, "a split gave everything");
+                    explorers[to].add_work(&work.bytes).expect("a split is canonical");
                 }
             }
             _ if rng.rand_range(0..8) == 0 => {
-                let copy = crowd[from].copy();
-                let all = crowd[from].drain();
+                let copy = explorers[from].copy();
+                let all = explorers[from].drain();
                 assert_eq!(copy.bytes, all.bytes, "a copy and a drain differ");
-                assert!(crowd[from].size() == 0.0, "a drain left something");
-                let all = in_pieces(&mut *crowd[from], &all, &mut rng);
-                let all = joined(&mut *crowd[from], &all).expect("pieces are canonical");
-                crowd[to].add_work(&all.bytes).expect("a drain is canonical");
+                assert!(explorers[from].size() == 0.0, "a drain left something");
+                let all = in_pieces(&mut *explorers[from], &all, &mut rng);
+                let all = joined(&mut *explorers[from], &all).expect("pieces are canonical");
+                explorers[to].add_work(&all.bytes).expect("a drain is canonical");
             }
             _ => {}
         }

@@ -65,8 +65,8 @@ pub trait Problem: Sync {
     /// are refused. [`crate::wire::fingerprint`] computes one.
     fn fingerprint(&self) -> u64;
 
-    /// The fingerprint for a search that begins. If it is computed from a sample, `go_on` may end the sample early.
-    fn new_fingerprint(&self, _go_on: &dyn Fn() -> bool) -> u64 {
+    /// The fingerprint for a search that begins. If it is computed from a sample, `keep_going` may end the sample early.
+    fn new_fingerprint(&self, _keep_going: &dyn Fn() -> bool) -> u64 {
         self.fingerprint()
     }
 
@@ -135,8 +135,8 @@ impl<T: Tree> Problem for Plain<T> {
         self.new_fingerprint(&|| true)
     }
 
-    fn new_fingerprint(&self, go_on: &dyn Fn() -> bool) -> u64 {
-        self.0.fingerprint().unwrap_or_else(|| sample::print(&self.0, sample::MOST, go_on))
+    fn new_fingerprint(&self, keep_going: &dyn Fn() -> bool) -> u64 {
+        self.0.fingerprint().unwrap_or_else(|| sample::print(&self.0, sample::MOST, keep_going))
     }
 
     fn has_fingerprint(&self, print: u64) -> bool {

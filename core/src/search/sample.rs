@@ -19,13 +19,13 @@ pub(crate) fn size(print: u64) -> u8 {
 }
 
 /// The fingerprint of up to `most` nodes: in turn one near the root, one on the path of first children, and one on
-/// the path of last children. It always includes the root, and ends early once `go_on` returns false.
-pub(crate) fn print<T: Tree>(tree: &T, most: u8, go_on: &dyn Fn() -> bool) -> u64 {
+/// the path of last children. It always includes the root, and ends early once `keep_going` returns false.
+pub(crate) fn print<T: Tree>(tree: &T, most: u8, keep_going: &dyn Fn() -> bool) -> u64 {
     let mut bytes = Vec::new();
     let mut near = VecDeque::from([tree.root()]);
     let mut paths = [Some(tree.root()), Some(tree.root())];
     let mut size = 0;
-    while size < most && (size == 0 || go_on()) {
+    while size < most && (size == 0 || keep_going()) {
         let turn = usize::from(size % 3);
         let turns = [turn, (turn + 1) % 3, (turn + 2) % 3];
         let next = turns.into_iter().find_map(|at| match at {
@@ -118,11 +118,11 @@ mod tests {
     fn a_sample_may_end_early_and_is_recognised() {
         let tree = Plain(Subsets((1..40).collect()));
         let left = Cell::new(10);
-        let go_on = || {
+        let keep_going = || {
             left.set(left.get() - 1);
             left.get() > 0
         };
-        let short = tree.new_fingerprint(&go_on);
+        let short = tree.new_fingerprint(&keep_going);
         assert_eq!((super::size(short), super::size(tree.fingerprint())), (10, MOST));
         assert!(tree.has_fingerprint(short) && tree.has_fingerprint(tree.fingerprint()));
         let other = Plain(Subsets((2..41).collect()));

@@ -62,12 +62,12 @@ pub struct SiteFigures {
     /// Events simulated.
     pub events: u64,
     /// The state of the run at some moments.
-    pub over_time: Vec<Moment>,
+    pub over_time: Vec<Occupancy>,
 }
 
 /// The state of a run at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moment {
+pub struct Occupancy {
     /// The time.
     pub at_ns: u64,
     /// Sites present.

@@ -1,6 +1,6 @@
 //! Carries out what happens to the sites of a [`World`], and what others notice of it.
 
-use super::figures::Moment;
+use super::figures::Occupancy;
 use super::fleet_state::SiteRecord;
 use super::incidents::{CHANCES, Incident};
 use super::world::World;
@@ -134,7 +134,8 @@ impl<L: Load> World<'_, L> {
         let state = &mut self.inner.state;
         let there: Vec<_> = state.records.iter().filter(|record| record.alive).collect();
         let units = there.iter().map(|record| record.peers - 1).sum();
-        let moment = Moment { at_ns: now_ns, sites: there.len() as u32, busy: state.busy, units };
+        let moment =
+            Occupancy { at_ns: now_ns, sites: there.len() as u32, busy: state.busy, units };
         let over_time = &mut state.figures.over_time;
         over_time.push(moment);
         if over_time.len() >= 400 {

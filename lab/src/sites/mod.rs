@@ -13,6 +13,6 @@ mod site_inside;
 mod tests;
 mod world;
 
-pub use figures::{Moment, SiteFigures};
+pub use figures::{Occupancy, SiteFigures};
 pub use fleet::{Fleet, SiteClass};
 pub use incidents::Churn;

@@ -65,8 +65,8 @@ impl<L: Loop> LoopThread<'_, L> {
         self.run_ranges(self.share.static_range(self.me), did)
     }
 
-    /// Does the same for a device that has failed: its own ranges were given back.
-    pub fn go_on(&self, did: &mut TakerTally) -> L::Local {
+    /// Runs ranges for a device that has failed, whose own were given back.
+    pub fn run_rest(&self, did: &mut TakerTally) -> L::Local {
         self.run_ranges(None, did)
     }
 

@@ -186,7 +186,7 @@ impl<L: Loop> Taker<'_, L> {
             Ok(()) => (work.local(), None),
             // All threads, including this one, do what is left.
             Err(why) => {
-                (self.locals.go_on(did), Some(format!("failed, its thread continues: {why}")))
+                (self.locals.run_rest(did), Some(format!("failed, its thread continues: {why}")))
             }
         }
     }

@@ -132,35 +132,35 @@ impl Growing {
     fn add(&mut self, point: Point) {
         let number = self.points.len() as u32;
         let start = self.find(point);
-        let mut hollow = vec![start];
+        let mut cavity = vec![start];
         self.tested[start as usize] = (number, true);
-        let mut walls = Vec::new();
+        let mut faces = Vec::new();
         let mut at = 0;
-        while at < hollow.len() {
-            let tet = hollow[at];
+        while at < cavity.len() {
+            let tet = cavity[at];
             at += 1;
             for (corner, opposite) in OPPOSITE.iter().enumerate() {
                 let next = self.next[tet as usize][corner];
                 if next != NONE && self.tested[next as usize].0 != number {
                     self.tested[next as usize] = (number, self.inside(next, point));
                     if self.tested[next as usize].1 {
-                        hollow.push(next);
+                        cavity.push(next);
                     }
                 }
                 if next == NONE || !self.tested[next as usize].1 {
                     if self.beyond(tet, corner, point) >= 0 {
                         // The point is in the plane of a boundary face, or equals another point: leave it out.
-                        hollow.iter().for_each(|&tet| self.tested[tet as usize].0 = NONE);
-                        walls.iter().for_each(|&(_, next): &(_, u32)| self.forget(next));
+                        cavity.iter().for_each(|&tet| self.tested[tet as usize].0 = NONE);
+                        faces.iter().for_each(|&(_, next): &(_, u32)| self.forget(next));
                         self.forget(next);
                         return;
                     }
-                    walls.push((opposite.map(|i| self.tets[tet as usize][i]), next));
+                    faces.push((opposite.map(|i| self.tets[tet as usize][i]), next));
                 }
             }
         }
         self.points.push(point);
-        self.close(number, &hollow, &walls);
+        self.close(number, &cavity, &faces);
     }
 
     /// The next point will get the same number: invalidate this one's tests.
@@ -170,12 +170,12 @@ impl Growing {
         }
     }
 
-    /// Fills a cavity with tetrahedra between a point and the cavity's walls.
-    fn close(&mut self, point: u32, hollow: &[u32], walls: &[([u32; 3], u32)]) {
-        let mut open: HashMap<[u32; 2], (u32, usize)> = HashMap::with_capacity(2 * walls.len());
-        hollow.iter().for_each(|&tet| self.tets[tet as usize] = [NONE; 4]);
-        self.free.extend_from_slice(hollow);
-        for &([a, b, c], next) in walls {
+    /// Fills a cavity with tetrahedra between a point and the cavity's faces.
+    fn close(&mut self, point: u32, cavity: &[u32], faces: &[([u32; 3], u32)]) {
+        let mut open: HashMap<[u32; 2], (u32, usize)> = HashMap::with_capacity(2 * faces.len());
+        cavity.iter().for_each(|&tet| self.tets[tet as usize] = [NONE; 4]);
+        self.free.extend_from_slice(cavity);
+        for &([a, b, c], next) in faces {
             let tet = self.free.pop().unwrap_or_else(|| {
                 self.tets.push([NONE; 4]);
                 self.next.push([NONE; 4]);

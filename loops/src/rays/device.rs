@@ -13,9 +13,9 @@ use std::ops::Range;
 const PIXEL: usize = 4;
 /// Pixels that rays are drawn to, and words of statistics about them: segments (low and high word), and lost rays.
 const WARP: usize = 32;
-const TOLD: usize = 3;
+const STATISTICS: usize = 3;
 /// Words of the results of a tile.
-const TILE_WORDS: usize = TILE_PIXELS * PIXEL + TILE_PIXELS / WARP * TOLD;
+const TILE_WORDS: usize = TILE_PIXELS * PIXEL + TILE_PIXELS / WARP * STATISTICS;
 /// The maximum number of words for the results of a range.
 const MOST_WORDS: usize = 1 << 22;
 /// Words of a tetrahedron and of a piece of the transfer function.
@@ -78,7 +78,7 @@ impl LoopOnDevice for Rays<'_> {
 
     fn store(&self, units: Range<usize>, results: &[u32]) {
         let (pixels, statistics) = results.split_at(units.len() * TILE_PIXELS * PIXEL);
-        let statistics = statistics.chunks_exact(TILE_PIXELS / WARP * TOLD);
+        let statistics = statistics.chunks_exact(TILE_PIXELS / WARP * STATISTICS);
         for ((unit, pixels), statistics) in
             units.zip(pixels.chunks_exact(TILE_PIXELS * PIXEL)).zip(statistics)
         {
@@ -87,7 +87,7 @@ impl LoopOnDevice for Rays<'_> {
                 *cell = std::array::from_fn(|channel| f32::from_bits(words[channel]));
             }
             let mut tally = Tally::default();
-            for statistics in statistics.chunks_exact(TOLD) {
+            for statistics in statistics.chunks_exact(STATISTICS) {
                 let segments = u64::from(statistics[0]) | u64::from(statistics[1]) << 32;
                 tally.add(Tally { segments, lost: statistics[2].into() });
             }

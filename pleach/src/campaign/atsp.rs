@@ -111,7 +111,7 @@ fn prepare<'s, 'a>(
         bound,
         how,
         started,
-        (&|| begun.is_wanted(), &|| begun.go_on()),
+        (&|| begun.is_wanted(), &|| begun.has_time()),
     );
     let atsp = atsp.map_err(Error::Input)?;
     let ready = ready(&begun, &atsp, *best, given);

@@ -92,7 +92,9 @@ fn prepare<'s, 'a>(
     let given = start.take().filter(|_| begun.resumed().is_none());
     let found = match *best {
         _ if begun.resumed().is_some() => None,
-        Best::Search => Some(improve(instance, given.as_deref(), begun.seed(), &|| begun.go_on())),
+        Best::Search => {
+            Some(improve(instance, given.as_deref(), begun.seed(), &|| begun.has_time()))
+        }
         Best::Reach(value) => {
             let going = begun.reaching();
             reach(instance, given.as_deref(), begun.seed(), value, &going).or(given)

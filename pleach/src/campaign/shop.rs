@@ -216,15 +216,15 @@ fn begin(
             let from = start.take();
             let from = from.as_ref().map(|(order, _)| &order[..]);
             start = Some(if best == Best::Search {
-                tree.start(from, settings.seed, &|| begun.go_on())
+                tree.start(from, settings.seed, &|| begun.has_time())
             } else {
-                tree.by_insertion(from, &|| begun.go_on())
+                tree.by_insertion(from, &|| begun.has_time())
             });
             settings.improve = best == Best::Search;
         }
     }
     let (mut counts, mut stopped) = (before, tree.layers().is_some());
-    if begun.go_on() {
+    if begun.has_time() {
         let (layers, stop) = by_layers(tree, begun, &settings, start);
         if stop == Some(Stop::Asked) {
             settings.cancel = Cancel::cancelled();

@@ -91,7 +91,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     }
 
     /// Whether there is time left to prepare the search better.
-    pub fn go_on(&self) -> bool {
+    pub fn has_time(&self) -> bool {
         let Settings { time_limit, cancel, pause, .. } = &self.search.settings;
         let until = time_limit.map(|limit| self.started + limit);
         let is_wanted =
@@ -102,7 +102,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
 
     /// Whether the search will be run; it must then be prepared, however little time is left.
     pub fn is_wanted(&self) -> bool {
-        self.looking || self.keeps || self.has_begun() || self.go_on()
+        self.looking || self.keeps || self.has_begun() || self.has_time()
     }
 
     /// Saves the search even if its preparation takes all the time.
@@ -118,7 +118,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     /// A function that returns whether heuristics may continue to look for the published value.
     pub fn reaching(&self) -> impl Fn() -> bool {
         let until = Instant::now() + REACH;
-        move || Instant::now() < until && self.go_on()
+        move || Instant::now() < until && self.has_time()
     }
 
     /// Reports progress of the preparation. Breaks if the search should stop.
@@ -133,7 +133,11 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let snapshot = ProgressSnapshot { counts, seconds, ..snapshot.clone() };
         let continues =
             self.search.progress.as_mut().is_none_or(|watch| watch(&snapshot).is_continue());
-        if continues && self.go_on() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if continues && self.has_time() {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     }
 
     /// Whether another process leads the search.
@@ -240,8 +244,10 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     pub fn inspect(&mut self, problem: &dyn Problem) -> Result<Inspection, Error> {
         if let Certify::Audit(certificate, sample) = self.search.certify.clone() {
             let (threads, cancel) = (self.settings().threads, self.settings().cancel.clone());
-            let go_on = move || !cancel.is_cancelled();
-            return Ok(Inspection::Audit(audit(problem, &certificate, sample, threads, &go_on)));
+            let keep_going = move || !cancel.is_cancelled();
+            return Ok(Inspection::Audit(audit(
+                problem, &certificate, sample, threads, &keep_going,
+            )));
         }
         if self.follows() {
             let settings = self.settings().clone();

@@ -58,7 +58,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     let request =
         Request { instance, given: &saved.given, resumed: true, follows: false, note: &note };
     let start = start(&request)?;
-    let mut search = saved.given.search().map_err(Failure::Usage)?;
+    let mut search = saved.given.search()?;
     search.settings.cancel = interrupts();
     search.certify = Certify::Audit(certificate.clone(), sample);
     drop(phase);
@@ -92,8 +92,8 @@ fn unexpected() -> Failure {
 
 /// The regions to explore again.
 fn sample(given: &FlagValues) -> Result<Sample, Failure> {
-    let size = given.get(&SAMPLE).map_err(Failure::Usage)?;
-    let seed = given.get(&SEED).map_err(Failure::Usage)?;
+    let size = given.get(&SAMPLE)?;
+    let seed = given.get(&SEED)?;
     if given.on("all") {
         let other = size.map(|_| "sample").or(seed.map(|_| "seed"));
         return other.map_or(Ok(Sample::All), |other| {

@@ -36,14 +36,14 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 /// The result of a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Found {
+struct SearchResult {
     branched: u64,
     bounded: u64,
     total: u128,
     best: Option<i64>,
 }
 
-impl Found {
+impl SearchResult {
     fn new(counts: &Counts, best: Option<i64>) -> Self {
         Self { branched: counts.branched, bounded: counts.bounded, total: counts.total, best }
     }
@@ -78,8 +78,8 @@ pub fn check(
     given: &FlagValues,
     problems: &[String],
 ) -> Result<u8, Failure> {
-    let level = given.simd().map_err(Failure::Usage)?;
-    let spec = given.get(&CHECK).map_err(Failure::Usage)?;
+    let level = given.simd()?;
+    let spec = given.get(&CHECK)?;
     let Some(spec) = spec else { return usage("--check: expected a device") };
     let able = names(registry, |entry| !entry.probes.is_empty());
     let mut entries: Vec<&Entry> =
@@ -91,7 +91,7 @@ pub fn check(
     usable(&spec).or_else(|why| usage(format!("--check {}: {why}", spec.kind)))?;
     // The emulated device is too slow for large instances.
     let small = spec.kind == DeviceKind::Emulated || given.on("quick");
-    let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
+    let limit = given.get(&TIME_LIMIT)?.flatten();
     let (begun, json) = (Instant::now(), given.on("json"));
     let mut checks = Vec::new();
     for (at, entry) in entries.iter().enumerate() {
@@ -236,8 +236,8 @@ struct Row<'r> {
 }
 
 impl Row<'_> {
-    fn data(self, found: Result<Found, Broken>, wanted: Option<Found>) -> Value {
-        let right = |found: &Found, wanted: Found| {
+    fn data(self, found: Result<SearchResult, Broken>, wanted: Option<SearchResult>) -> Value {
+        let right = |found: &SearchResult, wanted: SearchResult| {
             if self.probe.exact { *found == wanted } else { found.best == wanted.best }
         };
         let (result, why) = match &found {
@@ -255,8 +255,8 @@ impl Row<'_> {
             "kernel_log": self.built.map(|built| built.log).filter(|log| !log.is_empty()),
             "result": result,
             "why": why,
-            "found": found.as_ref().ok().map(Found::data),
-            "expected": wanted.as_ref().map(Found::data),
+            "found": found.as_ref().ok().map(SearchResult::data),
+            "expected": wanted.as_ref().map(SearchResult::data),
             "seconds": (self.start.elapsed().as_secs_f64() * 1e4).round() / 1e4,
         })
     }
@@ -286,7 +286,7 @@ fn check_line(row: &Value) -> String {
 }
 
 /// The expected counts; `None` if there was no time for them.
-fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<Found>, Failure> {
+fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<SearchResult>, Failure> {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     if left == Some(Duration::ZERO) {
         return Ok(None);
@@ -295,7 +295,7 @@ fn on_the_cpu(target: &Check, until: Option<Instant>) -> Result<Option<Found>, F
     let report = solver::search(&*target.problem, &settings, &mut |_| ControlFlow::Continue(()))?;
     let best = report.outcome.solution.map(|best| best.score);
     let whole = report.outcome.stop.is_none();
-    Ok(whole.then(|| Found::new(&report.outcome.counts, best)))
+    Ok(whole.then(|| SearchResult::new(&report.outcome.counts, best)))
 }
 
 /// Searches the whole tree on the device alone.
@@ -304,7 +304,7 @@ fn on_device(
     spec: &Spec,
     pool: &Arc<DevicePool>,
     (start, until): (Instant, Option<Instant>),
-) -> (Option<BuiltKernel>, Result<Found, Broken>) {
+) -> (Option<BuiltKernel>, Result<SearchResult, Broken>) {
     let problem = &*target.problem;
     let late = || until.is_some_and(|until| Instant::now() >= until);
     if late() {
@@ -319,7 +319,7 @@ fn on_device(
         Err(why) => return (None, Err(Broken::Lost(why.to_string()))),
     };
     let built = explorer.built().cloned();
-    let mut searched = || -> Result<Found, Broken> {
+    let mut searched = || -> Result<SearchResult, Broken> {
         let unreadable = |_| Broken::Wrong("it cannot read the root".into());
         explorer.add_work(&problem.root().bytes).map_err(unreadable)?;
         let mut best = target.best.map_or(i64::MAX, |value| problem.goal().score(value));
@@ -358,7 +358,7 @@ fn on_device(
         progress.add(explorer.flush());
         match explorer.take_failure() {
             Some(why) => Err(Broken::Lost(why.to_string())),
-            None => Ok(Found::new(&progress.counts, solution)),
+            None => Ok(SearchResult::new(&progress.counts, solution)),
         }
     };
     (built, searched())

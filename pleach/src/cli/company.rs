@@ -57,7 +57,7 @@ pub fn run_together(
 
 /// The processes of a search; `None` if this one is alone.
 fn company(console: &Console<'_>, given: &FlagValues) -> Result<Option<Arc<Cluster>>, Failure> {
-    let choice: Choice = match given.get(&MPI).map_err(Failure::Usage)? {
+    let choice: Choice = match given.get(&MPI)? {
         Some(word) => word.parse().map_err(|why| Failure::Usage(format!("--mpi: {why}")))?,
         None => Choice::Auto,
     };
@@ -67,7 +67,7 @@ fn company(console: &Console<'_>, given: &FlagValues) -> Result<Option<Arc<Clust
     }
     let launched = mpi::open(&choice, MESSAGE_BY_MPI);
     let launched = launched.map_err(|why| Failure::Machine(why.to_string()))?;
-    let address = given.get(&LISTEN).map_err(Failure::Usage)?;
+    let address = given.get(&LISTEN)?;
     match (launched, address) {
         (None, None) => Ok(None),
         (Some(network), None) => {
@@ -90,11 +90,11 @@ fn listen(
     given: &FlagValues,
     address: String,
 ) -> Result<Arc<Cluster>, Failure> {
-    given.check_certificate().map_err(Failure::Usage)?;
+    given.check_certificate()?;
     let path = key_path(given);
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
-    let places = given.get(&PLACES).map_err(Failure::Usage)?.unwrap_or(DEFAULT_PLACES);
+    let places = given.get(&PLACES)?.unwrap_or(DEFAULT_PLACES);
     let (cluster, at) = joining::listen(address, key, places)
         .map_err(|why| Failure::Usage(format!("--listen: {why}")))?;
     if given.on("updates") {

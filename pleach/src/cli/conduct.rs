@@ -9,7 +9,7 @@ use super::metrics::Metrics;
 use super::progress::{Progress, Shown};
 use super::resume::{holds, origin, origin_again};
 use super::show::{quoted, show};
-use super::stopping::{NothingToLose, interrupts, requests_to_save};
+use super::stopping::{InterruptiblePhase, interrupts, requests_to_save};
 use crate::campaign::Inspection;
 use crate::draw;
 use crate::failure::Failure;
@@ -44,7 +44,7 @@ pub struct Job<'a, 'o> {
 /// The phase in which an instance is read: it counts towards the time limit, and nothing is lost by a stop.
 pub struct Reading {
     began: Instant,
-    _phase: NothingToLose,
+    _phase: InterruptiblePhase,
 }
 
 impl Reading {
@@ -54,7 +54,7 @@ impl Reading {
         search: (&str, &str),
         given: &FlagValues,
     ) -> Result<Self, Failure> {
-        let limit = given.get(&TIME_LIMIT).map_err(Failure::Usage)?.flatten();
+        let limit = given.get(&TIME_LIMIT)?.flatten();
         let began = Instant::now();
         Ok(Self { began, _phase: prepares(console, search, given, limit) })
     }
@@ -69,7 +69,7 @@ impl Reading {
         let data =
             json!({ "instance": instance, "status": "stopped", "valid": null, "objective": null });
         let words = format!("{name} {instance}: stopped before the solution was checked");
-        let phase = NothingToLose::until(None, move |_| {
+        let phase = InterruptiblePhase::until(None, move |_| {
             (
                 if mute {
                     String::new()
@@ -91,7 +91,7 @@ impl Reading {
 }
 
 /// A phase in which a stop of `what` prints only that it was stopped.
-pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> NothingToLose {
+pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> InterruptiblePhase {
     let text = if console.is_mute() {
         String::new()
     } else if given.on("json") {
@@ -99,7 +99,7 @@ pub fn last_words(console: &Console<'_>, what: &str, given: &FlagValues) -> Noth
     } else {
         format!("{what}: stopped")
     };
-    NothingToLose::until(None, move |_| (text, STOPPED))
+    InterruptiblePhase::until(None, move |_| (text, STOPPED))
 }
 
 /// A phase in which a stop of a search being prepared prints only that it was stopped.
@@ -108,12 +108,12 @@ fn prepares(
     (name, instance): (&str, &str),
     given: &FlagValues,
     limit: Option<Duration>,
-) -> NothingToLose {
+) -> InterruptiblePhase {
     let (name, instance) = (name.to_string(), instance.to_string());
     let preset = given.word("balance").unwrap_or("adaptive").to_string();
     let record = given.on("json").then(|| given.record());
     let (mute, began) = (console.is_mute(), Instant::now());
-    NothingToLose::until(limit.map(|limit| began + limit), move |why| {
+    InterruptiblePhase::until(limit.map(|limit| began + limit), move |why| {
         let report = Report::unbegun(why, began.elapsed().as_secs_f64());
         let text = match record {
             _ if mute => String::new(),
@@ -129,7 +129,7 @@ impl Job<'_, '_> {
     pub fn run_searches(self, starts: Vec<Start<'_>>) -> Result<u8, Failure> {
         let Job { console, name, instance, words, inputs, given, mut spent } = self;
         if given.on("show") {
-            let search = given.search().map_err(Failure::Usage)?;
+            let search = given.search()?;
             let start = starts.into_iter().next().ok_or_else(ran)?;
             let Start { labels, search: inspect } = start;
             let Ended::Inspection(seen) = inspect(search, Mode::Inspect)? else {
@@ -169,7 +169,7 @@ impl Job<'_, '_> {
             progress.updates = given.on("updates");
             labels = start.labels;
             progress.decimals = labels.decimals;
-            let mut search = given.search().map_err(Failure::Usage)?;
+            let mut search = given.search()?;
             let settings = &mut search.settings;
             settings.save_now = requests.from_now();
             let spent = std::mem::take(&mut spent);

@@ -31,7 +31,7 @@ struct Device {
 
 /// Measures and prints.
 pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Result<u8, Failure> {
-    let level = given.simd().map_err(Failure::Usage)?;
+    let level = given.simd()?;
     let all: Vec<&Rate> = registry.iter().flat_map(|entry| entry.rates).collect();
     let on_thread = || Settings { threads: 1, ..Settings::default() };
     let rates = all.iter().map(|rate| Ok((rate.name, measured(rate, level, on_thread())?)));

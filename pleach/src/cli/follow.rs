@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a process that leaves waits for the root to notice.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SIGN_OFF: Duration = Duration::from_secs(2);
 
 /// Time between two snapshots of a joiner that shows none.
 const HIDDEN_PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -147,7 +147,7 @@ impl Follower<'_, '_> {
             if report.outcome.stop == Some(Stop::Asked) {
                 let start = Instant::now();
                 // Until the root has noticed, messages on their way to it must not be lost.
-                cluster.next_order(|| start.elapsed() < FAREWELL)?;
+                cluster.next_order(|| start.elapsed() < SIGN_OFF)?;
                 return Ok(JoinEnd::Left);
             }
         }
@@ -179,7 +179,7 @@ impl Follower<'_, '_> {
         let mut board = self.open_dashboard(&words);
         let mut progress = Progress::new(self.console, Shown::new(hidden, board.as_mut()));
         progress.metrics = Metrics::open(self.own)?;
-        let mut search = given.search().map_err(Failure::Usage)?;
+        let mut search = given.search()?;
         search.settings.about = String::from_utf8_lossy(&order.about).into_owned();
         search.settings.cancel = self.cancel.clone();
         if hidden {
@@ -243,7 +243,7 @@ mod tests {
         for (same, threads) in [(true, "3"), (false, "2")] {
             let (_, line) = line(&order, (&own, same)).unwrap();
             assert_eq!(line.words, ["count", "uts", "T1"]);
-            assert_eq!(line.given.get(&MEMORY), Ok(Some(1 << 30)), "same: {same}");
+            assert_eq!(line.given.get(&MEMORY).unwrap(), Some(1 << 30), "same: {same}");
             assert_eq!(line.given.word("threads"), Some(threads), "same: {same}");
             assert_eq!(line.given.word("balance"), Some("ring"), "same: {same}");
         }

@@ -264,7 +264,7 @@ fn all_loops() -> String {
 }
 
 /// The flags of a loop.
-fn of_loop(entry: &loops::Entry) -> String {
+fn of_loop(entry: &loops::LoopEntry) -> String {
     let about = format!("{}: {}\n\nWORDS: {}.", entry.name, entry.about, entry.words);
     let examples = entry
         .examples

@@ -8,7 +8,7 @@ use super::line::Line;
 use super::log::Log;
 use super::order_text::OrderText;
 use super::service;
-use super::stopping::{NothingToLose, interrupts};
+use super::stopping::{InterruptiblePhase, interrupts};
 use super::succession::lead;
 use crate::failure::Failure;
 use crate::joining::{self, Joining};
@@ -151,7 +151,7 @@ pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
 }
 
 /// Takes part in the search that was joined early, if one was.
-pub fn go_on(
+pub fn take_part_early(
     known: Known<'_>,
     console: &Console<'_>,
     own: &FlagValues,
@@ -167,11 +167,11 @@ fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     let key_path = key_path(given);
     let key = Key::read(Path::new(&key_path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
-    let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
+    let patience = given.get(&PATIENCE)?;
     let patience = patience.unwrap_or(Some(Duration::from_secs(60)));
     let standby = standby(&key, patience, given)?;
-    let _joining = NothingToLose::until(None, |_| (String::new(), STOPPED));
-    let reach = given.get(&REACH).map_err(Failure::Usage)?.unwrap_or_default();
+    let _joining = InterruptiblePhase::until(None, |_| (String::new(), STOPPED));
+    let reach = given.get(&REACH)?.unwrap_or_default();
     let stands_by = standby.as_ref().map(|standby| standby.stands_by());
     let cluster = joining::join(Joining {
         at: at.clone(),
@@ -197,7 +197,7 @@ fn standby(
     patience: Option<Duration>,
     given: &FlagValues,
 ) -> Result<Option<Arc<Standby>>, Failure> {
-    let address = given.get(&STANDBY).map_err(Failure::Usage)?;
+    let address = given.get(&STANDBY)?;
     let standby = match (address, given.word("checkpoint")) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) if patience.is_some_and(|patience| patience < LEAST_PATIENCE) => {

@@ -26,7 +26,7 @@ pub fn repeated<'p>(
     given: &FlagValues,
     start: impl Fn() -> Result<Start<'p>, Failure>,
 ) -> Result<Vec<Start<'p>>, Failure> {
-    let times = given.get(&REPEAT).map_err(Failure::Usage)?.unwrap_or(1);
+    let times = given.get(&REPEAT)?.unwrap_or(1);
     if times > 1 {
         if let Some(flag) = OF_ONE_RUN.into_iter().find(|flag| given.has(flag)) {
             return usage(format!(

@@ -240,7 +240,7 @@ fn of_problem(
         return usage(format!("{word} {problem}: expected {able}"));
     };
     let kind = Kind { verb, problem: entry.name, named: task.flags };
-    line.given.check(kind).map_err(Failure::Usage)?;
+    line.given.check(kind)?;
     let Some(instance) = line.words.get(2).cloned() else {
         return usage(format!("{word} {problem}: an instance is required: {}", entry.instance));
     };

@@ -46,20 +46,21 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
                 .map(|()| DONE);
         }
         let kind = Kind { verb: Verb::Own, problem: &name, named };
-        line.given.check(kind).map_err(Failure::Usage)?;
+        line.given.check(kind)?;
         if line.given.on("until-eof") {
             stopping::stop_at_eof();
         }
         let problem = Plain(source.into_tree().map_err(Failure::Usage)?);
         let decimals = problem.0.decimals();
-        let best = value_to_beat(&line.given, decimals).map_err(Failure::Usage)?;
+        let best = value_to_beat(&line.given, decimals)?;
         let labels = || Labels { decimals, ..Labels::default() };
         let start = |search: Search<'_>, mode: Mode| Ended::plain(&problem, best, search, mode);
-        let line = match join::go_on(Known::Own(&start), &console, &line.given).transpose()? {
-            Some(AfterJoin::Ends(code)) => return Ok(code),
-            Some(AfterJoin::Leads(next)) => *next,
-            None => line,
-        };
+        let line =
+            match join::take_part_early(Known::Own(&start), &console, &line.given).transpose()? {
+                Some(AfterJoin::Ends(code)) => return Ok(code),
+                Some(AfterJoin::Leads(next)) => *next,
+                None => line,
+            };
         let lead = |mut line: Line| {
             line.given.texts.replace(read::texts());
             let instance = line.words.join(" ");

@@ -86,9 +86,9 @@ pub fn leave_screen_when_stopped() {
 /// A phase in which nothing is lost if the process ends: on a signal or at the time limit, the process prints these
 /// last words and ends, unless the phase soon ends on its own.
 #[must_use]
-pub struct NothingToLose(u64);
+pub struct InterruptiblePhase(u64);
 
-impl NothingToLose {
+impl InterruptiblePhase {
     /// Begins a phase. Has no effect if signals are not caught, as in tests that run the command in-process.
     pub fn until(
         until: Option<Instant>,
@@ -103,7 +103,7 @@ impl NothingToLose {
     }
 }
 
-impl Drop for NothingToLose {
+impl Drop for InterruptiblePhase {
     fn drop(&mut self) {
         if let Some(shared) = SHARED.get() {
             // Waits for last words that are being printed.

@@ -70,7 +70,7 @@ fn read(word: &str) -> Result<Ones, Failure> {
 
 fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let problem = Plain(read(request.instance)?);
-    let best = value_to_beat(request.given, 0).map_err(Failure::Usage)?;
+    let best = value_to_beat(request.given, 0)?;
     Ok(Start::new(move |search, mode| Ended::plain(&problem, best, search, mode)))
 }
 

@@ -5,7 +5,7 @@ mod harness;
 
 use harness::{Process, Service};
 use oorandom::Rand64;
-use pleach_serve::api::{JobState, JobView, JoinerReport, Orders};
+use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
 use pleach_serve::client::{Client, ClientError};
 use pleach_serve::credentials::Credentials;
 use serde_json::{Value, json};
@@ -180,14 +180,14 @@ fn jobs_that_crash_joiners_are_set_aside() {
         // A joiner of another build is refused, and learns that of the service.
         let report = JoinerReport { name: "x".into(), threads: 1, ..JoinerReport::default() };
         let (status, why) =
-            refusal(service.client("joiners").post::<Orders>("/v1/joiners/orders", &report));
+            refusal(service.client("joiners").post::<Assignments>("/v1/joiners/orders", &report));
         assert_eq!(status, 409);
         why.split("pleach ").nth(1).unwrap().split(',').next().unwrap().to_string()
     };
     let mut joiner = service.client("joiners");
     let report = JoinerReport { name: "x".into(), threads: 1, build, ..JoinerReport::default() };
     let order = loop {
-        let orders: Orders = joiner.post("/v1/joiners/orders", &report).unwrap();
+        let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
         if let Some(order) = orders.order {
             break order;
         }
@@ -197,7 +197,7 @@ fn jobs_that_crash_joiners_are_set_aside() {
         assert_eq!(service.job(id).crashes, n);
         let crashed = Some((order.clone(), "signal: 11".to_string()));
         let report = JoinerReport { crashed, ..report.clone() };
-        let _: Orders = joiner.post("/v1/joiners/report", &report).unwrap();
+        let _: Assignments = joiner.post("/v1/joiners/report", &report).unwrap();
     }
     let job = service.until(id, |job| job.state == JobState::Failed);
     assert_eq!(job.error.unwrap(), "set aside after 3 crashes of joiners: signal: 11");

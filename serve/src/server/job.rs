@@ -2,7 +2,7 @@
 
 use super::share::JobShare;
 use super::store::{JobRow, Store, StoreError, view_of};
-use crate::api::{Course, JobState, JobView, Moment, Update};
+use crate::api::{HistoryPoint, JobState, JobView, SearchHistory, Update};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdin;
 
@@ -65,7 +65,7 @@ pub struct Job {
     /// The state of its search.
     pub search: Option<Update>,
     /// Its course.
-    pub history: Vec<Moment>,
+    pub history: Vec<HistoryPoint>,
     /// The threads that work for it.
     pub workers: u32,
     /// The joiners that serve it.
@@ -122,7 +122,7 @@ impl Job {
     }
 
     /// Takes the course that an earlier service has stored.
-    pub fn resume_course(&mut self, search: Option<Update>, course: Course) {
+    pub fn resume_course(&mut self, search: Option<Update>, course: SearchHistory) {
         (self.search, self.history) = (search, course.history);
     }
 
@@ -180,7 +180,7 @@ impl Job {
     /// Takes a report of its root.
     pub fn update(&mut self, update: Update, at: f64) {
         self.room.learn(update.units, update.busy);
-        let moment = Moment {
+        let moment = HistoryPoint {
             at,
             best: update.best,
             bound: update.bound,
@@ -189,7 +189,7 @@ impl Job {
             nodes: update.nodes,
         };
         // The last moment is always there; those before thin out with age.
-        let step = |a: &Moment, b: &Moment| b.at - a.at;
+        let step = |a: &HistoryPoint, b: &HistoryPoint| b.at - a.at;
         if let [.., before, last] = &self.history[..]
             && step(before, last) < 0.5
         {
@@ -217,9 +217,9 @@ impl Job {
     }
 
     /// The course of its search.
-    pub fn course(&self) -> Course {
+    pub fn course(&self) -> SearchHistory {
         let decimals = self.search.as_ref().map_or(0, |search| search.decimals);
-        Course { decimals, history: self.history.clone() }
+        SearchHistory { decimals, history: self.history.clone() }
     }
 
     /// The job as users see it.
@@ -292,7 +292,7 @@ mod tests {
         let mut job = Job::new(row, true);
         for at in 0..5000 {
             job.update(Update { nodes: at, ..Update::default() }, at as f64);
-            let nodes = |moment: Option<&Moment>| moment.map(|moment| moment.nodes);
+            let nodes = |moment: Option<&HistoryPoint>| moment.map(|moment| moment.nodes);
             assert_eq!(nodes(job.history.first()), Some(0));
             assert_eq!(nodes(job.history.last()), Some(at));
             assert!(job.history.len() <= MOMENTS);

@@ -5,7 +5,7 @@ use super::ending::STEADY;
 use super::job::{Root, StopReason};
 use super::refusal::Refused;
 use super::state::{CRASHES, Joiner, Service, State, now};
-use crate::api::{JobState, JoinerReport, JoinerView, Order, Orders, Role};
+use crate::api::{Assignment, Assignments, JobState, JoinerReport, JoinerView, Role};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -36,13 +36,13 @@ impl Drop for Waiting {
 
 impl State {
     /// The order that the plan has for a joiner, and whether it is dismissed.
-    fn order_for(&self, name: &str) -> (Option<Order>, bool) {
+    fn order_for(&self, name: &str) -> (Option<Assignment>, bool) {
         let joiner = self.joiners.get(name);
         let order = || {
             let id = joiner?.job?;
             let root = self.jobs.get(&id)?.root.as_ref()?;
             let (run, port, key) = (root.run, root.port?, root.key.clone());
-            root.stop.is_none().then_some(Order { job: id, run, port, key })
+            root.stop.is_none().then_some(Assignment { job: id, run, port, key })
         };
         (order(), joiner.is_some_and(|joiner| joiner.dismissed))
     }
@@ -60,7 +60,7 @@ impl Service {
         self: &Arc<Self>,
         caller: &Caller,
         report: JoinerReport,
-    ) -> Result<Orders, Refused> {
+    ) -> Result<Assignments, Refused> {
         let name = self.admit(caller, &report)?;
         let waiting = Waiting { service: Arc::clone(self), name };
         let mut changes = self.changes();
@@ -79,7 +79,7 @@ impl Service {
         if dismissed && self.lock().joiners.remove(&waiting.name).is_some() {
             self.audit(&waiting.name, "left");
         }
-        Ok(Orders { order, dismissed })
+        Ok(Assignments { order, dismissed })
     }
 
     /// Notes a joiner, and returns its name, which begins with that of its account.
@@ -135,7 +135,11 @@ impl Service {
     }
 
     /// Takes a report of a joiner that is answered at once: it leaves, or its search crashed.
-    pub(super) fn report(&self, caller: &Caller, report: JoinerReport) -> Result<Orders, Refused> {
+    pub(super) fn report(
+        &self,
+        caller: &Caller,
+        report: JoinerReport,
+    ) -> Result<Assignments, Refused> {
         if caller.role != Role::Joiner {
             return Err(Refused(403, "expected the credentials of a joiner".into()));
         }
@@ -147,11 +151,11 @@ impl Service {
         if let Some((order, error)) = report.crashed {
             self.count_crash(&name, &order, &error);
         }
-        Ok(Orders::default())
+        Ok(Assignments::default())
     }
 
     /// A joiner's search crashed. A job that crashes joiners repeatedly is set aside.
-    fn count_crash(&self, name: &str, order: &Order, error: &str) {
+    fn count_crash(&self, name: &str, order: &Assignment, error: &str) {
         let mut guard = self.lock();
         let state = &mut *guard;
         let Some(job) = state.jobs.get_mut(&order.job) else { return };

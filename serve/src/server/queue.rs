@@ -6,7 +6,9 @@ use super::job::{Job, StopReason};
 use super::refusal::Refused;
 use super::state::{SHOWN, Service, State, now};
 use super::store::{JobRow, StoreError};
-use crate::api::{CommandKind, Course, JobState, JobView, Role, Submission, names_elsewhere};
+use crate::api::{
+    CommandKind, JobState, JobView, Role, SearchHistory, Submission, names_elsewhere,
+};
 use crate::credentials::new_token;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -308,7 +310,7 @@ impl Service {
     }
 
     /// The course of a job's search.
-    pub(super) fn history(&self, caller: &Caller, id: u64) -> Result<Course, Refused> {
+    pub(super) fn history(&self, caller: &Caller, id: u64) -> Result<SearchHistory, Refused> {
         self.content_of(caller, id)?;
         let state = self.lock();
         let unstored = state.unstored.get(&id).map(|ended| &ended.job);

@@ -6,7 +6,9 @@ use super::page;
 use super::queue::BAD;
 use super::refusal::Refused;
 use super::state::{Service, State};
-use crate::api::{JobView, JoinerReport, LONGEST_REQUEST, Orders, Role, Submission, UserChange};
+use crate::api::{
+    Assignments, JobView, JoinerReport, LONGEST_REQUEST, Role, Submission, UserChange,
+};
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{
     self, DefaultBodyLimit, FromRequest, FromRequestParts, Request, State as Known,
@@ -348,7 +350,7 @@ async fn orders(
     Known(app): Known<App>,
     caller: Caller,
     Body(report): Body<JoinerReport>,
-) -> Answer<Json<Orders>> {
+) -> Answer<Json<Assignments>> {
     Ok(Json(app.orders(&caller, report).await?))
 }
 
@@ -356,12 +358,12 @@ async fn report_of_joiner(
     Known(app): Known<App>,
     caller: Caller,
     Body(report): Body<JoinerReport>,
-) -> Answer<Json<Orders>> {
+) -> Answer<Json<Assignments>> {
     Ok(Json(app.report(&caller, report)?))
 }
 
 #[derive(Serialize)]
-struct Entry {
+struct AuditEntry {
     at: f64,
     who: String,
     what: String,
@@ -370,7 +372,7 @@ struct Entry {
 async fn audit(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
     operators_only(&caller)?;
     let log = app.lock().store.audit_log(1000).map_err(|why| Refused(500, why.to_string()))?;
-    let log = log.into_iter().map(|(at, who, what)| Entry { at, who, what });
+    let log = log.into_iter().map(|(at, who, what)| AuditEntry { at, who, what });
     Ok(Json(json!({ "audit": log.collect::<Vec<_>>() })))
 }
 

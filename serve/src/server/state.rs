@@ -42,7 +42,7 @@ pub(super) struct State {
     /// Jobs of which the stored row is old.
     pub unsaved: BTreeSet<u64>,
     /// Jobs that are over and not yet stored.
-    pub unstored: BTreeMap<u64, Ended>,
+    pub unstored: BTreeMap<u64, FinishedJob>,
     /// The last jobs that are over, newest last.
     pub ended: Vec<JobView>,
     /// Whether the service is ending.
@@ -52,7 +52,7 @@ pub(super) struct State {
 }
 
 /// A job that is over, and its result if it has one.
-pub(super) struct Ended {
+pub(super) struct FinishedJob {
     pub job: Job,
     pub result: Option<Vec<u8>>,
 }
@@ -369,7 +369,7 @@ impl Service {
         if state.ended.len() > 2 * SHOWN {
             state.ended.drain(..SHOWN);
         }
-        state.unstored.insert(id, Ended { job, result });
+        state.unstored.insert(id, FinishedJob { job, result });
     }
 
     /// Stores what changed, and removes the internal files of jobs that are over.
@@ -424,7 +424,7 @@ impl State {
                     job.save_course(store)?;
                 }
             }
-            self.unstored.values().try_for_each(|Ended { job, result }| {
+            self.unstored.values().try_for_each(|FinishedJob { job, result }| {
                 store.save_job(&job.row)?;
                 job.save_course(store)?;
                 result.as_ref().map_or(Ok(()), |result| store.save_result(job.row.id, result))

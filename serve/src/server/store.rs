@@ -1,6 +1,6 @@
 //! [`Store`]: accounts, jobs and the audit log, in an SQLite database that survives a kill at any moment.
 
-use crate::api::{Course, JobState, JobView, Role, Update, UserLimits};
+use crate::api::{JobState, JobView, Role, SearchHistory, Update, UserLimits};
 use crate::private;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
@@ -257,7 +257,12 @@ impl Store {
     }
 
     /// Stores the last state of a job's search and its course.
-    pub fn save_course(&self, id: u64, search: Option<&Update>, course: &Course) -> Result<()> {
+    pub fn save_course(
+        &self,
+        id: u64,
+        search: Option<&Update>,
+        course: &SearchHistory,
+    ) -> Result<()> {
         let search = serde_json::to_string(&search)?;
         let course = serde_json::to_string(course)?;
         let query = "UPDATE job SET search = ?, course = ? WHERE id = ?";
@@ -266,7 +271,7 @@ impl Store {
     }
 
     /// The course of a job's search.
-    pub fn course(&self, id: u64) -> Result<Option<Course>> {
+    pub fn course(&self, id: u64) -> Result<Option<SearchHistory>> {
         let mut query = self.0.prepare_cached("SELECT course FROM job WHERE id = ?")?;
         let text: Option<String> = query.query_row([id], |row| row.get(0)).optional()?.flatten();
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))

@@ -184,12 +184,12 @@ fn frames_after_the_handshake() {
 #[test]
 fn frames_before_the_welcome() {
     let frames = count() / 4;
-    let knocking = || {
+    let unidentified = || {
         let mut hub = Hub::new(PLACES, LIMITS);
         hub.handle_command(HubCommand::JoinRequest { number: 3, hello: hello(), key: [0; PUBLIC] });
         hub
     };
-    let faults = storm(frames, 3, 3, knocking);
+    let faults = storm(frames, 3, 3, unidentified);
     let faults = faults + storm(frames, 0, 4, || Leaf::new(&hello(), KnownKeys::default(), LIMITS));
     assert!(faults > frames / 4, "{faults}");
 }

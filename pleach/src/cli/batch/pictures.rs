@@ -1,7 +1,7 @@
 //! The pictures of a batch: a performance profile, and a cactus plot.
 
 use super::plan::Plan;
-use super::summary::Ended;
+use super::summary::FinishedRun;
 use crate::draw::chart::{Chart, Series};
 use crate::report::counted;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub struct Picture {
     pub kind: &'static str,
     title: &'static str,
     /// Draws it.
-    pub draw: fn(&Plan, &[Ended<'_>]) -> String,
+    pub draw: fn(&Plan, &[FinishedRun<'_>]) -> String,
 }
 
 /// The pictures of each batch.
@@ -43,7 +43,7 @@ type Point = (f64, f64);
 
 /// For each setting, the fraction of problems that it solves within a multiple of the time of the fastest setting
 /// (Dolan and Moré, 2002). Only problems that all settings have tried count.
-fn profile(plan: &Plan, ended: &[Ended<'_>]) -> String {
+fn profile(plan: &Plan, ended: &[FinishedRun<'_>]) -> String {
     let (curves, problems) = ratios(plan, ended);
     draw(
         Chart {
@@ -61,7 +61,7 @@ fn profile(plan: &Plan, ended: &[Ended<'_>]) -> String {
 }
 
 /// For each setting, the number of problems that it solves within a time.
-fn cactus(plan: &Plan, ended: &[Ended<'_>]) -> String {
+fn cactus(plan: &Plan, ended: &[FinishedRun<'_>]) -> String {
     let mut times = vec![Vec::new(); plan.settings.len()];
     for it in ended {
         times[it.run.setting].extend(it.solved_in().map(|time| time.max(SHORTEST_S)));
@@ -82,7 +82,7 @@ fn cactus(plan: &Plan, ended: &[Ended<'_>]) -> String {
 }
 
 /// The profile of each setting, and the number of problems.
-fn ratios(plan: &Plan, ended: &[Ended<'_>]) -> (Vec<Vec<Point>>, usize) {
+fn ratios(plan: &Plan, ended: &[FinishedRun<'_>]) -> (Vec<Vec<Point>>, usize) {
     let mut problems: BTreeMap<[&str; 2], Vec<(usize, Option<f64>)>> = BTreeMap::new();
     for it in ended {
         let problem = [it.row.get("instance"), it.row.get("seed")];
@@ -166,8 +166,8 @@ mod tests {
             runs.push(Run { args: Vec::new(), setting, question, row, inputs });
         }
         let plan = Plan { command: "solve".into(), maximises: false, settings, runs };
-        let ended: Vec<Ended<'_>> =
-            plan.runs.iter().map(|run| Ended { run, row: &run.row }).collect();
+        let ended: Vec<FinishedRun<'_>> =
+            plan.runs.iter().map(|run| FinishedRun { run, row: &run.row }).collect();
         let (curves, problems) = ratios(&plan, &ended);
         assert_eq!(problems, 2, "not all have tried c");
         assert_eq!(curves, [vec![(1.0, 1.0)], vec![(2.0, 0.5)]]);

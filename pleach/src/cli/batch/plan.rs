@@ -78,7 +78,7 @@ const QUESTION: [&str; 8] =
 
 /// The settings in the order in which the file has them.
 #[derive(Deserialize)]
-struct Order {
+struct SettingsOrder {
     #[serde(default)]
     settings: BTreeMap<Spanned<String>, IgnoredAny>,
 }
@@ -199,7 +199,7 @@ fn settings(keys: &Keys<'_>, text: &str) -> Result<Vec<(String, String)>, String
         *flags = flags.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     // The parser sorts keys by name.
-    let order: Option<Order> = toml::from_str(text).ok();
+    let order: Option<SettingsOrder> = toml::from_str(text).ok();
     let order: BTreeMap<String, usize> = order
         .into_iter()
         .flat_map(|order| order.settings)
@@ -278,7 +278,7 @@ impl Common<'_> {
             return Err(wrong(&format!("--{flag} is not for the runs of a batch")));
         }
         let kind = Kind { verb: self.task.verb, problem: self.entry.name, named: self.task.flags };
-        line.given.check(kind).map_err(|why| wrong(&why))?;
+        line.given.check(kind).map_err(|why| wrong(&why.to_string()))?;
         Ok((all, line.given))
     }
 

@@ -12,7 +12,7 @@ const SHIFT_S: f64 = 1.0;
 const SOLVED: [&str; 5] = ["optimal", "no-better", "counted", "found", "infeasible"];
 
 /// The runs of a batch that have a row.
-pub struct Ended<'b> {
+pub struct FinishedRun<'b> {
     pub run: &'b Run,
     pub row: &'b Row,
 }
@@ -40,12 +40,12 @@ pub struct OfSetting {
 }
 
 /// The runs of a plan that have a row.
-pub fn ended<'b>(plan: &'b Plan, rows: &'b Rows) -> Vec<Ended<'b>> {
-    let find = |run: &'b Run| Some(Ended { run, row: rows.find(&run.row)? });
+pub fn ended<'b>(plan: &'b Plan, rows: &'b Rows) -> Vec<FinishedRun<'b>> {
+    let find = |run: &'b Run| Some(FinishedRun { run, row: rows.find(&run.row)? });
     plan.runs.iter().filter_map(find).collect()
 }
 
-impl Ended<'_> {
+impl FinishedRun<'_> {
     /// Its time, if it was solved.
     pub fn solved_in(&self) -> Option<f64> {
         let solved = SOLVED.contains(&self.row.get("status"));
@@ -108,9 +108,10 @@ impl Ended<'_> {
 
 impl Summary {
     /// Of the runs that have a row.
-    pub fn of(plan: &Plan, ended: &[Ended<'_>]) -> Self {
+    pub fn of(plan: &Plan, ended: &[FinishedRun<'_>]) -> Self {
         let settings = plan.settings.iter().enumerate().map(|(at, (name, _))| {
-            let own: Vec<&Ended<'_>> = ended.iter().filter(|it| it.run.setting == at).collect();
+            let own: Vec<&FinishedRun<'_>> =
+                ended.iter().filter(|it| it.run.setting == at).collect();
             of_setting(name, &own)
         });
         Self {
@@ -156,10 +157,11 @@ impl Summary {
     }
 }
 
-fn of_setting(name: &str, runs: &[&Ended<'_>]) -> OfSetting {
+fn of_setting(name: &str, runs: &[&FinishedRun<'_>]) -> OfSetting {
     let failed = runs.iter().filter(|it| it.failed()).count();
     // A run that failed counts as one that took all the time that it had.
-    let time = |it: &&Ended<'_>| it.row.number(if it.failed() { "time_limit" } else { "seconds" });
+    let time =
+        |it: &&FinishedRun<'_>| it.row.number(if it.failed() { "time_limit" } else { "seconds" });
     let times: Vec<f64> = runs.iter().filter_map(time).collect();
     let stopped = runs.iter().filter(|it| it.row.get("status") == "stopped");
     let gaps: Vec<f64> = stopped.filter_map(|it| it.row.number("gap")).collect();
@@ -189,21 +191,22 @@ fn shifted_mean(times: &[f64]) -> Option<f64> {
 }
 
 /// A line for each problem whose results contradict each other.
-fn contradictions(ended: &[Ended<'_>], maximises: bool) -> Vec<String> {
+fn contradictions(ended: &[FinishedRun<'_>], maximises: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    let of = |it: &Ended<'_>| {
+    let of = |it: &FinishedRun<'_>| {
         [it.row.get("instance"), it.row.get("input"), &it.run.question].map(String::from)
     };
     let mut problems: Vec<_> = ended.iter().map(of).collect();
     problems.sort();
     problems.dedup();
     for problem in problems {
-        let runs: Vec<&Ended<'_>> = ended.iter().filter(|it| of(it) == problem).collect();
+        let runs: Vec<&FinishedRun<'_>> = ended.iter().filter(|it| of(it) == problem).collect();
         let pairs = runs
             .iter()
             .enumerate()
             .flat_map(|(i, one)| runs[..i].iter().map(move |two| (two, one)));
-        let wrong = |(one, two): &(&&Ended<'_>, &&Ended<'_>)| one.contradicts(two, maximises);
+        let wrong =
+            |(one, two): &(&&FinishedRun<'_>, &&FinishedRun<'_>)| one.contradicts(two, maximises);
         if let Some((one, two)) = pairs.into_iter().find(wrong) {
             lines.push(format!("{}: {}, but {}", problem[0], one.said(), two.said()));
         }
@@ -237,7 +240,8 @@ mod tests {
         two: &[(&str, &str)],
     ) -> Vec<String> {
         let all = [run(0, "one", one), run(1, "two", two)];
-        let ended: Vec<Ended<'_>> = all.iter().map(|(run, row)| Ended { run, row }).collect();
+        let ended: Vec<FinishedRun<'_>> =
+            all.iter().map(|(run, row)| FinishedRun { run, row }).collect();
         contradictions(&ended, maximises)
     }
 
@@ -294,8 +298,9 @@ mod tests {
             run(0, "one", &[("status", "stopped"), ("seconds", "3"), ("gap", "0.5")]),
             run(0, "one", &[("status", "failed"), ("time_limit", "7")]),
         ];
-        let ended: Vec<Ended<'_>> = all.iter().map(|(run, row)| Ended { run, row }).collect();
-        let own: Vec<&Ended<'_>> = ended.iter().collect();
+        let ended: Vec<FinishedRun<'_>> =
+            all.iter().map(|(run, row)| FinishedRun { run, row }).collect();
+        let own: Vec<&FinishedRun<'_>> = ended.iter().collect();
         let it = of_setting("one", &own);
         assert_eq!((it.runs, it.solved, it.failed), (3, 1, 1));
         assert_eq!((it.median, it.gap), (Some(3.0), Some(0.5)));

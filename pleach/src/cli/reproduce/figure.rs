@@ -1,7 +1,7 @@
 //! [`Figure`]: a figure or table of a paper, as its file describes it.
 
 use super::claim::Claim;
-use super::part::{Part, quicken};
+use super::part::{Part, apply_quick};
 use crate::cli::keys::table_of;
 use crate::results;
 use serde::Deserialize;
@@ -36,7 +36,7 @@ impl Figure {
         let mut table = table_of(&file, text)?;
         let parts = table.get_mut("part").and_then(Value::as_array_mut).into_iter().flatten();
         for part in parts.filter_map(Value::as_table_mut).filter(|_| quick) {
-            quicken(part).map_err(|why| format!("{file}: {why}"))?;
+            apply_quick(part).map_err(|why| format!("{file}: {why}"))?;
         }
         let figure: Self = results::read(&file, json!(table))?;
         let figure = Self { id: id.into(), ..figure };

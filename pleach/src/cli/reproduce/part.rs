@@ -203,7 +203,7 @@ const QUICK_TEXTS: [&str; 2] = ["title", "instead"];
 ///
 /// # Errors
 /// If a path leads nowhere.
-pub fn quicken(part: &mut Table) -> Result<(), String> {
+pub fn apply_quick(part: &mut Table) -> Result<(), String> {
     let Some(replaced) = part.get("quick").and_then(|quick| quick.as_table()).cloned() else {
         return Ok(());
     };

@@ -36,8 +36,8 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
     let address = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
     let credentials = Credentials::read(Path::new(key));
     let credentials = credentials.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
-    let threads = given.get(&THREADS).map_err(Failure::Usage)?;
-    let patience = given.get(&PATIENCE).map_err(Failure::Usage)?;
+    let threads = given.get(&THREADS)?;
+    let patience = given.get(&PATIENCE)?;
     let flags = PASSED_ON
         .iter()
         .filter(|name| given.has(name))

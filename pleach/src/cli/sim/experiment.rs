@@ -36,7 +36,7 @@ impl Experiment {
         scenario: Scenario,
         given: &FlagValues,
     ) -> Result<Self, Failure> {
-        let threads = given.settings().map_err(Failure::Usage)?.threads;
+        let threads = given.settings()?.threads;
         enough_memory(name, &scenario, threads)?;
         let mut works: Vec<Work> = Vec::new();
         for spec in &scenario.cells {

@@ -2,7 +2,7 @@
 
 use crate::draw::axis::{Scale, corner, levels, mark_text};
 use crate::draw::svg::{Anchor, Svg};
-use pleach_lab::sites::{Moment, SiteFigures};
+use pleach_lab::sites::{Occupancy, SiteFigures};
 use std::fmt::Write;
 
 const SIZE: (f64, f64) = (860.0, 420.0);
@@ -54,8 +54,8 @@ fn below(sites: &SiteFigures) -> String {
 fn line(
     svg: &mut Svg,
     (name, colour, down): (&str, &str, f64),
-    moments: &[Moment],
-    of: fn(&Moment) -> u32,
+    moments: &[Occupancy],
+    of: fn(&Occupancy) -> u32,
     (x, y): (&Scale, &Scale),
 ) {
     let mut path = String::new();

@@ -50,7 +50,7 @@ pub fn read(
 }
 
 fn check(given: &FlagValues, problem: &str, named: &[Use]) -> Result<(), Failure> {
-    given.check(Kind { verb: Verb::Sim, problem, named }).map_err(Failure::Usage)
+    given.check(Kind { verb: Verb::Sim, problem, named })
 }
 
 /// A file's scenario, with the keys that flags replace.

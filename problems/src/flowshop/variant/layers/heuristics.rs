@@ -82,9 +82,9 @@ impl Heuristics {
             }
             let keep_going = RefCell::new(keep_going);
             run(&|| {
-                let go_on = (keep_going.borrow_mut())();
-                stopped.fetch_or(!go_on, Ordering::Relaxed);
-                go_on
+                let more = (keep_going.borrow_mut())();
+                stopped.fetch_or(!more, Ordering::Relaxed);
+                more
             });
         });
     }
