@@ -278,7 +278,13 @@ impl GuardedDevice {
         }
         let mut wanted = self.held.portion(share, size);
         let missing = wanted - self.held.size(&self.reserve);
-        if missing > 0.0 && !nothing_comes {
+        let one = self.device.givers() == Givers::One;
+        if missing > 0.0 && one {
+            // It is little, or nothing.
+            if nothing_comes {
+                self.fetch_to_reserve(missing, Givers::One)?;
+            }
+        } else if missing > 0.0 && !nothing_comes {
             self.owed = missing.max(self.owed);
         } else if missing > 0.0 {
             // The backup is renewed each time, at the same cost for few nodes as for many: the sooner thieves come
@@ -289,12 +295,12 @@ impl GuardedDevice {
             let size = missing + (size / self.ahead_part).floor();
             // The device needs work until the copy has arrived.
             if !self.send_off(size.min((self.device.size() / 2.0).ceil()))? {
-                self.fetch_to_reserve(size, self.device.givers())?;
+                self.fetch_to_reserve(size, Givers::Even)?;
             }
         }
         let reserved = self.held.size(&self.reserve);
         let elsewhere = self.elsewhere() > 0.0;
-        if self.device.givers() == Givers::One && elsewhere {
+        if one && elsewhere {
             wanted = reserved;
         } else if self.incoming.is_some() {
             // Prefer nothing to little: the rest will be here when the thief comes back. But a thief comes back only
@@ -313,6 +319,9 @@ impl GuardedDevice {
     fn fetch_to_reserve(&mut self, size: f64, gives: Givers) -> Result<(), DeviceError> {
         let mut fetched = Vec::new();
         self.device.take_work(size, gives, &mut fetched)?;
+        if fetched.is_empty() {
+            return Ok(());
+        }
         self.backup_is_current = false;
         self.renew_backup()?;
         self.reserve.append(&mut fetched);

@@ -61,7 +61,7 @@ fn the_laws_hold_while_the_mode_changes() {
                 at => Box::new(either(&flowshop, "emulated:explorers=3", &pool, TRIALS[at - 1])),
             }
         };
-        late_explorer_law(&make, &Problem::root(&flowshop), best, &wanted, seed);
+        late_explorer_law(&make, &Problem::root(&flowshop), best, &wanted, (seed, 4));
     }
 }
 

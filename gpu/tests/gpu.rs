@@ -262,15 +262,15 @@ fn the_laws_hold_on_a_device() {
                         Box::new(on_device(problem, "emulated:explorers=5:giving=always"))
                     }
                     1 => Box::new(on_device(problem, "emulated:explorers=3:budget=9")),
-                    // Work arrives at one explorer and leaves from one.
+                    // Work arrives at one explorer.
                     _ if seed % 2 == 0 || problem.top().is_some() => {
-                        Box::new(on_device(problem, "emulated:explorers=4:put=one:take=one"))
+                        Box::new(on_device(problem, "emulated:explorers=4:put=one"))
                     }
                     // Or from each, if it is intervals.
                     _ => Box::new(on_device(problem, "emulated:explorers=3:take=each")),
                 }
             };
-            late_explorer_law(&make, &problem.root(), best, &whole, seed);
+            late_explorer_law(&make, &problem.root(), best, &whole, (seed, 4));
         }
         explorer.add_work(&problem.root().bytes).unwrap();
         explorer.run(50, best);
@@ -336,11 +336,13 @@ fn a_device_that_fails_loses_no_work() {
 fn an_explorer_without_work_gives_nothing() {
     let queens = with_intervals(9);
     let wanted = whole(&queens, i64::MAX);
-    let words = "emulated:explorers=8:budget=20:inside=none:put=one:take=one";
+    let words = "emulated:explorers=8:budget=20:put=one:take=one";
     let (mut one, mut other) = (on_device(&queens, words), queens.explorer());
     one.add_work(&queens.root().bytes).unwrap();
-    let mut counts = one.step(u64::MAX, i64::MAX).counts;
-    assert_eq!(one.active().0, 1);
+    let mut counts = Counts::default();
+    while one.active().0 < 4 {
+        counts.add(&one.step(u64::MAX, i64::MAX).counts);
+    }
     let (mut refused, mut given) = (0, 0);
     for _ in 0..64 {
         match one.split(0.5) {
@@ -352,9 +354,28 @@ fn an_explorer_without_work_gives_nothing() {
         }
     }
     assert!(refused > 0 && given > 0, "{refused} refused, {given} given");
+    assert!(one.size() > 0.0, "the last explorer keeps its work");
     counts.add(&run_to_end(&mut one, i64::MAX).counts);
     counts.add(&run_to_end(&mut *other, i64::MAX).counts);
     assert_eq!(counts, wanted);
+}
+
+#[test]
+fn the_laws_hold_where_one_explorer_gives() {
+    for (problem, best) in problems_for_good() {
+        let mut explorer = problem.explorer();
+        explorer.add_work(&problem.root().bytes).unwrap();
+        let whole = run_to_end(&mut *explorer, best);
+        for seed in 0..10 {
+            let make = |i: usize| -> Box<dyn Explorer> {
+                if i == 0 {
+                    return problem.explorer();
+                }
+                Box::new(on_device(problem, "emulated:explorers=4:budget=9:put=one:take=one"))
+            };
+            late_explorer_law(&make, &problem.root(), best, &whole, (seed, u32::MAX));
+        }
+    }
 }
 
 /// Devices fail one after another while work moves between them.
@@ -370,7 +391,7 @@ fn the_laws_hold_while_devices_fail() {
                 let words = format!("emulated:explorers=3:budget=9:fail={fail}");
                 Box::new(on_device(problem, &words))
             };
-            late_explorer_law(&make, &problem.root(), best, &whole, seed);
+            late_explorer_law(&make, &problem.root(), best, &whole, (seed, 4));
         }
     }
 }

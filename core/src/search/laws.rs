@@ -66,10 +66,10 @@ pub fn explorer_law<'p>(
     whole: &Progress,
     seed: u64,
 ) {
-    pass_on(make, (root, best), whole, seed, false);
+    pass_on(make, (root, best), whole, seed, 0);
 }
 
-/// The explorer law for explorers that may give nothing at first.
+/// The explorer law for explorers that may give nothing up to `retries` times in a row.
 ///
 /// # Panics
 /// If an explorer breaks the law.
@@ -78,9 +78,9 @@ pub fn late_explorer_law<'p>(
     root: &Work,
     best: i64,
     whole: &Progress,
-    seed: u64,
+    (seed, retries): (u64, u32),
 ) {
-    pass_on(make, (root, best), whole, seed, true);
+    pass_on(make, (root, best), whole, seed, retries);
 }
 
 fn pass_on<'p>(
@@ -88,7 +88,7 @@ fn pass_on<'p>(
     (root, best): (&Work, i64),
     whole: &Progress,
     seed: u64,
-    late: bool,
+    retries: u32,
 ) {
     let mut rng = Rand64::new(u128::from(seed));
     let mut explorers: Vec<_> = (0..4).map(make).collect();
@@ -102,13 +102,13 @@ fn pass_on<'p>(
             2 => {
                 let (mut size, share) = (explorers[from].size(), rng.rand_float());
                 let mut given = explorers[from].split(share);
-                for _ in 0..4 {
-                    if late && given.is_none() && size >= 2.0 {
-                        // The work that it waits for arrives while it explores.
-                        sum.add(explorers[from].run(1, best));
-                        size = explorers[from].size();
-                        given = explorers[from].split(share);
-                    }
+                let mut left = retries;
+                while given.is_none() && size >= 2.0 && left > 0 {
+                    left -= 1;
+                    // The work that it waits for arrives while it explores.
+                    sum.add(explorers[from].run(1, best));
+                    size = explorers[from].size();
+                    given = explorers[from].split(share);
                 }
                 assert_eq!(given.is_some(), size >= 2.0, "a split of {size} nodes");
                 if let Some(work) = given {

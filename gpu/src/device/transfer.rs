@@ -72,8 +72,13 @@ impl Device {
     ) -> Result<(), DeviceError> {
         let start = Instant::now();
         let heights = self.heights()?;
-        let shares = self.choose(&heights, size, gives);
-        self.fetch(shares, false, into)?;
+        let shares = match gives {
+            Givers::One => self.one(&heights),
+            _ => self.choose(&heights, size),
+        };
+        if shares.iter().any(|&nodes| nodes > 0) {
+            self.fetch(shares, false, into)?;
+        }
         self.phases.copy_ns += nanos_since(start);
         Ok(())
     }
@@ -83,30 +88,36 @@ impl Device {
     }
 
     /// How many nodes to take from each stack, or intervals from each explorer, to get this much work.
-    fn choose(&mut self, heights: &[u32], size: f64, gives: Givers) -> Vec<u32> {
-        let one = (gives == Givers::One).then(|| self.one(heights));
+    fn choose(&mut self, heights: &[u32], size: f64) -> Vec<u32> {
+        let intervals = self.held.is_intervals();
+        let taken = if intervals { longest(heights, size) } else { share(heights, size as u64) };
+        self.note_taken(heights, &taken);
+        taken
+    }
+
+    /// Updates the size by what is taken.
+    fn note_taken(&mut self, heights: &[u32], taken: &[u32]) {
         if self.held.is_intervals() {
-            let taken = one.unwrap_or_else(|| longest(heights, size));
             let left =
-                || heights.iter().zip(&taken).filter(|&(&height, &taken)| taken == 0 && height > 0);
+                || heights.iter().zip(taken).filter(|&(&height, &taken)| taken == 0 && height > 0);
             self.size = left().map(|(&height, _)| least_leaves(height)).sum();
             self.holding = left().count() as u32;
-            taken
         } else {
-            let shares = one.unwrap_or_else(|| share(heights, size as u64));
-            self.size -= shares.iter().map(|&nodes| f64::from(nodes)).sum::<f64>();
-            shares
+            self.size -= taken.iter().map(|&nodes| f64::from(nodes)).sum::<f64>();
         }
     }
 
-    /// All the work of one explorer, drawn among all; nothing if it has none.
+    /// All the work of one explorer, drawn among those that take part; nothing if it has none, or no other has any.
     fn one(&mut self, heights: &[u32]) -> Vec<u32> {
         self.drawn = self.drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         // The lower bits of such numbers are less random.
-        let drawn = ((u64::from(self.drawn) * heights.len() as u64) >> 32) as usize;
+        let drawn = ((u64::from(self.drawn) * u64::from(self.launch.active)) >> 32) as usize;
+        let others = heights.iter().enumerate().any(|(at, &height)| at != drawn && height > 0);
         let mut taken = vec![0; heights.len()];
-        let height = heights[drawn];
-        taken[drawn] = if self.held.is_intervals() { height.min(1) } else { height };
+        if others && heights[drawn] > 0 {
+            taken[drawn] = if self.held.is_intervals() { 1 } else { heights[drawn] };
+            self.note_taken(heights, &taken);
+        }
         taken
     }
 
@@ -142,7 +153,7 @@ impl Device {
         let start = Instant::now();
         let mut removed = 0;
         if size > 0.0 {
-            let shares = self.choose(&heights, size, self.exchange.gives);
+            let shares = self.choose(&heights, size);
             removed = self.stage(&shares, 0, false)?;
             heights = self.heights()?;
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 impl Policy {
     /// The keys that may follow a preset's name.
     pub const KEYS: &str = "share, grain, least, degree, levels, tree, end, patience, power, weights, first (where any \
-                            peer may give), bridges (overlay), late (master-worker), siblings, depth \
+                            peer may give), bridges (overlay), late (master-worker, in simulations), siblings, depth \
                             (hierarchical-master-worker), or cutoff, second_cutoff, coordinator (static, dynamic, guided)";
 
     /// Parses `NAME:key=value,…` with the keys in [`Policy::KEYS`].
