@@ -146,7 +146,7 @@ pub struct JobView {
     pub search: Option<Update>,
 }
 
-/// The course of a job's search.
+/// What a job's search has found and proven over time.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct SearchHistory {
     /// Values are multiples of 10 to the power of minus this.
@@ -155,7 +155,7 @@ pub struct SearchHistory {
     pub history: Vec<HistoryPoint>,
 }
 
-/// A point of a job's course.
+/// A point of a search's history.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct HistoryPoint {
     /// When, in seconds since 1970.

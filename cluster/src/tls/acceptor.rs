@@ -148,7 +148,7 @@ impl Acceptor {
     fn accept(&mut self, now: Instant) -> bool {
         for _ in 0..ACCEPTED {
             match self.listener.accept() {
-                Ok((socket, address)) => self.linger(socket, address, now),
+                Ok((socket, address)) => self.add_unauthenticated(socket, address, now),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
@@ -164,7 +164,7 @@ impl Acceptor {
         true
     }
 
-    fn linger(&mut self, mut socket: TcpStream, address: SocketAddr, now: Instant) {
+    fn add_unauthenticated(&mut self, mut socket: TcpStream, address: SocketAddr, now: Instant) {
         self.newest += 1;
         let (number, until) = (self.newest, now + PATIENCE);
         if self.poll.registry().register(&mut socket, Token(number), Interest::READABLE).is_ok() {

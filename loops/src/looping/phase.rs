@@ -167,8 +167,8 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
         if !exchanged {
             publish_edges(work, &held.slab, &edges[me], 1);
             let met = meet.wait(|| !stop.load(Ordering::Relaxed));
-            let Some(more) = met else { return Ok(()) };
-            continues = more;
+            let Some(goes_on) = met else { return Ok(()) };
+            continues = goes_on;
             take_edges(work, &mut held.slab, (me, edges), 1);
         }
         for parity in [0, 1].into_iter().cycle() {
@@ -192,8 +192,8 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
             if me == 0 {
                 self.swept.fetch_add(now as u64, Ordering::Relaxed);
             }
-            let Some(more) = meet.wait(|| !stop.load(Ordering::Relaxed)) else { return Ok(()) };
-            continues = more;
+            let Some(goes_on) = meet.wait(|| !stop.load(Ordering::Relaxed)) else { return Ok(()) };
+            continues = goes_on;
             // Also at the end: the next phase and the caller need the edges.
             let began = Instant::now();
             take_edges(work, &mut held.slab, (me, edges), parity);

@@ -64,7 +64,7 @@ pub struct Job {
     pub crashed: Option<Instant>,
     /// The state of its search.
     pub search: Option<Update>,
-    /// Its course.
+    /// Its history.
     pub history: Vec<HistoryPoint>,
     /// The threads that work for it.
     pub workers: u32,
@@ -116,14 +116,14 @@ impl Job {
         }
     }
 
-    /// Stores the last state of its search and its course.
-    pub fn save_course(&self, store: &Store) -> Result<(), StoreError> {
-        store.save_course(self.row.id, self.search.as_ref(), &self.course())
+    /// Stores the last state of its search and its history.
+    pub fn save_history(&self, store: &Store) -> Result<(), StoreError> {
+        store.save_history(self.row.id, self.search.as_ref(), &self.search_history())
     }
 
-    /// Takes the course that an earlier service has stored.
-    pub fn resume_course(&mut self, search: Option<Update>, course: SearchHistory) {
-        (self.search, self.history) = (search, course.history);
+    /// Takes the history that an earlier service has stored.
+    pub fn resume_history(&mut self, search: Option<Update>, history: SearchHistory) {
+        (self.search, self.history) = (search, history.history);
     }
 
     /// Whether it should be considered when machines are shared out.
@@ -216,8 +216,8 @@ impl Job {
         (self.workers, self.joiners) = (workers, joiners);
     }
 
-    /// The course of its search.
-    pub fn course(&self) -> SearchHistory {
+    /// The history of its search.
+    pub fn search_history(&self) -> SearchHistory {
         let decimals = self.search.as_ref().map_or(0, |search| search.decimals);
         SearchHistory { decimals, history: self.history.clone() }
     }
@@ -272,7 +272,7 @@ mod tests {
 
     /// The moment at which there were too many used to be dropped, and the first one with it.
     #[test]
-    fn however_long_a_search_is_its_course_has_the_first_and_the_last_moment() {
+    fn however_long_a_search_is_its_history_has_the_first_and_the_last_moment() {
         let row = JobRow {
             id: 1,
             user: "ann".into(),

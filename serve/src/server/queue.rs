@@ -309,16 +309,17 @@ impl Service {
         })
     }
 
-    /// The course of a job's search.
+    /// The history of a job's search.
     pub(super) fn history(&self, caller: &Caller, id: u64) -> Result<SearchHistory, Refused> {
         self.content_of(caller, id)?;
         let state = self.lock();
         let unstored = state.unstored.get(&id).map(|ended| &ended.job);
         if let Some(job) = state.jobs.get(&id).or(unstored) {
-            return Ok(job.course());
+            return Ok(job.search_history());
         }
-        let course = state.store.course(id).map_err(|why| Refused(500, why.to_string()))?;
-        Ok(course.unwrap_or_default())
+        let history =
+            state.store.search_history(id).map_err(|why| Refused(500, why.to_string()))?;
+        Ok(history.unwrap_or_default())
     }
 
     /// What the command of a job said.

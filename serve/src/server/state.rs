@@ -114,7 +114,7 @@ impl Service {
             let is_search = (settings.check)(&row.args, &contents) != Ok(CommandKind::Alone);
             let (id, mut job) = (row.id, Job::new(row, is_search));
             let search = store.job(id)?.and_then(|view| view.search);
-            job.resume_course(search, store.course(id)?.unwrap_or_default());
+            job.resume_history(search, store.search_history(id)?.unwrap_or_default());
             Ok((id, job))
         });
         let jobs = jobs.collect::<Result<_, StoreError>>()?;
@@ -421,12 +421,12 @@ impl State {
             for job in self.unsaved.iter().filter_map(|id| self.jobs.get(id)) {
                 store.save_job(&job.row)?;
                 if job.root.is_none() && !job.history.is_empty() {
-                    job.save_course(store)?;
+                    job.save_history(store)?;
                 }
             }
             self.unstored.values().try_for_each(|FinishedJob { job, result }| {
                 store.save_job(&job.row)?;
-                job.save_course(store)?;
+                job.save_history(store)?;
                 result.as_ref().map_or(Ok(()), |result| store.save_result(job.row.id, result))
             })
         });
@@ -446,7 +446,7 @@ impl State {
             self.accounts.values().try_for_each(|account| store.save_account(&account.row))?;
             self.jobs.values().filter(|job| job.root.is_some()).try_for_each(|job| {
                 store.save_job(&job.row)?;
-                job.save_course(store)
+                job.save_history(store)
             })
         })
     }

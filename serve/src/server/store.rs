@@ -256,22 +256,22 @@ impl Store {
         Ok(())
     }
 
-    /// Stores the last state of a job's search and its course.
-    pub fn save_course(
+    /// Stores the last state of a job's search and its history.
+    pub fn save_history(
         &self,
         id: u64,
         search: Option<&Update>,
-        course: &SearchHistory,
+        history: &SearchHistory,
     ) -> Result<()> {
         let search = serde_json::to_string(&search)?;
-        let course = serde_json::to_string(course)?;
+        let history = serde_json::to_string(history)?;
         let query = "UPDATE job SET search = ?, course = ? WHERE id = ?";
-        self.0.prepare_cached(query)?.execute(params![search, course, id])?;
+        self.0.prepare_cached(query)?.execute(params![search, history, id])?;
         Ok(())
     }
 
-    /// The course of a job's search.
-    pub fn course(&self, id: u64) -> Result<Option<SearchHistory>> {
+    /// The history of a job's search.
+    pub fn search_history(&self, id: u64) -> Result<Option<SearchHistory>> {
         let mut query = self.0.prepare_cached("SELECT course FROM job WHERE id = ?")?;
         let text: Option<String> = query.query_row([id], |row| row.get(0)).optional()?.flatten();
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
