@@ -267,7 +267,7 @@ fn a_failed_run_has_a_row_and_is_run_again() {
     let text = "command = 'solve queens'
 instances = [8]
 [settings]
-fails = '--balance master-worker:late'
+fails = '--balance dynamic:cutoff=2,coordinator=yes,second_cutoff=4'
 good = ''
 ";
     let folder = batch("failed", text);
@@ -279,7 +279,7 @@ good = ''
         assert_eq!(column(&folder, "status").len(), rows);
     }
     assert_eq!(column(&folder, "status"), ["failed", "found", "failed"]);
-    assert!(column(&folder, "message")[0].starts_with("--balance master-worker:late"));
+    assert!(column(&folder, "message")[0].starts_with("--balance second_cutoff"));
 }
 
 #[test]

@@ -30,7 +30,6 @@ pub mod gather;
 #[cfg(not(loom))]
 mod host;
 #[cfg(not(loom))]
-#[cfg(not(loom))]
 mod layers;
 #[cfg(not(loom))]
 mod lock;

@@ -13,7 +13,7 @@ use crate::processes::share_of_memory;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::DeviceSet;
 use pleach_problems::simd::Level;
-use pleach_runtime::Settings;
+use pleach_runtime::{RunError, Settings};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,6 +66,9 @@ impl FlagValues {
             && !about_service
         {
             self.settings()?;
+        }
+        if verb != Verb::Sim && self.get(&BALANCE)?.is_some_and(|policy| policy.is_late()) {
+            return usage(format!("--balance {}", RunError::Late));
         }
         if self.has("every") && !self.has("checkpoint") {
             return usage("--every has no effect without --checkpoint FILE");
