@@ -280,7 +280,7 @@ impl GuardedDevice {
         let missing = wanted - self.held.size(&self.reserve);
         let one = self.device.givers() == Givers::One;
         if missing > 0.0 && one {
-            // It is little, or nothing.
+            // One explorer gives little, or nothing: a copy while the device explores would not pay.
             if nothing_comes {
                 self.fetch_to_reserve(missing, Givers::One)?;
             }

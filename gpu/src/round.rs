@@ -27,7 +27,7 @@ pub enum Givers {
     /// Each gives some of its nodes. If work is held as intervals, those with the longest ones give them.
     #[default]
     Even,
-    /// One, drawn at random among all, gives all it has, unless no other has any.
+    /// One, drawn at random, gives all it has, unless no other has any; if it has nothing, the thief gets nothing.
     One,
     /// Each gives the right part of its interval.
     Each,
