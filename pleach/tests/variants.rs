@@ -172,6 +172,17 @@ fn a_stopped_search_gives_a_schedule_and_a_bound() {
     }
 }
 
+/// A time limit within layers used to be reported as a request to stop if the search was saved.
+#[test]
+fn a_time_limit_ends_layers_that_are_saved() {
+    let path = folder("variants").join("late.pleach");
+    let words = "solve flowshop ta031 --objective flow-time --best neh --time-limit 1s --json";
+    let output = pleach(&format!("{words} --checkpoint {}", path.display()));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &answer["stopped_by"]), (Some(3), &value!("time-limit")));
+    fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn an_interrupted_search_is_resumed() {
     let path = folder("variants").join("run.pleach");

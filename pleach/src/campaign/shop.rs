@@ -247,8 +247,8 @@ fn begin(
     Ready { settings, state }
 }
 
-/// Searches by layers first, if there are few enough jobs. Returns what is known afterwards, and what stopped it, if the
-/// progress callback or the limit of nodes did.
+/// Searches by layers first, if there are few enough jobs. Returns what is known afterwards, and what stopped it, if a
+/// limit or a request did.
 fn by_layers(
     tree: &mut VariantTree,
     begun: &mut StartedSearch<'_, '_>,
@@ -268,7 +268,8 @@ fn by_layers(
         }
         if stop.is_none() && Instant::now() >= due {
             due = Instant::now() + WATCH_EVERY;
-            stop = begun.watch(&snapshot(progress)).is_break().then_some(Stop::Asked);
+            let why = if begun.time_is_over() { Stop::Time } else { Stop::Asked };
+            stop = begun.watch(&snapshot(progress)).is_break().then_some(why);
         }
         if stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

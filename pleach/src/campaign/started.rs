@@ -92,12 +92,15 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
 
     /// Whether there is time left to prepare the search better.
     pub fn has_time(&self) -> bool {
-        let Settings { time_limit, cancel, pause, .. } = &self.search.settings;
-        let until = time_limit.map(|limit| self.started + limit);
-        let is_wanted =
-            || !cancel.is_cancelled() && until.is_none_or(|until| Instant::now() < until);
+        let Settings { cancel, pause, .. } = &self.search.settings;
+        let is_wanted = || !cancel.is_cancelled() && !self.time_is_over();
         pause.hold(is_wanted);
         !self.looking && is_wanted()
+    }
+
+    /// Whether the search has reached its time limit.
+    pub fn time_is_over(&self) -> bool {
+        self.search.settings.time_limit.is_some_and(|limit| self.started.elapsed() >= limit)
     }
 
     /// Whether the search will be run; it must then be prepared, however little time is left.
