@@ -34,8 +34,10 @@ pub fn names_elsewhere(word: &str) -> bool {
 pub enum CommandKind {
     /// It searches, and other processes can take part.
     Search,
-    /// It runs in one process.
-    Alone,
+    /// It runs a loop in one process.
+    Loop,
+    /// It runs a simulation in one process.
+    Simulation,
 }
 
 /// The state of a job.

@@ -27,6 +27,8 @@ pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    // A killed process of the same number, as in a container, may have left one.
+    let _ = std::fs::remove_file(&part);
     let mut file = options.open(&part)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     written.and_then(|()| std::fs::rename(&part, path)).inspect_err(|_| {

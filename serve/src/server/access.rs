@@ -26,9 +26,7 @@ impl Service {
 
     /// Whether a caller still has the same account, role and token.
     pub(super) fn still_knows(&self, caller: &Caller) -> bool {
-        let state = self.lock();
-        let account = state.accounts.get(&caller.name);
-        account.is_some_and(|it| (it.row.role, it.row.token) == (caller.role, caller.token))
+        self.lock().account_of(caller).is_some()
     }
 }
 

@@ -8,8 +8,6 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::sleep;
 
-/// The name of the jobs in Slurm.
-const NAME: &str = "pleach-joiner";
 /// How often Slurm is asked.
 const EVERY: Duration = Duration::from_secs(2);
 /// How long a command of Slurm may take.
@@ -46,7 +44,8 @@ pub(super) async fn run(service: Arc<Service>, slurm: Slurm) {
 
 async fn adjust(service: &Arc<Service>, slurm: &Slurm) -> Result<(), String> {
     let states = "PENDING,CONFIGURING,RUNNING";
-    let list = ["--noheader", "--me", "--name", NAME, "--states", states, "--format", "%i"];
+    let name = job_name(service);
+    let list = ["--noheader", "--me", "--name", &name, "--states", states, "--format", "%i"];
     let said = slurm_says("squeue", &list).await?;
     let alive: BTreeSet<u64> = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
     let need = service.need(slurm.idle);
@@ -71,6 +70,12 @@ async fn adjust(service: &Arc<Service>, slurm: &Slurm) -> Result<(), String> {
     Ok(())
 }
 
+/// The name of this service's joiners in Slurm; another service of the same user has others.
+fn job_name(service: &Service) -> String {
+    let address = service.address().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    format!("pleach-joiner-{address}")
+}
+
 async fn submit(service: &Service, slurm: &Slurm) -> Result<String, String> {
     let address = service.address();
     let key = service.settings.data.join("joiners");
@@ -82,8 +87,9 @@ async fn submit(service: &Service, slurm: &Slurm) -> Result<String, String> {
     let words = [&program, "join", &address, "--key", &key, "--threads", &threads, "--quiet"];
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let wrap = format!("exec {}", words.join(" "));
+    let name = job_name(service);
     let mut args =
-        vec!["--parsable", "--job-name", NAME, "--time", &minutes, "--cpus-per-task", &threads];
+        vec!["--parsable", "--job-name", &name, "--time", &minutes, "--cpus-per-task", &threads];
     // It leaves its search in order before its time is over.
     args.extend(["--signal", "B:TERM@30", "--output", "/dev/null", "--wrap", &wrap]);
     if !slurm.partition.is_empty() {

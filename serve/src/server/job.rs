@@ -2,7 +2,7 @@
 
 use super::share::JobShare;
 use super::store::{JobRow, Store, StoreError, view_of};
-use crate::api::{HistoryPoint, JobState, JobView, SearchHistory, Update};
+use crate::api::{CommandKind, HistoryPoint, JobState, JobView, SearchHistory, Update};
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdin;
 
@@ -52,8 +52,8 @@ pub struct Root {
 pub struct Job {
     /// What is stored about it.
     pub row: JobRow,
-    /// Whether joiners can take part.
-    pub is_search: bool,
+    /// What its command does.
+    pub kind: CommandKind,
     /// Its process.
     pub root: Option<Root>,
     /// How often it was started since the service began.
@@ -91,7 +91,7 @@ struct Room {
 
 impl Job {
     /// A job that has no process.
-    pub fn new(row: JobRow, is_search: bool) -> Self {
+    pub fn new(row: JobRow, kind: CommandKind) -> Self {
         let room = Room {
             most: u32::MAX,
             idle_since: None,
@@ -101,7 +101,7 @@ impl Job {
         };
         Self {
             row,
-            is_search,
+            kind,
             root: None,
             runs: 0,
             not_before: None,
@@ -137,6 +137,11 @@ impl Job {
         }
     }
 
+    /// Whether joiners can take part.
+    pub fn is_search(&self) -> bool {
+        self.kind == CommandKind::Search
+    }
+
     /// What matters for fair shares.
     pub fn share(&self) -> JobShare {
         JobShare {
@@ -145,9 +150,9 @@ impl Job {
             priority: self.row.priority,
             open: self.root.as_ref().is_some_and(|root| root.port.is_some()),
             running: self.root.is_some(),
-            is_search: self.is_search,
+            is_search: self.is_search(),
             // What is no search would lose its work.
-            may_stop: self.is_search
+            may_stop: self.is_search()
                 && self.root.as_ref().is_none_or(|root| root.since.elapsed() > STAYS),
             room: self.room.most,
         }
@@ -289,7 +294,7 @@ mod tests {
             exit: None,
             error: None,
         };
-        let mut job = Job::new(row, true);
+        let mut job = Job::new(row, CommandKind::Search);
         for at in 0..5000 {
             job.update(Update { nodes: at, ..Update::default() }, at as f64);
             let nodes = |moment: Option<&HistoryPoint>| moment.map(|moment| moment.nodes);

@@ -8,7 +8,7 @@ use super::queue::file_bytes;
 use super::root;
 use super::share::{JobShare, JoinerShare, Plan, Situation, UserShare};
 use super::state::{Service, State, now};
-use crate::api::{JobState, Role};
+use crate::api::{CommandKind, JobState, Role};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -164,7 +164,7 @@ fn carry_out(service: &Arc<Service>, state: &mut State, plan: &Plan) -> bool {
         let stops = job.root.as_ref().is_some_and(|root| root.stop.is_none())
             && plan.roots.binary_search(&job.row.id).is_err();
         // What is no search would lose its work.
-        if stops && job.is_search {
+        if stops && job.is_search() {
             job.stop(StopReason::Yield);
             changed = true;
         }
@@ -211,25 +211,26 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
     let mut args = job.row.args.clone();
     let threads = service.settings.root_threads.to_string();
     args.extend(["--json", "--threads", &threads].map(String::from));
-    if !job.is_search {
-        args.push("--until-eof".into());
-    }
-    if job.is_search {
-        let listen = format!("{}:0", service.settings.listen.ip());
-        for (flag, value) in [
-            ("--checkpoint", CHECKPOINT),
-            ("--listen", &listen),
-            ("--key", KEY),
-            ("--places", "4096"),
-            ("--devices", "cpu"),
-        ] {
-            args.extend([flag.to_string(), value.to_string()]);
-        }
-        args.extend(["--updates", "--until-eof", "--quiet"].map(String::from));
-        if let Some(memory) = memory(&job.row.user) {
-            // The job may be older than the limit.
-            remove_memory(&mut args);
-            args.extend(["--memory".to_string(), memory.to_string()]);
+    match job.kind {
+        CommandKind::Simulation => args.push("--until-eof".into()),
+        CommandKind::Loop => args.extend(["--until-eof", "--devices", "cpu"].map(String::from)),
+        CommandKind::Search => {
+            let listen = format!("{}:0", service.settings.listen.ip());
+            for (flag, value) in [
+                ("--checkpoint", CHECKPOINT),
+                ("--listen", &listen),
+                ("--key", KEY),
+                ("--places", "4096"),
+                ("--devices", "cpu"),
+            ] {
+                args.extend([flag.to_string(), value.to_string()]);
+            }
+            args.extend(["--updates", "--until-eof", "--quiet"].map(String::from));
+            if let Some(memory) = memory(&job.row.user) {
+                // The job may be older than the limit.
+                remove_memory(&mut args);
+                args.extend(["--memory".to_string(), memory.to_string()]);
+            }
         }
     }
     job.runs += 1;
@@ -307,7 +308,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 share(f64::from(workers) / f64::from(all.max(1))),
                 share(due)
             ),
-            (Some(_), _) if !job.is_search => {
+            (Some(_), _) if !job.is_search() => {
                 "it runs in one process on the service's machine".into()
             }
             (Some(_), _) if job.is_full() => {
@@ -320,7 +321,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 share(due)
             ),
         };
-        let wants = job.wants() && job.is_search && !job.is_full() && !at_limit;
+        let wants = job.wants() && job.is_search() && !job.is_full() && !at_limit;
         job.more_in_s = if wants && estimates > 0 && situation.users.len() > 1 {
             estimates -= 1;
             situation.more_in(id)

@@ -6,9 +6,7 @@ use super::job::{Job, StopReason};
 use super::refusal::Refused;
 use super::state::{SHOWN, Service, State, now};
 use super::store::{JobRow, StoreError};
-use crate::api::{
-    CommandKind, JobState, JobView, Role, SearchHistory, Submission, names_elsewhere,
-};
+use crate::api::{JobState, JobView, Role, SearchHistory, Submission, names_elsewhere};
 use crate::credentials::new_token;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -37,8 +35,8 @@ impl Service {
         if all.len() > SUBMISSIONS {
             return Err(Refused(BAD, format!("expected at most {SUBMISSIONS} jobs at once")));
         }
-        let mut kinds = Vec::new();
-        for Submission { args, files, .. } in all {
+        let (mut kinds, mut files) = (Vec::new(), Vec::new());
+        for Submission { args, files: encoded, .. } in all {
             if args.len() > WORDS || args.iter().any(|arg| arg.len() > LENGTH) {
                 return Err(Refused(
                     BAD,
@@ -58,20 +56,21 @@ impl Service {
                     format!("'{word}': expected a name without '/', of a file that is sent along");
                 return Err(Refused(BAD, why));
             }
-            if files.len() > FILES {
+            if encoded.len() > FILES {
                 return Err(Refused(BAD, format!("expected at most {FILES} files of a job")));
             }
-            files.keys().try_for_each(|name| check_file_name(name))?;
-            let contents = |name: &str| STANDARD.decode(files.get(name)?).ok();
-            kinds.push((self.settings.check)(args, &contents).map_err(|why| Refused(BAD, why))?);
-        }
-        let mut files = Vec::new();
-        for job in all {
-            let decoded = job.files.iter().map(|(name, text)| {
+            let decoded = encoded.iter().map(|(name, text)| {
+                check_file_name(name)?;
                 let bad = |_| Refused(BAD, format!("{name}: invalid base 64"));
                 Ok((name.clone(), STANDARD.decode(text).map_err(bad)?))
             });
-            files.push(decoded.collect::<Result<Vec<_>, Refused>>()?);
+            let decoded = decoded.collect::<Result<Vec<_>, Refused>>()?;
+            let contents = |name: &str| {
+                let found = decoded.iter().find(|(it, _)| it == name);
+                found.map(|(_, bytes)| bytes.clone())
+            };
+            kinds.push((self.settings.check)(args, &contents).map_err(|why| Refused(BAD, why))?);
+            files.push(decoded);
         }
         let sizes = files.iter().map(|files| {
             files.iter().map(|(name, bytes)| file_bytes(name, bytes.len() as u64)).sum::<u64>()
@@ -133,7 +132,7 @@ impl Service {
                 files.move_to(&self.folder(id)).map_err(StoreError::Files)?;
                 ids.push(id);
                 added_bytes += bytes;
-                added.push(Job::new(JobRow { id, ..row }, *kind == CommandKind::Search));
+                added.push(Job::new(JobRow { id, ..row }, *kind));
             }
             if new > 0 {
                 IncomingFiles::sync_moves(&self.settings.data).map_err(StoreError::Files)?;
@@ -204,7 +203,7 @@ impl Service {
     pub(super) fn pause(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
         self.act(caller, id, "paused", |state, service| {
             let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
-            if job.root.is_some() && !job.is_search {
+            if job.root.is_some() && !job.is_search() {
                 return Err(Refused(
                     CONFLICT,
                     format!("job {id} is not a search, so it cannot be paused"),
@@ -352,15 +351,17 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
     if state.closing {
         return Err(Refused(503, "the service is ending".into()));
     }
+    // It may have changed while the request arrived.
+    let Some(account) = state.account_of(caller) else {
+        return Err(Refused(401, "the token is no longer valid".into()));
+    };
     let known = |job: &&Submission| {
         let known = state.store.job_with_key(&caller.name, &job.key);
         !job.key.is_empty() && known.is_ok_and(|id| id.is_some())
     };
     // One that is there already costs nothing.
     let fresh = all.len() - all.iter().filter(known).count();
-    let account = state.accounts.get(&caller.name);
-    let limits = account.map(|account| account.row.limits.clone()).unwrap_or_default();
-    let bytes = account.map_or(0, |account| account.bytes);
+    let (limits, bytes) = (&account.row.limits, account.bytes);
     if fresh > 0 && limits.bytes.is_some_and(|most| bytes + new > most) {
         let most = limits.bytes.unwrap_or_default();
         let why = format!(

@@ -1,5 +1,6 @@
 //! [`Service`]: what a service knows, behind one lock, and how it changes.
 
+use super::caller::Caller;
 use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
 use super::job::{Job, StopReason};
 use super::refusal::Refused;
@@ -111,8 +112,8 @@ impl Service {
             // One that this program refuses says so when it runs.
             let folder = settings.job_folder(row.id);
             let contents = |name: &str| std::fs::read(folder.join(name)).ok();
-            let is_search = (settings.check)(&row.args, &contents) != Ok(CommandKind::Alone);
-            let (id, mut job) = (row.id, Job::new(row, is_search));
+            let kind = (settings.check)(&row.args, &contents).unwrap_or(CommandKind::Search);
+            let (id, mut job) = (row.id, Job::new(row, kind));
             let search = store.job(id)?.and_then(|view| view.search);
             job.resume_history(search, store.search_history(id)?.unwrap_or_default());
             Ok((id, job))
@@ -398,6 +399,12 @@ impl Service {
 }
 
 impl State {
+    /// The account of a caller, unless its role or token has changed since the caller was identified.
+    pub fn account_of(&self, caller: &Caller) -> Option<&Account> {
+        let account = self.accounts.get(&caller.name)?;
+        ((account.row.role, account.row.token) == (caller.role, caller.token)).then_some(account)
+    }
+
     /// The number of running searches that could use more threads, and may.
     pub fn wanting(&self) -> usize {
         let may = |job: &Job| {

@@ -80,10 +80,10 @@ pub fn check_command(
             }
         }
     }
-    Ok(if matches!(verb, Verb::Solve | Verb::Count) {
-        CommandKind::Search
-    } else {
-        CommandKind::Alone
+    Ok(match verb {
+        Verb::Loop => CommandKind::Loop,
+        Verb::Sim => CommandKind::Simulation,
+        _ => CommandKind::Search,
     })
 }
 
@@ -156,11 +156,11 @@ fn inner(args: &[OsString]) -> Result<Vec<String>, Failure> {
     let args: Option<Vec<String>> = args.iter().map(|arg| arg.to_str().map(Into::into)).collect();
     let Some(args) = args else { return usage("an argument is not valid UTF-8") };
     let others = arguments(&args).filter(|it| it.flag.is_none_or(|flag| !OWN.contains(&flag)));
-    let mut inner: Vec<String> = others.flat_map(|it| it.args).cloned().collect();
-    if let Some(at) = inner.iter().position(|arg| arg == "submit") {
-        inner.remove(at);
+    let mut others = Vec::from_iter(others);
+    if let Some(at) = others.iter().position(|it| it.flag.is_none() && it.args[0] == "submit") {
+        others.remove(at);
     }
-    Ok(inner)
+    Ok(others.into_iter().flat_map(|it| it.args).cloned().collect())
 }
 
 /// The files that are sent along, in base 64, by their names in the job's folder.
@@ -265,7 +265,7 @@ mod tests {
         let check = |text| check_command(&words(text), &|_| None);
         assert_eq!(check("solve flowshop ta021 --bound two"), Ok(CommandKind::Search));
         assert_eq!(check("count queens 8"), Ok(CommandKind::Search));
-        assert_eq!(check("sim uts T1 --peers 10"), Ok(CommandKind::Alone));
+        assert_eq!(check("sim uts T1 --peers 10"), Ok(CommandKind::Simulation));
         for wrong in [
             "join host:7400",
             "serve --data x",
@@ -303,7 +303,7 @@ mod tests {
             let contents = |name: &str| (name == "s.toml").then(|| text.as_bytes().to_vec());
             check_command(&words("sim s.toml --seed 1"), &contents)
         };
-        assert_eq!(check(&text("small.txt")), Ok(CommandKind::Alone));
+        assert_eq!(check(&text("small.txt")), Ok(CommandKind::Simulation));
         for wrong in ["/etc/passwd", "../x", "jobs\\1"] {
             let why = check(&text(wrong)).unwrap_err();
             assert!(why.starts_with("s.toml: load.instance = '"), "{why}");
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(args.join(" "), "sim s.toml");
         assert_eq!(files.keys().collect::<Vec<_>>(), ["s.toml", "small.txt"]);
         let sent = |name: &str| Some(STANDARD.decode(files.get(name)?).unwrap());
-        assert_eq!(check_command(&args, &sent), Ok(CommandKind::Alone));
+        assert_eq!(check_command(&args, &sent), Ok(CommandKind::Simulation));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -323,6 +323,9 @@ mod tests {
         let args = words("--service f submit solve flowshop ta001 --priority 3 --bound=one --wait");
         let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
         assert_eq!(inner(&args).unwrap(), words("solve flowshop ta001 --bound=one"));
+        let args = words("--start submit submit solve flowshop ta001");
+        let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
+        assert_eq!(inner(&args).unwrap(), words("--start submit solve flowshop ta001"));
     }
 
     #[test]
