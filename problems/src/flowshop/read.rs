@@ -119,6 +119,9 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
 /// Reads the rest of one of PyJobShop's files.
 fn rows_by_job(rest: &[Line<'_>], jobs: usize, machines: usize) -> Result<Shop, String> {
     let setup_lines = machines as u64 * jobs as u64;
+    if rest.len() == 2 && (jobs, machines) == (1, 1) {
+        return Err(": one job on one machine: a line is either due dates or setup times".into());
+    }
     let (has_due, has_setups) = match rest.len().checked_sub(jobs) {
         Some(0) => (false, false),
         Some(1) => (true, false),
