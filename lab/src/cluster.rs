@@ -159,6 +159,8 @@ impl<'a, L: Load> World<'a, L> {
             done.add(&unit.hand.done());
             checker.figures.busy_ns += unit.busy_ns;
         }
+        let Figures { idle_ns, handling_ns, .. } = &mut checker.figures;
+        *idle_ns = idle_ns.saturating_sub(*handling_ns);
         checker.figures.power = self.cluster.machine.power();
         checker.figures.events = self.events;
         let scores = units.iter().map(|unit| unit.hand.best());
@@ -301,8 +303,9 @@ impl<'a, L: Load> World<'a, L> {
         else {
             return Err("an empty message was read".into());
         };
-        self.state.checker.figures.handling_ns += self.cluster.machine.handle_ns;
-        if self.interpreters[me as usize].peer().finished() && !message.is_talk() {
+        if !self.interpreters[me as usize].peer().finished() {
+            self.state.checker.figures.handling_ns += self.cluster.machine.handle_ns;
+        } else if !message.is_talk() {
             return Err(format!(
                 "{message:?} reached peer {me}, which knows that the run has ended"
             ));

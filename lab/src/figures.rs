@@ -75,31 +75,6 @@ pub struct Figures {
     pub sites: Option<SiteFigures>,
 }
 
-impl From<SiteFigures> for Figures {
-    fn from(sites: SiteFigures) -> Self {
-        Self {
-            peers: sites.sites,
-            power: sites.capacity_ns / (sites.time_ns as f64).max(1.0),
-            time_ns: sites.heard_ns,
-            declared_ns: sites.time_ns,
-            last_work_ns: sites.last_work_ns,
-            work_ns: sites.work_ns,
-            alone_ns: sites.alone_ns,
-            possible_ns: sites.possible_ns,
-            busy_ns: sites.work_ns,
-            counts: sites.counts.clone(),
-            best: sites.best,
-            requests: sites.requests,
-            pieces: sites.pieces,
-            messages: sites.messages,
-            bytes: sites.bytes,
-            events: sites.events,
-            sites: Some(sites),
-            ..Self::default()
-        }
-    }
-}
-
 impl Figures {
     /// The speed-up over one peer of speed 1.
     #[must_use]
@@ -111,7 +86,16 @@ impl Figures {
     #[must_use]
     pub fn efficiency(&self) -> f64 {
         // Sites come and go: divide by what the sites present at each moment could have done.
-        self.sites.as_ref().map_or(self.speed_up() / self.power, SiteFigures::efficiency)
+        let useful_ns = self.alone_ns.unwrap_or(self.work_ns) as f64;
+        let of_sites = |sites: &SiteFigures| useful_ns / sites.capacity_ns.max(1.0);
+        self.sites.as_ref().map_or(self.speed_up() / self.power, of_sites)
+    }
+
+    /// The fraction of the work that was wasted.
+    #[must_use]
+    pub fn redone(&self) -> f64 {
+        let useful_ns = self.alone_ns.unwrap_or(self.work_ns);
+        self.work_ns.saturating_sub(useful_ns) as f64 / (useful_ns as f64).max(1.0)
     }
 
     /// The fraction of the peers' time spent on neither work nor messages.

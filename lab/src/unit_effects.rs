@@ -89,6 +89,7 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
     fn finish(&mut self) -> Result<(), String> {
         let unit = &self.state.units[self.me as usize];
         let there_ns = self.now_ns - unit.clock.joins_ns;
+        // The time for messages is subtracted at the end.
         self.state.checker.figures.idle_ns += there_ns.saturating_sub(unit.busy_ns);
         self.state.checker.on_finish(self.me, self.now_ns)
     }

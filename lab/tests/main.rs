@@ -155,8 +155,9 @@ fn searches_on_sites_are_exact_whatever_goes_wrong() {
             assert!(search.measure(u64::MAX));
             fleet.run(&search).unwrap_or_else(|why| panic!("seed {seed}, {preset}: {why}"))
         });
-        died += figures.died;
-        files += figures.files;
+        let sites = figures.sites.unwrap();
+        died += sites.died;
+        files += sites.files;
     }
     println!("{} runs on sites, {died} sites died, {files} files", seeds());
     assert!(u64::from(died) > seeds() / 2 && u64::from(files) > seeds());
@@ -184,7 +185,7 @@ fn a_coordinator_of_sites_is_exact_whatever_goes_wrong() {
         assert!(search.measure(u64::MAX));
         let figures =
             fleet.run(&search).unwrap_or_else(|why| panic!("seed {seed}, {words}: {why}"));
-        died += figures.died;
+        died += figures.sites.unwrap().died;
         pieces += figures.pieces;
     }
     println!("{} runs, {died} sites died, {pieces} pieces", seeds() / 2);

@@ -6,6 +6,7 @@ use super::incidents::Churn;
 use crate::chance::mix;
 use crate::cluster_state::{MESSAGE, NEVER, TURN, Unit, WAKE};
 use crate::device::{self, Device};
+use crate::figures::Figures;
 use crate::hub::HubState;
 use crate::load::{Hand, Load, WorkDone};
 use crate::machine::Machine;
@@ -87,7 +88,8 @@ pub(super) struct FleetState<'a, L: Load> {
     packets: Vec<Option<SimMessage>>,
     empty: Vec<u32>,
     pub file: Option<File>,
-    pub figures: SiteFigures,
+    pub figures: Figures,
+    pub of_sites: SiteFigures,
     pub busy: u32,
     /// The score that solutions must beat.
     pub start: i64,
@@ -126,7 +128,8 @@ impl<'a, L: Load> FleetState<'a, L> {
             packets: Vec::new(),
             empty: Vec::new(),
             file: None,
-            figures: SiteFigures { sites, units: first - sites, ..SiteFigures::default() },
+            figures: Figures { peers: sites, ..Figures::default() },
+            of_sites: SiteFigures { units: first - sites, ..SiteFigures::default() },
             busy: 0,
             start: load.hand().best(),
             broken: None,
@@ -189,7 +192,7 @@ impl<'a, L: Load> FleetState<'a, L> {
     ) {
         let record = &self.records[site as usize];
         let (round, to) = (record.round, record.first + to);
-        self.figures.near += 1;
+        self.of_sites.near += 1;
         let at_ns = now_ns + self.fleet.near_ns;
         self.put_message(SimMessage::Near { round, from, to, message, work }, at_ns);
     }
@@ -225,8 +228,8 @@ impl<'a, L: Load> FleetState<'a, L> {
             GatewayMessage::Peer(Message::Ask { .. }) => figures.requests += 1,
             GatewayMessage::Gift(..) => figures.pieces += 1,
             GatewayMessage::Lease(LeaseMessage::Commit { .. }) => {
-                figures.commits += 1;
-                figures.largest = figures.largest.max(bytes);
+                self.of_sites.commits += 1;
+                self.of_sites.largest = self.of_sites.largest.max(bytes);
             }
             _ => {}
         }
@@ -265,7 +268,7 @@ impl<'a, L: Load> FleetState<'a, L> {
         let record = &mut self.records[site as usize];
         if record.alive {
             let power = f64::from(record.peers - 1) * record.speed;
-            self.figures.capacity_ns += power * (now_ns - record.since_ns) as f64;
+            self.of_sites.capacity_ns += power * (now_ns - record.since_ns) as f64;
             record.since_ns = now_ns;
         }
     }

@@ -73,7 +73,7 @@ impl<L: Load> World<'_, L> {
             Incident::Join => {
                 let Some(site) = self.any_site(|record| !record.alive) else { return Ok(()) };
                 self.notice(site, now_ns)?;
-                self.state().figures.joined += 1;
+                self.state().of_sites.joined += 1;
                 let incarnation = self.incarnation();
                 self.place_site(site, Site::new(site, incarnation), now_ns)
             }
@@ -90,7 +90,7 @@ impl<L: Load> World<'_, L> {
             }
             Incident::Cut => {
                 if let Some(site) = self.any_site(|record| record.alive) {
-                    self.state().figures.cut_off += 1;
+                    self.state().of_sites.cut_off += 1;
                     self.state().records[site as usize].cut_off_ns = now_ns + churn.cut_ns;
                     self.state().records[site as usize].unnoticed = true;
                     self.schedule(now_ns + churn.notice_ns, Incident::Noticed(site));
@@ -136,7 +136,7 @@ impl<L: Load> World<'_, L> {
         let units = there.iter().map(|record| record.peers - 1).sum();
         let moment =
             Occupancy { at_ns: now_ns, sites: there.len() as u32, busy: state.busy, units };
-        let over_time = &mut state.figures.over_time;
+        let over_time = &mut state.of_sites.over_time;
         over_time.push(moment);
         if over_time.len() >= 400 {
             let mut odd = false;
@@ -155,7 +155,7 @@ impl<L: Load> World<'_, L> {
     fn stand(&mut self, site: SiteId, now_ns: u64, for_ns: u64) {
         let range = self.inner.state.range(site);
         let state = self.state();
-        state.figures.stood += 1;
+        state.of_sites.stood += 1;
         state.records[site as usize].stands_ns = now_ns + for_ns;
         for at in range {
             if let Some(stretch) = &mut state.units[at].stretch {
@@ -169,7 +169,7 @@ impl<L: Load> World<'_, L> {
     }
 
     fn die(&mut self, site: SiteId, now_ns: u64) -> Result<(), String> {
-        self.state().figures.died += 1;
+        self.state().of_sites.died += 1;
         let notice_ns = self.inner.state.fleet.churn.notice_ns;
         self.go(site, now_ns, notice_ns)
     }

@@ -145,7 +145,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         let paid = nodes.min(record.beyond);
         record.beyond -= paid;
         record.allowed += nodes - paid;
-        state.figures.granted += nodes;
+        state.of_sites.granted += nodes;
         for unit in state.range(self.site) {
             if state.units[unit].began && state.units[unit].stretch.is_none() {
                 state.plan(unit as u32, now_ns.max(state.units[unit].free_ns));
@@ -155,7 +155,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
 
     fn forbid_nodes(&mut self) {
         let record = &mut self.inner.state.records[self.site as usize];
-        self.inner.state.figures.granted -= std::mem::take(&mut record.allowed);
+        self.inner.state.of_sites.granted -= std::mem::take(&mut record.allowed);
     }
 
     fn add_work(&mut self, pieces: &[Arc<Work>]) -> Result<(), String> {
@@ -246,7 +246,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         best: Option<&Solution>,
     ) -> Result<(), String> {
         let state = &mut self.inner.state;
-        state.figures.files += 1;
+        state.of_sites.files += 1;
         if state.fleet.check_files {
             let (mut done, mut open) = (WorkDone::default(), Vec::new());
             spread_out(whole, &mut done, &mut open);

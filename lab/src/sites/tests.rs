@@ -1,7 +1,8 @@
 //! Tests simulated runs on sites.
 
 use super::random::random_fleet;
-use super::{Churn, Fleet, SiteClass};
+use super::{Churn, Fleet, SiteClass, SiteFigures};
+use crate::figures::Figures;
 use crate::spans::Spans;
 use pleach_core::steal::Policy;
 
@@ -29,10 +30,11 @@ fn sites_count_exactly_whatever_happens() {
         let spans = Spans::new(1 << 24, 1_500_000_000, 12, 0.8, seed);
         let figures =
             fleet.run(&spans).unwrap_or_else(|why| panic!("seed {seed}, {preset}: {why}"));
-        died += figures.died;
-        joined += figures.joined;
-        left += figures.left;
-        files += figures.files;
+        let sites = figures.sites.unwrap();
+        died += sites.died;
+        joined += sites.joined;
+        left += sites.left;
+        files += sites.files;
         stopped += u32::from(figures.alone_ns.is_none());
     }
     println!(
@@ -74,8 +76,9 @@ fn a_death_costs_little() {
         let figures = fleet.run(&spans).unwrap();
         let lost_ns = figures.work_ns - spans_ns(&figures);
         // Two units a site; each death may also lose what others held for the dead site.
-        let most_ns = u64::from(figures.died) * 2 * 3 * fleet.terms.commit_ns;
-        assert!(lost_ns <= most_ns, "{} died: {lost_ns} of {most_ns}", figures.died);
+        let died = figures.sites.unwrap().died;
+        let most_ns = u64::from(died) * 2 * 3 * fleet.terms.commit_ns;
+        assert!(lost_ns <= most_ns, "{died} died: {lost_ns} of {most_ns}");
     }
 }
 
@@ -93,13 +96,14 @@ fn a_site_that_joins_is_not_missed() {
         let spans = Spans::new(1 << 30, 40 * 10_000_000_000, 12, 0.5, 3);
         let figures = fleet.run(&spans).unwrap();
         let lost_ns = (figures.work_ns - spans_ns(&figures)) as f64;
-        let most_ns = f64::from(figures.died) * 3.0 * fleet.terms.commit_ns as f64;
-        assert!(figures.joined > 3, "{}", figures.joined);
-        assert!(lost_ns <= most_ns, "open {open}: {} died, {lost_ns} of {most_ns}", figures.died);
+        let SiteFigures { died, joined, .. } = figures.sites.unwrap();
+        let most_ns = f64::from(died) * 3.0 * fleet.terms.commit_ns as f64;
+        assert!(joined > 3, "{joined}");
+        assert!(lost_ns <= most_ns, "open {open}: {died} died, {lost_ns} of {most_ns}");
     }
 }
 
-fn spans_ns(figures: &super::SiteFigures) -> u64 {
+fn spans_ns(figures: &Figures) -> u64 {
     figures.alone_ns.unwrap_or_default()
 }
 
@@ -128,10 +132,11 @@ fn all_sites_together_respect_a_limit() {
         let spans = Spans::new(1 << 30, 3_000_000_000_000, 0, 0.0, seed);
         let figures = fleet.run(&spans).unwrap();
         assert!(figures.alone_ns.is_none(), "seed {seed} ended before its limit");
-        assert!(figures.granted <= limit, "seed {seed}: {} of {limit}", figures.granted);
+        let granted = figures.sites.unwrap().granted;
+        assert!(granted <= limit, "seed {seed}: {granted} of {limit}");
         let explored = figures.counts.bounded;
         // Each site may have part of its last grant left.
-        let slack = u64::from(figures.sites) * 8192;
+        let slack = u64::from(figures.peers) * 8192;
         assert!(explored.abs_diff(limit) <= slack, "seed {seed}: {explored} of {limit}");
     }
 }

@@ -1,12 +1,12 @@
 //! [`World`]: simulates the loop of every unit and every gateway, and what happens to them.
 
-use super::figures::SiteFigures;
 use super::fleet::Fleet;
 use super::fleet_state::{FleetState, SimMessage};
 use super::incidents::{CHANCES, Incident};
 use super::site_inside::{FleetUnits, SiteInside};
 use crate::chance::mix;
 use crate::cluster_state::{MESSAGE, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
+use crate::figures::Figures;
 use crate::load::{Hand, Load, WorkDone};
 use pleach_core::lease::gateway::{Gateway, GatewayStep, Portion, Tally};
 use pleach_core::lease::{ProgressReport, Site, SiteId};
@@ -26,7 +26,7 @@ impl Fleet {
     ///
     /// # Errors
     /// The law that was broken, or why the run did not end.
-    pub fn run<L: Load>(&self, load: &L) -> Result<SiteFigures, String> {
+    pub fn run<L: Load>(&self, load: &L) -> Result<Figures, String> {
         World::new(self, load).run()
     }
 }
@@ -111,7 +111,7 @@ impl<'a, L: Load> World<'a, L> {
         Ok(Portion { done: hand.done(), open })
     }
 
-    pub fn run(mut self) -> Result<SiteFigures, String> {
+    pub fn run(mut self) -> Result<Figures, String> {
         let fleet = self.inner.state.fleet;
         let whole = self.whole()?;
         let incarnation = self.incarnation();
@@ -149,9 +149,11 @@ impl<'a, L: Load> World<'a, L> {
             && self.inner.state.records.iter().all(|record| !record.alive || record.over)
     }
 
-    fn close(self) -> Result<SiteFigures, String> {
-        let FleetState { load, units, hub, mut figures, .. } = self.inner.state;
-        (figures.forwarded, figures.hub_ns) = (hub.forwarded, hub.busy_ns);
+    fn close(self) -> Result<Figures, String> {
+        let FleetState { load, units, hub, mut figures, mut of_sites, .. } = self.inner.state;
+        (of_sites.forwarded, of_sites.hub_ns) = (hub.forwarded, hub.busy_ns);
+        figures.power = of_sites.capacity_ns / (figures.declared_ns as f64).max(1.0);
+        figures.sites = Some(of_sites);
         let Some((done, best, open)) = self.end else { return Err("the run has no result".into()) };
         let score = best.as_ref().map_or(i64::MAX, |best| best.score);
         let start = load.hand().best();
@@ -351,7 +353,7 @@ impl<'a, L: Load> World<'a, L> {
                 .map(|piece| pleach_core::search::work::Work::clone(piece))
                 .collect();
             self.end = Some((part.done, gateway.site().best().cloned(), open));
-            self.state().figures.time_ns = now_ns;
+            self.state().figures.declared_ns = now_ns;
             for site in 0..self.gateways.len() as SiteId {
                 self.state().close_account(site, now_ns);
             }
@@ -361,13 +363,13 @@ impl<'a, L: Load> World<'a, L> {
             }
         }
         if site > 0 && left {
-            self.state().figures.left += 1;
+            self.state().of_sites.left += 1;
             return self.go(site, now_ns, 0);
         }
         if over || gathered {
             let state = self.state();
             state.records[site as usize].over = true;
-            state.figures.heard_ns = state.figures.heard_ns.max(now_ns);
+            state.figures.time_ns = state.figures.time_ns.max(now_ns);
         }
         Ok(())
     }

@@ -33,7 +33,8 @@ pub fn simulated_names() -> String {
 
 /// Records the figures of a simulation.
 pub fn note_simulated(row: &mut Row, figures: &Figures, spec: &Spec) {
-    let all = METRICS.iter().map(|metric| (metric.name, (metric.of)(figures, spec)));
+    let all = METRICS.iter().filter(|metric| metric.is_measured(spec));
+    let all = all.map(|metric| (metric.name, (metric.of)(figures, spec)));
     let all = all.filter(|(_, value)| value.is_finite());
     row.figures = all.map(|(name, value)| (name.to_string(), value)).collect();
     let by_peer: Vec<f64> = figures.messages_by_peer.iter().map(|&n| n as f64).collect();

@@ -65,8 +65,8 @@ impl<'p> Model<'p> {
         if let Some(fleet) = &spec.fleet {
             let fleet = Fleet { seed, ..fleet.clone() };
             return match self {
-                Model::Spans(spans) => fleet.run(spans).map(Figures::from),
-                Model::Search(search) => fleet.run(search).map(Figures::from),
+                Model::Spans(spans) => fleet.run(spans),
+                Model::Search(search) => fleet.run(search),
             };
         }
         let cluster = Cluster { seed, ..spec.cluster.clone() };

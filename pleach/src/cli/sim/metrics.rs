@@ -54,7 +54,7 @@ pub const METRICS: [Metric; 28] = [
     metric_of("redundant", "", "", |figures, _| {
         figures.redundant.bounded as f64 / (figures.counts.bounded as f64).max(1.0)
     }),
-    metric_of("redone", "", "redone", |figures, _| of_sites(figures, SiteFigures::redone)),
+    metric_of("redone", "", "redone", |figures, _| figures.redone()),
     metric_of("commits", "", "commits/site", |figures, _| {
         figures.each(figures.sites.as_ref().map_or(0, |sites| sites.commits))
     }),
@@ -68,11 +68,25 @@ pub const METRICS: [Metric; 28] = [
         figures.each(figures.sites.as_ref().map_or(0, |sites| sites.forwarded))
     }),
     metric_of("hub", "", "", |figures, _| {
-        of_sites(figures, |sites| sites.hub_ns as f64 / (sites.time_ns as f64).max(1.0))
+        let hub_ns = figures.sites.as_ref().map_or(0, |sites| sites.hub_ns);
+        hub_ns as f64 / (figures.declared_ns as f64).max(1.0)
     }),
     metric_of("nodes", "", "", |figures, _| figures.counts.bounded as f64),
     metric_of("events", "events", "events", |figures, _| figures.events as f64),
 ];
+
+/// What simulations of sites do not measure.
+const ONLY_OF_PEERS: [&str; 8] = [
+    "idle", "spread_ms", "refused", "work_bytes", "messages_idle_s", "longest_queue", "snapshots",
+    "redundant",
+];
+
+impl Metric {
+    /// Whether runs like this have it.
+    pub fn is_measured(&self, spec: &Spec) -> bool {
+        spec.fleet.is_none() || !ONLY_OF_PEERS.contains(&self.name)
+    }
+}
 
 fn of_sites(figures: &Figures, of: fn(&SiteFigures) -> f64) -> f64 {
     figures.sites.as_ref().map_or(0.0, of)

@@ -130,11 +130,11 @@ impl Simulated {
     fn picture(&self) -> String {
         let scenario = &self.experiment.scenario;
         let moments = match &self.runs[..] {
-            [only] => only.first().and_then(|figures| figures.sites.as_ref()),
+            [only] => only.first().and_then(|run| Some((run, run.sites.as_ref()?))),
             _ => None,
         };
         match moments {
-            Some(sites) => moments::draw(&scenario.title, sites),
+            Some((run, sites)) => moments::draw(&scenario.title, run, sites),
             None => chart::draw(scenario, &self.runs),
         }
     }

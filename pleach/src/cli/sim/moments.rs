@@ -2,6 +2,7 @@
 
 use crate::draw::axis::{Scale, corner, levels, mark_text};
 use crate::draw::svg::{Anchor, Svg};
+use pleach_lab::figures::Figures;
 use pleach_lab::sites::{Occupancy, SiteFigures};
 use std::fmt::Write;
 
@@ -14,12 +15,12 @@ const THERE: &str = "#999999";
 const WORKING: &str = "#0072b2";
 
 /// Draws a run; `title` stands above it.
-pub fn draw(title: &str, sites: &SiteFigures) -> String {
+pub fn draw(title: &str, figures: &Figures, sites: &SiteFigures) -> String {
     let mut svg = Svg::new(SIZE.0, SIZE.1);
     svg.text((LEFT, 24.0), Anchor::Start, "font-size=\"15\"", title);
-    svg.text((LEFT, 42.0), Anchor::Start, "fill=\"#555\"", &below(sites));
+    svg.text((LEFT, 42.0), Anchor::Start, "fill=\"#555\"", &below(figures, sites));
     let (right, bottom) = (SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
-    let x = Scale::linear((0.0, (sites.time_ns as f64 * 1e-9).max(1e-6)), (LEFT, right));
+    let x = Scale::linear((0.0, (figures.declared_ns as f64 * 1e-9).max(1e-6)), (LEFT, right));
     let most = sites.over_time.iter().map(|moment| moment.units).max().unwrap_or(1);
     let y = Scale::linear((0.0, 1.05 * f64::from(most.max(1))), (bottom, TOP));
     levels(&mut svg, &y, &y.whole_marks(), (LEFT, right));
@@ -39,14 +40,14 @@ pub fn draw(title: &str, sites: &SiteFigures) -> String {
     svg.finish()
 }
 
-fn below(sites: &SiteFigures) -> String {
+fn below(figures: &Figures, sites: &SiteFigures) -> String {
     format!(
         "simulated: {} sites died, {} joined, {} left; efficiency {:.3}, {:.2} % done twice",
         sites.died,
         sites.joined,
         sites.left,
-        sites.efficiency(),
-        100.0 * sites.redone()
+        figures.efficiency(),
+        100.0 * figures.redone()
     )
 }
 

@@ -91,8 +91,11 @@ impl Scenario {
             paper: paper(&keys)?,
             chart: keys.word("chart", Some("efficiency"))?,
         };
-        if super::metrics::metric(&scenario.chart).is_none() {
+        let Some(chart) = super::metrics::metric(&scenario.chart) else {
             return keys.wrong("chart", &super::metrics::names());
+        };
+        if !scenario.cells.iter().all(|spec| chart.is_measured(spec)) {
+            return keys.wrong("chart", "a figure that simulations of sites measure");
         }
         // Each cell has read the keys of a single run; this marks them as known.
         Spec::read(registry, &keys)?;

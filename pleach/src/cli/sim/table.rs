@@ -65,6 +65,7 @@ pub fn paper(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
         let cell = labels.iter().position(fits);
         let here = cell
             .zip(metric(&paper.what))
+            .filter(|(at, metric)| metric.is_measured(&scenario.cells[*at]))
             .map(|(at, metric)| in_short(metric, &scenario.cells[at], &runs[at]));
         rows.push(vec![
             paper.what.clone(),
@@ -99,7 +100,7 @@ pub fn data(scenario: &Scenario, runs: &[Vec<Figures>]) -> Vec<CellData> {
             cell: names.zip(label).collect(),
             peers: JsonInteger(spec.cluster.machine.peers().into()),
             power: Some(spec.cluster.machine.power()),
-            figures: METRICS.iter().map(figure).collect(),
+            figures: METRICS.iter().filter(|it| it.is_measured(spec)).map(figure).collect(),
             depths: runs.first().map(|run| run.depths.iter().map(depth).collect()),
         }
     });
