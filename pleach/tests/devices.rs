@@ -204,17 +204,14 @@ fn what_devices_did_is_drawn() {
 }
 
 #[test]
-fn a_slowed_device_is_slower() {
-    let rate = |slow: &str| {
-        let answer = json(&format!("count queens 11 --devices emulated {slow}"));
-        assert_eq!(answer["count"], 2680);
-        let phases = &answer["units"][0]["phases"];
-        assert!(phases["explore_s"].as_f64().unwrap() > 0.0, "{answer}");
-        answer["units"][0]["busy_s"].as_f64().unwrap()
-    };
-    // Other load on the machine may slow down the first run as well.
-    let ratios = [0; 3].map(|_| rate("--slow emulated0=6") / rate(""));
-    assert!(ratios.iter().any(|&ratio| ratio > 3.0), "{ratios:?}");
+fn a_slowed_device_wastes_time() {
+    let device = "count queens 9 --devices emulated";
+    assert_eq!(json(device)["count"], 352);
+    // After a first round that takes a microsecond or more, the device owes at least a second.
+    let output = pleach(&format!("{device} --slow emulated0=1000000 --time-limit 100ms --json"));
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &answer["stopped_by"]), (Some(3), &"time-limit".into()));
+    assert!(answer["nodes"]["branched"].as_u64().unwrap() < 2_000, "{answer}");
 }
 
 #[test]
