@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures how well paced processes on this machine share a search, over TLS and over MPI, and compares with
-# the simulator: ci/paced.sh [PROCESSES...], 16 and 64 if none are given.
+# the simulator: ci/paced.sh [PROCESSES...], 16 and 64 if none are given. All together explore RATE nodes a second,
+# 320000 if it is not set.
 #
 # Efficiency is the number of nodes divided by the number that all units could have explored while their process was
 # there. MPI needs an mpiexec, which MPIEXEC names.
@@ -43,7 +44,7 @@ print("%.4f" % json.load(sys.stdin)["rows"][0]["figures"]["efficiency"]["mean"])
 
 for processes in "${@:-16 64}"; do
     for n in $processes; do
-        pace=$((320000 / n))
+        pace=$((${RATE:-320000} / n))
         for search in "count uts T3" "count queens 13"; do
             # shellcheck disable=SC2086
             echo "$search, $n processes, simulated: $(simulated $search)"

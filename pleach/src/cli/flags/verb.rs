@@ -49,7 +49,7 @@ pub const COMMANDS: [(Verb, &str, &str); 25] = [
     (
         Verb::Instances,
         "instances PROBLEM",
-        "list the instances that have names, and what is known of them",
+        "list the instances that have names, with their best known values and bounds",
     ),
     (Verb::Audit, "audit FILE", "check a proof that --certificate wrote"),
     (
