@@ -3,9 +3,8 @@
 use super::DeviceError;
 use super::either::{Either, Trial};
 use super::executor::Rounds;
-use super::pool::DevicePool;
 use super::request::{DeviceRequest, OpenDevice};
-use super::spec::{Mode, Spec};
+use super::spec::Mode;
 use pleach_core::search::problem::Problem;
 use std::sync::Arc;
 
@@ -27,16 +26,4 @@ pub fn begin(
             Box::new(Either::new(problem, explores, &spec, &pool, Trial::default()))
         }
     })
-}
-
-/// Prepares a device for what the user asked for, or for what it does best.
-///
-/// # Errors
-/// If there is no kernel, or the device cannot be used.
-pub fn prepare<'p>(
-    problem: &'p dyn Problem,
-    spec: &Spec,
-    pool: &Arc<DevicePool>,
-) -> Result<Box<dyn Rounds + 'p>, DeviceError> {
-    begin(DeviceRequest::new(problem, spec, pool)?.open()?, problem)
 }

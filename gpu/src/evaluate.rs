@@ -91,23 +91,8 @@ pub(super) fn prepare_to_bound(
 }
 
 impl<'p> Evaluator<'p> {
-    /// Prepares a device to bound for a search.
-    ///
-    /// # Errors
-    /// If the device cannot run the kernel.
-    pub fn new(
-        device: impl Into<BorrowedDevice>,
-        problem: &'p dyn Problem,
-        host: Box<dyn HostSearch + 'p>,
-        spec: &Spec,
-    ) -> Result<Self, DeviceError> {
-        let mut device = device.into();
-        let at_once = prepare_to_bound(&mut device, &host.layout(), spec)?;
-        Ok(Self::with((device, at_once), problem, host, spec))
-    }
-
     /// Uses a device that is ready to bound this many children at once.
-    pub(super) fn with(
+    pub(super) fn new(
         (device, at_once): (BorrowedDevice, u32),
         problem: &'p dyn Problem,
         host: Box<dyn HostSearch + 'p>,

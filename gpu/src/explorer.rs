@@ -106,23 +106,8 @@ pub(super) fn prepare_to_explore(
 }
 
 impl<'p> DeviceExplorer<'p> {
-    /// Prepares a device for a problem that has kernels.
-    ///
-    /// # Errors
-    /// If the device cannot run the problem.
-    pub fn new(
-        device: impl Into<BorrowedDevice>,
-        problem: &'p dyn Problem,
-        on: &'p dyn OnDevice,
-        spec: &Spec,
-    ) -> Result<Self, DeviceError> {
-        let (mut device, layout) = (device.into(), wanted(problem, on, spec)?);
-        prepare_to_explore(&mut device, &layout, spec)?;
-        Ok(Self::with(device, &layout, (problem, on), spec))
-    }
-
     /// Explores on a device that is ready.
-    pub(super) fn with(
+    pub(super) fn new(
         device: BorrowedDevice,
         layout: &Layout,
         (problem, on): (&'p dyn Problem, &'p dyn OnDevice),

@@ -152,12 +152,6 @@ impl BorrowedDevice {
     }
 }
 
-impl From<Device> for BorrowedDevice {
-    fn from(device: Device) -> Self {
-        Self { device: Some(device), returns_to: None }
-    }
-}
-
 impl Drop for BorrowedDevice {
     fn drop(&mut self) {
         if let (Some(mut device), Some((pool, kind))) = (self.device.take(), &self.returns_to)

@@ -131,7 +131,7 @@ impl OpenDevice {
     /// If there is no kernel for the problem.
     pub fn bounds(self, problem: &dyn Problem) -> Result<Evaluator<'_>, DeviceError> {
         let host = problem.evaluation().map_err(no_bounds)?;
-        Ok(Evaluator::with((self.device, self.at_once), problem, host, &self.request.spec))
+        Ok(Evaluator::new((self.device, self.at_once), problem, host, &self.request.spec))
     }
 
     /// Uses the device to explore, if that was requested. `problem` must be the problem of the request.
@@ -141,7 +141,7 @@ impl OpenDevice {
     pub fn explores(self, problem: &dyn Problem) -> Result<DeviceExplorer<'_>, DeviceError> {
         let on = problem.on_device().map_err(no_kernel)?;
         let DeviceRequest { spec, layout, .. } = &self.request;
-        Ok(DeviceExplorer::with(self.device, layout, (problem, on), spec))
+        Ok(DeviceExplorer::new(self.device, layout, (problem, on), spec))
     }
 }
 

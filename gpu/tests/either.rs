@@ -5,12 +5,13 @@ use pleach_core::search::explorer::Explorer;
 use pleach_core::search::laws::{late_explorer_law, run_to_end};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
-use pleach_gpu::begin::prepare;
+use pleach_gpu::begin::begin;
 use pleach_gpu::either::{Either, Trial};
 use pleach_gpu::executor::Rounds;
 use pleach_gpu::explorer::DeviceExplorer;
 use pleach_gpu::pool::DevicePool;
-use pleach_gpu::spec::Mode;
+use pleach_gpu::request::DeviceRequest;
+use pleach_gpu::spec::{Mode, Spec};
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::simd::Level;
@@ -42,9 +43,19 @@ fn either<'p>(
     pool: &Arc<DevicePool>,
     trial: Trial,
 ) -> Either<'p> {
-    let (spec, on) = (spec(words), problem.on_device().unwrap());
-    let explores = DeviceExplorer::new(pool.take(&spec).unwrap(), problem, on, &spec).unwrap();
-    Either::new(problem, explores, &spec, pool, trial)
+    let spec = spec(words);
+    Either::new(problem, explores(problem, &spec, pool), &spec, pool, trial)
+}
+
+/// Explores, whatever earlier trials have shown.
+fn explores<'p>(
+    problem: &'p dyn Problem,
+    spec: &Spec,
+    pool: &Arc<DevicePool>,
+) -> DeviceExplorer<'p> {
+    let spec = Spec { mode: Some(Mode::Explore), ..*spec };
+    let request = DeviceRequest::new(problem, &spec, pool).unwrap();
+    request.open().unwrap().explores(problem).unwrap()
 }
 
 #[test]
@@ -85,7 +96,8 @@ fn a_trial_changes_no_count_and_is_remembered() {
         let faster = if bounded > explored { Mode::Evaluate } else { Mode::Explore };
         assert_eq!(modes.last(), Some(&faster));
         // The next search of this size uses that mode from the start.
-        let next = prepare(&flowshop, &spec("emulated"), &pool).unwrap();
+        let next = DeviceRequest::new(&flowshop, &spec("emulated"), &pool).unwrap();
+        let next = begin(next.open().unwrap(), &flowshop).unwrap();
         assert_eq!((next.mode(), next.trial()), (faster, None));
     }
 }
@@ -111,10 +123,8 @@ fn a_device_that_fails_around_a_trial_loses_nothing() {
 fn a_device_explores_while_the_other_mode_is_prepared() {
     let (flowshop, best) = flowshop(Bound::One);
     let (wanted, _) = whole(&flowshop, best);
-    let on_device = flowshop.on_device().unwrap();
     let (pool, spec) = (Arc::default(), spec("emulated:explorers=2:budget=5:late=300"));
-    let device = DevicePool::take(&pool, &spec).unwrap();
-    let explores = DeviceExplorer::new(device, &flowshop, on_device, &spec).unwrap();
+    let explores = explores(&flowshop, &spec, &pool);
     let mut search = Either::new(&flowshop, explores, &spec, &pool, TRIALS[0]);
     search.add_work(&Problem::root(&flowshop).bytes).unwrap();
     let (mut counts, mut steps) = (Counts::default(), 0);

@@ -9,12 +9,14 @@ use pleach_core::search::tree::Tree;
 use pleach_gpu::DeviceSet;
 use pleach_gpu::evaluate::Evaluator;
 use pleach_gpu::executor::Rounds;
-use pleach_gpu::open;
+use pleach_gpu::request::DeviceRequest;
+use pleach_gpu::spec::{Mode, Spec};
 use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::simd::Level;
 use pleach_runtime::{Outcome, Settings, Stop, load, run};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A tree of some hundred nodes, from the optimum.
@@ -30,8 +32,9 @@ fn flowshop(bound: Bound) -> (Flowshop, i64) {
 }
 
 fn evaluator<'p>(problem: &'p dyn Problem, words: &str) -> Evaluator<'p> {
-    let spec = spec(words);
-    Evaluator::new(open(&spec).unwrap(), problem, problem.evaluation().unwrap(), &spec).unwrap()
+    let spec = Spec { mode: Some(Mode::Evaluate), ..spec(words) };
+    let request = DeviceRequest::new(problem, &spec, &Arc::default());
+    request.unwrap().open().unwrap().bounds(problem).unwrap()
 }
 
 fn go(problem: &dyn Problem, settings: &Settings) -> Outcome {

@@ -10,7 +10,7 @@ use pleach_core::steal::Policy;
 use pleach_gpu::DeviceSet;
 use pleach_gpu::executor::Rounds;
 use pleach_gpu::explorer::DeviceExplorer;
-use pleach_gpu::open;
+use pleach_gpu::request::DeviceRequest;
 use pleach_gpu::spec::Spec;
 use pleach_problems::atsp::{Atsp, bound::Bound};
 use pleach_problems::flowshop::{Flowshop, named::named};
@@ -19,6 +19,7 @@ use pleach_problems::simd::Level;
 use pleach_problems::uts::{Uts, parameters::Parameters};
 use pleach_runtime::{Outcome, RunError, Settings, Stop, run};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn queens(n: u32) -> Queens {
@@ -77,8 +78,8 @@ pub fn spec(words: &str) -> Spec {
 }
 
 pub fn on_device<'p>(problem: &'p dyn Problem, words: &str) -> DeviceExplorer<'p> {
-    let (spec, on) = (spec(words), problem.on_device().unwrap());
-    DeviceExplorer::new(open(&spec).unwrap(), problem, on, &spec).unwrap()
+    let request = DeviceRequest::new(problem, &spec(words), &Arc::default());
+    request.unwrap().open().unwrap().explores(problem).unwrap()
 }
 
 pub fn whole(problem: &dyn Problem, best: i64) -> Counts {
@@ -191,8 +192,8 @@ fn bounding_is_as_requested() {
         }
     }
     let refused = |problem: &dyn Problem, how: &str| {
-        let (spec, on) = (spec(&format!("emulated:bounding={how}")), problem.on_device().unwrap());
-        DeviceExplorer::new(open(&spec).unwrap(), problem, on, &spec).err().unwrap().to_string()
+        let spec = spec(&format!("emulated:bounding={how}"));
+        DeviceRequest::new(problem, &spec, &Arc::default()).err().unwrap().to_string()
     };
     assert!(refused(&with_intervals(8), "parallel").contains("for this problem"));
     assert!(refused(&queens(8), "alone").contains("held as intervals"));

@@ -1,4 +1,6 @@
-//! Stateless random numbers: the same words always give the same number, in any order of calls.
+//! Stateless random numbers: the same words always give the same number, in any order of calls; and drawing by weight.
+
+use pleach_core::steal::Chooser;
 
 /// Hashes three words into one that looks random.
 #[must_use]
@@ -11,6 +13,21 @@ pub fn mix(seed: u64, a: u64, b: u64) -> u64 {
         word ^= word >> 31;
     }
     word
+}
+
+/// Draws one by its weight; `None` if all weights are 0.
+pub fn draw<T>(chooser: &mut dyn Chooser, all: Vec<T>, weight: impl Fn(&T) -> u32) -> Option<T> {
+    let total: u32 = all.iter().map(&weight).sum();
+    if total == 0 {
+        return None;
+    }
+    let mut drawn = chooser.choose(total);
+    all.into_iter().find(|one| {
+        let weight = weight(one);
+        let here = drawn < weight;
+        drawn = drawn.wrapping_sub(weight);
+        here
+    })
 }
 
 /// A number in [0, 1).

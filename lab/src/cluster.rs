@@ -12,6 +12,7 @@ use super::load::{Load, WorkDone};
 use super::machine::Machine;
 use super::network::{Network, Traffic};
 use super::queue::Queue;
+use super::slots::Slots;
 use super::unit_effects::UnitEffects;
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Interpreter, Peer, PeerId, PeerTree, Policy, SeededChooser};
@@ -93,8 +94,7 @@ impl<'a, L: Load> World<'a, L> {
             queue: Queue::new(peers),
             traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
             units,
-            messages: Vec::new(),
-            empty: Vec::new(),
+            messages: Slots::default(),
             checker: Checker::new(&tree),
             count: peers.into(),
         };
@@ -150,7 +150,7 @@ impl<'a, L: Load> World<'a, L> {
 
     fn close(self) -> Result<Figures, String> {
         let ClusterState { load, units, messages, mut checker, .. } = self.state;
-        let waiting = messages.iter().flatten().find(|in_flight| !in_flight.message.is_talk());
+        let waiting = messages.iter().find(|in_flight| !in_flight.message.is_talk());
         if let Some(in_flight) = waiting {
             return Err(format!("{:?} is still on its way at the end", in_flight.message));
         }
@@ -172,7 +172,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn arrive(&mut self, in_flight: u32, now_ns: u64) -> Result<(), String> {
-        let Some(SimMessage { to, message, .. }) = &self.state.messages[in_flight as usize] else {
+        let Some(SimMessage { to, message, .. }) = self.state.messages.get(in_flight) else {
             return Err("an empty message arrived".into());
         };
         let to = *to;
@@ -182,7 +182,7 @@ impl<'a, L: Load> World<'a, L> {
                     "{message:?} reached peer {to}, which knows that the run has ended"
                 ));
             }
-            self.state.take_message(in_flight);
+            self.state.messages.take(in_flight);
             return Ok(());
         }
         let unit = &mut self.state.units[to as usize];
@@ -195,18 +195,7 @@ impl<'a, L: Load> World<'a, L> {
     /// A message is waiting for a peer, which reads it when it next looks.
     fn attend(&mut self, me: PeerId, now_ns: u64) -> Result<(), String> {
         let unit = &self.state.units[me as usize];
-        let at_ns = match &unit.stretch {
-            // It will read all its messages when it joins.
-            _ if !unit.began => return Ok(()),
-            None => now_ns.max(unit.free_ns),
-            // It looks at its messages at the end of the stretch anyway.
-            Some(Stretch { result: Ok(_), .. }) => return Ok(()),
-            Some(Stretch { since_ns, until_ns, .. }) => {
-                let poll_ns = unit.clock.poll_ns.max(1);
-                let looks = now_ns.saturating_sub(*since_ns).div_ceil(poll_ns);
-                (since_ns + looks * poll_ns).min(*until_ns)
-            }
-        };
+        let Some(at_ns) = unit.looks_ns(now_ns) else { return Ok(()) };
         let at_ns = unit.clock.awake(at_ns);
         if at_ns == now_ns {
             return self.turn(me, now_ns);
@@ -273,18 +262,8 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn end_stretch(&mut self, me: PeerId, stretch: Stretch, now_ns: u64) -> Result<(), String> {
-        let Stretch { since_ns, until_ns, result } = stretch;
-        if now_ns < until_ns && now_ns <= since_ns {
-            return Ok(());
-        }
         let unit = &mut self.state.units[me as usize];
-        let ran = match result {
-            Ok(ran) => ran,
-            Err(cost_ns) if now_ns >= until_ns => unit.hand.run(cost_ns),
-            Err(cost_ns) => unit.hand.run(unit.clock.done(since_ns, now_ns).min(cost_ns)),
-        };
-        let busy_ns = now_ns - since_ns;
-        unit.busy_ns += busy_ns;
+        let Some((ran, busy_ns)) = unit.end_stretch(stretch, now_ns) else { return Ok(()) };
         let works = unit.hand.size() > 0.0;
         self.state.checker.works(me, works);
         let figures = &mut self.state.checker.figures;
@@ -299,7 +278,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn read(&mut self, me: PeerId, in_flight: u32, now_ns: u64) -> Result<(), String> {
-        let Some(SimMessage { from, message, work, .. }) = self.state.take_message(in_flight)
+        let Some(SimMessage { from, message, work, .. }) = self.state.messages.take(in_flight)
         else {
             return Err("an empty message was read".into());
         };

@@ -5,6 +5,7 @@ use super::load::{Hand, Load, WorkResult};
 use super::machine::Clock;
 use super::network::Traffic;
 use super::queue::Queue;
+use super::slots::Slots;
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Message, PeerId};
 use std::collections::VecDeque;
@@ -59,6 +60,36 @@ impl<'a> Unit<'a> {
             seeds: None,
         }
     }
+
+    /// When it next looks at its messages; `None` if it will do so anyway, when it begins or at the end of its stretch.
+    pub fn looks_ns(&self, now_ns: u64) -> Option<u64> {
+        match &self.stretch {
+            _ if !self.began => None,
+            None => Some(now_ns.max(self.free_ns)),
+            Some(Stretch { result: Ok(_), .. }) => None,
+            Some(Stretch { since_ns, until_ns, .. }) => {
+                let poll_ns = self.clock.poll_ns.max(1);
+                let looks = now_ns.saturating_sub(*since_ns).div_ceil(poll_ns);
+                Some((since_ns + looks * poll_ns).min(*until_ns))
+            }
+        }
+    }
+
+    /// Ends a stretch, maybe early. Returns what it did and how long it took; `None` if it had not begun.
+    pub fn end_stretch(&mut self, stretch: Stretch, now_ns: u64) -> Option<(WorkResult, u64)> {
+        let Stretch { since_ns, until_ns, result } = stretch;
+        if now_ns < until_ns && now_ns <= since_ns {
+            return None;
+        }
+        let ran = match result {
+            Ok(ran) => ran,
+            Err(cost_ns) if now_ns >= until_ns => self.hand.run(cost_ns),
+            Err(cost_ns) => self.hand.run(self.clock.done(since_ns, now_ns).min(cost_ns)),
+        };
+        let busy_ns = now_ns - since_ns;
+        self.busy_ns += busy_ns;
+        Some((ran, busy_ns))
+    }
 }
 
 /// No time.
@@ -78,9 +109,7 @@ pub(super) struct ClusterState<'a, L: Load> {
     pub queue: Queue,
     pub traffic: Traffic<'a>,
     pub units: Vec<Unit<'a>>,
-    pub messages: Vec<Option<SimMessage>>,
-    /// Free places in `messages`.
-    pub empty: Vec<u32>,
+    pub messages: Slots<SimMessage>,
     pub checker: Checker,
     /// The counter that all peers share.
     pub count: u64,
@@ -99,11 +128,6 @@ impl<L: Load> ClusterState<'_, L> {
         self.queue.push(at_ns, u64::from(me) << 2 | WAKE);
     }
 
-    pub fn take_message(&mut self, in_flight: u32) -> Option<SimMessage> {
-        self.empty.push(in_flight);
-        self.messages[in_flight as usize].take()
-    }
-
     /// Sends a message.
     pub fn post(
         &mut self,
@@ -117,14 +141,7 @@ impl<L: Load> ClusterState<'_, L> {
         let bytes = self.message_bytes + work_bytes;
         self.checker.on_send(from, &message, bytes, work_bytes);
         let at_ns = self.traffic.send(from, to, bytes, now_ns);
-        let in_flight = Some(SimMessage { from, to, message, work });
-        let place = if let Some(place) = self.empty.pop() {
-            self.messages[place as usize] = in_flight;
-            place
-        } else {
-            self.messages.push(in_flight);
-            self.messages.len() as u32 - 1
-        };
+        let place = self.messages.put(SimMessage { from, to, message, work });
         self.queue.push(at_ns, u64::from(place) << 2 | MESSAGE);
     }
 }

@@ -29,6 +29,7 @@ pub mod recorded;
 #[cfg(feature = "faults")]
 mod shared;
 pub mod sites;
+mod slots;
 pub mod spans;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Plays random schedules of models too large to enumerate; a seed replays each.
 
+use super::chance::draw;
 use super::late_model::RunModel;
 use super::model::{Model, Move, SetModel};
 use super::work_set::WorkSet;
@@ -44,23 +45,10 @@ pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, 
         if model.over()? {
             return Ok(length);
         }
-        let moves = model.moves();
-        let total: u32 = moves.iter().map(speed).sum();
-        if total == 0 {
+        let Some(what) = draw(&mut chance, model.moves(), speed) else {
             return Err(format!("deadlock before the end\nseed {seed}: {model:#?}"));
-        }
-        let mut drawn = chance.choose(total);
-        let chosen = moves.into_iter().find(|what| {
-            let weight = speed(what);
-            let here = drawn < weight;
-            drawn = drawn.wrapping_sub(weight);
-            here
-        });
-        if let Some(what) = chosen {
-            model
-                .play(what, &mut chance)
-                .map_err(|why| format!("{why}\nseed {seed}: {model:#?}"))?;
-        }
+        };
+        model.play(what, &mut chance).map_err(|why| format!("{why}\nseed {seed}: {model:#?}"))?;
     }
     unreachable!("the loop only returns")
 }

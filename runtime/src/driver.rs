@@ -247,7 +247,7 @@ impl<'a> Unit<'a> {
             run_state.offer_solution(found)?;
         }
         let explorer = executor.explorer();
-        run_state.publish_counts(*me, &report.counts, explorer.open_nodes());
+        run_state.counters(*me).publish_counts(&report.counts, explorer.open_nodes());
         run_state.counters(*me).publish_size(explorer.size());
         run_state.counters(*me).add_busy_time(busy_ns);
         self.answer_request();

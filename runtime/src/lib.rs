@@ -77,35 +77,23 @@ pub mod watch;
 pub mod worker_pool;
 
 #[cfg(not(loom))]
-pub use cancel::Cancel;
-#[cfg(not(loom))]
-pub use control::Stop;
-#[cfg(not(loom))]
-pub use error::RunError;
-#[cfg(not(loom))]
-pub use host::host;
-#[cfg(not(loom))]
-pub use layers::by_layers;
-#[cfg(not(loom))]
-pub use lock::Lock;
-#[cfg(not(loom))]
-pub use memory::usable_memory;
-#[cfg(not(loom))]
-pub use outcome::{
-    Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
-    UnitReport, UnitSnapshot, gap,
+pub use crate::{
+    cancel::Cancel,
+    control::Stop,
+    error::RunError,
+    host::host,
+    layers::by_layers,
+    lock::Lock,
+    memory::usable_memory,
+    outcome::{
+        Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
+        UnitReport, UnitSnapshot, gap,
+    },
+    pause::Pause,
+    recorded::Recorded,
+    save::{Save, SaveNow, load},
+    settings::{Settings, cores},
+    standard::output_was_closed,
+    start::run,
+    worker_pool::WorkerPool,
 };
-#[cfg(not(loom))]
-pub use pause::Pause;
-#[cfg(not(loom))]
-pub use recorded::Recorded;
-#[cfg(not(loom))]
-pub use save::{Save, SaveNow, load};
-#[cfg(not(loom))]
-pub use settings::{Settings, cores};
-#[cfg(not(loom))]
-pub use standard::output_was_closed;
-#[cfg(not(loom))]
-pub use start::run;
-#[cfg(not(loom))]
-pub use worker_pool::WorkerPool;

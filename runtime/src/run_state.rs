@@ -10,7 +10,7 @@ use crate::site_state::SiteState;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
 use crate::unit_counters::UnitCounters;
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::{Counts, Goal, Solution};
+use pleach_core::search::tree::{Goal, Solution};
 use pleach_core::steal::PeerId;
 use pleach_core::wire::checkpoint::{Checkpoint, Cut};
 use std::collections::VecDeque;
@@ -143,11 +143,6 @@ impl<'a> RunState<'a> {
     #[inline]
     pub fn continues(&self, round: u64) -> bool {
         self.control.stopped().is_none() && self.round() == round
-    }
-
-    /// Publishes what a unit has counted.
-    pub fn publish_counts(&self, me: PeerId, counts: &Counts, open_nodes: f64) {
-        self.counters(me).publish_counts(counts, open_nodes);
     }
 
     /// A unit's counters.

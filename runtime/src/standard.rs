@@ -14,15 +14,6 @@ pub fn output_was_closed() -> bool {
 #[cfg(target_os = "linux")]
 mod before_main {
     use super::{CLOSED, Ordering};
-    use std::ffi::c_int;
-
-    // SAFETY: the function has this type in the C library.
-    unsafe extern "C" {
-        fn fcntl(file: c_int, command: c_int, ...) -> c_int;
-    }
-
-    const STANDARD_OUTPUT: c_int = 1;
-    const F_GETFD: c_int = 1;
 
     #[used]
     // SAFETY: the loader calls the functions in this section before `main`, with arguments that they may ignore.
@@ -31,7 +22,7 @@ mod before_main {
 
     extern "C" fn at_start() {
         // SAFETY: this command takes no further argument, and accepts any number.
-        let flags = unsafe { fcntl(STANDARD_OUTPUT, F_GETFD) };
+        let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
         CLOSED.store(flags == -1, Ordering::Relaxed);
     }
 }

@@ -41,10 +41,11 @@ pub enum CommandKind {
 }
 
 /// The state of a job.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobState {
     /// It has no process yet, or none at the moment.
+    #[default]
     Waiting,
     /// Its root is running.
     Running,
@@ -110,7 +111,7 @@ pub struct Update {
 }
 
 /// A job.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct JobView {
     /// Its number.
     pub id: u64,

@@ -48,14 +48,10 @@ pub enum JoinerEnd {
 }
 
 /// What the threads of a joiner share.
-struct Shared {
-    report: Mutex<JoinerReport>,
-}
+type Shared = Mutex<JoinerReport>;
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, JoinerReport> {
-        self.report.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(shared: &Shared) -> MutexGuard<'_, JoinerReport> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Serves until the service sends this process away, or `leave` returns true.
@@ -74,7 +70,7 @@ pub fn serve(
         build: settings.build.clone(),
         ..JoinerReport::default()
     };
-    let shared = Arc::new(Shared { report: Mutex::new(report) });
+    let shared = Arc::new(Shared::new(report));
     let (orders, received) = channel();
     let (asking, asked) = (client.another(), Arc::clone(&shared));
     let patience = settings.patience;
@@ -84,7 +80,7 @@ pub fn serve(
         let mut asking = asking;
         let mut lost: Option<Instant> = None;
         loop {
-            let report = asked.lock().clone();
+            let report = lock(&asked).clone();
             let answer = match asking.post::<Assignments>("/v1/joiners/orders", &report) {
                 Err(why) if may_return(&why) => {
                     let since = *lost.get_or_insert_with(Instant::now);
@@ -97,7 +93,7 @@ pub fn serve(
                 Ok(answer) => {
                     lost = None;
                     // From now on this order is the one that is carried out.
-                    asked.lock().serving.clone_from(&answer.order);
+                    lock(&asked).serving.clone_from(&answer.order);
                     Ok(answer)
                 }
                 Err(why) => Err(why),
@@ -111,9 +107,9 @@ pub fn serve(
     let mut current: Option<Serving<'_>> = None;
     loop {
         if leave() {
-            shared.lock().leaving = true;
+            lock(&shared).leaving = true;
             drop(current);
-            let report = shared.lock().clone();
+            let report = lock(&shared).clone();
             // If it cannot be reached, the service notices by itself.
             let _ = client.post::<Assignments>("/v1/joiners/report", &report);
             return Ok(JoinerEnd::Left);
@@ -143,7 +139,7 @@ pub fn serve(
         {
             note(&format!("job {}: {error}", serving.order.job));
             let crashed = Some((serving.order.clone(), error));
-            let report = JoinerReport { crashed, ..shared.lock().clone() };
+            let report = JoinerReport { crashed, ..lock(&shared).clone() };
             // A crash that is not reported is not counted.
             let _ = client.another().post::<Assignments>("/v1/joiners/report", &report);
         }

@@ -232,7 +232,7 @@ impl<D: Dialect> Calls<D> {
         Ok(Transfer { request, memory })
     }
 
-    fn test<M>(&self, mut transfer: Transfer<D, M>) -> TransferResult<M, D, M> {
+    pub fn sent<M>(&self, mut transfer: Transfer<D, M>) -> TransferResult<M, D, M> {
         let (mut done, mut status) = (0, D::Status::default());
         // SAFETY: the request is one of this library, and the others have room for the answers.
         let code = unsafe {
@@ -242,20 +242,12 @@ impl<D: Dialect> Calls<D> {
         Ok(if done == 0 { Err(transfer) } else { Ok(ManuallyDrop::into_inner(transfer.memory)) })
     }
 
-    /// The piece if it has been sent, or the transfer itself.
-    pub fn sent(
-        &self,
-        transfer: Transfer<D, MessagePart>,
-    ) -> TransferResult<MessagePart, D, MessagePart> {
-        self.test(transfer)
-    }
-
     /// The message's bytes if it has arrived, or the transfer itself.
     pub fn received(
         &self,
         transfer: Transfer<D, ReceiveBuffer>,
     ) -> TransferResult<Vec<u8>, D, ReceiveBuffer> {
-        Ok(self.test(transfer)?.map(|room| {
+        Ok(self.sent(transfer)?.map(|room| {
             let ReceiveBuffer { mut bytes, length } = room;
             // SAFETY: the library has written the message, which has exactly this length.
             unsafe { bytes.set_len(length) };

@@ -44,9 +44,6 @@ const LOW_NS: u64 = 200_000;
 const FIRST_REST_NS: u64 = 50_000;
 const LONGEST_REST_NS: u64 = 5_000_000;
 
-/// The most bytes of a progress report.
-const MOST_REPORT_BYTES: u64 = 1 << 20;
-
 impl ProcessGroup for Cluster {
     fn leads(&self) -> bool {
         self.is_root()
@@ -196,7 +193,7 @@ impl<'a> SiteRun<'a> {
         let me = cluster.me();
         // It distinguishes this process from all others that ever have this number.
         let incarnation = random_id();
-        let mut site = if cluster.is_root() {
+        let site = if cluster.is_root() {
             let best = run_state.control().solution();
             Site::root(me, incarnation, run_state.before.progress_report(), best)
         } else {
@@ -207,7 +204,6 @@ impl<'a> SiteRun<'a> {
             }
             site
         };
-        site.set_max_report_bytes(MOST_REPORT_BYTES);
         let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
@@ -241,7 +237,7 @@ impl<'a> SiteRun<'a> {
         session: &'g mut Session,
         inside: &Policy,
     ) -> GatewayThread<'g> {
-        let SiteRun { problem, settings, run_state, cluster, others, order } = *self;
+        let SiteRun { problem, settings, run_state, cluster, .. } = *self;
         let second_cutoff = settings.policy.second_cutoff;
         let site_state = self.site_state();
         for site in session.others().into_iter().filter(|_| cluster.is_root()) {
@@ -257,15 +253,8 @@ impl<'a> SiteRun<'a> {
                 (inside, settings.seed),
                 second_cutoff,
             ),
-            cluster,
             session,
-            run_state,
-            site_state,
-            others,
-            order,
-            cutoff: settings.policy.cutoff.filter(|_| cluster.is_root()),
-            node_limit: settings.node_limit,
-            time_limit: settings.time_limit,
+            site_run: self,
             copied: None,
             next_copy_ns: 0,
             copy_on_its_way: false,
@@ -276,7 +265,7 @@ impl<'a> SiteRun<'a> {
             next_progress_ns: 0,
             commits: 0,
             reconnect: None,
-            root: order.root,
+            root: self.order.root,
             invalid: BTreeMap::new(),
             parted: BTreeSet::new(),
             begins_again: None,

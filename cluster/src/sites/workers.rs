@@ -146,7 +146,7 @@ impl<'a> SiteWorkers<'a> {
         }
         counts.add(&seeded.progress.counts);
         site_state.record_counts(0, counts.clone());
-        run_state.publish_counts(0, counts, 0.0);
+        run_state.counters(0).publish_counts(counts, 0.0);
         Ok((seeded.progress.counts, seeded.work))
     }
 

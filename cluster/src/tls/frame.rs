@@ -63,45 +63,27 @@ pub enum FrameKind {
     Received,
 }
 
-const KINDS: [FrameKind; 18] = [
-    FrameKind::Beat,
-    FrameKind::Hello,
-    FrameKind::Refuse,
-    FrameKind::Welcome,
-    FrameKind::Joined,
-    FrameKind::Lost,
-    FrameKind::Whole,
-    FrameKind::Start,
-    FrameKind::Part,
-    FrameKind::Finish,
-    FrameKind::End,
-    FrameKind::Bye,
-    FrameKind::Introduce,
-    FrameKind::Introduced,
-    FrameKind::Linked,
-    FrameKind::Switched,
-    FrameKind::Broken,
-    FrameKind::Received,
+/// All kinds by their numbers, with the shortest and the longest body.
+const KINDS: [(FrameKind, usize, usize); 18] = [
+    (FrameKind::Beat, 0, 0),
+    (FrameKind::Hello, 0, HELLO_LIMIT),
+    (FrameKind::Refuse, 1, REASON_LIMIT + 1),
+    (FrameKind::Welcome, 4, 4),
+    (FrameKind::Joined, 0, HELLO_LIMIT),
+    (FrameKind::Lost, 0, 0),
+    (FrameKind::Whole, 0, CHUNK),
+    (FrameKind::Start, 8, 8),
+    (FrameKind::Part, 1, CHUNK),
+    (FrameKind::Finish, 0, 0),
+    (FrameKind::End, 0, 0),
+    (FrameKind::Bye, 0, 0),
+    (FrameKind::Introduce, 0, 0),
+    (FrameKind::Introduced, 1, CONTACT_LIMIT),
+    (FrameKind::Linked, 0, 0),
+    (FrameKind::Switched, 8, 8),
+    (FrameKind::Broken, 8, 8),
+    (FrameKind::Received, 16, 16),
 ];
-
-impl FrameKind {
-    /// The shortest and the longest body.
-    fn lengths(self) -> (usize, usize) {
-        match self {
-            Self::Beat | Self::Lost | Self::Finish | Self::End | Self::Bye => (0, 0),
-            Self::Introduce | Self::Linked => (0, 0),
-            Self::Introduced => (1, CONTACT_LIMIT),
-            Self::Switched | Self::Broken => (8, 8),
-            Self::Received => (16, 16),
-            Self::Hello | Self::Joined => (0, HELLO_LIMIT),
-            Self::Refuse => (1, REASON_LIMIT + 1),
-            Self::Welcome => (4, 4),
-            Self::Whole => (0, CHUNK),
-            Self::Start => (8, 8),
-            Self::Part => (1, CHUNK),
-        }
-    }
-}
 
 /// What is wrong with a frame.
 pub type FrameFault = &'static str;
@@ -168,11 +150,12 @@ fn take_bytes<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
 fn parse_head(head: &[u8; HEAD]) -> Result<(Frame, usize), FrameFault> {
     let number =
         |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    let kind = *KINDS.get(usize::from(head[0])).ok_or("a frame of an unknown kind")?;
+    let kind = KINDS.get(usize::from(head[0]));
+    let &(kind, least, most) = kind.ok_or("a frame of an unknown kind")?;
     if head[1..4] != [0; 3] {
         return Err("a frame with a garbled head");
     }
-    let (length, (least, most)) = (number(4) as usize, kind.lengths());
+    let length = number(4) as usize;
     if length < least || length > most {
         return Err("a frame of a wrong length");
     }
@@ -185,7 +168,7 @@ mod tests {
 
     #[test]
     fn kinds_have_their_numbers() {
-        assert!(KINDS.iter().enumerate().all(|(i, &kind)| kind as usize == i));
+        assert!(KINDS.iter().enumerate().all(|(i, &(kind, ..))| kind as usize == i));
     }
 
     #[test]
@@ -215,8 +198,7 @@ mod tests {
 
     #[test]
     fn no_memory_is_taken_for_a_long_body() {
-        for kind in KINDS {
-            let most = kind.lengths().1;
+        for (kind, _, most) in KINDS {
             let head = Frame::head(kind, 0, 0, most + 1);
             assert_eq!(
                 FrameReader::default().read_frame(&mut &head[..]),

@@ -85,16 +85,7 @@ impl FrameOutbox {
 
     /// Adds a message of any length to a lane.
     pub fn push_message(&mut self, lane: u32, site: u32, number: u32, bytes: Vec<u8>) {
-        self.add(
-            lane,
-            OutgoingFrame {
-                kind: FrameKind::Whole,
-                site,
-                number,
-                body: MessageBytes::Own(bytes),
-                sent: None,
-            },
-        );
+        self.push_frame(lane, Frame::new(FrameKind::Whole, site, number, bytes));
     }
 
     /// Adds a message of any length to a lane, without copying it.

@@ -83,7 +83,7 @@ fn weight(bytes: &[u8]) -> usize {
 }
 
 /// A stream that arrives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ArrivingStream {
     number: u64,
     link: u32,
@@ -115,17 +115,7 @@ impl StreamReceiver {
     pub fn begin(&mut self, number: u64, link: u32) -> bool {
         let new = self.stream.is_none() && number > self.ended;
         if new {
-            let (received, confirmed, bytes, unconfirmed) = (0, 0, 0, 0);
-            let held = Vec::new();
-            self.stream = Some(ArrivingStream {
-                number,
-                link,
-                received,
-                confirmed,
-                held,
-                bytes,
-                unconfirmed,
-            });
+            self.stream = Some(ArrivingStream { number, link, ..ArrivingStream::default() });
         }
         new
     }

@@ -81,7 +81,7 @@ impl<C: Content> Site<C> {
             new |= !std::mem::replace(&mut rec.acked, true);
         }
         if new {
-            actions.push(LeaseAction::Arrived { lease, at: from });
+            actions.push(LeaseAction::Arrived { lease });
         } else if !live && !self.lists_in_return(lease) {
             send(from, LeaseMessage::Unknown { lease }, actions);
         }
@@ -103,7 +103,7 @@ impl<C: Content> Site<C> {
             rec.latest = Some(Arc::clone(progress_report));
         }
         if new {
-            actions.push(LeaseAction::Arrived { lease, at: from });
+            actions.push(LeaseAction::Arrived { lease });
         }
         if live {
             if returned {

@@ -35,12 +35,6 @@ impl<C> Holding<C> {
         self.returning
     }
 
-    /// Whether the units are working on it.
-    #[must_use]
-    pub fn in_use(&self) -> bool {
-        self.in_use
-    }
-
     /// Its progress, without what the units hold.
     #[must_use]
     pub fn part(&self) -> &ProgressReport<C> {

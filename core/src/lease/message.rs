@@ -127,8 +127,6 @@ pub enum LeaseAction<C> {
     Arrived {
         /// The work.
         lease: Lease,
-        /// The receiver.
-        at: SiteId,
     },
     /// Work that another site held was taken over into a holding of this site.
     TakenOver {

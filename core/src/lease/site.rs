@@ -130,22 +130,17 @@ impl<C: Content> Site<C> {
         self.rec(lease).is_some()
     }
 
-    /// The site that holds a lease for this one, as far as known.
-    #[must_use]
-    pub fn holder_of(&self, lease: Lease) -> Option<SiteId> {
-        self.rec(lease).map(|rec| rec.holder)
-    }
-
-    /// Whether the holder of a lease has acknowledged it.
-    #[must_use]
-    pub fn is_acked(&self, lease: Lease) -> bool {
-        self.rec(lease).is_some_and(|rec| rec.acked)
-    }
-
     /// The record of a lease in a live holding.
-    fn rec(&self, lease: Lease) -> Option<&Rec<C>> {
+    pub(super) fn rec(&self, lease: Lease) -> Option<&Rec<C>> {
         let mut live = self.holdings.iter().filter(|holding| !holding.returning);
         live.find_map(|holding| holding.part.subs.get(&lease))
+    }
+
+    /// The leases in live holdings that another site holds.
+    fn leases_of(&self, holder: SiteId) -> impl Iterator<Item = Lease> {
+        let live = self.holdings.iter().filter(|holding| !holding.returning);
+        let subs = live.flat_map(|holding| &holding.part.subs);
+        subs.filter(move |(_, rec)| rec.holder == holder).map(|(&lease, _)| lease)
     }
 
     /// Whether the whole search is done.
@@ -316,10 +311,7 @@ impl<C: Content> Site<C> {
 
     /// Asks a site for the progress of all its leases: it may just have come back.
     pub fn ask_about_leases_of(&self, holder: SiteId, actions: &mut LeaseActions<C>) {
-        let live = self.holdings.iter().filter(|holding| !holding.returning);
-        let held =
-            live.flat_map(|holding| &holding.part.subs).filter(|(_, it)| it.holder == holder);
-        held.for_each(|(&lease, _)| self.ask_holder(lease, actions));
+        self.leases_of(holder).for_each(|lease| self.ask_holder(lease, actions));
     }
 
     /// Takes a lease back from a holder that is silent or gone. A false suspicion costs only time.
@@ -356,20 +348,14 @@ impl<C: Content> Site<C> {
 
     /// Takes back all leases of another site.
     pub fn take_back_leases_of(&mut self, site: SiteId, actions: &mut LeaseActions<C>) {
-        let live = self.holdings.iter().filter(|holding| !holding.returning);
-        let held: Vec<Lease> = live
-            .flat_map(|holding| &holding.part.subs)
-            .filter(|(_, rec)| rec.holder == site)
-            .map(|(&lease, _)| lease)
-            .collect();
+        let held = Vec::from_iter(self.leases_of(site));
         held.into_iter().for_each(|lease| self.take_back_lease(lease, actions));
     }
 
     /// Whether another site holds a lease for this one.
     #[must_use]
     pub fn relies_on(&self, site: SiteId) -> bool {
-        let mut live = self.holdings.iter().filter(|holding| !holding.returning);
-        live.any(|holding| holding.part.subs.values().any(|rec| rec.holder == site))
+        self.leases_of(site).next().is_some()
     }
 
     /// Handles the loss of another site: takes its leases back, and makes orphans of what was held for it.

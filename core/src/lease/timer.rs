@@ -73,7 +73,7 @@ impl<C: Content> LeaseTimer<C> {
     /// A site has joined, perhaps again: its leases are renewed. A process that holds nothing says so when asked.
     pub fn site_joined(&mut self, site: SiteId, now_ns: u64) {
         for (&lease, (last_heard_ns, _)) in &mut self.holders {
-            if self.site.holder_of(lease) == Some(site) {
+            if self.site.rec(lease).is_some_and(|rec| rec.holder == site) {
                 *last_heard_ns = now_ns;
             }
         }
@@ -128,7 +128,8 @@ impl<C: Content> LeaseTimer<C> {
     ) {
         let lease = message.lease();
         let is_commit = matches!(message, LeaseMessage::Commit { .. });
-        let is_affirmed = matches!(message, LeaseMessage::Ack { .. }) && self.site.is_acked(lease);
+        let is_affirmed = matches!(message, LeaseMessage::Ack { .. })
+            && self.site.rec(lease).is_some_and(|rec| rec.acked);
         let unknown = matches!(message, LeaseMessage::Unknown { .. });
         let heard = match message {
             LeaseMessage::Ack { .. } | LeaseMessage::Commit { .. } => {
@@ -304,7 +305,7 @@ impl<C: Content> LeaseTimer<C> {
         for lease in listed {
             let (last_heard_ns, mut asked_ns) = before.remove(&lease).unwrap_or((now_ns, now_ns));
             if now_ns >= last_heard_ns.saturating_add(wait_ns) {
-                if let Some(holder) = self.site.holder_of(lease) {
+                if let Some(holder) = self.site.rec(lease).map(|rec| rec.holder) {
                     actions.push(LeaseAction::Lapsed { lease, holder });
                 }
                 self.site.take_back_lease(lease, actions);

@@ -66,7 +66,7 @@ pub fn explorer_law<'p>(
     whole: &Progress,
     seed: u64,
 ) {
-    pass_on(make, (root, best), whole, seed, 0);
+    late_explorer_law(make, root, best, whole, (seed, 0));
 }
 
 /// The explorer law for explorers that may give nothing up to `retries` times in a row.
@@ -79,16 +79,6 @@ pub fn late_explorer_law<'p>(
     best: i64,
     whole: &Progress,
     (seed, retries): (u64, u32),
-) {
-    pass_on(make, (root, best), whole, seed, retries);
-}
-
-fn pass_on<'p>(
-    make: &dyn Fn(usize) -> Box<dyn Explorer + 'p>,
-    (root, best): (&Work, i64),
-    whole: &Progress,
-    seed: u64,
-    retries: u32,
 ) {
     let mut rng = Rand64::new(u128::from(seed));
     let mut explorers: Vec<_> = (0..4).map(make).collect();

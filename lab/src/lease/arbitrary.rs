@@ -41,7 +41,7 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
     for place in 0..PLACES {
         let mut site = Site::new(place as SiteId, 200 + place as u64);
         if place == 0 {
-            let whole = divide(chance, &names, model.all(), 3);
+            let whole = divide(chance, &names, model.units, 3);
             site = Site::root(0, 200, whole, None);
         }
         let mut actions = Vec::new();
@@ -73,7 +73,7 @@ fn arbitrary(chance: &mut SeededChooser, mutant: LeaseMutant) -> LeaseModel {
             model.in_flight.push(InFlight { from, to, message });
         }
     }
-    model.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, model.all(), 3), best));
+    model.file = (chance.choose(2) == 0).then(|| (divide(chance, &names, model.units, 3), best));
     model
 }
 

@@ -9,7 +9,7 @@ impl LeaseModel {
     /// The units that a name stands for.
     fn units(&self, held: HoldingId) -> Result<u8, String> {
         match held {
-            None => Ok(self.all()),
+            None => Ok(self.units),
             Some(lease) => self.names.get(&lease).copied().ok_or(format!("{lease:?} is unknown")),
         }
     }
@@ -103,7 +103,7 @@ impl LeaseModel {
         let root = self.processes.get(place).and_then(Option::as_ref);
         let Some(root) = root.filter(|root| root.site.finished()) else { return Ok(false) };
         let done = root.site.holding(None).map_or(0, |whole| whole.part().content.done);
-        if done != self.all() {
+        if done != self.units {
             return Err(format!("the search ended with the units {done:#b} done"));
         }
         if root.site.best().is_none_or(|best| best.solution.is_empty()) && !self.cutoff {

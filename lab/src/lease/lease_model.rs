@@ -75,7 +75,7 @@ pub(super) struct LeaseModel {
     pub file: Option<(ProgressReport<Bits>, Option<Solution>)>,
     /// The work that each name stands for.
     pub names: BTreeMap<Lease, u8>,
-    units: u8,
+    pub units: u8,
     /// Units done at least once, unless there was a fault.
     done: u8,
     pub faulty: bool,
@@ -109,16 +109,11 @@ impl LeaseModel {
             left,
             mutant,
         };
-        let whole = ProgressReport::of(Bits::open(model.all()));
+        let whole = ProgressReport::of(Bits::open(model.units));
         let incarnation = model.incarnation();
         model.processes[0] = Some(model.process(Site::root(0, incarnation, whole, None)));
         (1..present).for_each(|place| model.join(place));
         model
-    }
-
-    /// All units.
-    pub fn all(&self) -> u8 {
-        self.units
     }
 
     /// The unit whose completion finds the solution: the last one, because it is given away most often.
@@ -178,7 +173,7 @@ impl LeaseModel {
         self.in_flight.clear();
         self.file = None;
         let incarnation = self.incarnation();
-        let whole = ProgressReport::of(Bits::open(self.all()));
+        let whole = ProgressReport::of(Bits::open(self.units));
         self.processes[0] = Some(self.process(Site::root(0, incarnation, whole, None)));
         self.processes.truncate(self.places);
         for place in 1..self.places {

@@ -2,6 +2,7 @@
 
 use super::lease_model::{Budget, LeaseModel};
 use super::moves::Move;
+use crate::chance::draw;
 use pleach_core::lease::LeaseMutant;
 use pleach_core::steal::{Chooser, SeededChooser};
 
@@ -55,21 +56,11 @@ pub(super) fn walk(seed: u64, mutant: LeaseMutant) -> Result<usize, String> {
         if model.over().map_err(|why| format!("{why}\nseed {seed}: {model:#?}"))? {
             return Ok(length);
         }
-        let moves = model.moves();
-        let total: u32 = moves.iter().map(|(what, luck)| weight(what, *luck)).sum();
-        if total == 0 {
+        let weight = |(what, luck): &(Move, bool)| weight(what, *luck);
+        let Some((what, _)) = draw(&mut chance, model.moves(), weight) else {
             return Err(format!("deadlock before the end\nseed {seed}: {model:#?}"));
-        }
-        let mut drawn = chance.choose(total);
-        let chosen = moves.into_iter().find(|(what, luck)| {
-            let weight = weight(what, *luck);
-            let here = drawn < weight;
-            drawn = drawn.wrapping_sub(weight);
-            here
-        });
-        if let Some((what, _)) = chosen {
-            model.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {model:#?}"))?;
-        }
+        };
+        model.play(what).map_err(|why| format!("{why}\nseed {seed}, {what:?}: {model:#?}"))?;
     }
     Err(format!("did not end after 20,000 moves\nseed {seed}: {model:#?}"))
 }

@@ -12,6 +12,7 @@ use crate::load::{Hand, Load, WorkDone};
 use crate::machine::Machine;
 use crate::network::Traffic;
 use crate::queue::Queue;
+use crate::slots::Slots;
 use pleach_core::lease::gateway::{GatewayMessage, Portion};
 use pleach_core::lease::{ProgressReport, SiteId};
 use pleach_core::search::tree::Solution;
@@ -85,8 +86,7 @@ pub(super) struct FleetState<'a, L: Load> {
     pub hub: HubState,
     pub units: Vec<Unit<'a>>,
     pub records: Vec<SiteRecord>,
-    packets: Vec<Option<SimMessage>>,
-    empty: Vec<u32>,
+    pub packets: Slots<SimMessage>,
     pub file: Option<File>,
     pub figures: Figures,
     pub of_sites: SiteFigures,
@@ -125,8 +125,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             hub: HubState::default(),
             units,
             records,
-            packets: Vec::new(),
-            empty: Vec::new(),
+            packets: Slots::default(),
             file: None,
             figures: Figures { peers: sites, ..Figures::default() },
             of_sites: SiteFigures { units: first - sites, ..SiteFigures::default() },
@@ -161,23 +160,8 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
     }
 
-    pub fn take_message(&mut self, place: u32) -> Option<SimMessage> {
-        self.empty.push(place);
-        self.packets[place as usize].take()
-    }
-
-    pub fn packet(&self, place: u32) -> Option<&SimMessage> {
-        self.packets[place as usize].as_ref()
-    }
-
     fn put_message(&mut self, packet: SimMessage, at_ns: u64) {
-        let place = if let Some(place) = self.empty.pop() {
-            self.packets[place as usize] = Some(packet);
-            place
-        } else {
-            self.packets.push(Some(packet));
-            self.packets.len() as u32 - 1
-        };
+        let place = self.packets.put(packet);
         self.queue.push(at_ns, u64::from(place) << 2 | MESSAGE);
     }
 

@@ -186,7 +186,7 @@ impl<L: Load> World<'_, L> {
         record.gateway_wake_ns = NEVER;
         record.unnoticed = true;
         let messages = std::mem::take(&mut record.messages);
-        messages.into_iter().for_each(|place| drop(self.state().take_message(place)));
+        messages.into_iter().for_each(|place| drop(self.state().packets.take(place)));
         self.gateways[site as usize] = None;
         self.schedule(now_ns + notice_ns, Incident::Noticed(site));
         Ok(())

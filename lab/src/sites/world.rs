@@ -186,12 +186,12 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn arrive(&mut self, place: u32, now_ns: u64) -> Result<(), String> {
-        match self.inner.state.packet(place) {
+        match self.inner.state.packets.get(place) {
             Some(&SimMessage::Near { round, to, .. }) => {
                 let site = self.site_of(to);
                 let record = &self.inner.state.records[site as usize];
                 if !record.alive || record.round != round {
-                    self.state().take_message(place);
+                    self.state().packets.take(place);
                     return Ok(());
                 }
                 self.state().units[to as usize].messages.push_back(place);
@@ -203,7 +203,7 @@ impl<'a, L: Load> World<'a, L> {
                 let record = &records[to as usize];
                 if !record.alive || record.life != life || cut(from) || cut(to) {
                     let dead = !record.alive;
-                    self.state().take_message(place);
+                    self.state().packets.take(place);
                     // A site that sends to an empty place learns so at once.
                     return if dead { self.refused(from, to, now_ns) } else { Ok(()) };
                 }
@@ -220,16 +220,7 @@ impl<'a, L: Load> World<'a, L> {
         let site = self.site_of(me);
         let stands_ns = self.inner.state.records[site as usize].stands_ns;
         let unit = &self.inner.state.units[me as usize];
-        let at_ns = match &unit.stretch {
-            _ if !unit.began => return Ok(()),
-            None => now_ns.max(unit.free_ns),
-            Some(Stretch { result: Ok(_), .. }) => return Ok(()),
-            Some(Stretch { since_ns, until_ns, .. }) => {
-                let poll_ns = unit.clock.poll_ns.max(1);
-                let looks = now_ns.saturating_sub(*since_ns).div_ceil(poll_ns);
-                (since_ns + looks * poll_ns).min(*until_ns)
-            }
-        };
+        let Some(at_ns) = unit.looks_ns(now_ns) else { return Ok(()) };
         let at_ns = at_ns.max(stands_ns);
         if at_ns == now_ns {
             return self.turn(me, now_ns);
@@ -260,7 +251,7 @@ impl<'a, L: Load> World<'a, L> {
         while let Some(place) = self.state().units[me as usize].messages.pop_front() {
             now_ns += self.inner.state.fleet.handle_near_ns;
             if let Some(SimMessage::Near { from, message, work, .. }) =
-                self.state().take_message(place)
+                self.state().packets.take(place)
             {
                 let site = self.site_of(me);
                 self.inner.tell(site, me, (Event::Message { from, message }, work), now_ns)?;
@@ -286,7 +277,7 @@ impl<'a, L: Load> World<'a, L> {
         let mut now_ns = then_ns;
         while let Some(place) = self.state().records[site as usize].messages.pop_front() {
             now_ns += self.inner.state.fleet.handle_ns;
-            if let Some(SimMessage::Far { from, message, .. }) = self.state().take_message(place) {
+            if let Some(SimMessage::Far { from, message, .. }) = self.state().packets.take(place) {
                 self.with_gateway(site, now_ns, |gateway| gateway.handle_message(from, message))?;
             }
         }
@@ -404,21 +395,11 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn end_stretch(&mut self, me: u32, stretch: Stretch, now_ns: u64) -> Result<(), String> {
-        let Stretch { since_ns, until_ns, result } = stretch;
         let site = self.site_of(me);
         let state = &mut self.inner.state;
         state.busy -= 1;
-        if now_ns < until_ns && now_ns <= since_ns {
-            return Ok(());
-        }
-        let unit = &mut state.units[me as usize];
-        let ran = match result {
-            Ok(ran) => ran,
-            Err(cost_ns) if now_ns >= until_ns => unit.hand.run(cost_ns),
-            Err(cost_ns) => unit.hand.run(unit.clock.done(since_ns, now_ns).min(cost_ns)),
-        };
-        let busy_ns = now_ns - since_ns;
-        unit.busy_ns += busy_ns;
+        let ended = state.units[me as usize].end_stretch(stretch, now_ns);
+        let Some((ran, busy_ns)) = ended else { return Ok(()) };
         state.figures.work_ns += ran.work_ns;
         state.figures.possible_ns += ran.time_ns;
         state.figures.last_work_ns = state.figures.last_work_ns.max(now_ns);

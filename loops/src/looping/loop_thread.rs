@@ -2,6 +2,7 @@
 
 use super::loop_queue::LoopQueue;
 use crate::looping::contract::Loop;
+use pleach_core::search::work::Pack;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ const NAP: Duration = Duration::from_millis(50);
 const PIECES: usize = 64;
 
 /// What a thread or device did in a loop.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pack)]
 pub(super) struct TakerTally {
     /// Units of the loop.
     pub units: u64,
@@ -24,7 +25,7 @@ pub(super) struct TakerTally {
     /// Ranges.
     pub ranges: u64,
     /// Time during which it was busy.
-    pub busy: Duration,
+    pub busy_ns: u64,
 }
 
 impl TakerTally {
@@ -33,7 +34,7 @@ impl TakerTally {
         self.units += units;
         self.cost += cost;
         self.ranges += 1;
-        self.busy += busy;
+        self.busy_ns += busy.as_nanos() as u64;
     }
 }
 

@@ -48,11 +48,6 @@ impl RangeDeque {
         })
     }
 
-    /// Takes everything that is left.
-    pub fn take_all(&self) -> Option<Range<u32>> {
-        self.pop_front(|left| left.end - left.start)
-    }
-
     #[inline]
     fn split(&self, cut: impl Fn(&Range<u32>) -> (Range<u32>, Range<u32>)) -> Option<Range<u32>> {
         let mut seen = self.0.load(Ordering::Relaxed);
@@ -83,10 +78,10 @@ mod tests {
         assert_eq!(row.left(), 3..6);
         assert_eq!(row.pop_back(|left| left.end - left.start - 1), Some(4..6));
         assert_eq!(row.pop_front(|_| u32::MAX), Some(3..4));
-        assert_eq!((row.pop_front(|_| 1), row.pop_back(|_| 1), row.take_all()), (None, None, None));
+        assert_eq!((row.pop_front(|_| 1), row.pop_back(|_| 1)), (None, None));
         let most = RangeDeque::new(u32::MAX);
         assert_eq!(most.pop_back(|_| u32::MAX - 1), Some(1..u32::MAX));
-        assert_eq!(most.take_all(), Some(0..1));
+        assert_eq!(most.pop_front(|_| u32::MAX), Some(0..1));
     }
 
     #[test]

@@ -58,8 +58,9 @@ pub struct LoopSite {
 impl Part {
     pub(super) fn new(name: String, did: &TakerTally, whole: f64, took: Duration) -> Self {
         let share = if whole > 0.0 { did.cost / whole } else { 0.0 };
-        let idle_s = took.saturating_sub(did.busy).as_secs_f64();
-        let (units, ranges, busy_s) = (did.units, did.ranges, did.busy.as_secs_f64());
+        let busy = Duration::from_nanos(did.busy_ns);
+        let idle_s = took.saturating_sub(busy).as_secs_f64();
+        let (units, ranges, busy_s) = (did.units, did.ranges, busy.as_secs_f64());
         Self { name, units, ranges, share, busy_s, idle_s }
     }
 }

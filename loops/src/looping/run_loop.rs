@@ -3,7 +3,7 @@
 use super::device::LoopDevice;
 use super::loop_queue::{Hooks, LoopQueue, Takers, UnitsOf};
 use super::loop_thread::{LoopThread, TakerTally, stands_for};
-use super::remote::{LoopProcesses, RemoteResult, TakerReport};
+use super::remote::{LoopProcesses, RemoteResult};
 use super::report::{LoopReport, Part};
 use super::settings::{LoopSettings, LoopSnapshot};
 use super::taker_progress::{TakerProgress, TakerSnapshot};
@@ -39,11 +39,8 @@ pub fn run_loop<L: Loop>(
     let units = work.units();
     let grain = units.div_ceil(u32::MAX as usize).max(1);
     let cost_before = |row: u32| work.cost_before((row as usize).saturating_mul(grain).min(units));
-    let (devices, mut warnings) = usable_devices(work, settings);
+    let (devices, mut warnings) = usable_devices(work.on_device().is_some(), settings)?;
     let threads = settings.threads.max(u32::from(devices.is_empty())) as usize;
-    if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
-        return Err(RunError::NoUnit(warnings.remove(0)));
-    }
     let names: Vec<String> = (0..threads)
         .map(|me| format!("cpu{me}"))
         .chain(devices.iter().map(|(_, name)| name.clone()))
@@ -101,7 +98,7 @@ pub fn run_loop<L: Loop>(
         }
     }
     if let Some(processes) = processes.as_ref().filter(|_| others.complete == Some(true)) {
-        processes.report_to_root(taken.iter().map(|one| TakerReport::from(&one.did)).collect());
+        processes.report_to_root(taken.iter().map(|one| one.did).collect());
     }
     let took = taken.iter().map(|one| one.at).max().unwrap_or_default();
     let (mut locals, mut parts) = (Vec::new(), Vec::new());
@@ -192,28 +189,37 @@ impl<L: Loop> Taker<'_, L> {
     }
 }
 
-/// The devices that have a kernel for the loop, with their names, and a line about each of the others.
-fn usable_devices<'s, L: Loop>(
-    work: &L,
-    settings: &'s LoopSettings,
-) -> (Vec<(&'s Spec, String)>, Vec<String>) {
-    if settings.devices.is_empty() || work.on_device().is_some() {
+/// Devices with their names.
+type NamedDevices<'s> = Vec<(&'s Spec, String)>;
+
+/// The devices that take part in a loop, with a line about each of the others.
+///
+/// # Errors
+/// If nothing takes part.
+pub(super) fn usable_devices(
+    has_kernel: bool,
+    settings: &LoopSettings,
+) -> Result<(NamedDevices<'_>, Vec<String>), RunError> {
+    if settings.devices.is_empty() || has_kernel {
         let devices: Vec<_> = settings.devices.iter().zip(names(&settings.devices)).collect();
         let warnings = devices.iter().filter_map(search_options).collect();
-        (devices, warnings)
-    } else {
-        (Vec::new(), without_kernel(&settings.devices))
+        return Ok((devices, warnings));
     }
+    let mut warnings = without_kernel(&settings.devices);
+    if settings.threads == 0 && !warnings.is_empty() {
+        return Err(RunError::NoUnit(warnings.remove(0)));
+    }
+    Ok((Vec::new(), warnings))
 }
 
 /// A line about a device with options that have no effect on a loop.
-pub(super) fn search_options((spec, name): &(&Spec, String)) -> Option<String> {
+fn search_options((spec, name): &(&Spec, String)) -> Option<String> {
     let line = || format!("{name}: search options have no effect on a loop");
     spec.is_for_searches().then(line)
 }
 
 /// A line about each requested device for which there is no kernel.
-pub(super) fn without_kernel(devices: &[Spec]) -> Vec<String> {
+fn without_kernel(devices: &[Spec]) -> Vec<String> {
     let asked = devices.iter().zip(names(devices)).filter(|(spec, _)| spec.asked);
     asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect()
 }

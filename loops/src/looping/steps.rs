@@ -3,12 +3,11 @@
 use super::cut::{CutSchedule, cut, speed_up};
 use super::phase::{Edges, Phase, SlabWork, SlabWorker, StepsError, restart_reason};
 use super::report::{LoopReport, Part};
-use super::run_loop::{search_options, slow_down, without_kernel};
+use super::run_loop::{slow_down, usable_devices};
 use super::settings::{LoopSettings, LoopSnapshot};
 use super::sizes::Sizes;
 use super::taker_progress::TakerProgress;
 use crate::looping::contract::Stepping;
-use pleach_gpu::spec::{Spec, names};
 use pleach_runtime::error::RunError;
 use pleach_runtime::worker_pool::WorkerPool;
 use std::ops::{ControlFlow, Range};
@@ -70,19 +69,9 @@ where
     W::Slab: 's,
 {
     let mut stops = steps.into();
-    let (mut devices, mut warnings): (Vec<(&Spec, String)>, _) = if work.on_device().is_some() {
-        (settings.devices.iter().zip(names(&settings.devices)).collect(), Vec::new())
-    } else {
-        (Vec::new(), without_kernel(&settings.devices))
-    };
-    if settings.threads == 0 && devices.is_empty() && !warnings.is_empty() {
-        return Err(RunError::NoUnit(warnings.remove(0)));
-    }
-    for (spec, name) in &devices {
-        if spec.once {
-            warnings.push(format!("{name}: launch=once has no effect on work in steps"));
-        }
-        warnings.extend(search_options(&(*spec, name.clone())));
+    let (mut devices, mut warnings) = usable_devices(work.on_device().is_some(), settings)?;
+    for (_, name) in devices.iter().filter(|(spec, _)| spec.once) {
+        warnings.push(format!("{name}: launch=once has no effect on work in steps"));
     }
     let most = (work.units() / work.least().max(1)).max(1);
     let room = most - settings.threads.min(1) as usize;

@@ -41,8 +41,6 @@ const TOY: Entry = Entry {
     name: "ones",
     about: "strings of zeros and ones: as many ones as there can be",
     instance: "the length",
-    instances: Vec::new,
-    is_file: |_| false,
     maximises: true,
     tasks: &[Task {
         verb: Verb::Solve,
@@ -50,14 +48,13 @@ const TOY: Entry = Entry {
         examples: &["solve ones 5"],
         act: Act::Search(solve),
     }],
-    draws: None,
     simulation: Some(Simulation { flags: &[], intervals: false, make_load }),
     rates: &[Rate {
         name: "ones 30",
         problem: |_| Ok(Box::new(Plain(Ones { n: 30 }))),
         on_devices: false,
     }],
-    probes: &[],
+    ..Entry::PLAIN
 };
 
 fn read(word: &str) -> Result<Ones, Failure> {

@@ -30,7 +30,6 @@ pub const ENTRY: Entry = Entry {
     instance: "a TSPLIB name (ftv33), CLASS:CITIES:SEED, a file, or - for standard input",
     instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
-    maximises: false,
     tasks: &[
         Task {
             verb: Verb::Solve,
@@ -51,7 +50,6 @@ pub const ENTRY: Entry = Entry {
         },
         Task { verb: Verb::Check, flags: &[], examples: &[], act: Act::Check(check) },
     ],
-    draws: None,
     simulation: Some(Simulation {
         flags: &[
             Use::with(
@@ -64,7 +62,6 @@ pub const ENTRY: Entry = Entry {
         intervals: true,
         make_load,
     }),
-    rates: &[],
     probes: &[
         Probe::new(PROVEN, |level| probe(PROVEN, 1, 0, (Nodes::Pool, level))),
         // Two cities in each lane, and no path longer than a tenth of a tour.
@@ -74,6 +71,7 @@ pub const ENTRY: Entry = Entry {
         Probe::new("crane:8:1 as intervals", |level| probe(FOUND, 1, 0, (Nodes::Interval, level))),
         Probe::new(LARGE, |level| probe(LARGE, 1, 0, (Nodes::Pool, level))).large(),
     ],
+    ..Entry::PLAIN
 };
 
 fn instances() -> Vec<NamedInstance> {

@@ -35,10 +35,7 @@ pub const ENTRY: Entry = Entry {
         },
         Task { verb: Verb::Check, flags: &[], examples: &[], act: Act::Check(check) },
     ],
-    draws: None,
-    simulation: None,
-    rates: &[],
-    probes: &[],
+    ..Entry::PLAIN
 };
 
 fn instances() -> Vec<NamedInstance> {

@@ -38,6 +38,23 @@ pub struct Entry {
     pub probes: &'static [Probe],
 }
 
+impl Entry {
+    /// A problem without names, pictures, simulations or devices.
+    pub const PLAIN: Self = Self {
+        name: "",
+        about: "",
+        instance: "",
+        instances: Vec::new,
+        is_file: |_| false,
+        maximises: false,
+        tasks: &[],
+        draws: None,
+        simulation: None,
+        rates: &[],
+        probes: &[],
+    };
+}
+
 /// Something that can be done with a problem.
 #[derive(Clone, Copy)]
 pub struct Task {

@@ -17,7 +17,6 @@ pub const ENTRY: Entry = Entry {
     name: "knapsack",
     about: "0/1 knapsack: the most valuable items that fit",
     instance: "a file (number of items, capacity, then value and weight of each item), or - for standard input",
-    instances: Vec::new,
     is_file: |word| word != "-",
     maximises: true,
     tasks: &[Task {
@@ -26,10 +25,8 @@ pub const ENTRY: Entry = Entry {
         examples: &["solve knapsack data/knapsack/correlated-60.txt"],
         act: Act::Search(solve),
     }],
-    draws: None,
     simulation: Some(Simulation { flags: &[BEST], intervals: false, make_load }),
-    rates: &[],
-    probes: &[],
+    ..Entry::PLAIN
 };
 
 fn knapsack(request: &Request<'_>) -> Result<Knapsack, Failure> {

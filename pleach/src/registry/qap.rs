@@ -23,7 +23,6 @@ pub const ENTRY: Entry = Entry {
     instance: "a QAPLIB name (nug12), a file, or - for standard input",
     instances,
     is_file: |word| word != "-" && (!is_name(word) || is_here(word)),
-    maximises: false,
     tasks: &[
         Task {
             verb: Verb::Solve,
@@ -39,10 +38,7 @@ pub const ENTRY: Entry = Entry {
         },
         Task { verb: Verb::Check, flags: &[], examples: &[], act: Act::Check(check) },
     ],
-    draws: None,
-    simulation: None,
-    rates: &[],
-    probes: &[],
+    ..Entry::PLAIN
 };
 
 fn instances() -> Vec<NamedInstance> {

@@ -16,8 +16,6 @@ pub const ENTRY: Entry = Entry {
     about: "n queens on a board, none attacking another: count all solutions, or find one",
     instance: "the board size",
     instances,
-    is_file: |_| false,
-    maximises: false,
     tasks: &[
         Task {
             verb: Verb::Solve,
@@ -32,7 +30,6 @@ pub const ENTRY: Entry = Entry {
             act: Act::Search(count),
         },
     ],
-    draws: None,
     simulation: Some(Simulation { flags: &[], intervals: true, make_load }),
     rates: &[
         Rate { name: "queens 16", problem: |level| measured(16, level), on_devices: true },
@@ -45,6 +42,7 @@ pub const ENTRY: Entry = Entry {
         Probe::new("14", |level| probe(14, level)).large(),
         Probe::new("15", |level| probe(15, level)).large(),
     ],
+    ..Entry::PLAIN
 };
 
 /// The numbers of solutions (OEIS A000170), from one queen on.

@@ -16,8 +16,6 @@ pub const ENTRY: Entry = Entry {
     instance: "a tree's name (T1L), key=value,…, or the arguments of UTS in quotes ('-t 1 -a 3 -d 10 \
                -b 4 -r 19')",
     instances,
-    is_file: |_| false,
-    maximises: false,
     tasks: &[Task {
         verb: Verb::Count,
         flags: &[Use::plain("certificate")],
@@ -28,7 +26,6 @@ pub const ENTRY: Entry = Entry {
         ],
         act: Act::Search(count),
     }],
-    draws: None,
     simulation: Some(Simulation { flags: &[], intervals: false, make_load }),
     rates: &[Rate {
         name: "uts",
@@ -41,6 +38,7 @@ pub const ENTRY: Entry = Entry {
         Probe::new("T1", |level| probe("T1", level)).large(),
         Probe::new("T3", |level| probe("T3", level)).large(),
     ],
+    ..Entry::PLAIN
 };
 
 fn instances() -> Vec<NamedInstance> {

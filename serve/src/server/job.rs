@@ -278,22 +278,7 @@ mod tests {
     /// The moment at which there were too many used to be dropped, and the first one with it.
     #[test]
     fn however_long_a_search_is_its_history_has_the_first_and_the_last_moment() {
-        let row = JobRow {
-            id: 1,
-            user: "ann".into(),
-            key: String::new(),
-            args: Vec::new(),
-            priority: 0,
-            state: JobState::Running,
-            submitted: 0.0,
-            started: None,
-            ended: None,
-            worker_s: 0.0,
-            crashes: 0,
-            failures: 0,
-            exit: None,
-            error: None,
-        };
+        let row = JobRow { id: 1, state: JobState::Running, ..JobRow::default() };
         let mut job = Job::new(row, CommandKind::Search);
         for at in 0..5000 {
             job.update(Update { nodes: at, ..Update::default() }, at as f64);

@@ -94,22 +94,8 @@ impl Service {
             } else {
                 job.key.clone()
             };
-            rows.push(JobRow {
-                id: 0,
-                user: caller.name.clone(),
-                key,
-                args: job.args.clone(),
-                priority: job.priority,
-                state: JobState::Waiting,
-                submitted: at,
-                started: None,
-                ended: None,
-                worker_s: 0.0,
-                crashes: 0,
-                failures: 0,
-                exit: None,
-                error: None,
-            });
+            let (user, args, priority) = (caller.name.clone(), job.args.clone(), job.priority);
+            rows.push(JobRow { user, key, args, priority, submitted: at, ..JobRow::default() });
         }
         let mut added_bytes = 0;
         let stored = state.store.together(|store| {

@@ -20,8 +20,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_core::Stream;
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -362,17 +362,10 @@ async fn report_of_joiner(
     Ok(Json(app.report(&caller, report)?))
 }
 
-#[derive(Serialize)]
-struct AuditEntry {
-    at: f64,
-    who: String,
-    what: String,
-}
-
 async fn audit(Known(app): Known<App>, caller: Caller) -> Answer<Json<Value>> {
     operators_only(&caller)?;
     let log = app.lock().store.audit_log(1000).map_err(|why| Refused(500, why.to_string()))?;
-    let log = log.into_iter().map(|(at, who, what)| AuditEntry { at, who, what });
+    let log = log.into_iter().map(|(at, who, what)| json!({ "at": at, "who": who, "what": what }));
     Ok(Json(json!({ "audit": log.collect::<Vec<_>>() })))
 }
 

@@ -65,7 +65,7 @@ pub struct AccountRow {
 }
 
 /// A job as it is stored.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct JobRow {
     /// Its number; 0 before it is stored.
     pub id: u64,
@@ -367,15 +367,11 @@ pub fn view_of(row: &JobRow) -> JobView {
         submitted: row.submitted,
         started: row.started,
         ended: row.ended,
-        workers: 0,
-        joiners: 0,
-        why: String::new(),
-        more_in_s: None,
         worker_s: row.worker_s,
         crashes: row.crashes,
         error: row.error.clone(),
         exit: row.exit,
-        search: None,
+        ..JobView::default()
     }
 }
 

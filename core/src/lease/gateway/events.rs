@@ -175,7 +175,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
                         self.pass_to_peer(Event::Message { from, message }, Some(piece))?;
                     }
                 }
-                LeaseAction::Arrived { lease, .. } => self.acknowledge_work(lease)?,
+                LeaseAction::Arrived { lease } => self.acknowledge_work(lease)?,
                 LeaseAction::TakenOver { into, lease } => {
                     self.acknowledge_work(lease)?;
                     if self.state.at_work == Some(into) {
@@ -291,24 +291,5 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
     /// The first failure inside the site.
     pub fn record_solution(&mut self, solution: &Solution) -> Result<(), I::Error> {
         self.update_leases(None, |it, actions| it.site_mut().record_solution(solution, actions))
-    }
-
-    /// Wakes the peer if it is due.
-    pub(super) fn wake_peer(&mut self) -> Result<(), I::Error> {
-        if self.state.wake_ns <= self.now_ns {
-            self.state.wake_ns = u64::MAX;
-            self.pass_to_peer(Event::Woke, None)?;
-        }
-        Ok(())
-    }
-
-    /// When the peer wants to be woken.
-    pub(super) fn wakes_ns(&self) -> u64 {
-        self.state.wake_ns
-    }
-
-    /// The neighbours of this site in the tree of sites.
-    pub(super) fn neighbours(&self) -> Vec<SiteId> {
-        self.peer.peer().tree_neighbours().collect()
     }
 }

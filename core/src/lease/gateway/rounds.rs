@@ -126,7 +126,10 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         if self.state.over {
             return Ok(u64::MAX);
         }
-        self.wake_peer()?;
+        if self.state.wake_ns <= self.now_ns {
+            self.state.wake_ns = u64::MAX;
+            self.pass_to_peer(Event::Woke, None)?;
+        }
         self.pardon_standstill();
         let (mut next_ns, now_ns) = (0, self.now_ns);
         self.update_leases(None, |it, actions| next_ns = it.check_timers(now_ns, actions))?;
@@ -142,7 +145,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         let commit_ns =
             if self.state.cut.is_some() { u64::MAX } else { self.state.timer.next_commit_ns() };
         let next_ns = next_ns.min(self.ask_root_again());
-        Ok(next_ns.max(self.now_ns + 1).min(commit_ns).min(self.wakes_ns()))
+        Ok(next_ns.max(self.now_ns + 1).min(commit_ns).min(self.state.wake_ns))
     }
 
     /// Asks the root if this site holds nothing for anybody and hears nothing: the site that should have given it work,
@@ -337,7 +340,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         if std::mem::replace(&mut self.state.stopped, true) {
             return Ok(());
         }
-        for to in self.neighbours() {
+        for to in Vec::from_iter(self.peer.peer().tree_neighbours()) {
             self.inside.send(to, GatewayMessage::Stop);
         }
         self.state.timer.site_mut().leave();

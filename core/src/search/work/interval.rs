@@ -188,13 +188,6 @@ impl Interval {
         self.split_off(at)
     }
 
-    /// Gives away a share of the leaves, from the end: exact for up to a few hundred leaves, within
-    /// one percent beyond. Of two or more leaves it gives at least one and keeps at least one.
-    pub fn split(&mut self, n: usize, share: f64) -> Option<Self> {
-        let given = portion(n, &self.length(n), share)?;
-        self.split_leaves(n, &given)
-    }
-
     /// Appends the interval that begins where this one ends; false if `next` begins elsewhere.
     pub fn merge(&mut self, next: &Self) -> bool {
         let adjacent = self.end == next.begin;

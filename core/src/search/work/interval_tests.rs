@@ -19,6 +19,12 @@ fn between(n: usize, begin: u128, end: u128, bound: i64) -> Interval {
     Interval { begin: point(n, begin), end: point(n, end), bound }
 }
 
+/// Splits off a share of the leaves, from the end.
+fn split(interval: &mut Interval, n: usize, share: f64) -> Option<Interval> {
+    let given = portion(n, &interval.length(n), share)?;
+    interval.split_leaves(n, &given)
+}
+
 /// A random point of any depth.
 fn random_point(rng: &mut Rand64, n: usize) -> Point {
     let digits = rng.rand_range(0..n as u64 + 1) as usize;
@@ -105,7 +111,7 @@ fn splits_are_exact_while_numbers_are_small() {
                 let mut kept = between(n, begin, end, 5);
                 let length = (end - begin) as usize;
                 let wanted = super::portion(share, length) as u128;
-                let given = kept.split(n, share);
+                let given = split(&mut kept, n, share);
                 assert_eq!(given.is_some(), length >= 2);
                 let Some(given) = given else { continue };
                 assert_eq!(given, between(n, end - wanted, end, 5), "{share} of {begin}..{end}");
@@ -129,7 +135,7 @@ proptest! {
         let mut kept = whole.clone();
         let length = whole.length(n);
         prop_assert_eq!(plus(n, &whole.begin, &length), whole.end.clone());
-        let Some(given) = kept.split(n, share) else {
+        let Some(given) = split(&mut kept, n, share) else {
             prop_assert!(leaves(n, &length) < 2.0);
             return Ok(());
         };

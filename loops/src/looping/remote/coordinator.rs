@@ -246,7 +246,7 @@ impl LoopRun<'_> {
             process.since = Instant::now();
             let new = std::mem::take(&mut process.new);
             let cost: f64 = new.iter().map(|rows| share.cost(rows)).sum();
-            process.did.busy += took;
+            process.did.busy_ns += took.as_nanos() as u64;
             process.did.cost += cost;
             process.last = cost;
             for rows in new {

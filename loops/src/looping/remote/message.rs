@@ -1,5 +1,6 @@
 //! [`LoopMessage`]: what processes say to each other about a shared loop.
 
+use super::super::loop_thread::TakerTally;
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ pub(super) enum What {
     /// From the root: the step is over; whether it ran to its end.
     Over { complete: bool },
     /// To the root, after a loop: what each of the sender's units did.
-    UnitReports(Vec<TakerReport>),
+    UnitReports(Vec<TakerTally>),
     /// To the root: the sender knows that the step is over.
     Heard,
     /// To the root, periodically: the sender is alive.
@@ -42,16 +43,6 @@ pub(super) struct WorkerCount {
     pub host: String,
     /// The names of its units.
     pub names: Vec<String>,
-}
-
-/// What a unit of another process did in a loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Pack)]
-pub(in super::super) struct TakerReport {
-    pub units: u64,
-    pub ranges: u64,
-    pub busy_ns: u64,
-    /// The bits of a floating-point number.
-    pub cost: u64,
 }
 
 /// The maximum number of units of a process.
@@ -80,7 +71,10 @@ impl What {
             What::Ready(WorkerCount { host, names, .. }) => {
                 names.len() <= MOST_UNITS && names.iter().chain([host]).all(|name| is_name(name))
             }
-            What::UnitReports(all) => all.len() <= MOST_UNITS,
+            What::UnitReports(all) => {
+                let is_cost = |did: &TakerTally| did.cost.is_finite() && did.cost >= 0.0;
+                all.len() <= MOST_UNITS && all.iter().all(is_cost)
+            }
             _ => true,
         }
     }
@@ -97,7 +91,7 @@ mod tests {
 
     #[test]
     fn words_survive_the_way() {
-        let reports = TakerReport { units: 7, ranges: 2, busy_ns: 1 << 40, cost: 7f64.to_bits() };
+        let reports = TakerTally { units: 7, cost: 7.0, ranges: 2, busy_ns: 1 << 40 };
         let workers =
             WorkerCount { units: 9, host: "here".into(), names: vec!["cpu0".into(), "".into()] };
         let all = [

@@ -10,6 +10,5 @@ mod processes;
 mod worker;
 
 pub(super) use coordinator::RemoteResult;
-pub(super) use message::TakerReport;
 pub use orders::ShareLoops;
 pub(super) use processes::LoopProcesses;

@@ -1,7 +1,6 @@
 //! Starts and ends loops of several processes: the root says what to run, and the others ask for what they need.
 
-use super::super::loop_thread::TakerTally;
-use super::message::{LoopMessage, TakerReport, What, WorkerCount};
+use super::message::{LoopMessage, What, WorkerCount};
 use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
 use pleach_cluster::sites::message::{SessionMessage, invalid_message_from};
 use pleach_cluster::sites::session::{Incoming, Session};
@@ -182,19 +181,5 @@ pub(super) fn next_message(session: &mut Session) -> Result<Option<LoopMessage>,
             Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
             _ => {}
         }
-    }
-}
-
-impl From<&TakerTally> for TakerReport {
-    fn from(did: &TakerTally) -> Self {
-        let (busy_ns, cost) = (did.busy.as_nanos() as u64, did.cost.to_bits());
-        Self { units: did.units, ranges: did.ranges, busy_ns, cost }
-    }
-}
-
-impl TakerReport {
-    pub fn cost(self) -> f64 {
-        let cost = f64::from_bits(self.cost);
-        if cost.is_finite() { cost.max(0.0) } else { 0.0 }
     }
 }

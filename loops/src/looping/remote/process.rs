@@ -2,7 +2,7 @@
 
 use super::super::loop_thread::TakerTally;
 use super::lent_ranges::LentRanges;
-use super::message::{TakerReport, WorkerCount};
+use super::message::WorkerCount;
 use crate::looping::report::{LoopSite, Part};
 use pleach_runtime::outcome::SiteEnd;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub(super) struct RemoteProcess {
     /// What it did, as far as the root knows.
     pub did: TakerTally,
     /// What each of its units did, once reported.
-    pub reports: Option<Vec<TakerReport>>,
+    pub reports: Option<Vec<TakerTally>>,
     /// Units that others had to do again.
     pub redone: u64,
     pub joined: Instant,
@@ -62,12 +62,12 @@ impl RemoteProcess {
         let Some(reports) = &self.reports else {
             return vec![Part::new(site.to_string(), &self.did, whole, took)];
         };
-        let each = self.workers.names.iter().zip(reports).map(|(name, reports)| {
-            let TakerReport { units, ranges, busy_ns, .. } = *reports;
-            let busy = Duration::from_nanos(busy_ns);
-            let did = TakerTally { units, cost: reports.cost(), ranges, busy };
-            Part::new(format!("{site}/{name}"), &did, whole, took)
-        });
+        let each = self
+            .workers
+            .names
+            .iter()
+            .zip(reports)
+            .map(|(name, did)| Part::new(format!("{site}/{name}"), did, whole, took));
         each.collect()
     }
 

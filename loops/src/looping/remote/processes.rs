@@ -1,11 +1,12 @@
 //! [`LoopProcesses`]: the processes that share a loop with this one, whether or not it is the root.
 
 use super::super::loop_queue::{LoopQueue, UnitsOf};
+use super::super::loop_thread::TakerTally;
 use super::super::settings::LoopSettings;
 use super::super::sizes::Sizes;
 use super::assignments::Assignments;
 use super::coordinator::{LoopCoordinator, RemoteResult};
-use super::message::{TakerReport, What, WorkerCount};
+use super::message::{What, WorkerCount};
 use super::orders::send_message;
 use super::worker::LoopWorker;
 use crate::looping::contract::RemoteLoop;
@@ -100,7 +101,7 @@ impl<'a> LoopProcesses<'a> {
     }
 
     /// Reports to the root what each unit did in a finished loop.
-    pub fn report_to_root(&self, reports: Vec<TakerReport>) {
+    pub fn report_to_root(&self, reports: Vec<TakerTally>) {
         if !self.follows() {
             return;
         }
