@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Loops against outside programs: 'check' compares sparse products with SciPy's, 'bench' measures them beside MKL,
+# Loops against outside programs: 'check' compares sparse products with SciPy's, 'bench' measures them alongside MKL,
 # 'rays' compares pictures with VTK's and measures both.
 set -euo pipefail
 cd "$(dirname "$0")/.."

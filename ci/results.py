@@ -1,7 +1,7 @@
 """Writes the tables of docs/results.md from the rows of docs/flowshop.csv: python3 ci/results.py.
 
 For each suite and class of shops: the newest row of each instance that was run with the limit of
-the page, beside the published values of docs/pyjobshop.csv, which others reached in 900 s with 8
+the page, alongside the published values of docs/pyjobshop.csv, which others reached in 900 s with 8
 workers.
 """
 

@@ -167,7 +167,7 @@ impl<'p> Either<'p> {
         reported
     }
 
-    /// Starts to prepare the other mode, if there is one, which may compile a kernel. It uses the same GPU, beside the
+    /// Starts to prepare the other mode, if there is one, which may compile a kernel. It uses the same GPU, alongside the
     /// explorer that runs there.
     fn evaluation(&self) -> Option<Other> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };

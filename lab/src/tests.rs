@@ -49,6 +49,17 @@ fn an_end_while_anything_is_left_is_caught() {
     assert_eq!(why, "4 units instead of 5");
 }
 
+/// The time for messages used to count as idle time, too.
+#[test]
+fn peers_work_read_or_idle() {
+    let mut cluster = cluster(20, "random-half", 0);
+    cluster.machine.handle_ns = 500_000;
+    let figures = cluster.run(&Spans::new(10_000, 1_000_000_000, 12, 0.8, 1)).unwrap();
+    let all_ns = figures.busy_ns + figures.handling_ns + figures.idle_ns;
+    assert!(figures.handling_ns > all_ns / 20, "{figures:?}");
+    assert!(all_ns <= 20 * figures.time_ns, "{all_ns} of 20 times {}", figures.time_ns);
+}
+
 #[test]
 fn one_peer_takes_as_long_as_the_work() {
     let spans = Spans::new(1000, 123_456_789, 4, 0.5, 1);

@@ -30,6 +30,7 @@ fn results_do_not_depend_on_who_computes_them() {
             "--threads 2",
             "--threads 3 --chunks 1",
             "--simd off --chunks 5,2",
+            "--threads 3 --chunks block/7,2",
             "--slow cpu1=3 --threads 2",
             "--devices cpu,cpu",
         ] {

@@ -49,6 +49,8 @@ mod tests {
         create(&path, "one").unwrap();
         assert_eq!(create(&path, "two").unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one", "an existing file is kept");
+        // A killed process of this number left its temporary file.
+        std::fs::write(folder.join(format!("file.{}.part", std::process::id())), "th").unwrap();
         replace(&path, "three").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "three");
         #[cfg(unix)]

@@ -232,7 +232,8 @@ impl<D: Dialect> Calls<D> {
         Ok(Transfer { request, memory })
     }
 
-    pub fn sent<M>(&self, mut transfer: Transfer<D, M>) -> TransferResult<M, D, M> {
+    /// The memory of a transfer that is done, or the transfer itself.
+    pub fn test<M>(&self, mut transfer: Transfer<D, M>) -> TransferResult<M, D, M> {
         let (mut done, mut status) = (0, D::Status::default());
         // SAFETY: the request is one of this library, and the others have room for the answers.
         let code = unsafe {
@@ -247,7 +248,7 @@ impl<D: Dialect> Calls<D> {
         &self,
         transfer: Transfer<D, ReceiveBuffer>,
     ) -> TransferResult<Vec<u8>, D, ReceiveBuffer> {
-        Ok(self.sent(transfer)?.map(|room| {
+        Ok(self.test(transfer)?.map(|room| {
             let ReceiveBuffer { mut bytes, length } = room;
             // SAFETY: the library has written the message, which has exactly this length.
             unsafe { bytes.set_len(length) };

@@ -48,7 +48,7 @@ impl<D: Dialect> RankLink<D> {
         let mut moved = false;
         for _ in 0..TURN {
             while let Some(first) = self.sending.pop_front() {
-                if let Err(again) = calls.sent(first)? {
+                if let Err(again) = calls.test(first)? {
                     self.sending.push_front(again);
                     break;
                 }

@@ -1,4 +1,4 @@
-//! A run as one site of several: the usual units, with a gateway beside them.
+//! A run as one site of several: the usual units, with a gateway alongside them.
 
 use super::cluster::Cluster;
 use super::gateway_thread::{GatewayResult, GatewayThread};
@@ -138,7 +138,7 @@ impl ProcessGroup for Cluster {
 }
 
 impl<'a> SiteRun<'a> {
-    /// Runs all units and the gateway beside them, while the run is watched.
+    /// Runs all units and the gateway alongside them, while the run is watched.
     fn run_units(
         &self,
         pool: &WorkerPool,

@@ -28,7 +28,7 @@ impl CutSchedule {
     pub fn new(sizes: &Sizes, depth: usize) -> Self {
         let window = match sizes {
             Sizes::Measured | Sizes::FirstStep => 1,
-            Sizes::Given(..) | Sizes::Static(_) => usize::MAX,
+            Sizes::Given(..) | Sizes::Block(..) | Sizes::Static(_) => usize::MAX,
         };
         let (once, last) = (*sizes == Sizes::FirstStep, (0, Instant::now()));
         Self { once, window, last, depth: depth.max(1), sweep: 0.0 }

@@ -74,6 +74,10 @@ pub(super) struct Hooks<'a> {
 struct TakersState {
     /// Idle takers.
     waiting: usize,
+    /// Idle threads among them.
+    waiting_threads: usize,
+    /// The parts of a block that threads have yet to take, with [`Sizes::Block`]; their threads are not idle.
+    parts: Vec<Option<Range<u32>>>,
     /// Ranges that were given back, or that another process handed out.
     returned: VecDeque<Range<u32>>,
     /// Devices that may still give something back.
@@ -105,6 +109,8 @@ impl<'a> LoopQueue<'a> {
         (first_site..takers.all()).for_each(|site| rates.remove(site));
         let state = TakersState {
             waiting: takers.sites,
+            waiting_threads: 0,
+            parts: vec![None; takers.threads],
             returned: VecDeque::new(),
             devices: takers.devices,
             open: false,
@@ -216,6 +222,7 @@ impl<'a> LoopQueue<'a> {
         let kind = self.takers.kind(me);
         let size = |left: &Range<u32>| self.size(me, kind, last, (left, self.cost(left)));
         let taken = match kind {
+            TakerKind::Thread if matches!(self.sizes, Sizes::Block(..)) => None,
             TakerKind::Thread => self.row.pop_front(size),
             TakerKind::Device | TakerKind::Site => self.row.pop_back(size),
         };
@@ -253,8 +260,11 @@ impl<'a> LoopQueue<'a> {
         if left.is_empty() {
             return 0;
         }
-        if let Sizes::Given(thread, other) = *self.sizes {
-            return if kind == TakerKind::Thread { thread } else { other }.max(1);
+        match *self.sizes {
+            Sizes::Given(thread, _) if kind == TakerKind::Thread => return thread.max(1),
+            Sizes::Block(..) if kind == TakerKind::Thread => return left.end - left.start,
+            Sizes::Given(_, other) | Sizes::Block(_, other) => return other.max(1),
+            _ => {}
         }
         let from_back = kind != TakerKind::Thread;
         let next = if from_back { left.end - 1..left.end } else { left.start..left.start + 1 };
@@ -276,7 +286,9 @@ impl<'a> LoopQueue<'a> {
             return Some(range);
         }
         let mut state = lock(&self.state);
+        let is_thread = self.takers.kind(me) == TakerKind::Thread;
         state.waiting += 1;
+        state.waiting_threads += usize::from(is_thread);
         if let Some(hooks) = self.hooks {
             (hooks.changed)();
         }
@@ -284,11 +296,16 @@ impl<'a> LoopQueue<'a> {
             if self.is_stopped() {
                 return None;
             }
+            self.divide_block(&mut state);
+            if let Some(part) = state.parts.get_mut(me).and_then(Option::take) {
+                return Some(part);
+            }
             let alone = state.waiting == self.takers.all();
             let range = self.take_returned(&mut state, me, last);
             let range = range.or_else(|| alone.then(|| self.row.pop_front(|_| 1)).flatten());
             if range.is_some() {
                 state.waiting -= 1;
+                state.waiting_threads -= usize::from(is_thread);
                 return range;
             }
             let left = !self.row.left().is_empty();
@@ -298,6 +315,22 @@ impl<'a> LoopQueue<'a> {
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Takes a block and divides it between the threads, if blocks are wanted and all threads are idle.
+    fn divide_block(&self, state: &mut TakersState) {
+        let threads = self.takers.threads;
+        let Sizes::Block(size, _) = *self.sizes else { return };
+        if threads == 0 || state.waiting_threads < threads {
+            return;
+        }
+        let Some(block) = self.row.pop_front(|_| size.max(1)) else { return };
+        let each = (block.end - block.start).div_ceil(threads as u32);
+        for (part, start) in state.parts.iter_mut().zip(block.clone().step_by(each as usize)) {
+            *part = Some(start..start.saturating_add(each).min(block.end));
+            (state.waiting, state.waiting_threads) = (state.waiting - 1, state.waiting_threads - 1);
+        }
+        self.changed.notify_all();
     }
 
     /// A range for another process that has none, if there is one for it now.

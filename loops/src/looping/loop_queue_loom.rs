@@ -31,6 +31,25 @@ fn what_a_device_gives_back_is_done_by_others() {
     });
 }
 
+/// Two threads share three units in blocks of two: each is done once, and nobody waits forever.
+#[test]
+fn threads_that_divide_blocks_do_each_unit_once() {
+    static SIZES: Sizes = Sizes::Block(2, 1);
+    loom::model(|| {
+        let takers = Takers { threads: 2, ..Takers::default() };
+        let share = Arc::new(LoopQueue::new(3, &even, &SIZES, takers));
+        let take = |share: Arc<LoopQueue<'static>>, me| {
+            std::iter::from_fn(move || share.next(me, 0.0)).flatten().collect::<Vec<u32>>()
+        };
+        let other = share.clone();
+        let thread = spawn(move || take(other, 1));
+        let mut all = take(share, 0);
+        all.extend(thread.join().unwrap());
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+    });
+}
+
 /// Wakes the thread that communicates with other processes.
 struct LoomWaker(Mutex<bool>, Condvar);
 

@@ -32,7 +32,8 @@ impl TakerTally {
     /// Records a range.
     pub fn add(&mut self, units: u64, cost: f64, busy: Duration) {
         self.units += units;
-        self.cost += cost;
+        // Nothing depends on a cost that a user's own loop computes wrongly.
+        self.cost += if cost.is_finite() { cost.max(0.0) } else { 0.0 };
         self.ranges += 1;
         self.busy_ns += busy.as_nanos() as u64;
     }

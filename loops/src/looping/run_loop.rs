@@ -192,10 +192,10 @@ impl<L: Loop> Taker<'_, L> {
 /// Devices with their names.
 type NamedDevices<'s> = Vec<(&'s Spec, String)>;
 
-/// The devices that take part in a loop, with a line about each of the others.
+/// The devices that take part in a loop, with warnings about them and about the others.
 ///
 /// # Errors
-/// If nothing takes part.
+/// If only devices were asked for, and none has a kernel.
 pub(super) fn usable_devices(
     has_kernel: bool,
     settings: &LoopSettings,

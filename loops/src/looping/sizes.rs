@@ -14,6 +14,9 @@ pub enum Sizes {
     FirstStep,
     /// This many units for a thread, and this many for a device.
     Given(u32, u32),
+    /// This many units for all threads together, of which each gets an equal part once all are idle; and this many for a
+    /// device.
+    Block(u32, u32),
     /// A single range each: the shares of the cost, first for the threads, then for the devices.
     Static(Vec<f64>),
 }

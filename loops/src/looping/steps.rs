@@ -114,7 +114,7 @@ fn try_steps<W: Stepping>(
             (0..members.len()).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
         }
         Sizes::Measured => probe(pool, work, begin, (settings, members))?,
-        Sizes::FirstStep | Sizes::Given(..) => vec![1.0; members.len()],
+        Sizes::FirstStep | Sizes::Given(..) | Sizes::Block(..) => vec![1.0; members.len()],
     };
     let mut ranges = cut(work.units(), work.least(), &shares);
     let mut held = begin_slabs(pool, begin, &ranges)?;

@@ -72,7 +72,8 @@ fn every_unit_is_run_once() {
         let given =
             [Sizes::Given(1, 1), Sizes::Given(7, 3), Sizes::Given(0, 0), Sizes::Given(u32::MAX, 1)];
         let fixed = [vec![0.3, 0.7], vec![1.0], vec![0.0, 0.0, 1.0], vec![]].map(Sizes::Static);
-        given.into_iter().chain(fixed).chain([Sizes::Measured])
+        let blocks = [Sizes::Block(1, 1), Sizes::Block(64, 1), Sizes::Block(u32::MAX, 1)];
+        given.into_iter().chain(fixed).chain(blocks).chain([Sizes::Measured])
     };
     for units in [0, 1, 2, 3, 100, 20_000] {
         for threads in [1, 2, 5] {
@@ -98,6 +99,17 @@ fn a_static_split_gives_each_its_part_of_the_cost() {
     // Half of the units have a quarter of the cost.
     assert_eq!((ranges, outcome.parts[0].units), (vec![1, 1], 500));
     assert_eq!(outcome.parts[0].share, 0.25);
+}
+
+/// However fast the threads are, each gets an equal part of every block.
+#[test]
+fn threads_divide_blocks_evenly() {
+    let work = Counted::new(1000);
+    let slow = vec![("cpu1".to_string(), 3.0)];
+    let outcome = run(&work, &LoopSettings { slow, ..with(3, Sizes::Block(90, 1)) });
+    let parts: Vec<_> = outcome.parts.iter().map(|part| (part.ranges, part.units)).collect();
+    // Eleven whole blocks, and ten units in parts of four, four and two.
+    assert_eq!(parts, [(12, 334), (12, 334), (12, 332)]);
 }
 
 #[test]
@@ -229,9 +241,13 @@ fn on_devices(threads: u32, devices: &[&str], sizes: Sizes) -> (Vec<f64>, LoopRe
 #[test]
 fn devices_take_their_part_from_the_back() {
     let expected = product(|work| work.run(0..work.units(), &mut work.local()));
-    for sizes in
-        [Sizes::Given(1, 1), Sizes::Given(1, 4), Sizes::Static(vec![1.0; 4]), Sizes::Measured]
-    {
+    for sizes in [
+        Sizes::Given(1, 1),
+        Sizes::Given(1, 4),
+        Sizes::Block(3, 2),
+        Sizes::Static(vec![1.0; 4]),
+        Sizes::Measured,
+    ] {
         for (threads, devices) in [
             (0, &["emulated"][..]),
             (1, &["emulated:rmax=3"]),
@@ -252,7 +268,9 @@ fn devices_take_their_part_from_the_back() {
 #[test]
 fn a_failing_device_gives_its_ranges_back() {
     let expected = product(|work| work.run(0..work.units(), &mut work.local()));
-    for sizes in [Sizes::Given(1, 1), Sizes::Static(vec![1.0, 1.0]), Sizes::Measured] {
+    for sizes in
+        [Sizes::Given(1, 1), Sizes::Block(2, 1), Sizes::Static(vec![1.0, 1.0]), Sizes::Measured]
+    {
         for threads in [0, 1] {
             for (launch, how) in (1..=6).flat_map(|launch| [(launch, ""), (launch, ":launch=once")])
             {

@@ -268,8 +268,9 @@ fn by_layers(
         }
         if stop.is_none() && Instant::now() >= due {
             due = Instant::now() + WATCH_EVERY;
-            let why = if begun.time_is_over() { Stop::Time } else { Stop::Asked };
-            stop = begun.watch(&snapshot(progress)).is_break().then_some(why);
+            if begun.watch(&snapshot(progress)).is_break() {
+                stop = Some(if begun.time_is_over() { Stop::Time } else { Stop::Asked });
+            }
         }
         if stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

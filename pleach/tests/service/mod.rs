@@ -220,7 +220,7 @@ fn joiners_come_from_slurm_and_go_when_idle() {
                   echo $! > job-$n; echo $n";
     Service::program(&service.folder, "sbatch", submit);
     let list = "for job in job-*; do [ -e $job ] && kill -0 $(cat $job) 2>/dev/null && echo ${job#job-}; done; true";
-    Service::program(&service.folder, "squeue", list);
+    Service::program(&service.folder, "squeue", &format!("echo \"$@\" > listed; {list}"));
     Service::program(&service.folder, "scancel", "true");
     service.text("operator", "user ann");
     let id = service.submit("ann", "solve flowshop ta056");
@@ -232,6 +232,11 @@ fn joiners_come_from_slurm_and_go_when_idle() {
     }
     let asked = fs::read_to_string(service.folder.join("bin/asked-2")).unwrap();
     assert!(asked.contains("--partition night") && asked.contains("--time 10 "), "{asked}");
+    // Another service of this user lists and cancels only its own joiners.
+    let listed = fs::read_to_string(service.folder.join("bin/listed")).unwrap();
+    for words in [asked.replace("--job-name", "--name"), listed] {
+        assert!(words.contains("--name pleach-joiner-127-0-0-1-"), "{words}");
+    }
     assert!(!service.folder.join("bin/asked-3").exists());
 }
 

@@ -220,6 +220,8 @@ mod tests {
         let expected = vec![0, 1, 2, 3, 0, 4, 5, 6, 0, 0, 7, 8, 9, 0, 1, 2, 3, 0];
         assert_eq!((setups.setups, setups.due), (Some(expected), None));
         assert!(read(text, false).unwrap_err().contains("setup times"));
+        let either = read_shop("1\n1\n5\n0\n", false).unwrap_err();
+        assert!(either.contains("due dates or setup times"), "{either}");
     }
 
     #[test]

@@ -70,7 +70,8 @@ async fn adjust(service: &Arc<Service>, slurm: &Slurm) -> Result<(), String> {
     Ok(())
 }
 
-/// The name of this service's joiners in Slurm; another service of the same user has others.
+/// The name of this service's joiners in Slurm; another service of the same user has others. With a port that the system
+/// chooses, those of an earlier start do not count: they could not join any more.
 fn job_name(service: &Service) -> String {
     let address = service.address().replace(|c: char| !c.is_ascii_alphanumeric(), "-");
     format!("pleach-joiner-{address}")

@@ -57,16 +57,18 @@ pub static CHUNKS: Flag<Sizes> = Flag {
     about: About {
         name: "chunks",
         value: Some("CPU,DEVICE"),
-        help: "units that a thread and a device take at a time",
+        help: "units that a thread and a device take at a time; with block/N for CPU, all threads together take N when they are idle, and divide them evenly",
         default: "by measured rates",
         group: Group::Units,
         applies: Applies::To(&[Verb::Loop]),
         ..ABOUT
     },
     parse: |word| {
+        let (block, word) = word.strip_prefix("block/").map_or((false, word), |word| (true, word));
         let (thread, device) = word.split_once(',').unwrap_or((word, word));
         let size = |word: &str| whole(word, 1, u64::from(u32::MAX)).map(|size| size as u32);
-        Ok(Sizes::Given(size(thread)?, size(device)?))
+        let sizes = if block { Sizes::Block } else { Sizes::Given };
+        Ok(sizes(size(thread)?, size(device)?))
     },
 };
 

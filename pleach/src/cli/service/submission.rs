@@ -266,6 +266,7 @@ mod tests {
         assert_eq!(check("solve flowshop ta021 --bound two"), Ok(CommandKind::Search));
         assert_eq!(check("count queens 8"), Ok(CommandKind::Search));
         assert_eq!(check("sim uts T1 --peers 10"), Ok(CommandKind::Simulation));
+        assert_eq!(check("loop spmm fem:900 --seed 1"), Ok(CommandKind::Loop));
         for wrong in [
             "join host:7400",
             "serve --data x",

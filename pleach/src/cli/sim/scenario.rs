@@ -95,7 +95,7 @@ impl Scenario {
             return keys.wrong("chart", &super::metrics::names());
         };
         if !scenario.cells.iter().all(|spec| chart.is_measured(spec)) {
-            return keys.wrong("chart", "a figure that simulations of sites measure");
+            return keys.wrong("chart", "a quantity that simulations of sites measure");
         }
         // Each cell has read the keys of a single run; this marks them as known.
         Spec::read(registry, &keys)?;

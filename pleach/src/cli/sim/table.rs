@@ -53,7 +53,7 @@ pub fn depths(figures: &Figures) -> String {
     aligned(&rows)
 }
 
-/// Published values beside the simulated ones.
+/// Published values next to the simulated ones.
 pub fn paper(scenario: &Scenario, runs: &[Vec<Figures>]) -> String {
     let head = ["published", "at", "series", "value", "here"];
     let mut rows = vec![head.map(String::from).to_vec()];
