@@ -158,7 +158,7 @@ pub(crate) fn audit(
     let goal = problem.goal();
     let Some(top) = problem.top() else { return wrong("this problem has no certificates") };
     if !problem.has_fingerprint(search.fingerprint) {
-        return wrong("it is about another tree");
+        return wrong("it was made for another tree");
     }
     if let Some(solution) = &search.solution {
         let claimed = goal.value(solution.score);
@@ -181,7 +181,7 @@ pub(crate) fn audit(
         return wrong("its problem has no best value, but it states one");
     }
     if search.best == i64::MIN {
-        return wrong("nothing could beat the value that it states, so every tree would agree");
+        return wrong("its value is the best that there can be, so it rules nothing out");
     }
     fits(problem, top, certificate)?;
     let mut counts = Counts::default();

@@ -44,7 +44,7 @@ impl Failure {
                 RunError::Slab(why) => Failure::Machine(why),
                 RunError::Save { .. } => Failure::Usage(format!("--checkpoint {why}")),
                 RunError::Late | RunError::Cutoff | RunError::SecondCutoff | RunError::Alone => {
-                    Failure::Usage(format!("--balance {why}"))
+                    Failure::Usage(format!("--balance: {why}"))
                 }
                 RunError::Load { .. } => Failure::Usage(format!("cannot resume {why}")),
                 RunError::Resume(why) => Failure::Usage(format!("cannot resume: {why}")),

@@ -116,7 +116,7 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Whether to search by layers first; by default, trees with keys are, unless
+    /// Whether to search by layers first; by default, trees with keys are searched by layers, unless
     /// [best first](Self::best_first) is asked for. See [`Tree::key`].
     #[must_use]
     pub fn layers(mut self, layers: bool) -> Self {

@@ -225,7 +225,7 @@ impl State {
 /// All addresses of this machine, with the port of this one.
 fn all_addresses(address: &str) -> Result<String, String> {
     let mut found = address.to_socket_addrs().map_err(|why| why.to_string())?;
-    let found = found.next().ok_or("the name has no address")?;
+    let found = found.next().ok_or("the host name has no address")?;
     match found {
         _ if found.port() == 0 => Err("expected a port other than 0".into()),
         SocketAddr::V4(_) => Ok(format!("0.0.0.0:{}", found.port())),

@@ -275,11 +275,11 @@ good = ''
         let output = pleach(&words(&folder));
         let text = said(&output);
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(text.contains("8, fails, seed 0: failed: --balance"), "{text}");
+        assert!(text.contains("8, fails, seed 0: failed: --balance:"), "{text}");
         assert_eq!(column(&folder, "status").len(), rows);
     }
     assert_eq!(column(&folder, "status"), ["failed", "found", "failed"]);
-    assert!(column(&folder, "message")[0].starts_with("--balance second_cutoff"));
+    assert!(column(&folder, "message")[0].starts_with("--balance: second_cutoff"));
 }
 
 #[test]

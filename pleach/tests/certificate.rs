@@ -283,7 +283,7 @@ fn no_forged_certificate_passes() {
             forged.regions[0].ends.clear();
             forged.regions[0].counts = Default::default();
         },
-        "nothing could beat",
+        "it rules nothing out",
     );
     refused("another tree", &|forged| forged.search.fingerprint ^= 1, "another tree");
     refused(

@@ -113,13 +113,13 @@ fn a_coordinator_explores_the_top_only() {
     }
     refused(
         "count queens 8 --nodes interval --balance dynamic:cutoff=2",
-        "--balance cutoff and depth need work held as open nodes",
+        "--balance: cutoff and depth need work held as open nodes",
     );
     refused(
         "count queens 8 --balance dynamic:cutoff=2,second_cutoff=4,coordinator=yes",
-        "second_cutoff is for a search by several processes",
+        "second_cutoff works only with several processes",
     );
-    refused("count queens 8 --balance dynamic:coordinator=yes", "expected cutoff=N, too");
+    refused("count queens 8 --balance dynamic:coordinator=yes", "coordinator=yes needs cutoff=N");
     refused(
         "count queens 8 --nodes interval --devices emulated:second_cutoff=2",
         "second_cutoff needs work held as open nodes",
@@ -171,7 +171,7 @@ fn masters_leave_deep_nodes_to_those_below() {
     }
     refused(
         "count queens 8 --nodes interval --balance hierarchical-master-worker:depth=2",
-        "--balance cutoff and depth need work held as open nodes",
+        "--balance: cutoff and depth need work held as open nodes",
     );
 }
 

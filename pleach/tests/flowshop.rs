@@ -337,7 +337,7 @@ fn bad_instances_and_flags_are_refused_in_one_line() {
         ("solve flowshop ta001 --gantt /no/folder/x.svg", "--gantt /no/folder/x.svg"),
         (
             "solve flowshop ta001 --balance master-worker:late",
-            "--balance master-worker:late is for simulations only",
+            "--balance: master-worker:late is for simulations only",
         ),
         ("count flowshop ta001", "count flowshop: expected queens or uts"),
     ] {

@@ -81,7 +81,7 @@ def solve(
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Tour | _run.Run[Tour]:
-    """Search for the shortest tour, and prove it.
+    """Search for the shortest tour, and prove that it is optimal.
 
     costs: a square matrix with the cost from each city to each other one, as lists, a NumPy array or a pandas DataFrame,
         whose index names the cities; or the name of a known instance such as "ftv33", or the path of a TSPLIB file.

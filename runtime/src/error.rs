@@ -25,11 +25,11 @@ pub enum RunError {
     BestFirst,
     /// Only a search by several processes has work that a process receives.
     #[error(
-        "second_cutoff is for a search by several processes; devices have an option of that name"
+        "second_cutoff works only with several processes; --devices has an option of that name"
     )]
     SecondCutoff,
     /// A policy that a search by several processes does not support.
-    #[error("depth, first and weighted without weights are for a search by a single process")]
+    #[error("depth, first, and weighted without weights=… work only in a single process")]
     Alone,
     /// More processes than there are places for.
     #[error("{wanted} other processes, expected at most {most}: there are no more places")]

@@ -107,7 +107,7 @@ pub struct SiteReport {
     pub name: String,
     /// The machine that it ran on.
     pub host: String,
-    /// Its units, as indices into [`Outcome::units`]; empty if it did not live to report them.
+    /// Its units, as indices into [`Outcome::units`]; empty if it was lost before it reported them.
     pub units: Vec<usize>,
     /// Seconds from the start until it joined.
     pub joined_s: f64,

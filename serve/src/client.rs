@@ -308,7 +308,7 @@ impl Client {
 
     /// Opens a connection. Without a timeout, reading may take any time.
     fn connect(&self, timeout: Option<Duration>) -> std::io::Result<Stream> {
-        let mut last = std::io::Error::new(ErrorKind::NotFound, "the host has no address");
+        let mut last = std::io::Error::new(ErrorKind::NotFound, "the host name has no address");
         for at in self.credentials.address.to_socket_addrs()? {
             match TcpStream::connect_timeout(&at, CONNECT) {
                 Ok(socket) => {

@@ -112,7 +112,7 @@ pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance
 
 /// Listens at the first of a name's addresses that works.
 fn bind(address: &str) -> io::Result<TcpListener> {
-    let mut last = io::Error::other("the name has no address");
+    let mut last = io::Error::other("the host name has no address");
     for address in address.to_socket_addrs()? {
         match TcpListener::bind(address) {
             Ok(listener) => return Ok(listener),

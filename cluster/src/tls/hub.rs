@@ -86,7 +86,10 @@ impl Hub {
         if self.finished {
             self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
         } else if full {
-            self.refuse(number, Refusal::new(RefusalCode::Busy, "too many ask to join at once"));
+            self.refuse(
+                number,
+                Refusal::new(RefusalCode::Busy, "too many processes are joining at once"),
+            );
         } else {
             self.out.events.push(HubEvent::JoinRequest { number, hello });
         }

@@ -267,7 +267,7 @@ fn listen_beside(wire: &Wire) -> io::Result<(SocketAddr, TcpListener)> {
 /// Listens at the port of this address, on all addresses of this machine.
 fn listen_at(address: &str) -> io::Result<(SocketAddr, TcpListener)> {
     let found = address.to_socket_addrs()?.next();
-    let found = found.ok_or_else(|| io::Error::other("the name has no address"))?;
+    let found = found.ok_or_else(|| io::Error::other("the host name has no address"))?;
     let all: IpAddr = match found {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -298,7 +298,7 @@ fn connect(
         TcpStream::connect_timeout(found, left).map_err(|error| why = Some(error)).ok()
     });
     let Some(socket) = socket else {
-        let Some(why) = why else { return Err(unknown("the name has no address".into())) };
+        let Some(why) = why else { return Err(unknown("the host name has no address".into())) };
         return Err(JoinError::Unreachable { address: address(), why: why.to_string() });
     };
     socket.set_nonblocking(true).map_err(|error| here(error.to_string()))?;

@@ -6,7 +6,7 @@
 #[non_exhaustive]
 pub enum JoinError {
     /// The address has no port, or its name cannot be resolved.
-    #[error("there is no address '{address}': {why}")]
+    #[error("cannot resolve '{address}': {why}")]
     NoSuchName {
         /// The address.
         address: String,
@@ -28,7 +28,7 @@ pub enum JoinError {
         address: String,
     },
     /// Another program listens there.
-    #[error("what listens on '{address}' is not Pleach: {why}")]
+    #[error("the program that listens on '{address}' is not Pleach: {why}")]
     NotPleach {
         /// The root's address.
         address: String,
@@ -44,7 +44,7 @@ pub enum JoinError {
         reason: String,
     },
     /// The root's caller refused.
-    #[error("'{address}' refuses: {reason}")]
+    #[error("'{address}' refuses to let this process join: {reason}")]
     Refused {
         /// The root's address.
         address: String,

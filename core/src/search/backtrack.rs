@@ -15,7 +15,7 @@ use std::mem::take;
 /// use pleach_core::search::backtrack::{Backtrack, Moves};
 /// use pleach_core::search::tree::Goal;
 ///
-/// /// Ways to place n queens that attack none of each other.
+/// /// Ways to place n queens so that no two attack each other.
 /// struct Queens { n: u8 }
 ///
 /// impl Backtrack for Queens {

@@ -21,7 +21,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// The flags that it shares with other commands.
 pub const FLAGS: [Use; 2] = [
     Use::with("all", "explore all regions again", ""),
-    Use::with("seed", "seed of the sample", "one that nobody can predict"),
+    Use::with("seed", "seed of the sample", "a random one"),
 ];
 
 /// Regions that are explored again by default.
@@ -78,7 +78,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
             console.print(&text)?;
             Ok(DONE)
         }
-        Err(NoProof::Wrong(why)) => usage(format!("{file} is not a proof: {why}")),
+        Err(NoProof::Wrong(why)) => usage(format!("{file} does not prove its result: {why}")),
         Err(NoProof::Stopped) => {
             console.note(&format!("the audit of {file} was stopped"));
             Ok(STOPPED)

@@ -110,7 +110,7 @@ impl<'a> Console<'a> {
 
     /// Carries out a command, prints its error if it fails, and returns the exit code.
     pub fn finish(&self, act: impl FnOnce() -> Result<u8, Failure>) -> u8 {
-        let panicked = |_| Err(Failure::Inside("it panicked, as printed above".into()));
+        let panicked = |_| Err(Failure::Inside("the program panicked (see above)".into()));
         let result = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(panicked);
         result.unwrap_or_else(|why| match why {
             Failure::Usage(line) => {
@@ -123,7 +123,7 @@ impl<'a> Console<'a> {
             }
             Failure::Inside(line) => {
                 self.note(&format!(
-                    "{line}; this is a bug, please report it with the command line"
+                    "{line}; this is a bug: please report it, with the command line"
                 ));
                 FAILED
             }

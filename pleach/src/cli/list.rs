@@ -34,7 +34,7 @@ pub fn repeated<'p>(
             ));
         }
         if given.cluster.is_some() {
-            return usage("--repeat is for a single process");
+            return usage("--repeat cannot be used with several processes");
         }
     }
     (0..times).map(|_| start()).collect()
@@ -52,7 +52,10 @@ pub fn search_all(
         return usage(format!("--{flag} takes one instance, not {}", words.len()));
     }
     if given.cluster.is_some() {
-        return usage(format!("several processes search one instance, not {}", words.len()));
+        return usage(format!(
+            "{} instances, expected one: several processes search only one at a time",
+            words.len()
+        ));
     }
     if matches!(given.get(&flags::BEST), Ok(Some(flags::Start::Value(_) | flags::Start::Decimal))) {
         return usage(

@@ -13,7 +13,7 @@ use pleach_problems::simd::Level;
 /// See [`Entry`].
 pub const ENTRY: Entry = Entry {
     name: "queens",
-    about: "n queens on a board, none attacking another: count all solutions, or find one",
+    about: "n queens on a board so that no two attack each other: count all solutions, or find one",
     instance: "the board size",
     instances,
     tasks: &[

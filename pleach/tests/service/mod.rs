@@ -467,7 +467,7 @@ fn bad_words_are_refused() {
         ("serve --listen 127.0.0.1:0 --data y --tls-key k --tls-certificate c", "c: "),
         ("submit", "expected a command"),
         ("submit solve flowshop", "an instance is required"),
-        ("submit solve flowshop ta001 --listen 0.0.0.0:1", "the service decides this"),
+        ("submit solve flowshop ta001 --listen 0.0.0.0:1", "the service sets it"),
         ("submit solve flowshop ta001 --priority high", "--priority high: expected"),
         ("priority 1", "expected the number of a job and a priority"),
         ("cancel", "expected numbers of jobs"),

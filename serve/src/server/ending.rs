@@ -77,7 +77,7 @@ impl Service {
                 row.failures += 1;
                 let how = match (code, stopped_by) {
                     (None, _) => "a signal ended it".into(),
-                    (_, Some("memory")) => "its memory was full".into(),
+                    (_, Some("memory")) => "it ran out of memory".into(),
                     (Some(code), _) => format!("exit code {code}"),
                 };
                 let error = if said.is_empty() { how } else { format!("{how}: {said}") };

@@ -52,8 +52,9 @@ impl Service {
             }
             // A command sees its own folder only.
             if let Some(word) = args.iter().find(|arg| names_elsewhere(arg)) {
-                let why =
-                    format!("'{word}': expected a name without '/', of a file that is sent along");
+                let why = format!(
+                    "'{word}': expected the name, without '/', of a file that is sent along"
+                );
                 return Err(Refused(BAD, why));
             }
             if encoded.len() > FILES {

@@ -34,11 +34,11 @@ impl Policy {
         }
         if policy.least > 2 && (policy.is_late() || policy.coordinator) {
             return Err(format!(
-                "balance {name}: least: expected neither late nor coordinator=yes"
+                "balance {name}: least cannot be combined with late or coordinator=yes"
             ));
         }
         if policy.coordinator && policy.cutoff.is_none() {
-            return Err(format!("balance {name}: coordinator=yes: expected cutoff=N, too"));
+            return Err(format!("balance {name}: coordinator=yes needs cutoff=N"));
         }
         if policy.second_cutoff.is_some() && !policy.coordinator {
             return Err(format!("balance {name}: second_cutoff: expected coordinator=yes, too"));

@@ -68,7 +68,7 @@ impl FlagValues {
             self.settings()?;
         }
         if verb != Verb::Sim && self.get(&BALANCE)?.is_some_and(|policy| policy.is_late()) {
-            return usage(format!("--balance {}", RunError::Late));
+            return usage(format!("--balance: {}", RunError::Late));
         }
         if self.has("every") && !self.has("checkpoint") {
             return usage("--every has no effect without --checkpoint FILE");

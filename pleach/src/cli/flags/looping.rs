@@ -164,7 +164,7 @@ pub static NEAR: Flag<f64> = Flag {
     about: About {
         name: "near",
         value: Some("D"),
-        help: "show only what lies at depth D or beyond, as seen from inside; the middle has depth 0",
+        help: "hide everything closer to the viewer than depth D; the middle of the mesh has depth 0",
         default: "everything",
         ..ABOUT
     },

@@ -23,9 +23,9 @@ pub fn size(word: &str) -> Result<u64, String> {
     let bytes =
         number.parse::<f64>().ok().zip(power).map(|(n, power)| n * f64::from(2).powi(power));
     let bytes = bytes.filter(|bytes| (1.0..=1e18).contains(bytes));
-    bytes
-        .map(|bytes| bytes as u64)
-        .ok_or_else(|| format!("{word}: expected bytes, or a size such as 512M, 8G or 1.5T"))
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| {
+        format!("{word}: expected a size of at least 1 byte, such as 512M, 8G or 1.5T")
+    })
 }
 
 /// Parses a time: seconds, or a number with a unit.
@@ -43,7 +43,9 @@ pub fn time(word: &str) -> Result<Duration, String> {
     let seconds = number.parse::<f64>().ok().zip(scale).map(|(number, scale)| number * scale);
     let seconds = seconds.filter(|seconds| (0.001..=1e9).contains(seconds));
     seconds.map(Duration::from_secs_f64).ok_or_else(|| {
-        format!("{word}: expected seconds, or a time such as 500ms, 60s, 10m, 2h or 1d")
+        format!(
+            "{word}: expected a time of at least 1ms, such as 60 (seconds), 500ms, 10m, 2h or 1d"
+        )
     })
 }
 

@@ -35,7 +35,7 @@ pub static SOLUTION: Flag<String> = Flag::text(About {
 pub static CERTIFICATE: Flag<String> = Flag::text(About {
     name: "certificate",
     value: Some("FILE"),
-    help: "search again from the proven value, and write what the proof consists of, for 'pleach audit'",
+    help: "search again from the proven value, and write a certificate that audit can check, for 'pleach audit'",
     applies: Applies::Named,
     record: Record::No,
     ..ABOUT

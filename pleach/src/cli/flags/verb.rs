@@ -51,7 +51,7 @@ pub const COMMANDS: [(Verb, &str, &str); 25] = [
         "instances PROBLEM",
         "list the instances that have names, with their best known values and bounds",
     ),
-    (Verb::Audit, "audit FILE", "check a proof that --certificate wrote"),
+    (Verb::Audit, "audit FILE", "check a certificate that --certificate wrote"),
     (
         Verb::Batch,
         "batch FILE.toml",

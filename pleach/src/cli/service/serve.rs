@@ -32,7 +32,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     };
     let resolved = listen.to_socket_addrs().map(|mut all| all.next());
     let Some(at) = resolved.ok().flatten() else {
-        return usage(format!("--listen {listen}: the host has no address"));
+        return usage(format!("--listen {listen}: the host name has no address"));
     };
     let certificate = match (given.path("tls-certificate"), given.path("tls-key")) {
         (Some(certificate), Some(key)) => Some((certificate, key)),

@@ -46,7 +46,7 @@ pub fn check_command(
         _ => return Err(format!("'{}': expected solve, count, loop or sim", word(0))),
     };
     if let Some(name) = REFUSED.iter().find(|name| line.given.has(name)) {
-        return Err(format!("--{name}: the service decides this"));
+        return Err(format!("--{name} cannot be submitted: the service sets it"));
     }
     match verb {
         Verb::Loop => super::super::looping::check(&line).map_err(said)?,
@@ -68,7 +68,10 @@ pub fn check_command(
                 return Err(format!("{} {problem}: an instance is required", verb.word()));
             }
             if word(2) == "-" {
-                return Err(format!("{} {problem} -: there is no standard input", verb.word()));
+                return Err(format!(
+                    "{} {problem} -: name a file instead of standard input",
+                    verb.word()
+                ));
             }
             let is_missing = contents(word(2)).is_none() && !Path::new(word(2)).is_file();
             if (found.is_file)(word(2)) && is_missing {
@@ -98,7 +101,7 @@ fn check_scenario(file: &str, contents: &dyn Fn(&str) -> Option<Vec<u8>>) -> Res
     let mut scenario = table_of(file, &text)?;
     match instances(&mut scenario).into_iter().find(|name| names_elsewhere(name)) {
         Some(name) => Err(format!(
-            "{file}: load.instance = '{name}': expected a name without '/', of a file that is sent along"
+            "{file}: load.instance = '{name}': expected the name, without '/', of a file that is sent along"
         )),
         None => Ok(()),
     }

@@ -23,7 +23,7 @@ pub fn read(keys: &Keys<'_>) -> Result<Option<Fleet>, String> {
         return Ok(None);
     };
     if keys.has("peers") {
-        return keys.wrong("peers", "either this or [sites] with count = …");
+        return keys.wrong("peers", "only one of peers and [sites] with count = …");
     }
     let none = toml::Table::new();
     let machine = keys.table("machine")?.unwrap_or_else(|| Keys::new("", &none));

@@ -135,7 +135,7 @@ fn interval(load: &Keys<'_>, peers: u32) -> Result<Work, String> {
             }
             all as u64
         }
-        _ => return load.wrong("total_s", "either this or per_peer_s"),
+        _ => return load.wrong("total_s", "exactly one of total_s and per_peer_s"),
     };
     let unit_ns = load.number("unit_us", Some(2.0), 0.001..=1e9)? * US;
     let units = (total_ns as f64 / unit_ns).ceil().max(1.0);
@@ -178,7 +178,7 @@ fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
         let count = keys.whole("peers", None, 1..=MOST_PEERS)? as u32;
         classes.push(Class { count, speed: 1.0, poll_ns: (poll_us * US) as u64, device: None });
     } else if keys.has("peers") {
-        return keys.wrong("peers", "either this or [[machine.class]]");
+        return keys.wrong("peers", "only one of peers and [[machine.class]]");
     }
     let each = classes.iter().zip(&weights);
     let each = each.flat_map(|(class, &weight)| std::iter::repeat_n(weight, class.count as usize));
