@@ -279,7 +279,8 @@ impl<'a, P: Problem> Solver<'a, P> {
         let held = load(&save.path)?;
         let same = self.problem.has_fingerprint(held.fingerprint);
         let resumed = self.settings.resume.as_ref().is_some_and(|resumed| *resumed == held);
-        if resumed || same && held.pieces.is_empty() {
+        // Other processes may hold all that is open.
+        if resumed || same && held.pieces.is_empty() && held.subs.is_empty() {
             return Ok(Some(lock));
         }
         let why = if same {

@@ -208,7 +208,7 @@ fn a_campaign_resumes_its_own_checkpoint_and_no_other() {
 }
 
 /// Strings of zeros and ones.
-struct Strings(u32);
+pub struct Strings(pub u32);
 
 impl Tree for Strings {
     type Node = (u32, u32);
@@ -225,45 +225,6 @@ impl Tree for Strings {
         out.child((n, length + 1));
         out.child((n, length + 1));
     }
-}
-
-#[test]
-fn a_solver_overwrites_no_other_search() {
-    let path = fresh("solver.pleach");
-    let every = Duration::from_secs(60);
-    let stopped = Solver::new(Strings(22)).checkpoint(&path, every).node_limit(1000).run().unwrap();
-    assert_eq!(stopped.status, Status::Stopped);
-    let before = fs::read(&path).unwrap();
-    for (n, said) in [(22, "holds an unfinished search of this problem; resume it"), (9, "another")]
-    {
-        let refused = Solver::new(Strings(n)).checkpoint(&path, every).run();
-        assert!(refused.unwrap_err().to_string().contains(said), "{n}");
-        assert_eq!(fs::read(&path).unwrap(), before);
-    }
-    let resumed = Solver::new(Strings(22)).resume(&path).unwrap().checkpoint(&path, every);
-    assert_eq!(resumed.run().unwrap().count, 1 << 22);
-    // A search that is over may begin again.
-    assert_eq!(Solver::new(Strings(22)).checkpoint(&path, every).run().unwrap().count, 1 << 22);
-}
-
-#[test]
-fn two_searches_do_not_save_to_one_file() {
-    let path = fresh("both.pleach");
-    let every = Duration::from_millis(5);
-    let mut tried = None;
-    let first = Solver::new(Strings(40)).checkpoint(&path, every).on_progress(|_| {
-        tried.get_or_insert_with(|| {
-            let path = path.clone();
-            let second = move || Solver::new(Strings(5)).checkpoint(path, every).run().map(|_| ());
-            std::thread::spawn(second).join().unwrap().unwrap_err().to_string()
-        });
-        ControlFlow::Break(())
-    });
-    let report = first.time_limit(Duration::from_secs(20)).run().unwrap();
-    assert_eq!(report.status, Status::Stopped);
-    let tried = tried.expect("a search that takes longer than a look");
-    assert!(tried.contains("another run is using this checkpoint"), "{tried}");
-    assert!(!path.with_extension("pleach.lock").exists(), "the lock is gone");
 }
 
 /// A tree whose root waits until another process has joined.

@@ -33,6 +33,7 @@ mod saving;
 mod service;
 mod shells;
 mod sim;
+mod solver;
 mod stand_in;
 mod stopping;
 mod variants;

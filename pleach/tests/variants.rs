@@ -36,6 +36,26 @@ fn progress_continues_from_layers_to_a_search() {
     assert!(layers.last().unwrap().counts.bounded > 0 && last.counts.bounded <= nodes);
 }
 
+/// A shop without waiting is searched as a tour, which its progress used to show.
+#[test]
+fn progress_shows_schedules_of_shops_without_waiting() {
+    let shop = shop::Shop::new(flowshop::named("ta011").unwrap());
+    let wait = shop::Passing::NoWait;
+    let variant = shop::Variant::new(shop, shop::Objective::Makespan, wait).unwrap();
+    let mut last = None;
+    let mut search = Search::default();
+    search.settings.progress_every = std::time::Duration::ZERO;
+    search.progress = Some(Box::new(|snapshot| {
+        last = snapshot.solution.clone().or(last.take());
+        ControlFlow::Continue(())
+    }));
+    let answer = shop::solve(&variant, shop::Options { search, ..shop::Options::default() });
+    assert_eq!(answer.unwrap().status, Status::Optimal);
+    let mut jobs = last.expect("a solution on the way").solution;
+    jobs.sort_unstable();
+    assert_eq!(jobs, Vec::from_iter(1..=20));
+}
+
 /// A search that stops within its layers used to continue depth first when it was resumed, which takes far longer.
 #[test]
 fn layers_that_were_stopped_begin_again() {

@@ -192,12 +192,7 @@ def solve(
     jobs = len(shop.times)
     given["start"] = None if start is None else _numbers.order("start", start, jobs, jobs, shop.jobs)
 
-    def order_of(solution: list[int]) -> list[int]:
-        """Return the jobs from 0; without waiting, a tour may lead from city 1 to those of the jobs."""
-        is_tour = len(solution) > jobs
-        return [item - 2 for item in solution[1:]] if is_tour else [item - 1 for item in solution]
-
-    view = View(decimals, order_of)
+    view = View(decimals)
 
     def read(raw: Mapping[str, Any]) -> Schedule:
         """Return the result as a schedule."""
@@ -269,12 +264,30 @@ def _by_job(argument: str, values: object, shop: _Shop) -> list[int | Decimal]:
     return [_numbers.number(f"{argument}[{name!r}]", known[name]) for name in wanted]
 
 
+def _by_jobs(argument: str, matrix: Any, jobs: list[str]) -> Any:
+    """Return a frame whose columns name jobs with rows and columns in their order; anything else as it is."""
+    matrix = _numbers.aligned(argument, matrix)
+    columns = getattr(matrix, "columns", None)
+    if columns is None:
+        return matrix
+    names = [str(label) for label in columns]
+    # Columns that have nothing to do with the jobs only count.
+    if names == jobs or not set(names) & set(jobs):
+        return matrix
+    if len(names) != len(jobs) or set(names) != set(jobs):
+        _numbers.wrong(ValueError, f"{argument}.columns", names, "the names of the jobs")
+    order = [names.index(job) for job in jobs]
+    return matrix.iloc[order, order]
+
+
 def _setups(values: object, shop: _Shop) -> list[list[list[int | Decimal]]]:
     """Read a matrix of setup times for each machine."""
     jobs, machines = len(shop.times), len(shop.times[0])
     matrices = _numbers.items("setups", values)
     if len(matrices) != machines:
         _numbers.wrong(ValueError, "setups", len(matrices), f"a matrix for each of {machines} machines")
+    wanted = shop.jobs or [str(job) for job in range(jobs)]
+    matrices = [_by_jobs(f"setups[{k}]", matrix, wanted) for k, matrix in enumerate(matrices)]
     found = [_numbers.rows(f"setups[{k}]", matrix, jobs) for k, matrix in enumerate(matrices)]
     for k, matrix in enumerate(found):
         if len(matrix) != jobs:

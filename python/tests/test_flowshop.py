@@ -105,7 +105,15 @@ def test_objectives_and_conditions() -> None:
     released = pleach.flowshop.solve(TIMES, release=[0, 0, 20])
     assert released.makespan == 23
     setups = [[[0, 9, 9], [0, 0, 9], [0, 9, 0]]] * 2
-    assert pleach.flowshop.solve(TIMES, setups=setups).makespan is not None
+    plain = pleach.flowshop.solve(TIMES, setups=setups)
+    assert plain.makespan is not None
+    # Labels say which rows and columns are which, however they are sorted.
+    matrix = pd.DataFrame(setups[0], index=list("abc"), columns=list("abc"))
+    for rows, columns in (("cab", "cab"), ("abc", "bca"), ("bac", "abc")):
+        named = [matrix.loc[list(rows), list(columns)]] * 2
+        assert pleach.flowshop.solve(frame, setups=named).makespan == plain.makespan
+    with pytest.raises(ValueError, match=r"setups\[0\]\.columns"):
+        pleach.flowshop.solve(frame, setups=[matrix.rename(index={"c": "d"}, columns={"c": "d"})] * 2)
 
 
 def test_jobs_that_may_not_wait_are_numbered_as_jobs() -> None:

@@ -55,7 +55,7 @@ impl SiteRun<'_> {
                 // A process that joins now waits for the next search.
                 session.end_search();
                 outcome.seconds = run_state.seconds();
-                self.hear_accounts(session)?;
+                self.hear_accounts(session);
                 self.add_site_reports(&mut outcome, gateway_result.commits);
             }
         }
@@ -88,10 +88,15 @@ impl SiteRun<'_> {
     }
 
     /// Receives the totals of the other sites.
-    fn hear_accounts(&self, session: &mut Session) -> Result<(), RunError> {
+    fn hear_accounts(&self, session: &mut Session) {
         let (others, start) = (self.others, Instant::now());
         while others.awaits_totals() && (!self.cluster.is_open() || start.elapsed() < ACCOUNTS) {
-            match session.next_incoming()? {
+            let incoming = match session.next_incoming() {
+                Ok(incoming) => incoming,
+                // As below: everything was counted.
+                Err(why) => return self.run_state.warn(why.to_string()),
+            };
+            match incoming {
                 Some(Incoming::Message(from, SessionMessage::SiteTotals(totals))) => {
                     others.record_totals(from, totals);
                 }
@@ -110,7 +115,6 @@ impl SiteRun<'_> {
                 None => self.cluster.wait_for_arrival(session, Duration::from_millis(10)),
             }
         }
-        Ok(())
     }
 
     /// What each site did, with its units.

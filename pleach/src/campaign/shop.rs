@@ -1,7 +1,7 @@
 //! The campaign for flowshops with other objectives and with side conditions: the best schedule, with proof.
 
 use super::started::{Ready, StartedSearch};
-use super::{Best, Error, Inspection, Search, atsp, flowshop};
+use super::{Best, Error, Inspection, Search, Watch, atsp, flowshop};
 use crate::report::{Report, Status};
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Solution};
@@ -81,8 +81,7 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
             report.outcome.solution.as_mut().map(|best| &mut best.solution),
         ];
         for solution in solutions.into_iter().flatten() {
-            let tour = instance.order(solution).map_err(Error::Input)?;
-            *solution = solution_of(&no_wait::order_of(&tour));
+            *solution = jobs_of(solution);
         }
         return answer(variant, report);
     }
@@ -125,8 +124,17 @@ fn tour(variant: &Variant) -> Option<atsp::Instance> {
 }
 
 fn of_tour<'a>(variant: &Variant, options: Options<'a>) -> Result<atsp::Options<'a>, Error> {
-    let Options { best, mut start, search } = options;
+    let Options { best, mut start, mut search } = options;
     fits(&search)?;
+    search.progress = search.progress.map(|mut watch| -> Watch<'a> {
+        Box::new(move |snapshot| {
+            let mut snapshot = snapshot.clone();
+            if let Some(best) = &mut snapshot.solution {
+                best.solution = jobs_of(&best.solution);
+            }
+            watch(&snapshot)
+        })
+    });
     if best == Best::Neh {
         let tree = VariantTree::new(variant.clone(), search.simd);
         start = Some(tree.by_insertion(start.as_deref(), &|| true).0);
@@ -134,6 +142,12 @@ fn of_tour<'a>(variant: &Variant, options: Options<'a>) -> Result<atsp::Options<
     let best = if best == Best::Neh { Best::None } else { best };
     let start = start.map(|order| no_wait::tour_of(&order));
     Ok(atsp::Options { best, start, search, ..atsp::Options::default() })
+}
+
+/// The jobs of a tour, both counted from 1.
+fn jobs_of(tour: &[i64]) -> Vec<i64> {
+    let tour: Vec<u16> = tour.iter().map(|city| (city - 1) as u16).collect();
+    solution_of(&no_wait::order_of(&tour))
 }
 
 /// Refuses settings that variants do not have.

@@ -3,7 +3,7 @@
 use super::saved::Saved;
 use super::{Certify, Contents, Error, Inspection, Search};
 use crate::certificate::{audit, certify};
-use crate::report::Report;
+use crate::report::{Report, Status};
 use crate::solver;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
@@ -154,10 +154,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             let settings = self.settings().clone();
             return self.search(problem, &settings);
         }
-        let prepared = self.started.elapsed();
-        if !self.is_wanted() {
-            return Ok(self.unsearched(problem, &ready.settings));
-        }
+        let (prepared, wanted) = (self.started.elapsed(), self.is_wanted());
         let earlier_s = self.saved.state["setup_s"].as_f64().unwrap_or(0.0);
         let setup_s = earlier_s + prepared.as_secs_f64();
         ready.state["setup_s"] = json!(setup_s);
@@ -167,6 +164,9 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         ready.state["seed"] = json!(self.seed());
         let limit = ready.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
         ready.settings.time_limit = limit.map(|left| left.max(SHORTEST));
+        if !wanted {
+            return Ok(self.unsearched(problem, &ready.settings));
+        }
         // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
             ready.settings.save = self.saved.save(self.keeps);
@@ -179,7 +179,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     }
 
     /// The report of a search that had only time for preparation.
-    fn unsearched(&self, problem: &dyn Problem, settings: &Settings) -> Report {
+    fn unsearched(&mut self, problem: &dyn Problem, settings: &Settings) -> Report {
         let why = if self.search.settings.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
         let mut outcome = Report::unbegun(why, self.started.elapsed().as_secs_f64()).outcome;
         // Only what is known already.
@@ -191,7 +191,12 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let best = scores.into_iter().flatten().min().unwrap_or(i64::MAX);
         outcome.lower_bound = problem.least_score().min(best);
         outcome.stop = outcome.stop.filter(|_| outcome.lower_bound < best || best == i64::MAX);
-        Report::new(outcome, settings.best)
+        let report = Report::new(outcome, settings.best);
+        // A proof must not be lost to a stop.
+        if let Some(begins) = self.search.begins.take_if(|_| report.status != Status::Stopped) {
+            begins();
+        }
+        report
     }
 
     /// A description of the search in this state, for processes that resume or join it.
