@@ -219,10 +219,12 @@ impl<'a> LoopQueue<'a> {
         if self.is_stopped() {
             return None;
         }
+        if self.divides_blocks(me) {
+            return None;
+        }
         let kind = self.takers.kind(me);
         let size = |left: &Range<u32>| self.size(me, kind, last, (left, self.cost(left)));
         let taken = match kind {
-            TakerKind::Thread if matches!(self.sizes, Sizes::Block(..)) => None,
             TakerKind::Thread => self.row.pop_front(size),
             TakerKind::Device | TakerKind::Site => self.row.pop_back(size),
         };
@@ -231,8 +233,16 @@ impl<'a> LoopQueue<'a> {
             .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.state), me, last))?)
     }
 
+    /// Whether this taker takes nothing by itself, but parts of blocks.
+    fn divides_blocks(&self, me: usize) -> bool {
+        matches!(self.sizes, Sizes::Block(..)) && self.takers.kind(me) == TakerKind::Thread
+    }
+
     /// Part of the range that was given back first.
     fn take_returned(&self, state: &mut TakersState, me: usize, last: f64) -> Option<Range<u32>> {
+        if self.divides_blocks(me) {
+            return None;
+        }
         let all: f64 = state.returned.iter().map(|range| self.cost(range)).sum();
         let first = state.returned.front_mut()?;
         let left = first.end - first.start;
@@ -262,7 +272,6 @@ impl<'a> LoopQueue<'a> {
         }
         match *self.sizes {
             Sizes::Given(thread, _) if kind == TakerKind::Thread => return thread.max(1),
-            Sizes::Block(..) if kind == TakerKind::Thread => return left.end - left.start,
             Sizes::Given(_, other) | Sizes::Block(_, other) => return other.max(1),
             _ => {}
         }
@@ -308,7 +317,9 @@ impl<'a> LoopQueue<'a> {
                 state.waiting_threads -= usize::from(is_thread);
                 return range;
             }
-            let left = !self.row.left().is_empty();
+            // What was given back is divided once all threads are idle.
+            let divided = self.divides_blocks(me) && !state.returned.is_empty();
+            let left = divided || !self.row.left().is_empty();
             if !state.open && (alone || !left && state.devices == 0) {
                 self.changed.notify_all();
                 return None;
@@ -324,13 +335,27 @@ impl<'a> LoopQueue<'a> {
         if threads == 0 || state.waiting_threads < threads {
             return;
         }
-        let Some(block) = self.row.pop_front(|_| size.max(1)) else { return };
+        let size = size.max(1);
+        let block = self.row.pop_front(|_| size);
+        let Some(block) = block.or_else(|| self.front_of_returned(state, size)) else { return };
         let each = (block.end - block.start).div_ceil(threads as u32);
         for (part, start) in state.parts.iter_mut().zip(block.clone().step_by(each as usize)) {
             *part = Some(start..start.saturating_add(each).min(block.end));
             (state.waiting, state.waiting_threads) = (state.waiting - 1, state.waiting_threads - 1);
         }
         self.changed.notify_all();
+    }
+
+    /// The first units of the range that was given back first.
+    fn front_of_returned(&self, state: &mut TakersState, size: u32) -> Option<Range<u32>> {
+        let first = state.returned.front_mut()?;
+        let front = first.start..first.end.min(first.start.saturating_add(size));
+        first.start = front.end;
+        if first.start == first.end {
+            state.returned.pop_front();
+            self.returned.store(!state.returned.is_empty(), Ordering::Relaxed);
+        }
+        Some(front)
     }
 
     /// A range for another process that has none, if there is one for it now.

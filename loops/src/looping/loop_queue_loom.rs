@@ -12,12 +12,10 @@ fn even(unit: u32) -> f64 {
 
 /// A device takes one of two units and fails while a thread looks for work: both units are done once, and nobody waits
 /// forever.
-#[test]
-fn what_a_device_gives_back_is_done_by_others() {
-    static SIZES: Sizes = Sizes::Given(1, 1);
+fn a_device_that_fails(sizes: &'static Sizes) {
     const ONE_OF_EACH: Takers = Takers { threads: 1, devices: 1, sites: 0 };
-    loom::model(|| {
-        let share = Arc::new(LoopQueue::new(2, &even, &SIZES, ONE_OF_EACH));
+    loom::model(move || {
+        let share = Arc::new(LoopQueue::new(2, &even, sizes, ONE_OF_EACH));
         let thread = {
             let share = share.clone();
             spawn(move || std::iter::from_fn(|| share.next(0, 0.0)).flatten().collect::<Vec<u32>>())
@@ -29,6 +27,16 @@ fn what_a_device_gives_back_is_done_by_others() {
         all.sort_unstable();
         assert_eq!(all, [0, 1]);
     });
+}
+
+#[test]
+fn what_a_device_gives_back_is_done_by_others() {
+    a_device_that_fails(&Sizes::Given(1, 1));
+}
+
+#[test]
+fn what_a_device_gives_back_is_divided_as_a_block() {
+    a_device_that_fails(&Sizes::Block(1, 1));
 }
 
 /// Two threads share three units in blocks of two: each is done once, and nobody waits forever.

@@ -21,7 +21,7 @@ use std::time::Duration;
 fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
     for sites in 1..5 {
         for (threads, units) in [(1, 0), (1, 1), (3, 7), (2, 1000), (1, 60_000)] {
-            for sizes in [Sizes::Measured, Sizes::Given(3, 50)] {
+            for sizes in [Sizes::Measured, Sizes::Given(3, 50), Sizes::Block(7, 50)] {
                 let parts = with_links(sites, LASTING);
                 let all = [ResultPlacement::First, ResultPlacement::All, ResultPlacement::Apart];
                 let numbers = || all.map(|kept| Numbers::new(units, kept, 200)).into();
