@@ -196,7 +196,10 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
             "load.recorded = 3: expected true or false",
         ),
         ("peers = 3\n[load]\nproblem = 'interval'\ntotal_s = -1", "load.total_s = -1: expected"),
-        ("peers = 3\n[load]\nproblem = 'interval'", "load.total_s is missing: expected either"),
+        (
+            "peers = 3\n[load]\nproblem = 'interval'",
+            "load.total_s is missing: expected exactly one",
+        ),
         (
             "peers = 9000000\n[load]\nproblem = 'uts'\ninstance = 'T1'",
             "peers = 9000000: expected fewer",
@@ -225,7 +228,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("[network]\nrack = { peers = 4 }\nsite = { peers = 6 }", "a multiple of rack.peers"),
         ("[machine]\npauses = { every_ms = 1, length_ms = 2 }", "less than every_ms"),
         ("[machine]\npoll_us = 0", "machine.poll_us = 0"),
-        ("[[machine.class]]\ncount = 3", "peers = 3: expected either this or"),
+        ("[[machine.class]]\ncount = 3", "peers = 3: expected only one of peers and"),
         ("[[paper]]\nx = 'a'", "paper[0].value is missing"),
     ] {
         bad(&format!("peers = 3\n{work}{after}"), said);

@@ -329,7 +329,7 @@ fn a_search_ends_in_order_when_memory_runs_out() {
     let script = format!("ulimit -v 1000000; exec $PLEACH {endless}");
     let output = Running::shell(&script).end();
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    refused("count queens 8 --memory lots", "--memory lots: expected bytes");
+    refused("count queens 8 --memory lots", "--memory lots: expected a size");
     refused("count queens 8 --threads 1000000", "--threads 1000000: expected");
     let many = pleach::Solver::new(Endless).threads(1_000_000).run().unwrap_err();
     assert!(many.to_string().contains("at most 1024"), "{many}");
