@@ -70,8 +70,13 @@ impl<'a> Console<'a> {
 
     /// Prints a result; a reader that closed the pipe is not a failure.
     pub fn print(&self, text: &str) -> Result<(), Failure> {
+        self.print_line(text).map(drop)
+    }
+
+    /// Prints one of many lines. Returns whether its reader is still there.
+    pub fn print_line(&self, text: &str) -> Result<bool, Failure> {
         if self.mute.get() {
-            return Ok(());
+            return Ok(true);
         }
         if output_was_closed() {
             return Err(Failure::Machine(
@@ -79,10 +84,9 @@ impl<'a> Console<'a> {
             ));
         }
         match writeln!(self.out.borrow_mut(), "{text}") {
-            Err(why) if why.kind() != ErrorKind::BrokenPipe => {
-                Err(Failure::Machine(format!("cannot write to standard output: {why}")))
-            }
-            _ => Ok(()),
+            Ok(()) => Ok(true),
+            Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(false),
+            Err(why) => Err(Failure::Machine(format!("cannot write to standard output: {why}"))),
         }
     }
 

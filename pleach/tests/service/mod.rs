@@ -2,6 +2,7 @@
 
 mod accounts;
 mod harness;
+mod watching;
 
 use harness::{Process, Service};
 use oorandom::Rand64;
@@ -275,16 +276,6 @@ fn files_of_jobs_that_are_over_go_in_time() {
     }
     assert_eq!(service.result(id), result);
     assert_eq!(fs::read_dir(data.join("jobs/incoming")).unwrap().count(), 0);
-}
-
-/// A search whose time was over within its layers used to begin again and again.
-#[test]
-fn a_time_limit_ends_a_search_by_layers() {
-    let service = Service::start("service-layers", "");
-    service.text("operator", "user ann");
-    let words = "solve flowshop ta031 --objective flow-time --best neh --time-limit 1s";
-    let id = service.submit("ann", words);
-    assert_eq!(service.result(id)["stopped_by"], "time-limit");
 }
 
 /// A search used to get its whole limit again with every start of its root.

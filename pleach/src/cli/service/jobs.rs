@@ -132,7 +132,7 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let id = number(Verb::Watch, word)?;
     let mut client = client(&line.given)?;
     let as_json = line.given.on("json");
-    let (mut before, mut failure, cancel) = (String::new(), None, interrupts());
+    let (mut before, mut printed, cancel) = (String::new(), Ok(true), interrupts());
     let last = client.watch(id, |job| {
         let shown = match job {
             None => return !cancel.is_cancelled(),
@@ -143,14 +143,14 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
             }
         };
         if shown != before {
-            failure = console.print(&shown).err();
+            printed = console.print_line(&shown);
             before = shown;
         }
-        failure.is_none() && !cancel.is_cancelled()
+        matches!(printed, Ok(true)) && !cancel.is_cancelled()
     });
     let last = last.map_err(failed)?;
-    if let Some(failure) = failure {
-        return Err(failure);
+    if !printed? {
+        return Ok(STOPPED);
     }
     Ok(last.as_ref().map_or(STOPPED, code_of))
 }
