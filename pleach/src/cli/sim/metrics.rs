@@ -54,7 +54,10 @@ pub const METRICS: [Metric; 28] = [
     metric_of("redundant", "", "", |figures, _| {
         figures.redundant.bounded as f64 / (figures.counts.bounded as f64).max(1.0)
     }),
-    metric_of("redone", "", "redone", |figures, _| figures.redone()),
+    // Peers of one cluster repeat nothing; a tree that varies is larger than one explorer's.
+    metric_of("redone", "", "redone", |figures, _| {
+        figures.sites.as_ref().map_or(0.0, |_| figures.redone())
+    }),
     metric_of("commits", "", "commits/site", |figures, _| {
         figures.each(figures.sites.as_ref().map_or(0, |sites| sites.commits))
     }),
