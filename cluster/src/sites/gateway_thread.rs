@@ -1,9 +1,10 @@
 //! [`GatewayThread`]: the thread of a site's gateway, which handles messages from units and other sites.
 
+use super::cluster::Cluster;
 use super::message::{Order, SessionMessage, SiteProgress};
+use super::other_sites::OtherSites;
 use super::reconnect::Reconnect;
 use super::session::{Incoming, Session};
-use super::site_run::SiteRun;
 use super::workers::SiteWorkers;
 use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, GatewayStep, Portion};
 use pleach_core::lease::{LeaseMessage, SiteId};
@@ -12,6 +13,8 @@ use pleach_core::steal::{Event, Message};
 use pleach_runtime::control::Stop;
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Balance;
+use pleach_runtime::run_state::RunState;
+use pleach_runtime::site_state::SiteState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -30,8 +33,18 @@ const LAST_MESSAGE: Duration = Duration::from_millis(100);
 pub(super) struct GatewayThread<'a> {
     pub gateway: Gateway<Counts>,
     pub workers: SiteWorkers<'a>,
+    pub cluster: &'a Cluster,
     pub session: &'a mut Session,
-    pub site_run: &'a SiteRun<'a>,
+    pub run_state: &'a RunState<'a>,
+    pub site_state: &'a SiteState,
+    /// The root's knowledge of the other sites.
+    pub others: &'a OtherSites,
+    /// The search.
+    pub order: &'a Order,
+    /// At the root: the depth down to which it explores before it gives anything.
+    pub cutoff: Option<u32>,
+    pub node_limit: Option<u64>,
+    pub time_limit: Option<Duration>,
     /// At the root: the number of saves when the standby was last sent a copy.
     pub copied: Option<u64>,
     /// When the next copy may be sent, and whether the last one has not arrived yet.
@@ -87,12 +100,12 @@ impl<'a> GatewayThread<'a> {
         }
         // A limit may be reached already.
         self.carry_out_requests()?;
-        while self.site_run.run_state.control().stopped().is_none() {
+        while self.run_state.control().stopped().is_none() {
             self.gateway().pardon_standstill();
             self.workers.handle_messages()?;
             self.look_for_the_root()?;
             self.receive_messages()?;
-            let now_ns = self.site_run.run_state.now_ns();
+            let now_ns = self.run_state.now_ns();
             let cut = self.workers.take_cut()?;
             self.gateway().handle_units(cut.as_ref())?;
             if self.workers.check_at_ns <= now_ns {
@@ -110,7 +123,7 @@ impl<'a> GatewayThread<'a> {
             self.wait_for_input()?;
         }
         self.send_messages()?;
-        self.site_run.site_state().end();
+        self.site_state.end();
         let whole = self.gateway.site().holding(None).map(|whole| whole.part().content.clone());
         Ok(GatewayResult {
             whole,
@@ -124,20 +137,17 @@ impl<'a> GatewayThread<'a> {
 
     /// The gateway, to handle an event now.
     pub fn gateway(&mut self) -> GatewayStep<'_, Counts, SiteWorkers<'a>> {
-        self.gateway.at(self.site_run.run_state.now_ns(), &mut self.workers)
+        self.gateway.at(self.run_state.now_ns(), &mut self.workers)
     }
 
     /// Explores the top of the tree, if the root is to give only what is below.
     fn explore_cutoff(&mut self) -> Result<(), RunError> {
-        let stops = self.site_run.site_state().requested_stop().is_some();
-        let cutoff =
-            self.site_run.settings.policy.cutoff.filter(|_| self.site_run.cluster.is_root());
-        let Some(depth) = cutoff.filter(|_| !stops) else { return Ok(()) };
-        let (workers, fuel) =
-            (&mut self.workers, self.site_run.settings.node_limit.unwrap_or(u64::MAX));
+        let stops = self.site_state.requested_stop().is_some();
+        let Some(depth) = self.cutoff.filter(|_| !stops) else { return Ok(()) };
+        let (workers, fuel) = (&mut self.workers, self.node_limit.unwrap_or(u64::MAX));
         let explore = |open: &[_]| workers.explore_cutoff(open, (depth, fuel));
         self.gateway.replace_open(explore)?;
-        if self.site_run.settings.node_limit.is_some() {
+        if self.node_limit.is_some() {
             let used = self.workers.effects.counts.bounded;
             self.gateway.set_node_limit(fuel.saturating_sub(used));
         }
@@ -146,13 +156,12 @@ impl<'a> GatewayThread<'a> {
 
     /// Handles arrivals from the network.
     fn receive_messages(&mut self) -> Result<(), RunError> {
-        let behind_ns = self.site_run.run_state.now_ns().saturating_sub(self.heard_ns);
-        let most =
-            if behind_ns > self.site_run.cluster.terms().lease_ns / 8 { PILED_UP } else { TAKEN };
+        let behind_ns = self.run_state.now_ns().saturating_sub(self.heard_ns);
+        let most = if behind_ns > self.cluster.terms().lease_ns / 8 { PILED_UP } else { TAKEN };
         for taken in 0..most {
             if taken > 0 && taken.is_multiple_of(TAKEN) {
                 self.send_messages()?;
-                if self.site_run.run_state.control().stopped().is_some() {
+                if self.run_state.control().stopped().is_some() {
                     break;
                 }
             }
@@ -160,7 +169,7 @@ impl<'a> GatewayThread<'a> {
             let Some(incoming) =
                 next.map_or_else(|| self.session.next_incoming(), |incoming| Ok(Some(incoming)))?
             else {
-                self.heard_ns = self.site_run.run_state.now_ns();
+                self.heard_ns = self.run_state.now_ns();
                 break;
             };
             self.handle_incoming(incoming)?;
@@ -169,58 +178,57 @@ impl<'a> GatewayThread<'a> {
     }
 
     fn handle_incoming(&mut self, incoming: Incoming) -> Result<(), RunError> {
-        let now_ns = self.site_run.run_state.now_ns();
-        let root = self.site_run.cluster.is_root();
+        let now_ns = self.run_state.now_ns();
+        let root = self.cluster.is_root();
         match incoming {
             Incoming::Message(from, SessionMessage::Gateway(bytes)) => {
-                let (fingerprint, places) =
-                    (self.site_run.order.fingerprint, self.session.places());
+                let (fingerprint, places) = (self.order.fingerprint, self.session.places());
                 let read = GatewayPacket::from_bytes(&bytes, fingerprint, places);
                 match read.ok().filter(|packet| packet.from == from && self.may_be(packet)) {
                     // Where processes come and go, only the root may stop or end the search.
                     Some(GatewayPacket {
                         message: GatewayMessage::Stop | GatewayMessage::Peer(Message::Done),
                         ..
-                    }) if from > 0 && self.site_run.cluster.is_open() => {}
+                    }) if from > 0 && self.cluster.is_open() => {}
                     Some(packet) => self.gateway().handle_message(from, packet.message)?,
                     None => self.on_invalid_message(from)?,
                 }
             }
             Incoming::Message(from, SessionMessage::SiteProgress(progress)) if root => {
                 if progress.blind {
-                    self.site_run.site_state().go_blind();
+                    self.site_state.go_blind();
                 }
-                self.site_run.others.record_progress(from, progress);
+                self.others.record_progress(from, progress);
             }
             // Where processes come and go, one without memory leaves.
             Incoming::Message(_, SessionMessage::Wish(Stop::Memory))
-                if root && !self.site_run.cluster.comes_back() =>
+                if root && !self.cluster.comes_back() =>
             {
-                self.site_run.site_state().request_stop(Stop::Memory)
+                self.site_state.request_stop(Stop::Memory)
             }
             Incoming::Message(site, SessionMessage::Failed(why)) if root || site == 0 => {
                 return Err(RunError::Site { site, why });
             }
             Incoming::Message(from, SessionMessage::SiteTotals(totals)) if root => {
                 // The site leaves before the end, and waits for a confirmation.
-                self.site_run.others.record_totals(from, totals);
+                self.others.record_totals(from, totals);
                 self.parted.insert(from);
                 self.session.forget_standby(from);
                 self.gateway().on_site_unreachable(from)?;
                 self.session.send(from, &SessionMessage::Dismissed);
             }
             Incoming::Message(0, SessionMessage::Standby(address)) => {
-                self.site_run.cluster.know_standby(address);
+                self.cluster.know_standby(address);
             }
             Incoming::Message(0, SessionMessage::Copy(copy)) => {
-                self.site_run.cluster.keep_copy(copy);
+                self.cluster.keep_copy(copy);
                 self.session.send(0, &SessionMessage::Copied);
             }
             Incoming::Message(_, SessionMessage::Copied) if root => self.copy_on_its_way = false,
             Incoming::Message(..) | Incoming::Nothing => {}
             Incoming::Joined(site) => {
                 let host = self.session.host_of(site).to_string();
-                self.site_run.others.record_join(site, host, self.session.is_back(site), now_ns);
+                self.others.record_join(site, host, self.session.is_back(site), now_ns);
                 self.workers.lapsed.remove(&site);
                 self.invalid.remove(&site);
                 self.parted.remove(&site);
@@ -231,7 +239,7 @@ impl<'a> GatewayThread<'a> {
             Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
             Incoming::Lost(0) => return self.lose_the_root(),
             Incoming::Lost(site) => {
-                self.site_run.others.record_loss(site, now_ns);
+                self.others.record_loss(site, now_ns);
                 if self.parted.remove(&site) {
                     self.gateway().on_site_lost(site)?;
                 } else {
@@ -239,11 +247,11 @@ impl<'a> GatewayThread<'a> {
                 }
             }
             Incoming::Left(site) => {
-                self.site_run.others.record_loss(site, now_ns);
+                self.others.record_loss(site, now_ns);
                 self.gateway().on_site_lost(site)?;
             }
             Incoming::Invalid(site) => self.on_invalid_message(site)?,
-            Incoming::Note(line) => self.site_run.run_state.warn(line),
+            Incoming::Note(line) => self.run_state.warn(line),
             Incoming::TakenOver(address) => {
                 if let Some(address) = address {
                     self.session.send_all(&SessionMessage::Standby(address));
@@ -258,7 +266,7 @@ impl<'a> GatewayThread<'a> {
 
     /// Handles a broken link to another site.
     fn on_link_down(&mut self, site: SiteId) -> Result<(), RunError> {
-        if self.site_run.cluster.comes_back() {
+        if self.cluster.comes_back() {
             self.gateway().on_link_down(site)
         } else {
             self.gateway().on_site_lost(site)
@@ -271,14 +279,10 @@ impl<'a> GatewayThread<'a> {
         // The next root may give another order.
         self.begins_again = None;
         let lost = self.session.root_loss();
-        self.site_run.run_state.warn(format!("{lost}; trying to reconnect"));
+        self.run_state.warn(format!("{lost}; trying to reconnect"));
         let lost = RunError::Lost(lost);
-        self.reconnect = Some(
-            self.site_run
-                .cluster
-                .begin_to_return(self.session, self.gateway.stopped())
-                .ok_or(lost)?,
-        );
+        self.reconnect =
+            Some(self.cluster.begin_to_return(self.session, self.gateway.stopped()).ok_or(lost)?);
         for site in others {
             self.gateway().on_site_unreachable(site)?;
         }
@@ -289,45 +293,43 @@ impl<'a> GatewayThread<'a> {
     fn look_for_the_root(&mut self) -> Result<(), RunError> {
         let Some(end) = self.reconnect.as_ref().and_then(Reconnect::result) else { return Ok(()) };
         self.reconnect = None;
-        let me = self.site_run.cluster.me();
-        self.site_run.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
-        let Some(order) = self.session.continues(me, self.site_run.order) else {
-            let here = self.site_run.cluster.me() == me;
+        let me = self.cluster.me();
+        self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
+        let Some(order) = self.session.continues(me, self.order) else {
+            let here = self.cluster.me() == me;
             let why =
                 if here { "the root has begun another run" } else { "this site has a new number" };
-            self.site_run.run_state.warn(format!("{why}: starting over"));
+            self.run_state.warn(format!("{why}: starting over"));
             return Err(RunError::Replaced);
         };
-        self.site_run.run_state.warn("reached the root again".into());
-        self.site_run.cluster.follow(&order);
+        self.run_state.warn("reached the root again".into());
+        self.cluster.follow(&order);
         let same = std::mem::replace(&mut self.root, order.root) == order.root;
         if !same {
             self.gateway().root_changed();
         }
         if self.gateway.stopped() && !same {
             // The previous root has stopped this site, but this root has not.
-            let wait_ns = self.site_run.cluster.terms().lease_ns / 4;
-            self.begins_again =
-                Some((order, self.site_run.run_state.now_ns().saturating_add(wait_ns)));
+            let wait_ns = self.cluster.terms().lease_ns / 4;
+            self.begins_again = Some((order, self.run_state.now_ns().saturating_add(wait_ns)));
         }
         self.gateway().site_joined(0)
     }
 
     /// Carries out requests of the units or their watcher.
     fn carry_out_requests(&mut self) -> Result<(), RunError> {
-        let follows = !self.site_run.cluster.is_root();
-        let full = self.site_run.cluster.comes_back()
-            && self.site_run.site_state().requested_stop() == Some(Stop::Memory);
-        if follows && (full || self.site_run.site_state().asked_to_leave()) && !self.leaving {
+        let follows = !self.cluster.is_root();
+        let full =
+            self.cluster.comes_back() && self.site_state.requested_stop() == Some(Stop::Memory);
+        if follows && (full || self.site_state.asked_to_leave()) && !self.leaving {
             if full {
                 let why = "its open work exceeds the memory limit: this process leaves the search";
-                self.site_run.run_state.warn(why.into());
+                self.run_state.warn(why.into());
             }
             (self.leaving, self.stop) = (true, Some(Stop::Asked));
             self.gateway().leave_search()?;
         }
-        let Some(why) = self.site_run.site_state().requested_stop().filter(|_| self.stop.is_none())
-        else {
+        let Some(why) = self.site_state.requested_stop().filter(|_| self.stop.is_none()) else {
             return Ok(());
         };
         self.stop = Some(why);
@@ -348,15 +350,13 @@ impl<'a> GatewayThread<'a> {
             self.gateway().end_search()?;
             self.send_messages()?;
         }
-        if self.gateway.stopped() && self.stop.is_none() && self.site_run.cluster.is_root() {
+        if self.gateway.stopped() && self.stop.is_none() && self.cluster.is_root() {
             // The gateway stops by itself when the node limit is reached.
             self.stop = Some(Stop::Nodes);
         }
-        let follows = !self.site_run.cluster.is_root();
+        let follows = !self.cluster.is_root();
         let has_left = self.gateway.site().has_left();
-        let late = |&(_, until_ns): &(Order, u64)| {
-            has_left || self.site_run.run_state.now_ns() >= until_ns
-        };
+        let late = |&(_, until_ns): &(Order, u64)| has_left || self.run_state.now_ns() >= until_ns;
         if let Some((order, _)) = self.begins_again.take_if(|it| !self.leaving && late(it)) {
             self.send_messages()?;
             self.session.announce(order);
@@ -377,9 +377,8 @@ impl<'a> GatewayThread<'a> {
                     None
                 };
                 count_message(&mut self.workers.effects.balance, &mut self.commits, &message);
-                let packet = GatewayPacket { from: self.site_run.cluster.me(), message };
-                let message =
-                    SessionMessage::Gateway(packet.to_bytes(self.site_run.order.fingerprint));
+                let packet = GatewayPacket { from: self.cluster.me(), message };
+                let message = SessionMessage::Gateway(packet.to_bytes(self.order.fingerprint));
                 if !self.session.send(to, &message) {
                     missing.push((to, given));
                 }
@@ -396,17 +395,17 @@ impl<'a> GatewayThread<'a> {
 
     /// Reports this site's progress to the root periodically.
     fn report_progress(&mut self) {
-        let now_ns = self.site_run.run_state.now_ns();
-        if self.site_run.cluster.is_root() || now_ns < self.next_progress_ns {
+        let now_ns = self.run_state.now_ns();
+        if self.cluster.is_root() || now_ns < self.next_progress_ns {
             return;
         }
         self.next_progress_ns = now_ns + PROGRESS_EVERY_NS;
         let mut progress = SiteProgress {
-            units: self.site_run.site_state().peers() - 1,
-            blind: self.site_run.site_state().is_blind(),
+            units: self.site_state.peers() - 1,
+            blind: self.site_state.is_blind(),
             ..SiteProgress::default()
         };
-        for counters in self.site_run.run_state.unit_counters() {
+        for counters in self.run_state.unit_counters() {
             progress.counts.add(&counters.read().0);
             progress.busy += u32::from(counters.size() > 0.0);
         }
@@ -420,10 +419,9 @@ impl<'a> GatewayThread<'a> {
                 self.next = self.session.next_incoming()?;
             }
             let peer_ns = self.workers.effects.wake_at_ns.unwrap_or(u64::MAX);
-            let progress_ns =
-                if self.site_run.cluster.is_root() { u64::MAX } else { self.next_progress_ns };
+            let progress_ns = if self.cluster.is_root() { u64::MAX } else { self.next_progress_ns };
             let until_ns = peer_ns.min(self.workers.check_at_ns).min(progress_ns);
-            let left_ns = until_ns.saturating_sub(self.site_run.run_state.now_ns());
+            let left_ns = until_ns.saturating_sub(self.run_state.now_ns());
             if self.next.is_some() || left_ns == 0 || self.workers.effects.transport.waiting() {
                 return Ok(());
             }

@@ -16,13 +16,13 @@ impl GatewayThread<'_> {
     /// begins a stop, only the root grants nodes of a limit, every solution has the stated value, and all work can be
     /// read.
     pub fn may_be(&self, packet: &GatewayPacket) -> bool {
-        let (root, message) = (self.site_run.cluster.is_root(), &packet.message);
+        let (root, message) = (self.cluster.is_root(), &packet.message);
         let best = match message {
             GatewayMessage::Draw { .. } => return root,
             GatewayMessage::Nodes(_) => return root || packet.from == 0,
             GatewayMessage::Peer(Message::Done) => return !root || self.gateway.over(),
             GatewayMessage::Stop => {
-                return !root || self.site_run.cluster.is_open() || self.gateway.stopped();
+                return !root || self.cluster.is_open() || self.gateway.stopped();
             }
             GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
                 if !self.workers.can_read(message) =>
@@ -33,11 +33,10 @@ impl GatewayThread<'_> {
             GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => message.best(),
             _ => None,
         };
-        let Some(best) = best.filter(|best| best.score < self.site_run.run_state.control().best())
-        else {
+        let Some(best) = best.filter(|best| best.score < self.run_state.control().best()) else {
             return true;
         };
-        let goal = self.site_run.run_state.goal();
+        let goal = self.run_state.goal();
         match self.workers.problem.check(&best.solution) {
             None => true,
             Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,
@@ -48,18 +47,16 @@ impl GatewayThread<'_> {
     /// Handles an invalid message. Where processes live and die together, a search without it might never end.
     /// Elsewhere, a site that sends too many is cut off.
     pub fn on_invalid_message(&mut self, from: SiteId) -> Result<(), RunError> {
-        if !self.site_run.cluster.is_open() {
+        if !self.cluster.is_open() {
             return Err(invalid_message_from(from));
         }
         let count = self.invalid.entry(from).or_default();
         *count += 1;
         if *count == 1 {
-            self.site_run.run_state.warn(format!("invalid message from site {from}"));
+            self.run_state.warn(format!("invalid message from site {from}"));
         }
         if *count == MOST_INVALID && self.session.expel(from, "its messages are invalid") {
-            self.site_run
-                .run_state
-                .warn(format!("site {from} was excluded: its messages are invalid"));
+            self.run_state.warn(format!("site {from} was excluded: its messages are invalid"));
             self.gateway().on_site_lost(from)?;
         }
         Ok(())

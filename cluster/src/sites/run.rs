@@ -237,7 +237,7 @@ impl<'a> SiteRun<'a> {
         session: &'g mut Session,
         inside: &Policy,
     ) -> GatewayThread<'g> {
-        let SiteRun { problem, settings, run_state, cluster, .. } = *self;
+        let SiteRun { problem, settings, run_state, cluster, others, order } = *self;
         let second_cutoff = settings.policy.second_cutoff;
         let site_state = self.site_state();
         for site in session.others().into_iter().filter(|_| cluster.is_root()) {
@@ -253,8 +253,15 @@ impl<'a> SiteRun<'a> {
                 (inside, settings.seed),
                 second_cutoff,
             ),
+            cluster,
             session,
-            site_run: self,
+            run_state,
+            site_state,
+            others,
+            order,
+            cutoff: settings.policy.cutoff.filter(|_| cluster.is_root()),
+            node_limit: settings.node_limit,
+            time_limit: settings.time_limit,
             copied: None,
             next_copy_ns: 0,
             copy_on_its_way: false,
@@ -265,7 +272,7 @@ impl<'a> SiteRun<'a> {
             next_progress_ns: 0,
             commits: 0,
             reconnect: None,
-            root: self.order.root,
+            root: order.root,
             invalid: BTreeMap::new(),
             parted: BTreeSet::new(),
             begins_again: None,
