@@ -190,6 +190,8 @@ impl<N: Number> LaneTask<N> for Pass<'_, N> {
         let mut children: Vec<Child> = Vec::new();
         let (mut lanes, mut rest, mut work) =
             (vec![W::splat(N::default()); machines], vec![0.0; rows.stride], 0);
+        // Whatever the number of lanes, so that results do not depend on it.
+        let each = (jobs * machines / MOST_LANES) as u64;
         for placed in 0..jobs {
             children.clear();
             let mut worst = f64::INFINITY;
@@ -197,7 +199,7 @@ impl<N: Number> LaneTask<N> for Pass<'_, N> {
                 if !keep_going() {
                     return (None, work);
                 }
-                work += (jobs * machines / W::LANES) as u64;
+                work += each;
                 self.branch(&level, parent, placed, &mut lanes, &mut rest, worst, &mut children);
                 if children.len() >= 4 * width {
                     keep_least(&mut children, width);

@@ -220,6 +220,28 @@ fn searches_in_turn_find_what_they_say() {
     assert!(optimal > 270, "{optimal}");
 }
 
+#[test]
+fn searches_in_turn_do_not_depend_on_the_number_of_lanes() {
+    let mut rng = Rand32::new(8);
+    for objective in [Objective::Makespan, Objective::FlowTime, Objective::Tardiness] {
+        let (jobs, machines) = (30, 3);
+        let mut times = |n: u32| -> Vec<u32> { (0..n).map(|_| rng.rand_range(1..100)).collect() };
+        let mut shop = Shop::new(Instance::new(machines as usize, times(jobs * machines)).unwrap());
+        shop.due = Some(times(jobs).into_iter().map(|due| due * 20).collect());
+        shop.releases = Some(times(jobs));
+        let variant = Variant::new(shop, objective, Passing::Wait).unwrap();
+        let start: Vec<u16> = (0..jobs as u16).collect();
+        let value = variant.value(&start);
+        let found = Level::ALL.into_iter().filter(|level| level.works()).map(|level| {
+            let mut search = improve(&variant, level, (start.clone(), value), 1);
+            let found: Vec<_> = (0..60).map(|_| search.round(&|| true)).collect();
+            (found, search.work())
+        });
+        let found: Vec<_> = found.collect();
+        assert!(found.iter().all(|other| *other == found[0]), "{objective}");
+    }
+}
+
 fn by_layers(
     variant: &Variant,
     level: Level,
