@@ -24,6 +24,7 @@ mod misuse;
 mod outputs;
 mod outside;
 mod own;
+mod processes;
 mod qap;
 mod reference;
 mod report;

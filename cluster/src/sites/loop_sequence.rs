@@ -23,7 +23,7 @@ pub struct LoopSequence {
     pub early: Vec<(SiteId, Vec<u8>)>,
     /// At the root: for each site that still takes part, the last step whose end it knows.
     pub informed: BTreeMap<SiteId, u32>,
-    /// At the root: the excluded sites.
+    /// At the root: the excluded sites, where their connections cannot be cut.
     pub barred: BTreeSet<SiteId>,
 }
 

@@ -257,6 +257,9 @@ fn a_site_that_sends_garbage_is_excluded() {
             let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
                 ControlFlow::Continue(())
             });
+            if at == 0 {
+                cluster.end_loops_together().unwrap();
+            }
             cluster.end();
             ended.map(|done| done.report)
         };

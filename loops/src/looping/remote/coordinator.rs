@@ -4,7 +4,7 @@ use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::in_pieces;
 use super::lent_ranges::{LentRanges, ReturnedRange};
 use super::message::{LoopMessage, What, WorkerCount};
-use super::orders::{send_end, send_message};
+use super::orders::{INVALID, exclude, is_excluded, send_end, send_message};
 use super::process::RemoteProcess;
 use crate::looping::contract::{RemoteLoop, ResultPlacement};
 use crate::looping::report::{LoopSite, Part};
@@ -128,12 +128,13 @@ impl LoopRun<'_> {
                 Incoming::Lost(site) | Incoming::Left(site) => {
                     self.remove_process(site, SiteEnd::Lost)
                 }
-                // Another process has taken its place.
-                Incoming::Joined(site) => drop(self.sequence.barred.remove(&site)),
-                Incoming::Invalid(site) => self.expel(site, "its message is invalid")?,
+                Incoming::Invalid(site) => self.expel(site, INVALID)?,
                 Incoming::Note(line) => self.warnings.push(line),
                 Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
-                Incoming::Message(..) | Incoming::TakenOver(_) | Incoming::Nothing => {}
+                Incoming::Message(..)
+                | Incoming::Joined(_)
+                | Incoming::TakenOver(_)
+                | Incoming::Nothing => {}
             }
         }
         self.record_results();
@@ -147,7 +148,7 @@ impl LoopRun<'_> {
         bytes: Vec<u8>,
     ) -> Result<(), RunError> {
         let now = self.at;
-        if self.sequence.barred.contains(&site) {
+        if is_excluded(self.session, self.sequence, site) {
             return Ok(());
         }
         if let Some(process) = self.processes.get_mut(&site) {
@@ -204,10 +205,7 @@ impl LoopRun<'_> {
 
     /// Excludes a process that failed or sent an invalid message. If all live and die together, that ends the run.
     fn expel(&mut self, site: u32, why: &str) -> Result<(), RunError> {
-        if !self.coordinator.cluster.is_open() {
-            return Err(RunError::Site { site, why: why.into() });
-        }
-        if self.sequence.barred.insert(site) {
+        if exclude(self.coordinator.cluster, self.session, self.sequence, site, why)? {
             self.warnings.push(format!("site {site} was excluded: {why}"));
             self.remove_process(site, SiteEnd::Lost);
         }

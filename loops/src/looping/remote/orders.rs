@@ -2,9 +2,10 @@
 
 use super::message::{LoopMessage, What, WorkerCount};
 use pleach_cluster::sites::loop_sequence::{First, LoopSequence};
-use pleach_cluster::sites::message::{SessionMessage, invalid_message_from};
+use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::sites::session::{Incoming, Session};
 use pleach_cluster::sites::{Cluster, Order};
+use pleach_core::lease::SiteId;
 use pleach_core::wire::fingerprint;
 use pleach_runtime::error::RunError;
 use std::time::Duration;
@@ -65,12 +66,13 @@ impl ShareLoops for Cluster {
     fn end_loops_together(&self) -> Result<(), RunError> {
         let (session, sequence) = (&mut *self.session(), &mut *self.sequence());
         let last = sequence.at - 1;
-        while session
-            .others()
-            .iter()
-            .any(|site| sequence.informed.get(site).is_none_or(|&at| at < last))
-        {
+        let waits_for = |sequence: &LoopSequence, site: SiteId| {
+            !sequence.barred.contains(&site)
+                && sequence.informed.get(&site).is_none_or(|&at| at < last)
+        };
+        while session.others().into_iter().any(|site| waits_for(sequence, site)) {
             match session.next_incoming()? {
+                Some(Incoming::Message(site, _)) if is_excluded(session, sequence, site) => {}
                 Some(Incoming::Message(from, SessionMessage::Loop(bytes))) => {
                     match LoopMessage::from_bytes(&bytes) {
                         Ok(LoopMessage { at, what: What::Ready(workers) }) if at <= last => {
@@ -82,18 +84,20 @@ impl ShareLoops for Cluster {
                         Ok(LoopMessage { what: What::Leave, .. }) => {
                             sequence.record_informed(from, last)
                         }
-                        Err(_) if !self.is_open() => return Err(invalid_message_from(from)),
-                        _ => {}
+                        Err(why) => {
+                            exclude(self, session, sequence, from, &why.to_string())?;
+                        }
+                        Ok(_) => {}
                     }
                 }
                 Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
-                    return Err(RunError::Site { site, why });
+                    exclude(self, session, sequence, site, &why)?;
                 }
                 Some(Incoming::End) => {
                     return Err(RunError::Lost("the network was shut down".into()));
                 }
-                Some(Incoming::Invalid(site)) if !self.is_open() => {
-                    return Err(invalid_message_from(site));
+                Some(Incoming::Invalid(site)) => {
+                    exclude(self, session, sequence, site, INVALID)?;
                 }
                 Some(_) => {}
                 None => self.wait_for_arrival(session, POLL_EVERY),
@@ -143,6 +147,38 @@ impl ShareLoops for Cluster {
         }
         Ok(None)
     }
+}
+
+/// The reason for the exclusion of a process whose message could not be read.
+pub(super) const INVALID: &str = "its message is invalid";
+
+/// Excludes a process that failed or sent an invalid message, so that nobody waits for it. Returns whether it took part
+/// until now.
+///
+/// # Errors
+/// If all processes live and die together.
+pub(super) fn exclude(
+    cluster: &Cluster,
+    session: &mut Session,
+    sequence: &mut LoopSequence,
+    site: SiteId,
+    why: &str,
+) -> Result<bool, RunError> {
+    if !cluster.is_open() {
+        return Err(RunError::Site { site, why: why.into() });
+    }
+    if is_excluded(session, sequence, site) {
+        return Ok(false);
+    }
+    if !session.expel(site, why) {
+        sequence.barred.insert(site);
+    }
+    Ok(true)
+}
+
+/// Whether messages of a site no longer count.
+pub(super) fn is_excluded(session: &Session, sequence: &LoopSequence, site: SiteId) -> bool {
+    !session.is_there(site) || sequence.barred.contains(&site)
 }
 
 /// Sends a message about a step. Returns whether there is a receiver.
