@@ -2,7 +2,7 @@
 
 use super::join_ticket::{JoinRequest, JoinTicket};
 use super::message::{Order, SessionMessage};
-use super::place::{PLACE_HELD_FOR, Place};
+use super::place::{PLACE_HELD_FOR, Place, former_place, free_place};
 use super::reconnect::{Admission, OfflineNetwork};
 use crate::{Arrival, Caller, Entrance, Members, Network};
 use pleach_core::lease::SiteId;
@@ -58,6 +58,8 @@ pub struct Session {
     announced_to: HashMap<SiteId, u64>,
     /// Join requests that wait for a search to begin.
     callers: Vec<JoinRequest>,
+    /// Lines for the user.
+    notes: VecDeque<String>,
     /// At the root: the run under way and its term, and whether searches are saved.
     run: (u64, u32),
     saved: bool,
@@ -88,6 +90,7 @@ impl Session {
             welcome: None,
             announced_to: HashMap::new(),
             callers: Vec::new(),
+            notes: VecDeque::new(),
             run: (0, 0),
             saved: false,
             taken_over: None,
@@ -230,9 +233,7 @@ impl Session {
         let message = SessionMessage::Begin(order);
         self.send_all(&message);
         self.welcome = Some(message.to_bytes(self.search).into());
-        for request in std::mem::take(&mut self.callers) {
-            self.admit(request);
-        }
+        self.look_at_the_entrance();
     }
 
     /// Ends a search, at the root: newcomers wait for the next one.
@@ -291,7 +292,8 @@ impl Session {
         if let Some((from, _, message)) = now.and_then(|at| self.early.remove(at)) {
             return Ok(Some(Incoming::Message(from, message)));
         }
-        if let Some(note) = self.look_at_the_entrance() {
+        self.look_at_the_entrance();
+        if let Some(note) = self.notes.pop_front() {
             return Ok(Some(Incoming::Note(note)));
         }
         if let Some(address) = self.taken_over.take() {
@@ -366,20 +368,22 @@ impl Session {
         }
     }
 
-    /// Handles callers at the entrance. Returns a line for the user if there is one.
-    fn look_at_the_entrance(&mut self) -> Option<String> {
+    /// Handles callers at the entrance. All requests are read before one is admitted: while nobody looked, processes may
+    /// have withdrawn theirs.
+    fn look_at_the_entrance(&mut self) {
+        let mut requests = std::mem::take(&mut self.callers);
         while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
             match caller {
                 Caller::JoinRequest { number, host, bytes } => match JoinTicket::from_bytes(&bytes)
                 {
-                    Ok(ticket) => self.admit(JoinRequest { number, host, ticket }),
+                    Ok(ticket) => requests.push(JoinRequest { number, host, ticket }),
                     Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
                 },
-                Caller::Withdrawn { number } => self.callers.retain(|it| it.number != number),
-                Caller::Note(note) => return Some(note),
+                Caller::Withdrawn { number } => requests.retain(|it| it.number != number),
+                Caller::Note(note) => self.notes.push_back(note),
             }
         }
-        None
+        requests.into_iter().for_each(|request| self.admit(request));
     }
 
     fn postpone(&mut self, number: u32, reason: &str) {
@@ -416,8 +420,8 @@ impl Session {
         if let Some(why) = self.refuses_standby(&ticket) {
             return self.refuse(number, &why);
         }
-        let place = self.place_of(&ticket).map(|place| (place, true));
-        let place = place.or_else(|| self.free_place().map(|place| (place, false)));
+        let place = former_place(&self.all, &ticket).map(|place| (place, true));
+        let place = place.or_else(|| free_place(&self.all).map(|place| (place, false)));
         let Some(entrance) = &mut self.entrance else { return };
         match place {
             Some((site, again)) => {
@@ -446,30 +450,6 @@ impl Session {
         other.map(|(other, _): (SiteId, _)| format!("site {other} is already the standby"))
     }
 
-    /// The place that a process had before, even if its old connection still seems to be alive.
-    fn place_of(&self, ticket: &JoinTicket) -> Option<SiteId> {
-        let place = ticket.place.filter(|&place| place > 0)?;
-        let known = self.all.get(place as usize)?;
-        // A root that has just restarted has not given this place to anybody.
-        let fresh = known.token.is_none() && !known.given;
-        (fresh || known.token == Some(ticket.token)).then_some(place)
-    }
-
-    /// A place for a newcomer: one that nobody has had, or else the one that has been empty longest, if it has been
-    /// empty long enough.
-    fn free_place(&self) -> Option<SiteId> {
-        let free = || (0..).zip(&self.all).filter(|(_, place)| !place.given);
-        let new = free().find(|(_, place)| place.left.is_none());
-        let old = || {
-            let kept = |left: Instant| left.elapsed() < PLACE_HELD_FOR;
-            let mut left: Vec<(Instant, SiteId)> =
-                free().filter_map(|(site, place)| Some((place.left?, site))).collect();
-            left.retain(|(left, _)| !kept(*left));
-            left.into_iter().min().map(|(_, site)| site)
-        };
-        new.map(|(site, _)| site).or_else(old)
-    }
-
     /// How long to rest before the next poll of the network; `None`: until it wakes this process.
     pub fn rest(&self) -> Option<Duration> {
         self.network.rest()
@@ -491,3 +471,7 @@ impl Session {
         self.network.abort(code);
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -1,0 +1,62 @@
+//! Who is admitted to a session.
+
+use super::super::reconnect::OfflineNetwork;
+use super::*;
+use crate::Rank;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// An entrance with events from a test, which learns who is admitted.
+struct TestEntrance {
+    events: Receiver<Caller>,
+    admitted: Sender<(u32, Rank)>,
+}
+
+impl Entrance for TestEntrance {
+    fn next(&mut self) -> Option<Caller> {
+        self.events.try_recv().ok()
+    }
+
+    fn admit(&mut self, number: u32, site: Rank, _: Arc<[u8]>) {
+        self.admitted.send((number, site)).unwrap();
+    }
+
+    fn refuse(&mut self, number: u32, reason: &str) {
+        panic!("{number} was refused: {reason}");
+    }
+
+    fn postpone(&mut self, number: u32, reason: &str) {
+        panic!("{number} was postponed: {reason}");
+    }
+
+    fn expel(&mut self, site: Rank, reason: &str) {
+        panic!("{site} was cut off: {reason}");
+    }
+}
+
+#[test]
+fn requests_that_were_withdrawn_before_a_search_take_no_places() {
+    let ((send, events), (admitted, receive)) = (channel(), channel());
+    let network = OfflineNetwork { me: 0, places: 3 };
+    let entrance = TestEntrance { events, admitted };
+    let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
+    let request = |number: u32| {
+        let ticket = JoinTicket { token: number.into(), ..JoinTicket::default() };
+        let (host, bytes) = (String::new(), ticket.to_bytes());
+        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
+    };
+    let withdraw = |number| send.send(Caller::Withdrawn { number }).unwrap();
+    request(1);
+    assert!(session.next_incoming().unwrap().is_none());
+    assert_eq!(session.callers(), 1);
+    // From here on nobody looks.
+    for number in 2..100 {
+        request(number);
+        withdraw(number - 1);
+    }
+    send.send(Caller::Note("a line".into())).unwrap();
+    request(100);
+    session.begin_search(Order::default());
+    assert_eq!(receive.try_iter().collect::<Vec<_>>(), [(99, 1), (100, 2)]);
+    assert!(matches!(session.next_incoming(), Ok(Some(Incoming::Note(note))) if note == "a line"));
+    assert!(matches!(session.next_incoming(), Ok(None)));
+}
