@@ -2,12 +2,10 @@
 
 use super::folder::{NOT_STARTED, RESULT, RootEnd};
 use super::job::StopReason;
-use super::state::{CRASHES, Service, now};
+use super::state::{CRASHES, STEADY, Service, now};
 use crate::api::JobState;
 use std::time::{Duration, Instant};
 
-/// How long a root must run, or joiners must not crash, for earlier crashes to be forgotten.
-pub(super) const STEADY: Duration = Duration::from_secs(600);
 /// How long a job waits after a fault that is not its own.
 const RETRY: Duration = Duration::from_secs(30);
 /// How long it waits after a crash or a signal.

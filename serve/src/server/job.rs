@@ -3,6 +3,7 @@
 use super::share::JobShare;
 use super::store::{JobRow, Store, StoreError, view_of};
 use crate::api::{CommandKind, HistoryPoint, JobState, JobView, SearchHistory, Update};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tokio::process::ChildStdin;
 
@@ -60,8 +61,8 @@ pub struct Job {
     pub runs: u64,
     /// When it may be started again.
     pub not_before: Option<Instant>,
-    /// When a joiner last crashed on it.
-    pub crashed: Option<Instant>,
+    /// The joiners that crashed on it, and when each last did.
+    pub crashed: BTreeMap<String, Instant>,
     /// The state of its search.
     pub search: Option<Update>,
     /// Its history.
@@ -105,7 +106,7 @@ impl Job {
             root: None,
             runs: 0,
             not_before: None,
-            crashed: None,
+            crashed: BTreeMap::new(),
             search: None,
             history: Vec::new(),
             workers: 0,

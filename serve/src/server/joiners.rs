@@ -1,11 +1,11 @@
 //! The joiners: who is there, and which job each serves.
 
 use super::caller::Caller;
-use super::ending::STEADY;
 use super::job::{Root, StopReason};
 use super::refusal::Refused;
-use super::state::{CRASHES, Joiner, Service, State, now};
+use super::state::{CRASHES, Joiner, STEADY, Service, State, now};
 use crate::api::{Assignment, Assignments, JobState, JoinerReport, JoinerView, Role};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
@@ -119,6 +119,7 @@ impl Service {
                 heard: Instant::now(),
                 idle_since: Some(now()),
                 dismissed: false,
+                crashes: BTreeMap::new(),
             };
             state.joiners.insert(name.clone(), joiner);
             drop(state);
@@ -154,11 +155,16 @@ impl Service {
         Ok(Assignments::default())
     }
 
-    /// A joiner's search crashed. A job that crashes joiners repeatedly is set aside.
+    /// A joiner's search crashed. A job that crashes several joiners is set aside. One joiner may be at fault itself: if
+    /// it crashes repeatedly, it no longer serves the job.
     fn count_crash(&self, name: &str, order: &Assignment, error: &str) {
         let mut guard = self.lock();
         let state = &mut *guard;
-        let Some(job) = state.jobs.get_mut(&order.job) else { return };
+        let (Some(job), Some(joiner)) =
+            (state.jobs.get_mut(&order.job), state.joiners.get_mut(name))
+        else {
+            return;
+        };
         // A joiner that lost its root because it ended did not crash.
         // Only those that were sent to it know its key.
         let same =
@@ -167,13 +173,16 @@ impl Service {
             return;
         }
         // A crash long ago had another cause.
-        let lately = job.crashed.is_some_and(|at| at.elapsed() < STEADY);
-        job.row.crashes = if lately { job.row.crashes + 1 } else { 1 };
-        job.crashed = Some(Instant::now());
+        job.crashed.retain(|_, at| at.elapsed() < STEADY);
+        joiner.crashes.retain(|_, (_, at)| at.elapsed() < STEADY);
+        job.row.crashes = if job.crashed.is_empty() { 1 } else { job.row.crashes + 1 };
+        job.crashed.insert(name.into(), Instant::now());
+        let times = joiner.crashes.get(&order.job).map_or(0, |(times, _)| *times);
+        joiner.crashes.insert(order.job, (times + 1, Instant::now()));
         let error: String = error.chars().filter(|c| !c.is_control()).take(400).collect();
         let text = format!("job {} crashed: {error}", order.job);
-        if job.row.crashes >= CRASHES {
-            job.row.error = Some(format!("set aside after {CRASHES} crashes of joiners: {error}"));
+        if job.crashed.len() >= CRASHES as usize {
+            job.row.error = Some(format!("set aside after crashes of {CRASHES} joiners: {error}"));
             job.row.state = JobState::Failed;
             job.stop(StopReason::SetAside);
         }

@@ -119,6 +119,7 @@ fn situation(service: &Service, state: &State) -> Situation {
             .map(|joiner| JoinerShare {
                 threads: joiner.threads,
                 only_for: joiner.only_for.clone(),
+                avoids: joiner.avoids(),
                 job: joiner.job,
             })
             .collect(),

@@ -53,6 +53,8 @@ pub struct JoinerShare {
     pub threads: u32,
     /// The only user for whom it works.
     pub only_for: Option<String>,
+    /// The jobs that it does not serve.
+    pub avoids: Vec<u64>,
     /// The job that it serves.
     pub job: Option<u64>,
 }
@@ -103,18 +105,17 @@ impl Situation {
         // Those that are bound to a user first, then large ones first, since they are the hardest to place.
         let mut kinds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (at, joiner) in self.joiners.iter().enumerate() {
-            let kind = (joiner.only_for.is_none(), u32::MAX - joiner.threads, &joiner.only_for);
+            let JoinerShare { threads, only_for, avoids, .. } = joiner;
+            let kind = (only_for.is_none(), u32::MAX - threads, only_for, avoids);
             kinds.entry(kind).or_default().push(at);
         }
         for same in kinds.values() {
-            let JoinerShare { threads: size, only_for, .. } = &self.joiners[same[0]];
+            let one = &self.joiners[same[0]];
             let mut given: BTreeMap<u64, usize> = BTreeMap::new();
             for _ in same {
-                let Some(id) = self.neediest(&threads, &now, *size, only_for.as_deref()) else {
-                    break;
-                };
+                let Some(id) = self.neediest(&threads, &now, one) else { break };
                 *given.entry(id).or_default() += 1;
-                *threads.entry(id).or_default() += size;
+                *threads.entry(id).or_default() += one.threads;
             }
             place(&self.joiners, same, given, &mut joiners);
         }
@@ -154,25 +155,25 @@ impl Situation {
         roots
     }
 
-    /// The job that should have the next joiner of this size.
+    /// The job that should have the next joiner, which is like this one.
     fn neediest(
         &self,
         threads: &BTreeMap<u64, u32>,
         now: &BTreeMap<&str, u32>,
-        size: u32,
-        only_for: Option<&str>,
+        joiner: &JoinerShare,
     ) -> Option<u64> {
         let used = self.of_users(threads);
         let has = |job: &JobShare| threads.get(&job.id).copied().unwrap_or(0);
         let able = self.jobs.iter().filter(|job| {
             job.open
                 && threads.contains_key(&job.id)
-                && only_for.is_none_or(|user| user == job.user)
+                && joiner.only_for.as_ref().is_none_or(|user| *user == job.user)
+                && !joiner.avoids.contains(&job.id)
                 && has(job) < job.room
-                && self.has_room(&job.user, &used, size)
+                && self.has_room(&job.user, &used, joiner.threads)
         });
         able.map(|job| {
-            let claim = self.claim(&job.user, &used, now, size);
+            let claim = self.claim(&job.user, &used, now, joiner.threads);
             (claim, (std::cmp::Reverse(job.priority), has(job), job.id))
         })
         .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))

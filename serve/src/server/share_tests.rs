@@ -20,7 +20,7 @@ fn job(id: u64, user: &str) -> JobShare {
 }
 
 fn joiner() -> JoinerShare {
-    JoinerShare { threads: 1, only_for: None, job: None }
+    JoinerShare { threads: 1, only_for: None, avoids: Vec::new(), job: None }
 }
 
 fn situation(weights: &[(&str, f64)], jobs: Vec<JobShare>, joiners: usize) -> Situation {
@@ -120,6 +120,15 @@ fn priorities_and_age_decide_within_a_user() {
 fn joiners_bound_to_a_user_serve_no_other() {
     let mut at = situation(&[("ann", 1.0), ("bob", 1.0)], vec![job(1, "ann")], 3);
     at.joiners[1].only_for = Some("bob".into());
+    assert_eq!(at.plan().joiners, [Some(1), None, Some(1)]);
+    at.jobs.push(job(2, "bob"));
+    assert_eq!(at.plan().joiners[1], Some(2));
+}
+
+#[test]
+fn joiners_do_not_serve_jobs_that_they_avoid() {
+    let mut at = situation(&[("ann", 1.0), ("bob", 1.0)], vec![job(1, "ann")], 3);
+    (at.joiners[1].avoids, at.joiners[1].job) = (vec![1], Some(1));
     assert_eq!(at.plan().joiners, [Some(1), None, Some(1)]);
     at.jobs.push(job(2, "bob"));
     assert_eq!(at.plan().joiners[1], Some(2));

@@ -13,12 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::process::ChildStdin;
 use tokio::sync::{Notify, watch};
 
-/// How often a job may crash, its root or its joiners, before it is set aside.
+/// How often the root of a job may crash, and how many joiners may crash on the job, before it is set aside.
 pub(super) const CRASHES: u32 = 3;
+/// How long a root must run, or joiners must not crash, for earlier crashes to be forgotten.
+pub(super) const STEADY: Duration = Duration::from_secs(600);
 
 /// A service.
 pub struct Service {
@@ -82,6 +84,18 @@ pub(super) struct Joiner {
     pub idle_since: Option<f64>,
     /// Whether it should end.
     pub dismissed: bool,
+    /// How often it crashed on a job, and when it last did.
+    pub crashes: BTreeMap<u64, (u32, Instant)>,
+}
+
+impl Joiner {
+    /// The jobs on which it crashed repeatedly: it does not serve them for a while.
+    pub fn avoids(&self) -> Vec<u64> {
+        let often = |&(_, &(times, at)): &(&u64, &(u32, Instant))| {
+            times >= CRASHES && at.elapsed() < STEADY
+        };
+        self.crashes.iter().filter(often).map(|(&job, _)| job).collect()
+    }
 }
 
 /// The number of ended jobs that lists show.
