@@ -2,6 +2,7 @@
 
 mod access;
 mod caller;
+mod download;
 mod ending;
 mod folder;
 mod grow;

@@ -10,6 +10,7 @@ use crate::api::{JobState, JobView, Role, SearchHistory, Submission, names_elsew
 use crate::credentials::new_token;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 
 pub(super) const BAD: u16 = 400;
@@ -324,12 +325,21 @@ impl Service {
         Ok(names)
     }
 
-    /// A file of a job.
-    pub(super) fn file(&self, caller: &Caller, id: u64, name: &str) -> Result<Vec<u8>, Refused> {
+    /// A file of a job, and its length.
+    pub(super) fn file(
+        &self,
+        caller: &Caller,
+        id: u64,
+        name: &str,
+    ) -> Result<(File, u64), Refused> {
         self.content_of(caller, id)?;
         check_file_name(name)?;
-        std::fs::read(self.folder(id).join(name))
-            .map_err(|_| Refused(UNKNOWN, format!("job {id} has no file '{name}'")))
+        let open = || {
+            let file = File::open(self.folder(id).join(name)).ok()?;
+            let about = file.metadata().ok().filter(Metadata::is_file)?;
+            Some((file, about.len()))
+        };
+        open().ok_or_else(|| Refused(UNKNOWN, format!("job {id} has no file '{name}'")))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::access::COOKIE;
 use super::caller::Caller;
+use super::download::download;
 use super::page;
 use super::queue::BAD;
 use super::refusal::Refused;
@@ -30,7 +31,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::sleep;
 
 /// The longest body of another request, in bytes.
@@ -43,6 +44,9 @@ const OPEN: Duration = Duration::from_secs(2);
 const EVENTS: Duration = Duration::from_millis(500);
 /// What a report page may do: show itself. It has styles and scripts of its own, but no access to the service.
 const REPORT: &str = include_str!("../page/report.policy");
+
+/// Reports that are made at once: each may take as much memory as its result.
+static REPORTS: Semaphore = Semaphore::const_new(2);
 
 type App = Arc<Service>;
 type Answer<T> = Result<T, Refused>;
@@ -230,6 +234,7 @@ async fn result(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> 
 }
 
 async fn report(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Response> {
+    let _one = REPORTS.acquire().await;
     let result = app.result(&caller, id)?;
     let page = app.report_page(result).await.map_err(|why| Refused(409, why))?;
     let headers = [
@@ -256,14 +261,8 @@ async fn file(
     caller: Caller,
     Path((id, name)): Path<(u64, String)>,
 ) -> Answer<Response> {
-    let bytes = app.file(&caller, id, &name)?;
-    // A file of a user must not run as a part of the page.
-    let headers = [
-        (header::CONTENT_TYPE, "application/octet-stream"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CONTENT_DISPOSITION, "attachment"),
-    ];
-    Ok((headers, bytes).into_response())
+    let (file, length) = app.file(&caller, id, &name)?;
+    Ok(download(file, length))
 }
 
 type Changed = Ready<Answer<Json<JobView>>>;
