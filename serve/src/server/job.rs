@@ -143,17 +143,23 @@ impl Job {
         self.kind == CommandKind::Search
     }
 
+    /// Whether its root works alone so far: it prepares the search, or searches by layers, which cannot be saved.
+    pub fn is_alone(&self) -> bool {
+        self.root.is_some() && self.search.as_ref().is_some_and(|search| search.units == 0)
+    }
+
     /// What matters for fair shares.
     pub fn share(&self) -> JobShare {
         JobShare {
             id: self.row.id,
             user: self.row.user.clone(),
             priority: self.row.priority,
-            open: self.root.as_ref().is_some_and(|root| root.port.is_some()),
+            open: self.root.as_ref().is_some_and(|root| root.port.is_some()) && !self.is_alone(),
             running: self.root.is_some(),
             is_search: self.is_search(),
-            // What is no search would lose its work.
+            // What is no search, or works alone, would lose its work.
             may_stop: self.is_search()
+                && !self.is_alone()
                 && self.root.as_ref().is_none_or(|root| root.since.elapsed() > STAYS),
             room: self.room.most,
         }
@@ -275,6 +281,26 @@ impl Room {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_root_that_works_alone_is_not_stopped_for_others() {
+        let row = JobRow { id: 1, state: JobState::Running, ..JobRow::default() };
+        let mut job = Job::new(row, CommandKind::Search);
+        job.root = Some(Root {
+            run: 1,
+            input: None,
+            port: Some(1),
+            key: String::new(),
+            since: Instant::now().checked_sub(2 * STAYS).unwrap(),
+            resumes: false,
+            stop: None,
+        });
+        for (units, shared) in [(0, false), (2, true), (0, false)] {
+            job.update(Update { units, ..Update::default() }, 0.0);
+            let share = job.share();
+            assert_eq!((share.open, share.may_stop), (shared, shared), "{units}");
+        }
+    }
 
     /// The moment at which there were too many used to be dropped, and the first one with it.
     #[test]

@@ -312,6 +312,9 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             (Some(_), _) if !job.is_search() => {
                 "it runs in one process on the service's machine".into()
             }
+            (Some(_), _) if job.is_alone() => {
+                "its root prepares the search, or searches by layers: joiners come later".into()
+            }
             (Some(_), _) if job.is_full() => {
                 format!("{} threads are all that it can keep busy now", job.workers)
             }
@@ -322,7 +325,8 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 share(due)
             ),
         };
-        let wants = job.wants() && job.is_search() && !job.is_full() && !at_limit;
+        let grows = job.is_search() && !job.is_alone() && !job.is_full();
+        let wants = job.wants() && grows && !at_limit;
         job.more_in_s = if wants && estimates > 0 && situation.users.len() > 1 {
             estimates -= 1;
             situation.more_in(id)
