@@ -17,15 +17,13 @@ enum Column {
     Releases,
 }
 
-/// The titles of columns that hold neither times nor names.
+/// The titles of columns that hold neither times nor names; all but weights may be followed by one of `DATES`.
 const TITLES: [(Column, &[&str]); 3] = [
-    (Column::Due, &["due", "due date", "due dates", "duedate", "deadline"]),
+    (Column::Due, &["due", "duedate", "deadline", "deadlines"]),
     (Column::Weights, &["weight", "weights"]),
-    (
-        Column::Releases,
-        &["release", "releases", "release date", "release time", "ready", "ready time"],
-    ),
+    (Column::Releases, &["release", "releases", "ready"]),
 ];
+const DATES: [&str; 4] = ["date", "dates", "time", "times"];
 
 /// The first column holds names if its title has only such words, or none, or if it is not all numbers.
 const OF_NAMES: [&str; 21] = [
@@ -117,11 +115,11 @@ impl<'t> Reading<'t> {
             reading.mark = ',';
         }
         let has_word = |row: &Row| !is_number(row.cell(0));
-        let titled = column_of(first.cell(0)) == Column::Names && has_word(first);
+        let has_title = column_of(first.cell(0)) == Column::Names && has_word(first);
         // A typing error in a time must not turn a job into a header.
         let like_time = |cell: &str| cell.trim_start_matches(['-', '+', '.']).starts_with(digit);
         let all_words = has_word(first) && !first.cells().skip(1).any(like_time);
-        if titled || all_words && (first.len() > 1 || table.rows.len() > 1) {
+        if has_title || all_words && (first.len() > 1 || table.rows.len() > 1) {
             reading.head = Some(first);
             if words_of(first.cell(0)).first().is_some_and(|word| OF_MACHINES.contains(&&**word)) {
                 return Err(format!(
@@ -139,6 +137,13 @@ impl<'t> Reading<'t> {
                 }
                 reading.columns[at] = match column_of(title) {
                     Column::Names if at > 0 => Column::Times,
+                    Column::Times if words_of(title).iter().any(|word| titled(word).is_some()) => {
+                        return Err(format!(
+                            ", line {}, column '{}': a machine? expected 'due date', 'release date' or 'weight', or a machine's name without these words",
+                            first.line,
+                            shown(title)
+                        ));
+                    }
                     column => column,
                 };
             }
@@ -152,7 +157,7 @@ impl<'t> Reading<'t> {
                     ));
                 }
             }
-        } else if has_word(first) && first.len() > 3 {
+        } else if has_word(first) && first.len() > 2 {
             let places = (1..first.len()).map(|number| number.to_string());
             if first.cells().skip(1).eq(places) {
                 return Err(format!(
@@ -289,8 +294,19 @@ fn column_of(title: &str) -> Column {
     if words.iter().all(|word| OF_NAMES.contains(&&**word)) {
         return Column::Names;
     }
-    let found = TITLES.iter().find(|(_, titles)| titles.contains(&&*words.join(" ")));
-    found.map_or(Column::Times, |(column, _)| *column)
+    let found = match &words[..] {
+        [word] => titled(word),
+        [word, date] if DATES.contains(&&**date) => {
+            titled(word).filter(|&column| column != Column::Weights)
+        }
+        _ => None,
+    };
+    found.unwrap_or(Column::Times)
+}
+
+/// What a column with this word as its title holds, if it is neither times nor names.
+fn titled(word: &str) -> Option<Column> {
+    TITLES.iter().find(|(_, titles)| titles.contains(&word)).map(|(column, _)| *column)
 }
 
 /// A cell as a name: in one line, without control characters.

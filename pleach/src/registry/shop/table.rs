@@ -50,16 +50,23 @@ impl Table {
         if text.len() > MOST_BYTES {
             return Err(format!(": {} bytes, expected at most {MOST_BYTES}", text.len()));
         }
+        let cells_of = |line: &str| line.bytes().filter(|&byte| byte == separator).count() + 1;
+        let usual = text.lines().find(|line| is_content(line)).map_or(0, cells_of);
         // A row takes many times the memory of its text, so its length is checked first.
         for (line, text) in (1..).zip(text.lines()) {
-            let cells = text.bytes().filter(|&byte| byte == separator).count() + 1;
+            let cells = cells_of(text);
             if cells > MOST {
                 return Err(format!(", line {line}: {cells} cells, expected at most {MOST}"));
             }
-            let after = text.strip_prefix('#').map(str::trim_start);
-            if after.is_some_and(|after| after.as_bytes().first() == Some(&separator)) {
+            let Some(after) = text.strip_prefix('#') else { continue };
+            if after.trim_start().as_bytes().first() == Some(&separator) {
                 return Err(format!(
                     ", line {line}: a comment or a header? expected 'job' instead of '#'"
+                ));
+            }
+            if cells == usual && cells > 1 && !after.starts_with(char::is_whitespace) {
+                return Err(format!(
+                    ", line {line}: a comment or a job? expected a blank behind '#', or the name in quotes"
                 ));
             }
         }
@@ -112,8 +119,7 @@ impl Lines<'_> {
 
 /// What separates the cells of a text, which is a table if its name ends as one or its first two lines show it.
 pub fn separator(name: &str, text: &str) -> Option<u8> {
-    let is_content = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
-    let lines: Vec<&str> = text.lines().filter(is_content).take(2).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| is_content(line)).take(2).collect();
     let in_all = |&separator: &u8| !lines.is_empty() && lines.iter().all(|it| has(it, separator));
     let found = SEPARATORS.into_iter().find(in_all);
     let ending = name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -123,6 +129,11 @@ pub fn separator(name: &str, text: &str) -> Option<u8> {
     // Matrices of numbers may be separated by tabs, too.
     let is_number = |word: &str| word.parse::<f64>().is_ok();
     found.filter(|&found| found != b'\t' || !lines[0].split_whitespace().all(is_number))
+}
+
+/// Whether a line is neither empty nor a comment.
+fn is_content(line: &str) -> bool {
+    !line.trim().is_empty() && !line.starts_with('#')
 }
 
 /// Whether a line has this separator outside quotes.
@@ -162,6 +173,15 @@ mod tests {
         let rows: Vec<(u64, Vec<&str>)> =
             table.rows.iter().map(|row| (row.line, row.cells().collect())).collect();
         assert_eq!(rows, [(3, vec!["a", "b;\"c"]), (6, vec!["1", "", "2"])]);
+    }
+
+    #[test]
+    fn names_that_begin_like_comments_are_refused() {
+        let read = |text: &str| Table::read(text, b';').map(|table| table.rows.len());
+        let why =
+            ", line 3: a comment or a job? expected a blank behind '#', or the name in quotes";
+        assert_eq!(read("# a;b\njob;M1\n#12;3\n13;1\n"), Err(why.into()));
+        assert_eq!(read("#a;b;c\njob;M1\n# 12;3\n\"#13\";1\n#\n#14\n"), Ok(2));
     }
 
     #[test]

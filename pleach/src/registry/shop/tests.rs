@@ -69,9 +69,13 @@ fn titles_say_what_columns_hold() {
     }
     let shop = read("Job,M1,M2,Due [h],Release/h\nA,3,4,10,5\nB,1,2,10,0\n").unwrap();
     assert_eq!((shop.due, shop.releases), (Some(vec![10, 10]), Some(vec![5, 0])));
+    for titles in ["Due times,Ready Date", "Deadlines,release_dates", "dueDate,ReleaseTime"] {
+        let shop = read(&format!("Job,M1,{titles}\nA,3,10,5\n")).unwrap();
+        assert_eq!((shop.due, shop.releases), (Some(vec![10]), Some(vec![5])), "{titles}");
+    }
     // A job may have any name.
-    assert_eq!(read("Machine frame,1,2\nA,3,4\n").unwrap().jobs[0], "Machine frame");
-    assert_eq!(read("10-1,1,2\nA,3,4\n").unwrap().jobs[0], "10-1");
+    assert_eq!(read("Machine frame,1,3\nA,3,4\n").unwrap().jobs[0], "Machine frame");
+    assert_eq!(read("10-1,1,3\nA,3,4\n").unwrap().jobs[0], "10-1");
 }
 
 #[test]
@@ -85,8 +89,8 @@ fn faults_are_placed() {
         ("# only\n\n,,\n", ": empty, expected"),
         ("job,M1,M2\n", ", line 1: no line after the header, expected a line for each job"),
         ("job,due\nA,3\n", ", line 1: no column of times, expected"),
-        ("A,1,2\n\nB,3\n", ", line 3: 2 cells, expected 3 as in line 1"),
-        ("A,1,2\nB,3,4,5\n", ", line 2: 4 cells, expected 3 as in line 1"),
+        ("A,1,3\n\nB,3\n", ", line 3: 2 cells, expected 3 as in line 1"),
+        ("A,1,3\nB,3,4,5\n", ", line 2: 4 cells, expected 3 as in line 1"),
         (
             "job,Saw,due\nA,x,3\n",
             ", line 2, column 'Saw': 'x', expected a number from 0 to 1000000000",
@@ -101,9 +105,12 @@ fn faults_are_placed() {
                               most 9 decimals; a header begins with 'job'",
         ),
         (
-            "Saw,1,2,3\nB,4,5,6\n",
+            "Saw,1,2\nB,4,5\n",
             ", line 1: a job or a header? expected a header that begins with 'job'",
         ),
+        ("job,M1\nA,1\n#B,2\n", ", line 3: a comment or a job? expected a blank behind '#'"),
+        ("job,M1,Due by\nA,1,2\n", ", line 1, column 'Due by': a machine? expected 'due date'"),
+        ("job,M1,Weight time\nA,1,2\n", ", line 1, column 'Weight time': a machine?"),
         ("A;1,5;2\nB;1.5;2\n", ", line 2, column 2: '1.5', expected a number"),
         ("A\t1,234\t2\n", ", line 1, column 2: '1,234', expected a number"),
         ("1,0.0000000001\n", ", line 1, column 2: '0.0000000001', expected"),
