@@ -9,6 +9,9 @@ use crate::search::work::Work;
 use crate::steal::{Effects, InFlight, Message, PeerId, Power, Violation};
 use std::sync::Arc;
 
+/// The most bytes that a gift should take: messages have a limit, and the receiver of a long one waits.
+pub const LONGEST_PIECE: usize = 32 << 20;
+
 /// The effects of the gateway's peer.
 pub(super) struct OuterEffects<'g, D, I> {
     pub state: &'g mut GatewayState<D>,
@@ -24,7 +27,8 @@ impl<D: Tally, I: Workers<Done = D>> OuterEffects<'_, D, I> {
         let (inside, gives_all) = (&*self.inside, self.state.coordinates);
         let take = |content: &mut Portion<D>| {
             let last = content.open.pop()?;
-            let part = share * all / last.size.max(1.0);
+            let longest = LONGEST_PIECE as f64 / last.bytes.len().max(1) as f64;
+            let part = (share * all / last.size.max(1.0)).min(longest);
             if gives_all && part >= 1.0 {
                 return Some(last);
             }

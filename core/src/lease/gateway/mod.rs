@@ -14,6 +14,7 @@ mod state;
 mod wire;
 mod workers;
 
+pub use effects::LONGEST_PIECE;
 pub use events::{Gateway, GatewayStep};
 pub use message::GatewayMessage;
 pub use portion::{Portion, Tally};
