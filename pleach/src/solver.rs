@@ -149,7 +149,7 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Holds the search, and lets it continue, when another thread says so.
+    /// Pauses and continues the search when another thread says so.
     #[must_use]
     pub fn pause(mut self, pause: &Pause) -> Self {
         self.settings.pause = pause.clone();

@@ -64,7 +64,7 @@ fn a_checkpoint_of_another_search_is_kept() {
     stopped(&words);
     let before = fs::read(&path).unwrap();
     fs::write(&items, "1 10\n5 5\n").unwrap();
-    refused(&format!("{words} --checkpoint {file}"), "whose input file has changed since");
+    refused(&format!("{words} --checkpoint {file}"), "has changed since; resume that one");
     assert_eq!(fs::read(&path).unwrap(), before);
     refused(&format!("resume {file}"), "has changed since it was saved");
     fs::remove_file(&items).unwrap();

@@ -185,7 +185,7 @@ class Run(Generic[R]):
         self._search.cancel()
 
     def pause(self) -> None:
-        """Hold the search, usually within a tenth of a second, until `resume` is called; its time limit keeps running."""
+        """Pause the search, usually within a tenth of a second, until `resume` is called; its time limit keeps running."""
         self._search.hold(True)
 
     def resume(self) -> None:

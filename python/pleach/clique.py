@@ -52,7 +52,7 @@ def solve(
 def solve(
     graph: object, *, best: int | None = None, blocking: bool = True, **options: Unpack[_run.Options]
 ) -> Clique | _run.Run[Clique]:
-    """Search for the largest clique, and prove it.
+    """Search for the largest clique, with proof.
 
     graph: a square matrix of truth values, or of 0 and 1, as lists, a NumPy array or a pandas DataFrame, whose columns name
         the vertices; a mapping from each vertex to its neighbours; a NetworkX graph; or the name of a known

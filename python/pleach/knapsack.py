@@ -72,7 +72,7 @@ def solve(
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Packing | _run.Run[Packing]:
-    """Search for the most valuable items that fit, and prove it.
+    """Search for the most valuable items that fit, with proof.
 
     items: a row of value and weight for each item, as lists, a NumPy array or a pandas DataFrame with the columns
         "value" and "weight", whose index names the items; or the path of a file: the number of items and the capacity,

@@ -67,7 +67,7 @@ def solve(
     blocking: bool = True,
     **options: Unpack[_run.Options],
 ) -> Assignment | _run.Run[Assignment]:
-    """Search for the cheapest assignment, and prove it.
+    """Search for the cheapest assignment, with proof.
 
     flows: a square matrix with the flow from each facility to each other one, as lists, a NumPy array or a
         pandas DataFrame, whose columns name the facilities; or the name of a known instance such as "nug12", or the path

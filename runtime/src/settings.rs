@@ -46,7 +46,7 @@ pub struct Settings {
     pub best_first: bool,
     /// Stops the search and its preparation, from any thread.
     pub cancel: Cancel,
-    /// Holds the search and its preparation, from any thread.
+    /// Pauses the search and its preparation, from any thread.
     pub pause: Pause,
     /// Stop after this time.
     pub time_limit: Option<Duration>,

@@ -255,10 +255,10 @@ fn of_problem(entry: &Entry, verb: Verb) -> String {
 
 /// All loops.
 fn all_loops() -> String {
-    let mut text = "Usage: pleach loop NAME WORDS [FLAGS]\n\nLoops:\n".to_string();
+    let mut text = "Usage: pleach loop NAME ARGUMENTS [FLAGS]\n\nLoops:\n".to_string();
     for entry in &LOOPS {
         let _ = writeln!(text, "  {:10} {}", entry.name, entry.about);
-        let _ = writeln!(text, "  {:10} WORDS: {}", "", entry.words);
+        let _ = writeln!(text, "  {:10} ARGUMENTS: {}", "", entry.words);
     }
     text + "\n'pleach loop NAME --help' shows the flags of a loop."
 }
@@ -270,7 +270,7 @@ fn of_loop(entry: &loops::LoopEntry) -> String {
         .examples
         .iter()
         .fold("Examples:".to_string(), |text, example| format!("{text}\n  pleach {example}"));
-    let words = if entry.takes.1 == 0 { "" } else { " WORDS" };
+    let words = if entry.takes.1 == 0 { "" } else { " ARGUMENTS" };
     let usage = format!("pleach loop {}{words} [FLAGS]", entry.name);
     let mut own = applying(Verb::Loop, entry.flags);
     own.retain(|about| entry.shared || about.group != Group::Processes);
@@ -302,9 +302,9 @@ fn of_sim(registry: &[Entry], entry: Option<&Entry>) -> String {
 /// The help of a user's own command.
 pub fn own(program: &str, named: &[Use]) -> String {
     let usage = format!(
-        "{program} [WORDS] [FLAGS], {program} resume FILE [FLAGS], or {program} join HOST:PORT [FLAGS]"
+        "{program} [ARGUMENTS] [FLAGS], {program} resume FILE [FLAGS], or {program} join HOST:PORT [FLAGS]"
     );
-    let about = "WORDS are the problem's input: files or sizes.";
+    let about = "ARGUMENTS are the problem's input: files or sizes.";
     flags(about, &usage, &applying(Verb::Own, named), EXIT_CODES)
 }
 

@@ -100,7 +100,7 @@ fn command() -> Command {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .arg(version)
-        .arg(Arg::new("words").value_name("WORDS").num_args(0..))
+        .arg(Arg::new("words").value_name("ARGUMENTS").num_args(0..))
         .args(FLAGS.iter().map(|flag| argument(flag.about())))
         .mut_arg("help", |help| help.short('h'))
         .mut_arg("out", |out| out.short('o'))

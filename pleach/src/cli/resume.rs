@@ -103,8 +103,11 @@ pub fn holds(path: &Path, origin: &Value) -> Result<bool, Failure> {
         return Ok(true);
     }
     let held = described(&about).map_or(String::new(), |search| format!(": {search}"));
+    let same_words = about["words"] == origin["words"];
     let changed =
-        if about["words"] == origin["words"] { ", whose input file has changed since" } else { "" };
+        prints(origin).into_iter().find(|file| same_words && !prints(&about).contains(file));
+    let changed =
+        changed.map_or(String::new(), |(file, _)| format!(", and '{file}' has changed since"));
     usage(format!(
         "--checkpoint {shown} holds another search{held}{changed}; resume that one, remove the file, or \
          choose another"

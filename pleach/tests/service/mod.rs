@@ -96,7 +96,7 @@ fn users_see_and_control_what_is_theirs() {
     assert!(service.refused("operator", "user ann --renew").contains("ann.service exists"));
     let slow = service.submit("ann", "count uts T3 --pace 1000");
     service.until(slow, |job| job.search.is_some());
-    // What others see of it concerns the machines only.
+    // What others see of it concerns the threads only.
     let seen: JobView = service.client("bob").get(&format!("/v1/jobs/{slow}")).unwrap();
     assert!(seen.args.is_empty() && seen.search.is_none() && seen.workers == 1, "{seen:?}");
     for words in ["cancel 1", "pause 1", "priority 1 5", "result 1"] {
@@ -210,11 +210,10 @@ fn jobs_that_crash_joiners_are_set_aside() {
             let _: Assignments = joiner.post("/v1/joiners/report", &report).unwrap();
         }
         report.serving = Some(order);
-        while times == 3 {
+        let mut serves = times == 3;
+        while serves {
             let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
-            if orders.order.is_none() {
-                break;
-            }
+            serves = orders.order.is_some();
         }
     }
     let job = service.until(id, |job| job.state == JobState::Failed);
@@ -446,7 +445,7 @@ fn the_page_loads_only_its_own_files() {
     let service = Service::start("service-page", "");
     let mut nobody = service.client("operator");
     let page = String::from_utf8(nobody.get_text("/").unwrap()).unwrap();
-    for id in ["sign-in", "jobs", "submit", "command", "machines", "connection"] {
+    for id in ["sign-in", "jobs", "submit", "command", "joiners", "connection"] {
         assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
     }
     for file in ["/app.js", "/style.css"] {

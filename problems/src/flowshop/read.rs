@@ -70,8 +70,11 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
     }
     let jobs = number(*head_at, head[0], 1, MOST_JOBS as u32)? as usize;
     let machines = number(*head_at, head[1], 1, MOST_TIME)? as usize;
-    if skip_words(&mut rest) && !taillard {
-        return Err(format!(", line {}: text, expected {jobs} times", head_at + 1));
+    let text = rest.first().filter(|_| !taillard).map(|(at, words)| (*at, words[0]));
+    if skip_words(&mut rest)
+        && let Some((at, word)) = text
+    {
+        return Err(format!(", line {at}: '{word}', expected {jobs} times"));
     }
     // A plain line of times may look like pairs by chance, but hardly when there are as many lines as jobs.
     let pairs = !jobs_first
@@ -101,7 +104,7 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
     }
     match rest.get(rows) {
         _ if matrix.len() < rows * columns => {
-            return Err(format!(": {} lines of times, {expected}", rest.len()));
+            return Err(format!(": {} of times, {expected}", lines_of(rest.len())));
         }
         Some((at, words)) => {
             let hint = if taillard { "; a file holds one instance" } else { "" };
@@ -128,9 +131,9 @@ fn rows_by_job(rest: &[Line<'_>], jobs: usize, machines: usize) -> Result<Shop, 
         Some(more) if more as u64 == setup_lines => (false, true),
         _ => {
             return Err(format!(
-                ": {} lines after the numbers of jobs and machines, expected {jobs} with the times of a job, \
+                ": {} after the numbers of jobs and machines, expected {jobs} with the times of a job, \
                  one more with due dates before them, or {setup_lines} more with setup times after them",
-                rest.len()
+                lines_of(rest.len())
             ));
         }
     };
@@ -156,6 +159,11 @@ fn numbers(lines: &[Line<'_>], columns: usize, each: &str, most: u32) -> Result<
         }
     }
     Ok(all)
+}
+
+/// A number of lines.
+fn lines_of(number: usize) -> String {
+    if number == 1 { "1 line".into() } else { format!("{number} lines") }
 }
 
 /// Skips lines that begin with a letter. Returns whether there were any.
@@ -227,11 +235,11 @@ mod tests {
     #[test]
     fn faults_are_placed() {
         for (text, said) in [
-            ("3\n2\n1 2 3\n", ": 1 lines after the numbers of jobs and machines, expected 3"),
+            ("3\n2\n1 2 3\n", ": 1 line after the numbers of jobs and machines, expected 3"),
             ("2\n2\n1 2 3\n1 2\n", ", line 3: 3 numbers, expected 2, one per machine"),
             ("2\n2\n1 2 3\n1 2\n1 2\n", ", line 3: 3 numbers, expected 2, one per job"),
             ("1\n2\n1 2\n3\n-4\n", ", line 5: '-4', expected a whole number from 0"),
-            ("10000\n1000000000\n1 2\n", ": 1 lines after"),
+            ("10000\n1000000000\n1 2\n", ": 1 line after"),
             ("", ": empty, expected the numbers of jobs and machines"),
             ("a b c\n", ", line 1: 'a', expected the numbers of jobs and machines"),
             ("# jobs\n3 2\n", ", line 1: '#', expected two numbers: jobs and machines"),
@@ -243,11 +251,11 @@ mod tests {
             ("3 2\n1 2 3\n4 x 6\n", ", line 3: 'x', expected a whole number from 0 to"),
             ("3 2\n1 2 3\n4 -5 6\n", ", line 3: '-5'"),
             ("3 2\n1 2 3\n4 5.5 6\n", ", line 3: '5.5'"),
-            ("3 2\n1 2 3\n", ": 1 lines of times, expected 2 lines, one per machine, of 3 times"),
+            ("3 2\n1 2 3\n", ": 1 line of times, expected 2 lines, one per machine, of 3 times"),
             ("3 2\n1 2 3\n4 5 6\n7\n", ", line 4: '7' after the end"),
             ("3 2\n1 2 3\n4 5 6 7\n", ", line 3: 4 numbers, expected 3"),
             ("3 2\n1 2 3\nx 5 6\n", ", line 3: 'x'"),
-            ("3 2\nx 2 3\n1 5 6\n", ", line 2: text, expected 3 times"),
+            ("3 2\nx 2 3\n1 5 6\n", ", line 2: 'x', expected 3 times"),
             ("99999 2\n", ", line 1: '99999'"),
             ("2 2\n0 1 1 2\n0 1\n", ", line 3: expected 2 pairs of a machine"),
             ("3 1\n1000000000 1000000000 1000000000\n", ": times that may add up to 4000000000"),

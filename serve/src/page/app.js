@@ -11,7 +11,7 @@ let me = null;
 let jobs = [];
 let detail = null; // the job of the detail view: {id, job, history}
 let events = null;
-let threads = 0; // of all machines
+let threads = 0; // of all joiners
 const known = new Map(); // the last seen states, to tell of changes
 
 /* Elements */
@@ -176,9 +176,9 @@ function signedOut() {
   jobs = [];
   known.clear();
   // The next user of this page must see nothing of this one's.
-  for (const id of ["share-list", "queue", "finished-jobs", "machine-list", "facts", "chart", "log"]) $(id).replaceChildren();
+  for (const id of ["share-list", "queue", "finished-jobs", "joiner-list", "facts", "chart", "log"]) $(id).replaceChildren();
   $("submit").reset();
-  $("shares").hidden = $("machines").hidden = true;
+  $("shares").hidden = $("joiners").hidden = true;
   $("connection").hidden = true;
   tell("");
   route();
@@ -319,7 +319,7 @@ const QUEUE = [
   ["User", (job) => job.user],
   ["Best", fillBest],
   ["Progress", fillProgress],
-  ["Threads", (job, cell) => twoLines(cell, String(job.workers), job.joiners ? count(job.joiners, "machine") : "")],
+  ["Threads", (job, cell) => twoLines(cell, String(job.workers), job.joiners ? count(job.joiners, "joiner") : "")],
   ["Priority", fillPriority],
   ["Actions", fillActions],
 ];
@@ -331,7 +331,7 @@ const FINISHED = [
   ["Actions", fillLinks],
 ];
 
-const MACHINES = [
+const JOINERS = [
   ["Name", (joiner) => joiner.name],
   ["Threads", (joiner) => String(joiner.threads)],
   ["Job", (joiner, cell) => {
@@ -360,21 +360,21 @@ function showJobs(list) {
   setText($("finished-count"), `(${over.length})`);
 }
 
-/* Shares and machines */
+/* Shares and joiners */
 
 // A user's account may not let them see everything: what is refused stays hidden.
 async function loadSides() {
   const [users, joiners] = await Promise.allSettled([get("/v1/users"), get("/v1/joiners")]);
   if (!me) return;
-  if (joiners.value) showMachines(joiners.value.joiners);
+  if (joiners.value) showJoiners(joiners.value.joiners);
   if (users.value) showShares(users.value.users.filter((user) => user.role !== "joiner"));
 }
 
-function showMachines(machines) {
-  threads = machines.reduce((sum, joiner) => sum + joiner.threads, 0);
-  $("machines").hidden = false;
-  setText($("machines-sum"), machines.length ? `${count(machines.length, "machine")}, ${count(threads, "thread")}` : "No machine has joined.");
-  fillTable($("machine-list"), MACHINES, machines, (joiner) => joiner.name);
+function showJoiners(joiners) {
+  threads = joiners.reduce((sum, joiner) => sum + joiner.threads, 0);
+  $("joiners").hidden = false;
+  setText($("joiners-sum"), joiners.length ? `${count(joiners.length, "joiner")}, ${count(threads, "thread")}` : "No joiners yet.");
+  fillTable($("joiner-list"), JOINERS, joiners, (joiner) => joiner.name);
 }
 
 function showShares(users) {
@@ -436,7 +436,7 @@ function showDetail() {
     ["Search time", s ? duration(s.seconds) : null],
     ["Busy units", s ? `${s.busy} of ${s.units}` : null],
     ["Sites", s ? String(s.sites) : null],
-    ["Threads now", isOver(job) ? null : `${job.workers}, ${count(job.joiners, "machine")}`],
+    ["Threads now", isOver(job) ? null : `${job.workers}, ${count(job.joiners, "joiner")}`],
     ["Thread time", duration(job.worker_s)],
     ["Submitted", date(job.submitted)],
     ["Started", given(job.started) ? date(job.started) : null],

@@ -3,7 +3,7 @@
 use super::caller::Caller;
 use super::job::{Root, StopReason};
 use super::refusal::Refused;
-use super::state::{CRASHES, Joiner, STEADY, Service, State, now};
+use super::state::{CRASHES, Joiner, STEADY, Service, State, now, threads};
 use crate::api::{Assignment, Assignments, JobState, JoinerReport, JoinerView, Role};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,6 +45,16 @@ impl State {
             root.stop.is_none().then_some(Assignment { job: id, run, port, key })
         };
         (order(), joiner.is_some_and(|joiner| joiner.dismissed))
+    }
+}
+
+impl Joiner {
+    /// The jobs on which it crashed repeatedly: it does not serve them for a while.
+    pub fn avoids(&self) -> Vec<u64> {
+        let often = |&(_, &(times, at)): &(&u64, &(u32, Instant))| {
+            times >= CRASHES && at.elapsed() < STEADY
+        };
+        self.crashes.iter().filter(often).map(|(&job, _)| job).collect()
     }
 }
 
@@ -123,7 +133,7 @@ impl Service {
             };
             state.joiners.insert(name.clone(), joiner);
             drop(state);
-            self.audit(&name, &format!("joined with {} threads", report.threads));
+            self.audit(&name, &format!("joined with {}", threads(report.threads)));
             self.wake.notify_one();
             state = self.lock();
         }

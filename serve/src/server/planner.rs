@@ -7,7 +7,7 @@ use super::joiners::SILENCE;
 use super::queue::file_bytes;
 use super::root;
 use super::share::{JobShare, JoinerShare, Plan, Situation, UserShare};
-use super::state::{Service, State, now};
+use super::state::{Service, State, now, threads};
 use crate::api::{CommandKind, JobState, Role};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -300,7 +300,8 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             }
             (None, _) if plan.roots.binary_search(&id).is_ok() => "starting".into(),
             (None, _) if most.is_some_and(|most| workers + root_threads > most) => format!(
-                "waiting: {user} has {workers} threads of the {} allowed, and a job begins with {root_threads}",
+                "waiting: {user} has {} of the {} allowed, and a job begins with {root_threads}",
+                threads(workers),
                 most.unwrap_or_default()
             ),
             (None, _) => format!(
@@ -316,9 +317,11 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 "its root prepares the search, or searches by layers: joiners come later".into()
             }
             (Some(_), _) if job.is_full() => {
-                format!("{} threads are all that it can keep busy now", job.workers)
+                format!("it can keep no more than {} busy now", threads(job.workers))
             }
-            (Some(_), _) if at_limit => format!("{user} has {workers} threads, the most allowed"),
+            (Some(_), _) if at_limit => {
+                format!("{user} has {}, the most allowed", threads(workers))
+            }
             (Some(_), _) => format!(
                 "{user} has {} of the threads; the fair share is {} by weight and past use",
                 share(f64::from(workers) / f64::from(all.max(1))),

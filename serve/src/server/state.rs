@@ -88,18 +88,13 @@ pub(super) struct Joiner {
     pub crashes: BTreeMap<u64, (u32, Instant)>,
 }
 
-impl Joiner {
-    /// The jobs on which it crashed repeatedly: it does not serve them for a while.
-    pub fn avoids(&self) -> Vec<u64> {
-        let often = |&(_, &(times, at)): &(&u64, &(u32, Instant))| {
-            times >= CRASHES && at.elapsed() < STEADY
-        };
-        self.crashes.iter().filter(often).map(|(&job, _)| job).collect()
-    }
-}
-
 /// The number of ended jobs that lists show.
 pub(super) const SHOWN: usize = 200;
+
+/// A number of threads.
+pub(super) fn threads(number: u32) -> String {
+    if number == 1 { "1 thread".into() } else { format!("{number} threads") }
+}
 
 /// Seconds since 1970.
 pub(super) fn now() -> f64 {

@@ -40,7 +40,7 @@ pub const COMMANDS: [(Verb, &str, &str); 25] = [
         "find the best solution, and prove that it is the best",
     ),
     (Verb::Count, "count PROBLEM INSTANCE", "count all solutions, or all nodes of a tree"),
-    (Verb::Loop, "loop NAME WORDS", "run a loop of independent work"),
+    (Verb::Loop, "loop NAME ARGUMENTS", "run a loop of independent work"),
     (Verb::Check, "check PROBLEM INSTANCE FILE", "compute the value of the solution in FILE"),
     (Verb::Sim, "sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster"),
     (Verb::Resume, "resume FILE", "continue a search that --checkpoint saved"),
