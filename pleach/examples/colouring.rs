@@ -104,20 +104,29 @@ fn myciel(order: usize) -> Colouring {
 
 /// A file of DIMACS: `p edge VERTICES EDGES`, then a line `e U V` for each edge.
 fn dimacs(text: &str) -> Option<Colouring> {
-    let (mut n, mut edges) = (0, Vec::new());
+    let (mut n, mut announced, mut edges) = (0, 0, Vec::new());
     for line in text.lines() {
         match line.split_whitespace().collect::<Vec<_>>()[..] {
-            ["p", _, vertices, _] => n = vertices.parse().ok().filter(|n| (1..=128).contains(n))?,
+            ["p", _, vertices, lines] if n == 0 => {
+                n = vertices.parse().ok().filter(|n| (1..=128).contains(n))?;
+                announced = lines.parse().ok()?;
+            }
             ["e", u, v] => {
                 let end = |word: &str| {
                     word.parse().ok().filter(|v| (1..=n).contains(v)).map(|v: usize| v - 1)
                 };
                 edges.push((end(u)?, end(v)?));
             }
-            _ => {}
+            [] | ["c", ..] => {}
+            _ => return None,
         }
     }
-    (n > 0 && edges.iter().all(|(u, v)| u != v)).then(|| graph(n, edges))
+    // Some files list each edge in both directions, and announce the lines or the edges.
+    let mut pairs: Vec<_> = edges.iter().map(|&(u, v)| (u.min(v), u.max(v))).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let whole = n > 0 && [edges.len(), pairs.len()].contains(&announced);
+    (whole && pairs.iter().all(|(u, v)| u != v)).then(|| graph(n, edges))
 }
 
 fn main() -> std::process::ExitCode {

@@ -196,17 +196,24 @@ fn the_gallery_refuses_bad_input_in_one_line() {
     let folder = folder("gallery");
     let loops = folder.join("loop.col");
     std::fs::write(&loops, "p edge 3 1\ne 1 1\n").unwrap();
+    let cut = folder.join("cut.col");
+    std::fs::write(&cut, "p edge 4 6\ne 1 2\n").unwrap();
+    let weighted = folder.join("weighted.col");
+    std::fs::write(&weighted, "p edge 2 1\ne 1 2 7\n").unwrap();
     let short = folder.join("short.sop");
     std::fs::write(&short, "EDGE_WEIGHT_SECTION\n0 1 2\n3 4\nEOF\n").unwrap();
     let (loops, short, jobs) =
         (loops.to_str().unwrap(), short.to_str().unwrap(), data("tardiness/wt40.txt"));
-    let cases: [(&str, &[&str], &str); 14] = [
+    let (cut, weighted) = (cut.to_str().unwrap(), weighted.to_str().unwrap());
+    let cases: [(&str, &[&str], &str); 16] = [
         ("semigroups", &["65"], "expected a genus"),
         ("semigroups", &[], "expected a genus"),
         ("golomb", &["2"], "expected a number of marks"),
         ("colouring", &[], "expected mycielN"),
         ("colouring", &["queen99"], "queen99: No such file"),
         ("colouring", &[loops], "expected a graph"),
+        ("colouring", &[cut], "expected a graph"),
+        ("colouring", &[weighted], "expected a graph"),
         ("ordering", &[], "expected a TSPLIB file"),
         ("ordering", &["none.sop"], "none.sop: No such file"),
         ("ordering", &[short], "expected costs"),

@@ -52,6 +52,18 @@ fn results_do_not_depend_on_who_computes_them() {
     }
 }
 
+/// A number of planes that no slab divides: the last slab for a rough speed had too few planes behind it.
+#[test]
+fn any_number_of_planes_is_divided() {
+    for planes in [9, 11, 13] {
+        let words = format!("lattice --size 16x8x{planes} --steps 5 --threads");
+        let alone = checksum(&format!("{words} 1"));
+        for threads in 2..4 {
+            assert_eq!(checksum(&format!("{words} {threads}")), alone, "{planes} {threads}");
+        }
+    }
+}
+
 /// Also on devices, and where these fail. Devices march along rays, also where threads project; a flow is the same bit
 /// by bit.
 #[test]

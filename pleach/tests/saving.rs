@@ -112,6 +112,31 @@ fn a_run_killed_while_it_saved_is_resumed() {
     refused(&words, "is the same file as --");
 }
 
+/// A search that was stopped before its tree began was not saved, although it had a schedule.
+#[test]
+fn what_heuristics_found_before_the_search_is_saved() {
+    for words in ["flowshop VFR300_20_1", "flowshop ta020 --objective flow-time", "qap nug20"] {
+        let path = fresh("prepared.pleach");
+        let file = path.to_str().unwrap();
+        let words = format!("solve {words} --threads 1 --checkpoint {file}");
+        let first = json(&format!("{words} --quiet --time-limit 10ms"));
+        let saved = json(&format!("resume {file} --quiet --node-limit 1"));
+        let value = |report: &Value| report["objective"].as_i64().unwrap();
+        assert!(value(&saved) <= value(&first), "{words}: {saved}");
+    }
+}
+
+#[test]
+fn a_saved_search_beside_another_is_kept() {
+    let path = fresh("beside.pleach");
+    let file = path.to_str().unwrap();
+    pleach(&format!("count queens 13 --node-limit 100000 --checkpoint {file}"));
+    for ending in ["part", "old", "lock"] {
+        let words = format!("resume {file} --node-limit 1000 --checkpoint {file}.{ending}");
+        refused(&words, &format!("the .{ending} file of the saved search"));
+    }
+}
+
 #[test]
 fn a_search_may_be_resumed_into_another_file() {
     let (path, other) = (fresh("from.pleach"), fresh("to.pleach"));

@@ -104,8 +104,9 @@ impl Tree for Knapsack {
     }
 
     fn fingerprint(&self) -> Option<u64> {
-        let items: Vec<(i64, i64)> =
-            self.items.iter().map(|item| (item.value, item.weight)).collect();
+        // A solution consists of numbers of items.
+        let items: Vec<(i64, i64, i64)> =
+            self.items.iter().map(|item| (item.value, item.weight, item.number)).collect();
         Some(fingerprint("knapsack", &(self.capacity, items)))
     }
 

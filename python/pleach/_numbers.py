@@ -82,6 +82,13 @@ def plain(values: object) -> object:
     return to_list() if to_list is not None else values
 
 
+def word(argument: str, value: object) -> str | None:
+    """Return a name, if one is given."""
+    if value is not None and not isinstance(value, str):
+        wrong(TypeError, argument, value, "a name")
+    return value
+
+
 def items(argument: str, values: object) -> list[Any]:
     """Return a sequence as a list."""
     values = plain(values)

@@ -82,6 +82,13 @@ def goal_number(goal: object) -> int:
     return _GOALS.index(str(goal))
 
 
+def value_to_beat(best: object, goal: int) -> int | None:
+    """Return the value that solutions must beat, if the goal has values."""
+    if best is not None and _GOALS[goal] in ("count", "find"):
+        _numbers.wrong(ValueError, "best", best, f"None for the goal {_GOALS[goal]!r}")
+    return None if best is None else _numbers.whole("best", best)
+
+
 def tree_view() -> View:
     """Return how solutions of your own trees are shown: as they are."""
     return View(items=lambda solution: solution)
@@ -143,7 +150,7 @@ def solve(
     if not isinstance(tree, Tree):
         _numbers.wrong(TypeError, "tree", tree, "an object of a class derived from pleach.Tree")
     goal = goal_number(getattr(tree, "goal", None))
-    to_beat = None if best is None else _numbers.whole("best", best)
+    to_beat = value_to_beat(best, goal)
     given = {
         "root": tree.root(),
         "expand": tree.expand,

@@ -117,4 +117,5 @@ def solve(
         city_names = tuple(names or map(str, range(cities)))
         return Tour(order=order, city_names=city_names, legs=legs, **view.optimised(raw))
 
-    return _run.start("atsp", (cities, flat, to_beat, begin, bound), tour, view, options, blocking)
+    named = _numbers.word("bound", bound)
+    return _run.start("atsp", (cities, flat, to_beat, begin, named), tour, view, options, blocking)

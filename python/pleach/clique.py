@@ -86,6 +86,8 @@ def _read(graph: object) -> tuple[_pleach.Graph, list[str] | None]:
         graph = dict(adjacency())
     if isinstance(graph, Mapping):
         return _of_neighbours(graph)
+    if isinstance(graph, (int, float)) or graph is None:
+        _numbers.wrong(TypeError, "graph", graph, "neighbours by vertex, a square matrix, a NetworkX graph, a name or a file")
     graph = _numbers.aligned("graph", graph)
     names = getattr(graph, "columns", None)
     rows = [_numbers.items(f"graph[{i}]", row) for i, row in enumerate(_numbers.items("graph", graph))]

@@ -186,8 +186,9 @@ def solve(
     decimals = 0 if objective == "tardy-jobs" else given["decimals"]
     if weighted is not None and objective not in ("makespan", "lateness"):
         decimals += given["weight_decimals"]
-    given |= {"objective": objective, "no_wait": no_wait, "no_buffers": no_buffers}
-    given |= {"bound": bound, "branching": branching, "count_optimal": count_optimal}
+    given |= {"objective": _numbers.word("objective", objective), "no_wait": no_wait, "no_buffers": no_buffers}
+    given |= {"bound": _numbers.word("bound", bound), "branching": _numbers.word("branching", branching)}
+    given["count_optimal"] = count_optimal
     given["best"] = None if best is None else _best(best, decimals)
     jobs = len(shop.times)
     given["start"] = None if start is None else _numbers.order("start", start, jobs, jobs, shop.jobs)

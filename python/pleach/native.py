@@ -28,7 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pleach import _numbers, _pleach, _run
-from pleach._tree import Goal, TreeResult, goal_number, tree_result, tree_view
+from pleach._tree import Goal, TreeResult, goal_number, tree_result, tree_view, value_to_beat
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -245,8 +245,13 @@ def _loop(carray: Any, int64: Any, expand: Any, words: int, most: int, longest: 
 
 def _flat(argument: str, values: object) -> list[int]:
     """Return numbers of any shape as one list, row by row."""
-    ravel = getattr(values, "ravel", None)
-    return [_numbers.whole(f"{argument}[{i}]", v) for i, v in enumerate(_numbers.items(argument, ravel() if ravel else values))]
+    found: list[int] = []
+    for i, value in enumerate(_numbers.items(argument, values)):
+        if not isinstance(value, int) and isinstance(_numbers.plain(value), (list, tuple)):
+            found += _flat(f"{argument}[{i}]", value)
+        else:
+            found.append(_numbers.whole(f"{argument}[{i}]", value))
+    return found
 
 
 def _words(argument: str, values: object, words: int) -> list[int]:
@@ -343,7 +348,7 @@ def solve(
         "most": expand.children,
         "longest": expand.solution,
         "goal": goal_number(goal),
-        "best": None if best is None else _numbers.whole("best", best),
+        "best": value_to_beat(best, goal_number(goal)),
     }
     if options.get("checkpoint") is not None and _ADDRESS.search(str(expand.code.inspect_llvm())):
         raise ValueError("expand: compiled with a large array, which checkpoints do not see; pass it as data")

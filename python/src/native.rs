@@ -343,7 +343,7 @@ impl<const GOAL: u8> Explorer for NativeExplorer<'_, GOAL> {
             progress.counts.total = state.total as u128;
             progress.counts.depth = state.depth as u32;
             all.add(progress);
-            if solved {
+            if solved && goal != Goal::Count {
                 let value = self.stack.found[VALUE];
                 if goal.score(value) < state.bound {
                     let bound = goal.value(state.bound);

@@ -100,8 +100,8 @@ pub struct Children {
     count: u64,
     tallies: Vec<(usize, u64)>,
     solutions: Vec<(i64, Vec<i64>)>,
-    /// Whether solutions of larger value are better, and the value to beat.
-    maximises: bool,
+    /// The worst value of 64 bits, if the best solution is wanted, and the value to beat.
+    worst: Option<i64>,
     best: Option<i64>,
 }
 
@@ -147,7 +147,15 @@ impl Children {
     /// Reports a finished solution, a sequence of whole numbers.
     fn solution(&mut self, value: &Bound<'_, PyAny>, solution: &Bound<'_, PyAny>) -> PyResult<()> {
         let value = number(value, "value")?;
-        let better = |best| if self.maximises { value > best } else { value < best };
+        if self.worst == Some(value) {
+            let why = format!("value: {value}, expected one that is better than none");
+            return Err(PyValueError::new_err(why));
+        }
+        let better = |best| match self.worst {
+            None => true,
+            Some(i64::MIN) => value > best,
+            Some(_) => value < best,
+        };
         if self.best.is_none_or(better) {
             let items = solution.try_iter()?.map(|item| number(&item?, "solution"));
             self.solutions.push((value, items.collect::<PyResult<_>>()?));
@@ -210,11 +218,11 @@ impl<const GOAL: u8> PythonTree<GOAL> {
         best: Option<i64>,
         out: &mut Found<'_, Self>,
     ) -> PyResult<()> {
-        let maximises = GOAL == 1;
+        let worst = [Some(i64::MAX), Some(i64::MIN), None, None][usize::from(GOAL)];
         let used = self.collectors().pop();
         let collector = match used {
             Some(collector) => collector,
-            None => Py::new(py, Children { maximises, ..Children::default() })?,
+            None => Py::new(py, Children { worst, ..Children::default() })?,
         };
         collector.try_borrow_mut(py)?.best = best;
         self.expand.call1(py, (&node.0, best, &collector))?;

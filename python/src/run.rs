@@ -362,7 +362,9 @@ impl Search {
                 (Some(Ok(end)), None) => return finished(py, end).map(|dict| Some(dict.unbind())),
                 (None, raised) => failed = raised,
             }
-            if until.is_some_and(|until| Instant::now() >= until) {
+            // A search that was asked to stop here ends soon.
+            let ends = interrupted || failed.is_some();
+            if !ends && until.is_some_and(|until| Instant::now() >= until) {
                 return Ok(None);
             }
         }
@@ -373,12 +375,12 @@ impl Search {
         self.shared.stop("cancelled");
     }
 
-    /// Holds the search, or lets it continue.
+    /// Pauses the search, or lets it continue.
     fn hold(&self, paused: bool) {
         if paused { self.shared.pause.pause() } else { self.shared.pause.resume() }
     }
 
-    /// Whether the search is held.
+    /// Whether the search is paused.
     #[getter]
     fn paused(&self) -> bool {
         self.shared.pause.is_paused() && !self.done()

@@ -216,6 +216,8 @@ def test_a_goal_can_be_to_find_one() -> None:
     found = pleach.solve(Find(lambda node, out: out.solution(0, [node]) if node == 5 else out.child(node + 1)))
     assert (found.status, found.solution, found.value, found.bound) == ("found", (5,), None, None)
     assert pleach.solve(Find(lambda node, out: None)).status == "infeasible"
+    with pytest.raises(ValueError, match="best: 0, expected None for the goal 'find'"):
+        pleach.solve(Find(lambda node, out: out.solution(0, [1])), best=0)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +231,7 @@ def test_a_goal_can_be_to_find_one() -> None:
         (lambda node, out: out.count("x"), TypeError, "count: 'x', expected a whole number"),
         (lambda node, out: out.solution(1, ["x"]), TypeError, "solution: 'x', expected a whole number"),
         (lambda node, out: out.solution(1, 2), TypeError, "not iterable"),
+        (lambda node, out: out.solution(2**63 - 1, [1]), ValueError, f"value: {2**63 - 1}, expected one that is better"),
         (
             lambda node, out: out.solution(1, [1]) if node else out.child_within(2, 1),
             ValueError,
@@ -308,6 +311,23 @@ def test_faults_of_compiled_trees_are_raised() -> None:
         native.solve(len, [0], goal="count")  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="words: 65, expected a number from 1 to 64"):
         native.expand(words=65, children=1)
+
+
+@native.expand(words=1, children=2, solution=1)
+def strings_that_solve(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
+    """Make all strings of zeros and ones, and report each as a solution of the best value."""
+    if node[0] == data[0] + data[3]:
+        found[native.COUNT] = found[native.SOLVED] = 1
+        found[native.VALUE] = -(2**63)
+        return 0
+    children[0, 1] = children[1, 1] = node[0] + 1
+    return 2
+
+
+def test_counting_keeps_no_solutions_and_data_have_any_shape() -> None:
+    for data in ([[2, 0], [0, 4]], ((2, 0), [0, 4]), np.array([[2, 0], [0, 4]]), [2, 0, 0, 4]):
+        counted = native.solve(strings_that_solve, [0], data, goal="count")
+        assert (counted.status, counted.count, counted.solution) == ("counted", 64, None)
 
 
 @native.expand(words=2, children=2)

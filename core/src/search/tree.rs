@@ -216,7 +216,11 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// Puts the node off instead of adding children. The stretch ends here.
     ///
     /// The node has been counted, so its rest should have a [`Tree::weight`] of 0.
+    ///
+    /// # Panics
+    /// If the node has children already: they would be made again.
     pub fn postpone(&mut self, bound: i64, node: T::Node) {
+        assert!(self.made == 0, "a node that has children cannot be put off");
         self.first = Some((T::GOAL.score(bound).max(self.bound), node));
         self.depth -= 1;
         self.fuel = 0;

@@ -215,8 +215,12 @@ fn probe<W: Stepping>(
     if members.len() == 1 || members.iter().any(|member| member.spec.is_some()) {
         return Ok(even);
     }
-    let least = work.least();
-    let ranges = (0..members.len()).map(|me| me * least..(me + 1) * least).collect();
+    let (least, units) = (work.least(), work.units());
+    // The last range ends with the units: what is left behind a range must not be too small for a slab.
+    let last = members.len() - 1;
+    let range =
+        |me: usize| if me == last { units - least..units } else { me * least..(me + 1) * least };
+    let ranges = (0..=last).map(range).collect();
     let seconds = on_each(pool, ranges, &|range| {
         let mut slab = begin(range)?;
         let began = Instant::now();

@@ -163,6 +163,7 @@ fn coordinates<T: Real>(
 ) -> Result<Entries<T>, String> {
     let twice = if header.symmetry == Symmetry::General { 1 } else { 2 };
     let mut entries = Vec::with_capacity(count * twice);
+    let mut below = None;
     for done in 0..count {
         let (at, line) = lines.next(&format!("{} more entries", count - done))?;
         let mut words = line.split_ascii_whitespace();
@@ -176,6 +177,13 @@ fn coordinates<T: Real>(
         let value = value(header.field, &mut words).map_err(|why| format!("line {at}: {why}"))?;
         if header.symmetry == Symmetry::Skew && row == column && value != 0.0 {
             return Err(format!("line {at}: a skew-symmetric matrix has zeros on its diagonal"));
+        }
+        let side = (row != column && twice == 2).then_some(row > column);
+        if side.is_some() && below.replace(side).is_some_and(|before| before != side) {
+            return Err(format!(
+                "line {at}: an entry on the other side of the diagonal; a {} matrix lists one side",
+                if header.symmetry == Symmetry::Skew { "skew-symmetric" } else { "symmetric" }
+            ));
         }
         add(header, (row as u32 - 1, column as u32 - 1), value, &mut entries);
     }
@@ -301,6 +309,10 @@ mod tests {
         assert_eq!(dense(skew), [[0.0, -3.0], [3.0, 0.0]]);
         let pattern = "%%MatrixMarket matrix coordinate pattern symmetric\n2 3 1\n2 1\n";
         assert!(read::<f64>(pattern).unwrap_err().contains("square"));
+        let both = "%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n1 2 5\n2 1 5\n";
+        assert!(read::<f64>(both).unwrap_err().starts_with("line 5: an entry on the other side"));
+        let upper = both.replace("2 2 3", "2 2 2").replace("2 1 5\n", "");
+        assert_eq!(dense(&upper), [[1.0, 5.0], [5.0, 0.0]]);
         assert_eq!(dense(&pattern.replace("2 3", "2 2")), [[0.0, 1.0], [1.0, 0.0]]);
         let hermitian = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 3 0\n";
         assert_eq!(dense(hermitian), [[0.0, 3.0], [3.0, 0.0]]);

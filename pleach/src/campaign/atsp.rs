@@ -100,7 +100,7 @@ fn prepare<'s, 'a>(
         "nodes": search.nodes.to_string(),
     });
     let how = (search.nodes, search.simd);
-    let begun = StartedSearch::new(search, asked, looking)?;
+    let mut begun = StartedSearch::new(search, asked, looking)?;
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     let bound = saved.or(*bound).unwrap_or(Bound::Auto);
     // The checkpoint has the starting solution.
@@ -114,6 +114,10 @@ fn prepare<'s, 'a>(
         (&|| begun.is_wanted(), &|| begun.has_time()),
     );
     let atsp = atsp.map_err(Error::Input)?;
+    if begun.is_wanted() {
+        // The tree is complete.
+        begun.keep_preparation();
+    }
     let ready = ready(&begun, &atsp, *best, given);
     Ok((begun, atsp, ready))
 }

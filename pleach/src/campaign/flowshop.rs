@@ -171,14 +171,14 @@ fn prepare<'s, 'a>(
         return Err(Error::Input(why.into()));
     }
     let bound = bound.or(certifies.then_some(Bound::One));
-    let begun = StartedSearch::new(search, asked, looking)?;
+    let mut begun = StartedSearch::new(search, asked, looking)?;
     let mut flowshop = Flowshop::new(instance.clone(), simd);
     (flowshop.nodes, flowshop.branching, flowshop.order) = (nodes, rule, *order);
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     flowshop.bound = choose(&flowshop, bound.or(saved), *best, begun.settings());
     let (ready, second) = match begun.resumed() {
         Some(content) => restore(&mut flowshop, content, &begun, *best)?,
-        None => (begin(&mut flowshop, &begun, *best, start.take())?, None),
+        None => (begin(&mut flowshop, &mut begun, *best, start.take())?, None),
     };
     if certifies && second.is_some() {
         return Err(Error::Input(one.into()));
@@ -205,7 +205,7 @@ fn choose(flowshop: &Flowshop, named: Option<Bound>, best: Best, settings: &Sett
 /// A new search: its value to beat and its first schedule.
 fn begin(
     flowshop: &mut Flowshop,
-    begun: &StartedSearch<'_, '_>,
+    begun: &mut StartedSearch<'_, '_>,
     best: Best,
     start: Option<Vec<u16>>,
 ) -> Result<Ready, Error> {
@@ -230,6 +230,9 @@ fn begin(
         score: instance.makespan(order).into(),
         solution: solution_of(order),
     });
+    if order.is_some() {
+        begun.keep_preparation();
+    }
     let values = [settings.best, settings.start.as_ref().map(|start| start.score)];
     flowshop.reference = values.into_iter().flatten().min().unwrap_or(i64::MAX);
     flowshop.start = order;

@@ -87,7 +87,7 @@ fn prepare<'s, 'a>(
     let Options { best, start, search } = options;
     best.without_neh().map_err(Error::Input)?;
     let asked = json!({ "best": best.to_string(), "start": start.as_deref().map(solution_of) });
-    let begun = StartedSearch::new(search, asked, looking)?;
+    let mut begun = StartedSearch::new(search, asked, looking)?;
     // The checkpoint has the starting solution.
     let given = start.take().filter(|_| begun.resumed().is_none());
     let found = match *best {
@@ -101,6 +101,9 @@ fn prepare<'s, 'a>(
         }
         _ => given,
     };
+    if found.is_some() {
+        begun.keep_preparation();
+    }
     let to_beat = match *best {
         Best::Value(value) | Best::Reach(value) => Some(value),
         _ => None,

@@ -237,6 +237,9 @@ fn begin(
             settings.improve = best == Best::Search;
         }
     }
+    if start.is_some() {
+        begun.keep_preparation();
+    }
     let (mut counts, mut stopped) = (before, tree.layers().is_some());
     if begun.has_time() {
         let (layers, stop) = by_layers(tree, begun, &settings, start);

@@ -288,23 +288,19 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));
     let from = from.map(|from| ("the saved search".to_string(), PathBuf::from(from)));
-    seen.extend(inputs.chain(read).chain(from));
+    let beside_from = from.clone().into_iter().flat_map(|(_, path)| companions(&path));
+    let beside_from =
+        beside_from.map(|(ending, path)| (format!("the .{ending} file of the saved search"), path));
+    seen.extend(inputs.chain(read).chain(from).chain(beside_from));
     type Clash = fn(&Path, &Path) -> bool;
     let written = WRITTEN
         .iter()
         .filter_map(|&flag| Some((format!("--{flag}"), given.path(flag)?, same as Clash)));
     // A checkpoint has files beside it, which are compared by name: a process that is killed while it saves leaves
     // FILE.old as a second name of FILE.
-    let beside = given.path("checkpoint").into_iter().flat_map(|path| {
-        ["lock", "part", "old"].map(|ending| {
-            let mut name = path.clone().into_os_string();
-            name.push(format!(".{ending}"));
-            (
-                format!("the .{ending} file of --checkpoint"),
-                PathBuf::from(name),
-                same_place as Clash,
-            )
-        })
+    let beside = given.path("checkpoint").into_iter().flat_map(|path| companions(&path));
+    let beside = beside.map(|(ending, path)| {
+        (format!("the .{ending} file of --checkpoint"), path, same_place as Clash)
     });
     for (flag, path, clash) in written.chain(beside) {
         if let Some((other, there)) = seen.iter().find(|(_, there)| clash(there, &path)) {
@@ -316,6 +312,15 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         seen.push((flag, path));
     }
     Ok(())
+}
+
+/// The files beside a checkpoint, by their endings.
+fn companions(path: &Path) -> [(&'static str, PathBuf); 3] {
+    ["lock", "part", "old"].map(|ending| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{ending}"));
+        (ending, PathBuf::from(name))
+    })
 }
 
 /// Whether two paths lead to the same regular file, or will once it is written.

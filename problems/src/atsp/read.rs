@@ -101,9 +101,19 @@ pub fn read(text: &str) -> Result<Instance, String> {
     let mut places = places.peekable();
     let mut costs = vec![0; cities * cities];
     let mut read = 0;
-    // The matrix may be followed by display coordinates, which are ignored.
-    let matrix = lines.take_while(|(_, line)| !["EOF", "DISPLAY_DATA_SECTION"].contains(line));
-    for (at, line) in matrix {
+    let mut displays = false;
+    for (at, line) in lines.take_while(|(_, line)| *line != "EOF") {
+        // The matrix may be followed by display coordinates, which are ignored.
+        displays |= line == "DISPLAY_DATA_SECTION";
+        if displays
+            && line.starts_with(|c: char| c.is_alphabetic())
+            && line != "DISPLAY_DATA_SECTION"
+        {
+            return Err(format!(", line {at}: '{line}', expected EOF"));
+        }
+        if displays {
+            continue;
+        }
         for word in line.split_whitespace() {
             let Some((i, j)) = places.next() else {
                 return Err(format!(", line {at}: '{word}' after {expected} costs, expected EOF"));
@@ -182,6 +192,10 @@ mod tests {
             (
                 file("FULL", 2, ""),
                 ", line 6: EDGE_WEIGHT_FORMAT 'FULL', expected one of FULL_MATRIX",
+            ),
+            (
+                full(2, "0 1\n1 0\nDISPLAY_DATA_SECTION\n1 5 5\nFIXED_EDGES_SECTION\n1 2\n"),
+                ", line 12: 'FIXED_EDGES_SECTION', expected EOF",
             ),
             ("EDGE_WEIGHT_SECTION\n".into(), ": no DIMENSION"),
             ("TYPE: CVRP\n".into(), ", line 1: TYPE 'CVRP', expected ATSP or TSP"),
