@@ -117,8 +117,8 @@ fn dimacs(text: &str) -> Option<Colouring> {
                 };
                 edges.push((end(u)?, end(v)?));
             }
-            [] | ["c", ..] => {}
-            _ => return None,
+            ["e" | "E" | "p", ..] => return None,
+            _ => {}
         }
     }
     // Some files list each edge in both directions, and announce the lines or the edges.

@@ -245,6 +245,10 @@ def _loop(carray: Any, int64: Any, expand: Any, words: int, most: int, longest: 
 
 def _flat(argument: str, values: object) -> list[int]:
     """Return numbers of any shape as one list, row by row."""
+    content = _numbers.plain(values)
+    if isinstance(content, int) and not isinstance(values, int):
+        # An array without dimensions.
+        return [_numbers.whole(argument, content)]
     found: list[int] = []
     for i, value in enumerate(_numbers.items(argument, values)):
         if not isinstance(value, int) and isinstance(_numbers.plain(value), (list, tuple)):

@@ -139,7 +139,7 @@ pub struct JobView {
     pub more_in_s: Option<f64>,
     /// The time that threads have worked for it, in seconds.
     pub worker_s: f64,
-    /// Joiners that crashed while they worked for it.
+    /// How often joiners crashed while they worked for it.
     pub crashes: u32,
     /// Why it failed.
     pub error: Option<String>,

@@ -404,7 +404,7 @@ impl Session {
             return self.refuse(request.number, SEARCH_OVER);
         }
         if self.barred.contains(&request.ticket.token) {
-            return self.refuse(request.number, "its messages were invalid");
+            return self.refuse(request.number, "it was excluded");
         }
         let newer = |(run, term)| run == self.run.0 && term > self.run.1;
         if request.ticket.search.is_some_and(newer) {

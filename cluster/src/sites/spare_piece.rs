@@ -47,13 +47,13 @@ impl<'p> SparePiece<'p> {
     /// long for a message.
     pub fn split(&mut self, share: f64) -> Option<Work> {
         let size = self.size();
+        let all = share >= ALL || size < 2.0;
         let share = share.min(self.longest / (self.bytes_each * size).max(1.0));
-        let mut given = if size >= 2.0 && share < ALL {
-            self.held.split(share)?
-        } else if size > 0.0 {
-            self.held.drain()
-        } else {
-            return None;
+        let part = if size >= 2.0 && share < ALL { self.held.split(share) } else { None };
+        let mut given = match part {
+            Some(part) => part,
+            None if all && size > 0.0 => self.held.drain(),
+            None => return None,
         };
         self.bytes_each = given.bytes.len() as f64 / given.size.max(1.0);
         let part = self.longest / given.bytes.len().max(1) as f64;

@@ -182,7 +182,11 @@ fn coordinates<T: Real>(
         if side.is_some() && below.replace(side).is_some_and(|before| before != side) {
             return Err(format!(
                 "line {at}: an entry on the other side of the diagonal; a {} matrix lists one side",
-                if header.symmetry == Symmetry::Skew { "skew-symmetric" } else { "symmetric" }
+                match header.symmetry {
+                    Symmetry::Skew => "skew-symmetric",
+                    Symmetry::Hermitian => "Hermitian",
+                    Symmetry::General | Symmetry::Symmetric => "symmetric",
+                }
             ));
         }
         add(header, (row as u32 - 1, column as u32 - 1), value, &mut entries);

@@ -209,7 +209,7 @@ fn begin(
     best: Best,
     start: Option<Vec<u16>>,
 ) -> Result<Ready, Error> {
-    flowshop.prepare(&|| begun.has_time());
+    let complete = flowshop.prepare(&|| begun.has_time());
     let instance = flowshop.instance();
     let mut settings = begun.settings().clone();
     let mut order = start;
@@ -230,7 +230,8 @@ fn begin(
         score: instance.makespan(order).into(),
         solution: solution_of(order),
     });
-    if order.is_some() {
+    // What `auto` computes takes little time; another bound would keep the user waiting.
+    if order.is_some() && (complete || flowshop.bound == Bound::Auto) {
         begun.keep_preparation();
     }
     let values = [settings.best, settings.start.as_ref().map(|start| start.score)];

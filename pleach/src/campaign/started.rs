@@ -32,8 +32,8 @@ pub(super) struct StartedSearch<'s, 'a> {
     pub saved: Saved,
     /// Whether the checkpoint is only inspected.
     pub looking: bool,
-    /// Whether the preparation is worth saving.
-    keeps: bool,
+    /// Whether the search is worth saving even if no time is left for its tree.
+    has_result: bool,
     /// The counts and the seconds of layers before the search, which progress includes.
     pub layers: (Counts, f64),
 }
@@ -58,7 +58,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         } else {
             Saved::open(search.checkpoint.clone(), asked, looking)?
         };
-        Ok(Self { started, search, saved, looking, keeps: false, layers: Default::default() })
+        Ok(Self { started, search, saved, looking, has_result: false, layers: Default::default() })
     }
 
     /// The original settings.
@@ -105,12 +105,12 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
 
     /// Whether the search will be run; it must then be prepared, however little time is left.
     pub fn is_wanted(&self) -> bool {
-        self.looking || self.keeps || self.has_begun() || self.has_time()
+        self.looking || self.has_result || self.has_begun() || self.has_time()
     }
 
-    /// Saves the search even if its preparation takes all the time.
+    /// Saves the search even if its preparation, which has found something, takes all the time.
     pub fn keep_preparation(&mut self) {
-        self.keeps = self.search.checkpoint.is_some();
+        self.has_result = self.search.checkpoint.is_some();
     }
 
     /// Whether the search began earlier, or other processes wait for it.
@@ -169,7 +169,9 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         }
         // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
-            ready.settings.save = self.saved.save(self.keeps);
+            // The work of layers, or of a preparation that took all the time, is not lost to a file in the way.
+            let spent = self.layers.0 != Counts::default() || !self.has_time();
+            ready.settings.save = self.saved.save(spent);
         }
         ready.settings.about = self.about(&ready.state);
         let mut report = self.search(problem, &ready.settings)?;

@@ -95,15 +95,18 @@ impl Flowshop {
         })
     }
 
-    /// Computes in advance what the bound needs, unless `keep_going` returns false on the way.
-    pub fn prepare(&self, keep_going: &dyn Fn() -> bool) {
-        if let Some(wanted) = self.wanted_pairs()
-            && self.pairs[wanted as usize].get().is_none()
+    /// Computes in advance what the bound needs, unless `keep_going` returns false on the way. Returns whether all is
+    /// there.
+    pub fn prepare(&self, keep_going: &dyn Fn() -> bool) -> bool {
+        let Some(wanted) = self.wanted_pairs() else { return true };
+        let known = &self.pairs[wanted as usize];
+        if known.get().is_none()
             && let Some(pairs) = JohnsonOrders::new(&self.instance, wanted, keep_going)
         {
             // If another thread was faster, its pairs are the same.
-            let _ = self.pairs[wanted as usize].set(pairs);
+            let _ = known.set(pairs);
         }
+        known.get().is_some()
     }
 
     /// Whether the run is waiting to stop.

@@ -442,7 +442,7 @@ function showDetail() {
     ["Started", given(job.started) ? date(job.started) : null],
     ["Ended", given(job.ended) ? date(job.ended) : null],
     ["Priority", isOver(job) ? String(job.priority) : null],
-    ["Crashed joiners", job.crashes ? String(job.crashes) : null],
+    ["Crashes of joiners", job.crashes ? String(job.crashes) : null],
     ["Exit code", given(job.exit) ? String(job.exit) : null],
   ].filter(([, text]) => text !== null);
   const list = $("facts");

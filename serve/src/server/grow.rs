@@ -126,8 +126,9 @@ impl Service {
         let open = state.jobs.values().filter(|job| job.wants()).count();
         let (mut idle_now, mut joined, mut dismissed) = (0, BTreeSet::new(), Vec::new());
         for (name, joiner) in &mut state.joiners {
-            // One that is bound to a user may be idle while others could use more.
-            let free = joiner.job.is_none() && joiner.only_for.is_none() && !joiner.dismissed;
+            // One that is bound to a user, or avoids a job, may be idle while others could use more.
+            let bound = joiner.only_for.is_some() || !joiner.avoids().is_empty();
+            let free = joiner.job.is_none() && !bound && !joiner.dismissed;
             idle_now += usize::from(free);
             // Its number in Slurm, then a random word.
             let number = name.rsplit_once("/slurm-").and_then(|(_, rest)| rest.rsplit_once('-'));

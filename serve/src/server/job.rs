@@ -45,6 +45,8 @@ pub struct Root {
     pub since: Instant,
     /// Whether there was a saved search when it started.
     pub resumes: bool,
+    /// The units of its search, once it has reported.
+    pub units: Option<u32>,
     /// Why it was asked to stop.
     pub stop: Option<StopReason>,
 }
@@ -145,7 +147,7 @@ impl Job {
 
     /// Whether its root works alone so far: it prepares the search, or searches by layers, which cannot be saved.
     pub fn is_alone(&self) -> bool {
-        self.root.is_some() && self.search.as_ref().is_some_and(|search| search.units == 0)
+        self.root.as_ref().is_some_and(|root| root.units == Some(0))
     }
 
     /// What matters for fair shares.
@@ -293,12 +295,13 @@ mod tests {
             key: String::new(),
             since: Instant::now().checked_sub(2 * STAYS).unwrap(),
             resumes: false,
+            units: None,
             stop: None,
         });
-        for (units, shared) in [(0, false), (2, true), (0, false)] {
-            job.update(Update { units, ..Update::default() }, 0.0);
+        for (units, shared) in [(None, true), (Some(0), false), (Some(2), true)] {
+            job.root.iter_mut().for_each(|root| root.units = units);
             let share = job.share();
-            assert_eq!((share.open, share.may_stop), (shared, shared), "{units}");
+            assert_eq!((share.open, share.may_stop), (shared, shared), "{units:?}");
         }
     }
 

@@ -10,7 +10,7 @@ use super::share::{JobShare, JoinerShare, Plan, Situation, UserShare};
 use super::state::{Service, State, now, threads};
 use crate::api::{CommandKind, JobState, Role};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
@@ -244,6 +244,7 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
         key: String::new(),
         since: Instant::now(),
         resumes: false,
+        units: None,
         stop: None,
     });
     job.row.state = JobState::Running;
@@ -274,6 +275,8 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             (row.name.clone(), (account.workers, row.weight, row.limits.workers))
         })
         .collect();
+    let avoided: BTreeSet<u64> =
+        state.joiners.values().flat_map(|joiner| joiner.avoids()).collect();
     // An estimate takes a hundred plans.
     let size = situation.jobs.len() * situation.joiners.len();
     let root_threads = service.settings.root_threads;
@@ -328,6 +331,9 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 share(due)
             ),
         };
+        if job.root.is_some() && avoided.contains(&id) {
+            job.why += "; joiners that crashed on it serve only others for a while";
+        }
         let grows = job.is_search() && !job.is_alone() && !job.is_full();
         let wants = job.wants() && grows && !at_limit;
         job.more_in_s = if wants && estimates > 0 && situation.users.len() > 1 {

@@ -342,7 +342,10 @@ impl Service {
 
     /// A root reported its state.
     pub(super) fn root_reported(&self, id: u64, run: u64, update: Update) {
-        self.with_root(id, run, |job| job.update(update, now()));
+        self.with_root(id, run, |job| {
+            job.root.iter_mut().for_each(|root| root.units = Some(update.units));
+            job.update(update, now());
+        });
     }
 
     /// An earlier root left this state.
@@ -424,7 +427,7 @@ impl State {
         let runs = |job: &Job| job.root.as_ref().is_some_and(|root| root.port.is_some());
         self.jobs
             .values()
-            .filter(|job| job.wants() && runs(job) && !job.is_full() && may(job))
+            .filter(|job| job.wants() && runs(job) && !job.is_alone() && !job.is_full() && may(job))
             .count()
     }
 

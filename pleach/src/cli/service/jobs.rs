@@ -91,8 +91,10 @@ fn described(job: &JobView) -> String {
         add(format!("priority {}", job.priority));
     }
     add(format!("{} thread-seconds", grouped(job.worker_s as u128)));
-    if job.crashes > 0 {
-        add(counted(job.crashes, "crashed joiner"));
+    match job.crashes {
+        0 => {}
+        1 => add("a joiner crashed".into()),
+        times => add(format!("joiners crashed {times} times")),
     }
     if let Some(error) = &job.error {
         add(error.clone());

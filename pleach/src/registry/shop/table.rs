@@ -59,12 +59,12 @@ impl Table {
                 return Err(format!(", line {line}: {cells} cells, expected at most {MOST}"));
             }
             let Some(after) = text.strip_prefix('#') else { continue };
-            if after.trim_start().as_bytes().first() == Some(&separator) {
+            if after.trim_start_matches(' ').as_bytes().first() == Some(&separator) {
                 return Err(format!(
                     ", line {line}: a comment or a header? expected 'job' instead of '#'"
                 ));
             }
-            if cells == usual && cells > 1 && !after.starts_with(char::is_whitespace) {
+            if cells == usual && cells > 1 && !after.starts_with(' ') {
                 return Err(format!(
                     ", line {line}: a comment or a job? expected a blank behind '#', or the name in quotes"
                 ));
@@ -181,6 +181,8 @@ mod tests {
         let why =
             ", line 3: a comment or a job? expected a blank behind '#', or the name in quotes";
         assert_eq!(read("# a;b\njob;M1\n#12;3\n13;1\n"), Err(why.into()));
+        let tabs = Table::read("#\tM1\tM2\n1\t3\t4\n", b'\t').err().unwrap();
+        assert!(tabs.starts_with(", line 1: a comment or a header?"), "{tabs}");
         assert_eq!(read("#a;b;c\njob;M1\n# 12;3\n\"#13\";1\n#\n#14\n"), Ok(2));
     }
 
