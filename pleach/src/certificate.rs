@@ -4,7 +4,7 @@ use crate::parallel::in_parallel;
 use crate::report::{Report, Status, counted};
 use oorandom::Rand64;
 use pleach_core::search::problem::{Plain, Problem};
-use pleach_core::search::region::{NodeKey, Region, Walk};
+use pleach_core::search::region::{NodeKey, Region, Walk, WholeNodes};
 use pleach_core::search::seed::Top;
 use pleach_core::search::tree::{Counts, Goal, Tree};
 use pleach_core::steal::Policy;
@@ -108,7 +108,7 @@ pub struct Audit {
     pub explored: usize,
     /// The counts of all regions.
     pub counts: Counts,
-    /// The value of the solution that comes with the proof.
+    /// The value of the solution that comes with the proof, if the problem can check it.
     pub objective: Option<i64>,
     /// The value that no solution beats.
     pub bound: Option<i64>,
@@ -160,20 +160,22 @@ pub(crate) fn audit(
     if !problem.has_fingerprint(search.fingerprint) {
         return wrong("it was made for another tree");
     }
+    let mut objective = None;
     if let Some(solution) = &search.solution {
         let claimed = goal.value(solution.score);
         match problem.check(&solution.solution) {
+            Some(Err(why)) => return wrong(format!("its solution is invalid: {why}")),
             Some(Ok(value)) if value != claimed => {
                 return wrong(format!("its solution has the value {value}, not {claimed}"));
             }
-            Some(Err(why)) => return wrong(format!("its solution is invalid: {why}")),
-            _ if solution.score != search.best => {
-                return wrong(format!(
-                    "its solution has the value {claimed}, but it proves the value {}",
-                    goal.value(search.best)
-                ));
-            }
-            _ => {}
+            Some(Ok(_)) => objective = Some(claimed),
+            None => {}
+        }
+        if solution.score != search.best {
+            return wrong(format!(
+                "its solution has the value {claimed}, but it proves the value {}",
+                goal.value(search.best)
+            ));
         }
     }
     let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
@@ -205,30 +207,37 @@ pub(crate) fn audit(
         regions: regions.len(),
         explored: chosen.len(),
         counts,
-        objective: search.solution.as_ref().map(|solution| goal.value(solution.score)),
+        objective,
         bound: known.then(|| goal.value(search.best)),
     })
 }
 
-/// Checks that regions begin at the root and where others end, exactly as often.
+/// Checks that regions begin at the root and where others end, exactly as often, and that rests of nodes count the same
+/// where regions begin as where they end.
 fn fits(problem: &dyn Problem, top: &dyn Top, certificate: &Certificate) -> Result<(), NoProof> {
     let Certificate { search, regions } = certificate;
     let mut left: HashMap<NodeKey, i64> = HashMap::new();
-    let mut add = |work: &[u8], times: i64| -> Result<(), NoProof> {
-        let keys = top.node_keys(work, search.best);
-        let keys = keys.or_else(|why| wrong(format!("a region cannot be read: {why}")))?;
+    let (mut at_ends, mut at_begins) = (Counts::default(), Counts::default());
+    let mut add = |work: &[u8], times: i64, sum: &mut Counts| -> Result<(), NoProof> {
+        let nodes = top.whole_nodes(work, search.best);
+        let nodes = nodes.or_else(|why| wrong(format!("a region cannot be read: {why}")))?;
+        let WholeNodes { keys, rests } = nodes;
         keys.into_iter().for_each(|key| *left.entry(key).or_default() += times);
+        let Some(more) = sum.plus(&rests) else { return wrong("its counts overflow") };
+        *sum = more;
         Ok(())
     };
-    add(&problem.root().bytes, 1)?;
+    add(&problem.root().bytes, 1, &mut at_ends)?;
     for region in regions {
-        region.ends.iter().try_for_each(|work| add(work, 1))?;
-        region.begins.iter().try_for_each(|work| add(work, -1))?;
+        region.ends.iter().try_for_each(|work| add(work, 1, &mut at_ends))?;
+        region.begins.iter().try_for_each(|work| add(work, -1, &mut at_begins))?;
     }
+    at_begins.depth = at_ends.depth;
     let missing: i64 = left.values().filter(|&&times| times > 0).sum();
     let twice: i64 = left.values().filter(|&&times| times < 0).map(|times| -times).sum();
     match (missing, twice) {
-        (0, 0) => Ok(()),
+        (0, 0) if at_begins == at_ends => Ok(()),
+        (0, 0) => wrong("regions begin with other parts of nodes than those with which others end"),
         (0, _) => {
             wrong(format!("regions begin at {} at which no region ends", counted(twice, "node")))
         }

@@ -2,6 +2,8 @@
 
 use crate::outside::{folder, json, pleach, refused};
 use pleach::{Certificate, Children, Goal, NoProof, Sample, Solver, Tree, audit};
+use pleach_core::search::region::Region;
+use pleach_core::search::work::{Entry, Pool};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -302,6 +304,96 @@ fn no_forged_certificate_passes() {
         },
         "",
     );
+}
+
+/// Triples of digits below 3, counted. A node adds one child and the rest of itself, which is no node of its own.
+struct Triples;
+
+impl Tree for Triples {
+    type Node = (u8, u8);
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> (u8, u8) {
+        (0, 0)
+    }
+
+    fn expand(&self, &(depth, from): &(u8, u8), _: Option<i64>, out: &mut Children<Self>) {
+        if depth == 2 {
+            // The last digits are counted without a node.
+            out.count(1);
+        } else {
+            out.child((depth + 1, 0));
+        }
+        if from < 2 {
+            out.child((depth, from + 1));
+        }
+    }
+
+    fn weight(&self, &(_, from): &(u8, u8)) -> u64 {
+        (from == 0).into()
+    }
+}
+
+/// Rests of nodes have no key, so what they count used to be neither missed nor noticed where it was too much.
+#[test]
+fn what_rests_of_nodes_count_cannot_be_forged() {
+    let report = Solver::new(Triples).threads(2).certify().run().unwrap();
+    assert_eq!(report.count, 27);
+    let good = *report.certificate.unwrap();
+    assert_eq!(audit(Triples, &good, Sample::All).unwrap().counts.total, 27);
+    let entry = |node: (u8, u8)| Entry { bound: i64::MIN, depth: 3, share: 0.0, node };
+    let rest = Pool::new(vec![entry((2, 1))]).to_work().bytes;
+    let forged = |times: usize, begins: bool| {
+        let mut forged = good.clone();
+        let mut region = Region {
+            begins: vec![Pool::whole(Triples.root()).to_work().bytes],
+            ..Region::default()
+        };
+        let list = if begins { &mut region.begins } else { &mut region.ends };
+        list.extend(std::iter::repeat_n(rest.clone(), times));
+        let walk = pleach_core::search::region::walk(&Triples, &region, i64::MAX, &|| true);
+        region.counts = walk.unwrap().unwrap().counts;
+        forged.search.counts = region.counts.clone();
+        forged.regions = vec![region];
+        forged
+    };
+    assert_eq!(audit(Triples, &forged(0, false), Sample::All).unwrap().counts.total, 27);
+    for (times, begins, total) in [(9, false, 9), (1, false, 25), (5, true, 37)] {
+        let forged = forged(times, begins);
+        assert_eq!(forged.search.counts.total, total);
+        let why = audit(Triples, &forged, Sample::All).unwrap_err().to_string();
+        assert!(why.contains("other parts of nodes"), "{why}");
+    }
+}
+
+/// What cannot be checked is not called an optimum.
+#[test]
+fn a_solution_without_a_check_proves_nothing() {
+    struct Unchecked;
+    impl Tree for Unchecked {
+        type Node = Vec<u8>;
+        const GOAL: Goal = Goal::Minimise;
+        fn root(&self) -> Vec<u8> {
+            Orders.root()
+        }
+        fn expand(&self, order: &Vec<u8>, _: Option<i64>, out: &mut Children<Self>) {
+            let cost = cost(order);
+            if order.len() == 8 {
+                return out.solution(cost, Vec::new);
+            }
+            for item in (0..8).filter(|item| !order.contains(item)) {
+                let child = [&order[..], &[item]].concat();
+                out.child_within(self::cost(&child), child);
+            }
+        }
+    }
+    let optimum = Solver::new(Orders).run().unwrap().objective.unwrap();
+    let report = Solver::new(Unchecked).best(optimum - 1).certify().run().unwrap();
+    let mut forged = *report.certificate.unwrap();
+    let honest = audit(Unchecked, &forged, Sample::All).unwrap();
+    assert_eq!((honest.objective, honest.bound), (None, Some(optimum - 1)));
+    forged.search.solution = Some(Goal::Minimise.solution(optimum - 1, Vec::new()));
+    assert_eq!(audit(Unchecked, &forged, Sample::All).unwrap(), honest);
 }
 
 /// A program in another language, without vectors or an engine, agrees.

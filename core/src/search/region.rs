@@ -1,7 +1,8 @@
 //! [`Region`]: an explored part of a tree, from the nodes where it begins down to those where it ends.
 //!
 //! Regions prove that a whole tree was explored, and nothing twice, if each is what the tree has between its nodes, and
-//! if regions begin at the root and at each node where one ends, exactly as often.
+//! if regions begin at the root and at each node where one ends, exactly as often. Rests of nodes can be split in several
+//! ways, so what they count must be the same on both sides.
 
 use crate::search::depth_first::TreeExplorer;
 use crate::search::explorer::{Explorer, Progress};
@@ -36,34 +37,38 @@ pub struct Walk {
 /// A node with its depth and bound, as bytes.
 pub type NodeKey = Vec<u8>;
 
-/// The nodes of a piece of work, where solutions must beat the score `best`. Instead of the rest of a node that was
-/// counted before, the nodes below it are named: it can be split in several ways.
-///
-/// # Errors
-/// If the bytes are not a pool of this tree's nodes.
-pub fn node_keys<T: Tree>(tree: &T, work: &[u8], best: i64) -> Result<Vec<NodeKey>, Malformed> {
-    Ok(whole_nodes(tree, work, best)?.0)
+/// What a piece of work consists of. Instead of the rest of a node that was counted before, it has the nodes below it,
+/// since rests can be split in several ways, and what expanding them counts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WholeNodes {
+    /// The nodes.
+    pub keys: Vec<NodeKey>,
+    /// What expanding rests of nodes counts.
+    pub rests: Counts,
 }
 
-/// The same, with what expanding rests of nodes counts.
-fn whole_nodes<T: Tree>(
-    tree: &T,
-    work: &[u8],
-    best: i64,
-) -> Result<(Vec<NodeKey>, Counts), Malformed> {
+/// The whole nodes of a piece of work, where solutions must beat the score `best`.
+///
+/// # Errors
+/// If the bytes are not a pool of this tree's nodes, or a rest of a node has a better solution or a wrong bound.
+pub fn whole_nodes<T: Tree>(tree: &T, work: &[u8], best: i64) -> Result<WholeNodes, Malformed> {
     let mut open = read(tree, work)?.into_entries();
-    let (mut keys, mut counts) = (Vec::new(), Counts::default());
+    let mut nodes = WholeNodes::default();
     let mut explorer = TreeExplorer::new(tree);
     while let Some(entry) = open.pop() {
         if tree.weight(&entry.node) > 0 {
-            keys.push(key(&entry));
+            nodes.keys.push(key(&entry));
             continue;
         }
         explorer.put_pool(Pool::new(vec![entry]));
-        counts.add(&explorer.run(1, best).counts);
+        let progress = explorer.run(1, best);
+        if progress.found.is_some() || progress.fault.is_some() {
+            return Err(Malformed::Range);
+        }
+        nodes.rests = nodes.rests.plus(&progress.counts).ok_or(Malformed::Range)?;
         open.append(&mut explorer.take_pool().into_entries());
     }
-    Ok((keys, counts))
+    Ok(nodes)
 }
 
 fn key<N: Pack>(entry: &Entry<N>) -> NodeKey {
@@ -90,8 +95,8 @@ pub fn walk<T: Tree>(
     }
     let (mut ends, mut not_here) = (HashMap::<NodeKey, u64>::new(), Counts::default());
     for work in &region.ends {
-        let (keys, below_rests) = whole_nodes(tree, work, best)?;
-        not_here.add(&below_rests);
+        let WholeNodes { keys, rests } = whole_nodes(tree, work, best)?;
+        not_here = not_here.plus(&rests).ok_or(Malformed::Range)?;
         keys.into_iter().for_each(|key| *ends.entry(key).or_default() += 1);
     }
     let mut progress = Progress::default();

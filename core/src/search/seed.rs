@@ -2,7 +2,7 @@
 
 use crate::search::depth_first::TreeExplorer;
 use crate::search::explorer::{Explorer, Progress};
-use crate::search::region::{NodeKey, Region, Walk, node_keys, walk};
+use crate::search::region::{Region, Walk, WholeNodes, walk, whole_nodes};
 use crate::search::tree::{Goal, Tree, read};
 use crate::search::work::{Malformed, Pool, Work};
 
@@ -43,11 +43,11 @@ pub trait Top: Sync {
         may_continue: &dyn Fn() -> bool,
     ) -> Result<Option<Walk>, Malformed>;
 
-    /// The nodes of a piece of work; see [`node_keys`].
+    /// The whole nodes of a piece of work; see [`whole_nodes`].
     ///
     /// # Errors
-    /// If the work is not a pool of this tree's nodes.
-    fn node_keys(&self, work: &[u8], best: i64) -> Result<Vec<NodeKey>, Malformed>;
+    /// As there.
+    fn whole_nodes(&self, work: &[u8], best: i64) -> Result<WholeNodes, Malformed>;
 }
 
 impl<T: Tree> Top for T {
@@ -97,8 +97,8 @@ impl<T: Tree> Top for T {
         walk(self, region, best, may_continue)
     }
 
-    fn node_keys(&self, work: &[u8], best: i64) -> Result<Vec<NodeKey>, Malformed> {
-        node_keys(self, work, best)
+    fn whole_nodes(&self, work: &[u8], best: i64) -> Result<WholeNodes, Malformed> {
+        whole_nodes(self, work, best)
     }
 }
 
