@@ -58,6 +58,10 @@ impl Variant {
         if objective.needs_due_dates() && due.is_none() {
             return Err(format!("the objective {objective} needs due dates"));
         }
+        for setups in shop.setups.iter_mut().flat_map(|setups| setups.chunks_mut(jobs * jobs)) {
+            // No job follows itself.
+            setups.iter_mut().step_by(jobs + 1).for_each(|setup| *setup = 0);
+        }
         shop.setups = shop.setups.filter(|setups| setups.iter().any(|&setup| setup > 0));
         if passing == Passing::Blocking && shop.setups.is_some() {
             return Err("blocking and setup times cannot be combined".into());
@@ -65,15 +69,14 @@ impl Variant {
         let weights = wide(&shop.weights).filter(|_| objective.uses_weights());
         let (due, weights) = (due.unwrap_or_else(none), weights.unwrap_or_else(|| vec![1; jobs]));
         let most = |numbers: &[i64]| i128::from(numbers.iter().copied().max().unwrap_or(0));
-        // A path through the times, or all of them where machines may pause in between; and the longest setup times.
+        // A path through the times, or all of them where machines may pause in between; and a setup between any two jobs.
         let all = || (0..jobs).flat_map(|job| shop.instance.job(job));
         let times = match passing {
             Passing::Wait => i128::from(shop.instance.longest_path()),
             _ => all().map(|&time| i128::from(time)).sum(),
         };
-        let setups = shop.setups.iter().flat_map(|setups| setups.chunks(jobs * jobs));
-        let longest = |setups: &[u32]| i128::from(setups.iter().copied().max().unwrap_or(0));
-        let setups: i128 = setups.map(longest).sum::<i128>() * jobs as i128;
+        let longest = shop.setups.iter().flatten().copied().max().unwrap_or(0);
+        let setups = i128::from(longest) * (jobs as i128 - 1);
         let horizon = times + setups + most(&releases);
         if horizon > i128::from(i32::MAX) {
             return Err(format!("times that add up to {horizon}, expected at most {}", i32::MAX));

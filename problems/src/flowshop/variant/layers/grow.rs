@@ -77,6 +77,7 @@ pub(super) fn grow<N: Number>(
     let pieces: Vec<&[Key]> = keys.chunks(each).collect();
     let parts: Vec<Mutex<Option<Part<N>>>> = pieces.iter().map(|_| Mutex::default()).collect();
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let before = before + keys.capacity() * size_of::<Key>();
     let (kept, bytes) = (AtomicUsize::new(0), AtomicUsize::new(before));
     let counts = Mutex::new(Counts::default());
     let work = |keep_going: &mut dyn FnMut() -> bool| {
@@ -134,6 +135,7 @@ fn next_keys<N: Number>(rules: &Rules<'_, N>, layer: &Layer<N>) -> Vec<Key> {
         .collect();
     next.sort_unstable();
     next.dedup();
+    next.shrink_to_fit();
     next
 }
 

@@ -214,11 +214,11 @@ impl<N: Number> Layer<N> {
         let bounds = self.parts.iter().flat_map(|part| &part.bound).copied();
         let mut ranks: Vec<(N, u32)> = bounds.zip(0..).collect();
         let (_, &mut limit, _) = ranks.select_nth_unstable(width);
-        let starts = std::mem::take(&mut self.starts);
-        let cut = |(part, start): (&Part<N>, u32)| {
+        let Self { parts, starts, .. } = std::mem::replace(self, Self::new(Vec::new()));
+        let cut = |(part, start): (Part<N>, u32)| {
             part.only(machines, |at| (part.bound[at], start + at as u32) < limit)
         };
-        *self = Self::new(self.parts.iter().zip(starts).map(cut).collect());
+        *self = Self::new(parts.into_iter().zip(starts).map(cut).collect());
         true
     }
 }
