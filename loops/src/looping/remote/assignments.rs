@@ -40,10 +40,9 @@ impl Assignments {
     }
 }
 
-/// The approximate maximum number of bytes of results in a message.
-const PIECE: usize = 1 << 24;
-/// Rows whose results are packed at a time.
-const STEP: usize = 64;
+/// A message of results is sent once it has this many bytes. A process counts as alive as long as messages arrive from it,
+/// so they must not be large even over a slow network.
+const PIECE: usize = 1 << 20;
 
 /// Packs the results of rows, piece by piece.
 pub(super) fn in_pieces(
@@ -53,9 +52,9 @@ pub(super) fn in_pieces(
     mut give: impl FnMut(Range<u32>, Vec<u8>),
 ) {
     let (mut from, mut bytes) = (rows.start, Vec::new());
-    for start in rows.clone().step_by(STEP) {
-        let end = start.saturating_add(STEP as u32).min(rows.end);
-        work.pack(units(&(start..end)), &mut bytes);
+    for row in rows.clone() {
+        let end = row + 1;
+        work.pack(units(&(row..end)), &mut bytes);
         if bytes.len() >= PIECE || end == rows.end {
             give(from..end, std::mem::take(&mut bytes));
             from = end;
@@ -83,7 +82,7 @@ mod tests {
         assert_eq!(assignments.take_finished(), []);
     }
 
-    /// A megabyte for each unit.
+    /// A quarter of a megabyte for each unit.
     struct Large;
 
     impl RemoteLoop for Large {
@@ -91,7 +90,7 @@ mod tests {
             ResultPlacement::First
         }
         fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
-            units.for_each(|unit| out.extend(vec![unit as u8; 1 << 20]));
+            units.for_each(|unit| out.extend(vec![unit as u8; 1 << 18]));
         }
         fn unpack(&self, _: Range<usize>, _: &[u8]) -> Result<(), Malformed> {
             Ok(())
@@ -102,11 +101,11 @@ mod tests {
     fn large_results_travel_in_pieces() {
         let mut seen = Vec::new();
         let units = |rows: &Range<u32>| rows.start as usize..rows.end as usize;
-        in_pieces(&Large, 3..200, &units, |rows, bytes| {
-            assert_eq!(bytes.len(), rows.len() << 20);
+        in_pieces(&Large, 3..14, &units, |rows, bytes| {
+            assert_eq!(bytes.len(), rows.len() << 18);
             assert_eq!(u32::from(bytes[0]), rows.start);
             seen.push(rows);
         });
-        assert_eq!(seen, [3..67, 67..131, 131..195, 195..200]);
+        assert_eq!(seen, [3..7, 7..11, 11..14]);
     }
 }

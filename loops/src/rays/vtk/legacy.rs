@@ -50,7 +50,7 @@ pub fn read(bytes: &[u8], array: Option<&str>) -> Result<Grid, String> {
             }
             "POINT_DATA" => about = (reader.count()?, true),
             "CELL_DATA" => about = (reader.count()?, false),
-            "METADATA" => while !reader.line().trim_ascii().is_empty() {},
+            "METADATA" => reader.skip_block(),
             other => reader.attribute(other, about, &mut values)?,
         }
     }
@@ -265,11 +265,16 @@ impl Reader<'_> {
     fn skip_metadata(&mut self) {
         let start = self.at;
         if self.next_word().is_some_and(|word| word == "METADATA") {
-            self.line();
-            while !self.line().trim_ascii().is_empty() {}
+            self.skip_block();
         } else {
             self.at = start;
         }
+    }
+
+    /// Skips the rest of this line, and all lines up to the next blank one.
+    fn skip_block(&mut self) {
+        self.line();
+        while !self.line().trim_ascii().is_empty() {}
     }
 }
 
