@@ -1,4 +1,4 @@
-//! [`Saver`]: gathers the cuts of all units into snapshots, and writes snapshots to a file.
+//! [`Saver`]: gathers the cuts of all workers into snapshots, and writes snapshots to a file.
 
 use crate::control::Control;
 use crate::error::RunError;
@@ -8,8 +8,8 @@ use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Work;
-use pleach_core::wire::ContentKind;
 use pleach_core::wire::checkpoint::{Checkpoint, Cut, assemble};
+use pleach_core::wire::{ContentKind, Unreadable};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -143,8 +143,13 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
         true => std::fs::read(path),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
     };
-    let read =
-        regular(path).and_then(|bytes| Checkpoint::from_bytes(&bytes).map_err(io::Error::other));
+    let known = |content: Checkpoint| match content.fingerprint {
+        // It might be of any search.
+        0 => Err(Unreadable::Foreign),
+        _ => Ok(content),
+    };
+    let read = regular(path)
+        .and_then(|bytes| Checkpoint::from_bytes(&bytes).and_then(known).map_err(io::Error::other));
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
@@ -203,7 +208,7 @@ pub struct Saver<'a> {
     start: Instant,
     /// The cuts of the snapshot under way so far, and how many complete it.
     cuts: Mutex<Vec<Cut>>,
-    units: usize,
+    workers: usize,
     /// The epoch of the last snapshot.
     epoch: AtomicU64,
     /// Whether the last save that was noted has failed.
@@ -217,7 +222,7 @@ impl<'a> Saver<'a> {
     pub fn new(
         (save, about): (&'a Save, &str),
         before: &Checkpoint,
-        units: u32,
+        workers: u32,
         start: Instant,
     ) -> Self {
         let before = Checkpoint { about: about.into(), pieces: Vec::new(), ..before.clone() };
@@ -227,7 +232,7 @@ impl<'a> Saver<'a> {
             before,
             start,
             cuts: Mutex::default(),
-            units: units as usize,
+            workers: workers as usize,
             epoch: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             saves: AtomicU64::new(0),
@@ -260,7 +265,7 @@ impl<'a> Saver<'a> {
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
-    /// Takes a unit's cut.
+    /// Takes a worker's cut.
     pub fn hand_in(&self, cut: Cut) {
         lock(&self.cuts).push(cut);
     }
@@ -308,7 +313,7 @@ impl<'a> Saver<'a> {
     /// Takes the counts and the open work of the snapshot under way, if it is complete.
     pub fn take_if_whole(&self) -> Option<(Counts, Vec<Work>)> {
         let mut cuts = lock(&self.cuts);
-        let whole = cuts.len() == self.units;
+        let whole = cuts.len() == self.workers;
         whole.then(|| assemble(std::mem::take(&mut *cuts)))
     }
 

@@ -116,8 +116,8 @@ fn new_counter(tally: &mut Vec<u128>, counter: usize, n: u64) {
     }
 }
 
-/// Records a better solution, or a fault if it is better than the bound of its node. Returns the score to beat. `T` is the
-/// tree's type.
+/// Records a better solution, or a fault if its value counts and is better than the bound of its node. Returns the score to
+/// beat. `T` is the tree's type.
 ///
 /// Not a method and never inlined: a rare call must not take registers from the explorer's loop.
 #[cold]
@@ -129,7 +129,7 @@ pub(crate) fn record_solution<T: ?Sized>(
     bound: i64,
     solution: impl FnOnce() -> Vec<i64>,
 ) -> i64 {
-    if score < bound {
+    if score < bound && goal != Goal::Find {
         let full = std::any::type_name::<T>();
         let tree = full.rsplit("::").next().unwrap_or(full);
         let (bound, value) = (goal.value(bound), goal.value(score));

@@ -97,6 +97,16 @@ pub trait Problem: Sync {
 /// Any [`Tree`] as a problem, explored by the default explorer.
 pub struct Plain<T>(pub T);
 
+/// Stands for a tree's own fingerprint of 0.
+const OF_ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl<T: Tree> Plain<T> {
+    /// The tree's own fingerprint, if it has one. Elsewhere 0 means that there is none.
+    fn own_fingerprint(&self) -> Option<u64> {
+        self.0.fingerprint().map(|own| if own == 0 { OF_ZERO } else { own })
+    }
+}
+
 impl<T: Tree> Problem for Plain<T> {
     fn goal(&self) -> Goal {
         T::GOAL
@@ -136,12 +146,13 @@ impl<T: Tree> Problem for Plain<T> {
     }
 
     fn new_fingerprint(&self, keep_going: &dyn Fn() -> bool) -> u64 {
-        self.0.fingerprint().unwrap_or_else(|| sample::print(&self.0, sample::MOST, keep_going))
+        let sampled = || sample::print(&self.0, sample::MOST, keep_going);
+        self.own_fingerprint().unwrap_or_else(sampled)
     }
 
     fn has_fingerprint(&self, print: u64) -> bool {
         let same = || sample::print(&self.0, sample::size(print), &|| true) == print;
-        self.0.fingerprint().map_or_else(same, |own| own == print)
+        self.own_fingerprint().map_or_else(same, |own| own == print)
     }
 
     fn set_stop_requested(&self, requested: bool) {
