@@ -237,9 +237,10 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// Searches.
     ///
     /// # Errors
-    /// If the machine fails, a solution fails [`Tree::check`], or the checkpoint file holds something
-    /// that must not be lost.
+    /// If the machine fails, a solution fails [`Tree::check`], the checkpoint file holds something that must not be
+    /// lost, or there is a [value to beat](Self::best) or a [start](Self::start) although no best solution is wanted.
     pub fn run(mut self) -> Result<Report, RunError> {
+        check_values(self.problem.goal(), &self.settings)?;
         let _lock = self.keep_what_is_saved()?;
         let Self { problem, settings, watch, on_solution, certifies } = &mut self;
         let goal = problem.goal();
@@ -290,6 +291,13 @@ impl<'a, P: Problem> Solver<'a, P> {
         };
         Err(wrong(io::Error::new(io::ErrorKind::AlreadyExists, why)))
     }
+}
+
+/// Refuses values where solutions have none: they would prune what is counted or looked for.
+pub(crate) fn check_values(goal: Goal, settings: &Settings) -> Result<(), RunError> {
+    let optimises = matches!(goal, Goal::Minimise | Goal::Maximise);
+    let has_values = settings.best.is_some() || settings.start.is_some();
+    if has_values && !optimises { Err(RunError::NoValues) } else { Ok(()) }
 }
 
 /// Runs a search and interprets its outcome.

@@ -129,6 +129,86 @@ fn a_solution_is_found_whatever_its_value() {
     }
 }
 
+/// Where any solution will do, bounds and values are not compared: this used to be a wrong bound.
+struct FoundBelow(i64);
+
+impl Tree for FoundBelow {
+    type Node = u32;
+    const GOAL: Goal = Goal::Find;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, node: &u32, _: Option<i64>, out: &mut Children<Self>) {
+        if *node == 9 {
+            return out.solution(0, || vec![9]);
+        }
+        out.child_within(self.0, node + 1);
+    }
+}
+
+#[test]
+fn a_solution_is_found_whatever_its_bound() {
+    for bound in [-10, 0, 10] {
+        let report = Solver::new(FoundBelow(bound)).threads(2).run().unwrap();
+        assert_eq!((report.status, report.solution), (Status::Found, Some(vec![9])), "{bound}");
+    }
+}
+
+/// They used to prune what is counted.
+#[test]
+fn values_are_refused_where_no_best_solution_is_wanted() {
+    let refused = |report: Result<pleach::Report, RunError>| {
+        assert!(matches!(report, Err(RunError::NoValues)), "{report:?}");
+    };
+    refused(Solver::new(Counted).best(5).run());
+    refused(Solver::new(Counted).start(5, vec![]).run());
+    refused(Solver::new(Found(0)).best(0).run());
+    let search = pleach::Search::default();
+    assert!(search.run(&pleach::Plain(Counted), Some(5)).is_err());
+}
+
+/// A tree of its own fingerprint, which may be 0.
+struct Numbered(u64);
+
+impl Tree for Numbered {
+    type Node = u64;
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> u64 {
+        1
+    }
+
+    fn expand(&self, node: &u64, _: Option<i64>, out: &mut Children<Self>) {
+        if *node >> 16 > 0 {
+            return out.solution((node ^ self.0).cast_signed() & 0xffff, Vec::new);
+        }
+        (0..2).for_each(|bit| out.child(2 * node + bit));
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(self.0)
+    }
+}
+
+/// A fingerprint of 0 used to pass for any tree.
+#[test]
+fn a_search_with_a_fingerprint_of_0_is_not_resumed_as_another() {
+    let file = folder("misuse").join("numbered.pleach");
+    let _ = fs::remove_file(&file);
+    let first = Solver::new(Numbered(0))
+        .threads(1)
+        .node_limit(1000)
+        .checkpoint(&file, Duration::from_secs(9))
+        .run();
+    assert_eq!(first.unwrap().status, Status::Stopped);
+    let other = Solver::new(Numbered(1)).resume(&file).and_then(Solver::run);
+    assert!(matches!(other, Err(RunError::Resume(_) | RunError::Save { .. })), "{other:?}");
+    let same = Solver::new(Numbered(0)).resume(&file).and_then(Solver::run).unwrap();
+    assert_eq!((same.status, same.objective), (Status::Optimal, Some(0)));
+}
+
 /// Paths in a grid, with children in an order that changes from call to call.
 struct Restless(AtomicU64);
 

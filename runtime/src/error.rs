@@ -57,6 +57,9 @@ pub enum RunError {
     /// The solution to start from is wrong.
     #[error("the solution to start from is wrong: {0}")]
     Start(String),
+    /// A value to beat, or a solution to start from, where no best solution is wanted.
+    #[error("expected no value to beat and no solution to start from: no best solution is wanted")]
+    NoValues,
     /// A solution fails the check.
     #[error("a solution is wrong: {0}")]
     Solution(String),

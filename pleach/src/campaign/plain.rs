@@ -3,6 +3,7 @@
 use super::started::{Ready, StartedSearch};
 use super::{Error, Inspection, Search};
 use crate::report::Report;
+use crate::solver::check_values;
 use pleach_core::search::problem::Problem;
 use pleach_runtime::Settings;
 use serde_json::{Value, json};
@@ -11,7 +12,8 @@ impl Search<'_> {
     /// Searches a problem of your own, or resumes its checkpoint. If `best` is given, solutions must beat it.
     ///
     /// # Errors
-    /// If the machine fails, a solution fails its check, or the checkpoint file holds another search.
+    /// If the machine fails, a solution fails its check, the checkpoint file holds another search, or there is a value to
+    /// beat although no best solution is wanted.
     pub fn run(mut self, problem: &dyn Problem, best: Option<i64>) -> Result<Report, Error> {
         run(problem, best, &mut self)
     }
@@ -26,6 +28,7 @@ pub(crate) fn run(
     let mut begun = StartedSearch::new(search, asked(best), false)?;
     let resume = begun.resumed().cloned();
     let settings = Settings { best, resume, improve: true, ..begun.settings().clone() };
+    check_values(problem.goal(), &settings)?;
     begun.run(problem, &mut Ready { settings, state: json!({}) })
 }
 
