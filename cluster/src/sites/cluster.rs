@@ -42,6 +42,9 @@ pub struct Cluster {
 /// The longest time for an orderly end of the network.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
+/// The most messages handled before a process looks whether it should still wait.
+const MOST_AT_ONCE: usize = 64;
+
 /// How long a process that leaves waits for its last message to be sent.
 const LAST_MESSAGE: Duration = Duration::from_millis(100);
 
@@ -268,7 +271,8 @@ impl Cluster {
                 if others > most {
                     return Err(RunError::Places { wanted: others, most });
                 }
-                while let Some(incoming) = session.next_incoming()? {
+                for _ in 0..MOST_AT_ONCE {
+                    let Some(incoming) = session.next_incoming()? else { break };
                     if let Incoming::Invalid(site) = incoming
                         && !self.open
                     {
@@ -313,14 +317,13 @@ impl Cluster {
         }
         session.finish();
         let start = Instant::now();
-        // A failed network has ended, too.
-        while let Ok(incoming) = session.next_incoming() {
-            match incoming {
-                Some(Incoming::End) => return,
-                Some(Incoming::Lost(0)) if !self.is_root() => return,
-                Some(_) => {}
-                None if start.elapsed() > SHUTDOWN && self.open => return,
-                None => self.wait_for_arrival(&session, POLL_EVERY),
+        while start.elapsed() <= SHUTDOWN || !self.open {
+            match session.next_incoming() {
+                // A failed network has ended, too.
+                Err(_) | Ok(Some(Incoming::End)) => return,
+                Ok(Some(Incoming::Lost(0))) if !self.is_root() => return,
+                Ok(Some(_)) => {}
+                Ok(None) => self.wait_for_arrival(&session, POLL_EVERY),
             }
         }
     }

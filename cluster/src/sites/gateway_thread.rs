@@ -228,9 +228,13 @@ impl<'a> GatewayThread<'a> {
             Incoming::Message(..) | Incoming::Nothing => {}
             Incoming::Joined(site) => {
                 let host = self.session.host_of(site).to_string();
-                self.others.record_join(site, host, self.session.is_back(site), now_ns);
+                let is_back = self.session.is_back(site);
+                self.others.record_join(site, host, is_back, now_ns);
                 self.workers.lapsed.remove(&site);
-                self.invalid.remove(&site);
+                // One that comes back after invalid messages is no better for it.
+                if !is_back {
+                    self.invalid.remove(&site);
+                }
                 self.parted.remove(&site);
                 self.gateway().site_joined(site)?;
                 self.announce_standby(Some(site));

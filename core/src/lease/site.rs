@@ -331,6 +331,10 @@ impl<C: Content> Site<C> {
         let ProgressReport { content, subs } = self.holdings.remove(at).part;
         for (sub, rec) in subs {
             send(rec.holder, LeaseMessage::Unknown { lease: sub }, actions);
+            // Nobody will acknowledge it any more.
+            if !rec.acked {
+                actions.push(LeaseAction::Arrived { lease: sub });
+            }
         }
         actions.push(LeaseAction::Dropped { lease, content });
     }

@@ -89,12 +89,12 @@ impl Message {
         matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
     }
 
-    /// Whether sites send it to one another. Between them, work and acknowledgements travel with leases; the remaining
-    /// kinds are sent only within a process.
+    /// Whether sites send it to one another. Between them, work and acknowledgements travel with leases, which also decide
+    /// the end; the remaining kinds are sent only within a process.
     #[must_use]
     pub(crate) fn is_between_sites(&self) -> bool {
-        use Message::{Ack, Best, Late, Snapshot, Work};
-        !matches!(self, Work { .. } | Ack { .. } | Best { .. } | Snapshot { .. } | Late(_))
+        use Message::Done;
+        self.is_talk() || matches!(self, Done)
     }
 
     /// Whether the message brings work that its receiver must take.

@@ -109,10 +109,8 @@ pub fn packets(rng: &mut Rand64, names: &mut u64) -> Vec<GatewayPacket> {
     let lease = Lease { site: place(rng), incarnation: number(rng), number: number(rng) };
     let load = number(rng);
     let mut messages: Vec<GatewayMessage<Counts>> = [
-        Message::Ask { power: Power(number(rng)), units: 7, waits: true },
+        Message::Ask { power: Power(number(rng)), workers: 7, waits: true },
         Message::Refuse,
-        Message::Wave,
-        Message::Report { sent: number(rng), received: number(rng) },
         Message::Done,
         Message::Unpark,
         Message::Pass { thief: place(rng), power: Power(number(rng)) },
