@@ -55,10 +55,6 @@ impl OwnProcess {
         let out = read_along(process.stdout.take());
         let err = read_along(process.stderr.take());
         let status = process.wait()?;
-        if interrupts().is_cancelled() {
-            // Ctrl-C reaches both processes.
-            return Err(interrupted());
-        }
         Ok(Output { status, stdout: all_read(out), stderr: all_read(err) })
     }
 
@@ -66,19 +62,17 @@ impl OwnProcess {
     pub fn wait(&mut self) -> std::io::Result<ExitStatus> {
         let cancel = interrupts();
         loop {
-            if let Some(status) = self.try_wait()? {
-                return Ok(status);
-            }
+            let ended = self.try_wait()?;
+            // Ctrl-C reaches both processes: what an interrupted one printed is not its result.
             if cancel.is_cancelled() {
-                return Err(interrupted());
+                return Err(std::io::Error::new(ErrorKind::Interrupted, "stopped"));
+            }
+            if let Some(status) = ended {
+                return Ok(status);
             }
             std::thread::sleep(POLL_EVERY);
         }
     }
-}
-
-fn interrupted() -> std::io::Error {
-    std::io::Error::new(ErrorKind::Interrupted, "stopped")
 }
 
 impl Deref for OwnProcess {
@@ -130,6 +124,11 @@ pub fn result_of(output: &Output, limited: bool) -> Result<RunData, String> {
         let said = said.lines().next_back().map_or(killed, String::from);
         return Err(said.trim_start_matches("pleach: ").to_string());
     }
-    let value = serde_json::from_slice(&output.stdout);
-    results::read("its result", value.map_err(|why| format!("invalid JSON: {why}"))?)
+    let value =
+        serde_json::from_slice(&output.stdout).map_err(|why| format!("invalid JSON: {why}"));
+    let run: RunData = results::read("its result", value?)?;
+    match run.stopped_by.as_deref() {
+        Some(why) if !why.ends_with("-limit") => Err(format!("it was stopped ({why})")),
+        _ => Ok(run),
+    }
 }

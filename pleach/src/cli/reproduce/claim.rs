@@ -107,7 +107,8 @@ impl Claim {
     pub fn judge(&self, data: &Data<'_>) -> Option<Outcome> {
         let (mut points, mut missing) = (Vec::new(), 0);
         for point in data.points().filter(|&point| self.left.at(point) == point) {
-            missing += usize::from(data.rows_at(point) == 0);
+            let sources = self.sources(data, &[point]);
+            missing += usize::from(!sources.iter().all(|&source| data.is_complete_at(source)));
             if self.sides(data, point, None).is_some() {
                 points.push(point);
             }

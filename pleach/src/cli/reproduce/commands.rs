@@ -23,6 +23,7 @@ pub fn grid(runs: &Runs) -> Grid {
         xs: runs.x.clone(),
         series: runs.series.clone(),
         of: points(runs).map(|(series, x)| of(runs, series, x)).collect(),
+        runs: runs.repeat as usize,
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Grid {
     pub series: Vec<String>,
     /// What its rows measure: runs that the figure's file no longer asks for do not count.
     pub of: Vec<String>,
+    /// How many runs each point should have.
+    pub runs: usize,
 }
 
 /// The rows of a part, found by series and place.
@@ -21,6 +23,8 @@ pub struct Data<'a> {
     pub part: &'a Part,
     pub grid: Grid,
     pub rows: Vec<&'a Row>,
+    /// How many of its runs have no row.
+    pub lacking: usize,
     /// Whether places are peers; the list for the horizontal axis then distinguishes the series.
     by_peer: bool,
 }
@@ -31,21 +35,24 @@ impl<'a> Data<'a> {
         let shown = |values: &[String]| values.iter().map(|it| part.name_of(it).into()).collect();
         let rows: Vec<&Row> =
             rows.iter().filter(|row| row.part == part.name && lists.of.contains(&row.of)).collect();
+        let all = lists.series.len() * lists.xs.len() * lists.runs;
+        let lacking = all.saturating_sub(rows.len());
         let mut grid = Grid {
             x_name: part.name_of(&lists.x_name).into(),
             series_name: part.name_of(&lists.series_name).into(),
             xs: shown(&lists.xs),
             series: shown(&lists.series),
             of: Vec::new(),
+            runs: lists.runs,
         };
         let by_peer = part.shows == BY_PEER;
         if by_peer {
             let peers = rows.iter().filter_map(|row| row.lists.get(BY_PEER)).map(Vec::len).max();
             let xs = (0..peers.unwrap_or(0)).map(|peer| peer.to_string()).collect();
             let (series_name, series) = (grid.x_name, grid.xs);
-            grid = Grid { x_name: "peer".into(), series_name, xs, series, of: Vec::new() };
+            grid = Grid { x_name: "peer".into(), series_name, xs, series, ..grid };
         }
-        Self { part, grid, rows, by_peer }
+        Self { part, grid, rows, lacking, by_peer }
     }
 
     /// Every series at every place.
@@ -78,6 +85,11 @@ impl<'a> Data<'a> {
     /// The number of runs at a point.
     pub fn rows_at(&self, point: PartPoint<'_>) -> usize {
         self.at(point).count()
+    }
+
+    /// Whether all runs at a point were made.
+    pub fn is_complete_at(&self, point: PartPoint<'_>) -> bool {
+        self.rows_at(point) >= self.grid.runs
     }
 
     fn at(&self, (series, x): PartPoint<'_>) -> impl Iterator<Item = &&'a Row> {

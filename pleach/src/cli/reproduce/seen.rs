@@ -7,6 +7,7 @@ use super::rows::{Origin, Row};
 use super::shown;
 use super::verdict::{ClaimTally, Outcome, Verdict};
 use crate::report::columns::aligned;
+use crate::report::counted;
 use serde_json::{Value, json};
 
 /// A figure with its measurements.
@@ -62,7 +63,10 @@ impl Seen {
                 table: shown::table(data),
                 chart: shown::chart(data),
                 over_time: shown::over_time(data),
-                failed: missing.clone(),
+                failed: (data.lacking > 0).then(|| {
+                    let lacking = || format!("{} missing", counted(data.lacking, "run"));
+                    missing.clone().unwrap_or_else(lacking)
+                }),
             },
             Some(why) => SeenPart::NotRun(why.clone()),
             None => SeenPart::NotRun("no runs yet".into()),

@@ -54,6 +54,7 @@ impl Simulated {
             xs: x.map_or_else(one, |axis| axis.values.clone()),
             series: other.map_or_else(one, |axis| axis.values.clone()),
             of: vec![self.of.clone()],
+            runs: self.scenario.seeds.len(),
         }
     }
 
