@@ -188,9 +188,9 @@ impl<'p> Search<'p> {
             nodes += progress.used;
             best = progress.found.map_or(best, |found| found.score.min(best));
         }
-        let done = explorer.size() == 0.0;
-        self.alone = done.then_some(SoloResult { counts, best, cost_ns: nodes * self.node_ns });
-        done
+        let cost_ns = nodes.checked_mul(self.node_ns).filter(|_| explorer.size() == 0.0);
+        self.alone = cost_ns.map(|cost_ns| SoloResult { counts, best, cost_ns });
+        self.alone.is_some()
     }
 
     /// Whether the number of nodes does not depend on the order of exploring.

@@ -220,7 +220,10 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// # Panics
     /// If the node has children already: they would be made again.
     pub fn postpone(&mut self, bound: i64, node: T::Node) {
-        assert!(self.made == 0, "a node that has children cannot be put off");
+        assert!(
+            self.made == 0 && self.first.is_none(),
+            "a node that has children cannot be put off"
+        );
         self.first = Some((T::GOAL.score(bound).max(self.bound), node));
         self.depth -= 1;
         self.fuel = 0;

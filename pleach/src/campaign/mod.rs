@@ -84,7 +84,8 @@ pub type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
 impl Search<'_> {
     /// Shares the search with other processes. In the first one, `about` is a JSON object that tells the others what to
     /// search; the others give what [`Processes::next_search`](crate::Processes::next_search) returned. There, the
-    /// function that searches takes part in the search of the first process, and its result is about that part.
+    /// function that searches takes part in the search of the first process, and its result is about that part: it proves
+    /// nothing, so its status is [`Status::Stopped`](crate::Status::Stopped).
     #[cfg(feature = "cluster")]
     pub fn share(&mut self, processes: &crate::Processes, about: impl Into<String>) {
         processes.share(&mut self.settings);

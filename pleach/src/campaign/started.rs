@@ -237,12 +237,14 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             watch(&ProgressSnapshot { counts, seconds, ..snapshot.clone() })
         };
         let searched = solver::search(problem, settings, &mut watch).and_then(|report| {
-            let certificate = if *how == Certify::Make {
+            let certificate = if *how == Certify::Make && !follows(settings) {
                 certify(problem, settings, &report, &mut watch)?
             } else {
                 None
             };
-            Ok(Report { certificate, ..report })
+            // What one process did of a search proves nothing.
+            let status = if follows(settings) { Status::Stopped } else { report.status };
+            Ok(Report { certificate, status, ..report })
         });
         searched.map_err(|why| match why {
             RunError::Resume(why) => Error::resume(self.saved.path(), why),

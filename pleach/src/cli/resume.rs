@@ -169,7 +169,11 @@ pub fn line_of(
         }
         For::Audit(program) => (format!("cannot audit {file}"), program, false),
     };
-    let about: Value = serde_json::from_str(about).unwrap_or_default();
+    let mut about: Value = serde_json::from_str(about).unwrap_or_default();
+    if let (For::Audit(_), Some(all)) = (what_for, about.as_object_mut()) {
+        // A certificate must not bring its own instance.
+        all.remove("texts");
+    }
     let (Some(words), Some(mut flags)) = (strings(&about["words"]), strings(&about["flags"]))
     else {
         return usage(format!("{cannot}: it was not saved by this command"));

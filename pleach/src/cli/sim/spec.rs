@@ -92,7 +92,7 @@ fn work(registry: &[Entry], keys: &Keys<'_>, peers: u32) -> Result<Work, String>
     let work = match problem.as_str() {
         "interval" => interval(&load, peers)?,
         name if simulation(registry, name).is_some() => {
-            let node_ns = (load.number("node_us", Some(1.0), 0.001..=1e9)? * US).round() as u64;
+            let node_ns = (load.number("node_us", Some(1.0), 0.001..=1e6)? * US).round() as u64;
             Work::Search(Load {
                 problem,
                 instance: load.word("instance", None)?,
@@ -171,7 +171,7 @@ fn machine(keys: &Keys<'_>) -> Result<(Machine, Vec<u32>), String> {
             return class.wrong("speed", "a number from 0.000001 to 1000000000");
         }
         let speed = classes.last().map_or(1.0, |class| class.speed);
-        weights.push(class.number("weight", Some(speed), 1e-6..=1e6)?);
+        weights.push(class.number("weight", Some(speed.min(1e6)), 1e-6..=1e6)?);
         class.finish()?;
     }
     if classes.is_empty() {
