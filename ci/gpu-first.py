@@ -436,7 +436,7 @@ def report(s):
 
 
 def together(s, fast):
-    """How far both kinds of units reach their sum, and the ten instances of 20 jobs on 20 machines."""
+    """How far both kinds of workers reach their sum, and the ten instances of 20 jobs on 20 machines."""
     lines = ["", "| run | both vs. the device alone | both vs. the sum of the two |", "|---|---|---|"]
     best = {(row["case"], row["devices"]): row["rate"] for row in fast if row["result"] == "ok"}
     for case in dict.fromkeys(row["case"] for row in fast):

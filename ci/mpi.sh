@@ -95,7 +95,7 @@ for launcher in "${launchers[@]}"; do
         "$pleach" solve flowshop ta030 --best optimum --bound one --json --threads 1
     expect 0 '"branched":824953,"bounded":4130070' "$mpiexec" "${more[@]}" -n 2 \
         "$pleach" count uts T1 --balance lifelines --json
-    # A coordinator gives its pool away, and each rank divides what it gets between its units.
+    # A coordinator gives its pool away, and each rank divides what it gets between its workers.
     for balance in "dynamic:share=chunk/1,cutoff=2" "guided:cutoff=3,second_cutoff=6" "static:cutoff=3"; do
         expect 0 "4,674,889 nodes" "$mpiexec" "${more[@]}" -n 4 \
             "$pleach" count queens 13 --threads 2 --balance "$balance,coordinator=yes"

@@ -117,7 +117,7 @@ def moves():
         times.append(time.time() - begin)
     times = sorted(times[1:])
     print(f"{len(times)} moves: median {1000 * times[len(times) // 2]:.0f} ms, worst {1000 * times[-1]:.0f} ms, "
-          "from the order until the root of the other search reports two busy units (it reports ten times a second)")
+          "from the order until the root of the other search reports two busy workers (it reports ten times a second)")
     while any(job["state"] != "done" for job in service.jobs().values()):
         time.sleep(1)
     results = [service.ask("GET", f"/v1/jobs/{job}/result") for job in jobs]

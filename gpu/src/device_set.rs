@@ -1,4 +1,4 @@
-//! [`DeviceSet`]: the devices that a run was given, as units of its search.
+//! [`DeviceSet`]: the devices that a run was given, as workers of its search.
 
 use super::DeviceError;
 use super::begin::begin;

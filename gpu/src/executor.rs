@@ -8,7 +8,7 @@ use pleach_runtime::activity::Phases;
 use pleach_runtime::devices::Warn;
 use pleach_runtime::executor::slow::Slow;
 use pleach_runtime::executor::{Budget, Executor, Stretch};
-use pleach_runtime::outcome::UnitReport;
+use pleach_runtime::outcome::WorkerReport;
 use std::time::{Duration, Instant};
 
 /// An explorer whose work a device does, one round at a time.
@@ -112,7 +112,7 @@ impl Executor for DeviceExecutor<'_> {
         progress
     }
 
-    fn fill_report(&self, report: &mut UnitReport) {
+    fn fill_report(&self, report: &mut WorkerReport) {
         report.mode = self.explorer.mode().to_string();
         report.opened_s = Some(self.opened.as_secs_f64());
         report.trial = self.explorer.trial();

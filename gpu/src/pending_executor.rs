@@ -1,4 +1,4 @@
-//! [`PendingExecutor`]: a unit whose thread explores on the CPU until its device is open.
+//! [`PendingExecutor`]: a worker whose thread explores on the CPU until its device is open.
 
 use super::DeviceError;
 use super::begin::begin;
@@ -9,7 +9,7 @@ use pleach_core::search::problem::Problem;
 use pleach_runtime::devices::Warn;
 use pleach_runtime::executor::threads::ThreadExecutor;
 use pleach_runtime::executor::{Budget, Executor, Stretch};
-use pleach_runtime::outcome::UnitReport;
+use pleach_runtime::outcome::WorkerReport;
 use std::time::Instant;
 
 /// A CPU thread until its device is open, then the device. If the device cannot be opened, it stays a thread.
@@ -87,7 +87,7 @@ impl Executor for PendingExecutor<'_> {
         self.now.flush()
     }
 
-    fn fill_report(&self, report: &mut UnitReport) {
+    fn fill_report(&self, report: &mut WorkerReport) {
         report.mode.clone_from(&self.mode);
         self.now.fill_report(report);
     }

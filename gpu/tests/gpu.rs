@@ -411,9 +411,9 @@ fn devices_and_threads_share_a_run() {
         assert_eq!(outcome.counts, wanted, "{threads} {words:?}");
         let as_intervals = go(&intervals, &devices(threads, words)).counts;
         assert_eq!(as_intervals, wanted, "{threads} {words:?}");
-        let units = outcome.units.len();
-        assert_eq!(units, threads as usize + words.len());
-        assert_eq!(outcome.units[units - 1].name, format!("emulated{}", words.len() - 1));
+        let workers = outcome.workers.len();
+        assert_eq!(workers, threads as usize + words.len());
+        assert_eq!(outcome.workers[workers - 1].name, format!("emulated{}", words.len() - 1));
         let settings = Settings { best: Some(best), ..devices(threads, words) };
         assert_eq!(go(&flowshop, &settings).counts, whole(&flowshop, best), "{threads} {words:?}");
     }
@@ -432,17 +432,17 @@ fn unusable_devices_are_reported_and_skipped() {
         said.extend(snapshot.warning.clone());
         ControlFlow::Continue(())
     });
-    assert_eq!(outcome.unwrap().units.len(), 1);
+    assert_eq!(outcome.unwrap().workers.len(), 1);
     assert!(said.len() == 1 && said[0].starts_with("gpu7 not used: "), "{said:?}");
     let alone = run(&queens, &devices(0, &["gpu7"]), &mut |_| ControlFlow::Continue(()));
-    assert!(matches!(alone, Err(RunError::NoUnit(why)) if why.starts_with("gpu7 not used")));
-    // A tree that no unit explores is not proven, whether or not a device was asked for.
+    assert!(matches!(alone, Err(RunError::NoWorker(why)) if why.starts_with("gpu7 not used")));
+    // A tree that no worker explores is not proven, whether or not a device was asked for.
     let unasked = Spec { asked: false, ..spec("emulated") };
     let settings =
         Settings { threads: 0, devices: DeviceSet::shared(vec![unasked]), ..Settings::default() };
     let nobody =
         run(&Queens::new(32, Level::Off).unwrap(), &settings, &mut |_| ControlFlow::Continue(()));
-    assert!(matches!(nobody, Err(RunError::NoUnit(_))));
+    assert!(matches!(nobody, Err(RunError::NoWorker(_))));
 }
 
 #[test]

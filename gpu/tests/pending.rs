@@ -14,7 +14,7 @@ use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
 use pleach_runtime::executor::{Budget, Executor};
-use pleach_runtime::{Settings, UnitReport, WorkerPool};
+use pleach_runtime::{Settings, WorkerPool, WorkerReport};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::thread::sleep;
@@ -27,13 +27,13 @@ fn wanted(problem: &dyn Problem, best: i64) -> Counts {
     run_to_end(&mut *explorer, best).counts
 }
 
-/// The report and warnings of a unit whose device comes after this many stretches of few nodes.
+/// The report and warnings of a worker whose device comes after this many stretches of few nodes.
 fn comes_after(
     stretches: u32,
     words: &str,
     problem: &dyn Problem,
     best: i64,
-) -> (UnitReport, String) {
+) -> (WorkerReport, String) {
     let said = Arc::new(Mutex::new(String::new()));
     let warn = {
         let said = Arc::clone(&said);
@@ -41,25 +41,25 @@ fn comes_after(
     };
     let request = DeviceRequest::new(problem, &spec(words), &Arc::default()).unwrap();
     let opening = PendingDevice::start(request).unwrap();
-    let mut unit = PendingExecutor::new("emulated0".into(), opening, problem, warn, 1.0);
-    unit.explorer().add_work(&problem.root().bytes).unwrap();
-    let mut report = UnitReport::default();
-    let mut explore = |unit: &mut PendingExecutor<'_>, fuel| {
+    let mut worker = PendingExecutor::new("emulated0".into(), opening, problem, warn, 1.0);
+    worker.explorer().add_work(&problem.root().bytes).unwrap();
+    let mut report = WorkerReport::default();
+    let mut explore = |worker: &mut PendingExecutor<'_>, fuel| {
         let budget = Budget { time_ns: 1000, fuel, best: &|| best, interrupted: &|| false };
-        report.counts.add(&unit.explore(&budget).progress.counts);
-        unit.fill_report(&mut report);
+        report.counts.add(&worker.explore(&budget).progress.counts);
+        worker.fill_report(&mut report);
         report.opened_s.is_some()
     };
     for _ in 0..stretches {
-        explore(&mut unit, 50);
+        explore(&mut worker, 50);
     }
-    while said.lock().unwrap().is_empty() && !explore(&mut unit, 0) {
+    while said.lock().unwrap().is_empty() && !explore(&mut worker, 0) {
         sleep(Duration::from_millis(1));
     }
-    while unit.explorer().size() > 0.0 {
-        explore(&mut unit, 1 << 18);
+    while worker.explorer().size() > 0.0 {
+        explore(&mut worker, 1 << 18);
     }
-    report.counts.add(&unit.flush().counts);
+    report.counts.add(&worker.flush().counts);
     let said = said.lock().unwrap().clone();
     (report, said)
 }
@@ -132,9 +132,9 @@ fn a_run_counts_exactly_while_its_device_comes() {
                 WorkerPool::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
             let outcome = run.unwrap();
             assert_eq!(outcome.counts, wanted, "{late} ms{fail}");
-            assert_eq!(outcome.units[1].mode, "explore");
-            let both = outcome.units.iter().all(|unit| unit.counts.branched > 0);
-            shared += u32::from(both && outcome.units[1].opened_s.is_some());
+            assert_eq!(outcome.workers[1].mode, "explore");
+            let both = outcome.workers.iter().all(|worker| worker.counts.branched > 0);
+            shared += u32::from(both && outcome.workers[1].opened_s.is_some());
         }
     }
     assert!(shared > 0, "no device came while there was something left");
@@ -148,7 +148,7 @@ fn no_search_waits_at_its_end_for_a_device() {
     let hour = settings(1, "emulated:late=3600000");
     let outcome = pool.run(&tiny, &hour, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!((outcome.counts, outcome.stop), (wanted(&tiny, i64::MAX), None));
-    assert_eq!(outcome.units[1].opened_s, None);
+    assert_eq!(outcome.workers[1].opened_s, None);
     let stopped = pool.run(&large, &hour, &mut |_| ControlFlow::Break(())).unwrap();
     assert!(stopped.stop.is_some() && stopped.open > 0.0);
 }
@@ -170,6 +170,6 @@ fn a_device_that_comes_too_late_serves_the_next_run() {
     for threads in [0, 1, 1] {
         let outcome = go(threads);
         assert_eq!((outcome.counts, devices.opened()), (wanted.clone(), 1));
-        assert!(outcome.units.last().unwrap().opened_s.is_some(), "it was open at once");
+        assert!(outcome.workers.last().unwrap().opened_s.is_some(), "it was open at once");
     }
 }

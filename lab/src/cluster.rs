@@ -4,7 +4,7 @@
 use super::chance::{exponential, mix};
 use super::checker::Checker;
 use super::cluster_state::{
-    ClusterState, MESSAGE, NEVER, SNAPSHOT, SimMessage, Stretch, TURN, Unit, WAKE,
+    ClusterState, MESSAGE, NEVER, SNAPSHOT, SimMessage, Stretch, TURN, WAKE, Worker,
 };
 use super::device::hand;
 use super::figures::Figures;
@@ -13,7 +13,7 @@ use super::machine::Machine;
 use super::network::{Network, Traffic};
 use super::queue::Queue;
 use super::slots::Slots;
-use super::unit_effects::UnitEffects;
+use super::worker_effects::WorkerEffects;
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Interpreter, Peer, PeerId, PeerTree, Policy, SeededChooser};
 use std::sync::Arc;
@@ -82,18 +82,21 @@ impl<'a, L: Load> World<'a, L> {
         };
         let interpreters: Vec<Interpreter<_>> = (0..peers).map(interpreter).collect();
         let clocks = cluster.machine.clocks(mix(seed, 22, 0), tree.first());
-        let mut units = Vec::with_capacity(clocks.len());
+        let mut workers = Vec::with_capacity(clocks.len());
         for (me, (class, clock)) in (0..).zip(cluster.machine.each().zip(clocks)) {
             let hand = hand(load, class.device, class.speed, mix(seed, 24, me));
             let down_to = interpreters[me as usize].peer().explores_down_to();
-            units.push(Unit { seeds: down_to.map(|(depth, _)| depth), ..Unit::new(hand, clock) });
+            workers.push(Worker {
+                seeds: down_to.map(|(depth, _)| depth),
+                ..Worker::new(hand, clock)
+            });
         }
         let state = ClusterState {
             message_bytes: cluster.message_bytes,
             load,
             queue: Queue::new(peers),
             traffic: Traffic::new(&cluster.network, peers, mix(seed, 21, 0)),
-            units,
+            workers,
             messages: Slots::default(),
             checker: Checker::new(&tree),
             count: peers.into(),
@@ -113,12 +116,12 @@ impl<'a, L: Load> World<'a, L> {
     fn run(mut self) -> Result<Figures, String> {
         let root = self.state.load.root();
         let first = self.first as usize;
-        let put = self.state.units[first].hand.add_work(&root.bytes);
+        let put = self.state.workers[first].hand.add_work(&root.bytes);
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
-        let works = self.state.units[first].hand.size() > 0.0;
+        let works = self.state.workers[first].hand.size() > 0.0;
         self.state.checker.works(self.first, works);
         for me in 0..self.interpreters.len() as u32 {
-            let clock = self.state.units[me as usize].clock;
+            let clock = self.state.workers[me as usize].clock;
             self.state.plan(me, clock.awake(clock.joins_ns));
         }
         self.plan_snapshot(0);
@@ -132,11 +135,13 @@ impl<'a, L: Load> World<'a, L> {
                 return Err(format!("did not end after {} events", self.cluster.most_events));
             }
             let which = (what >> 2) as u32;
-            let unit = self.state.units.get(which as usize);
+            let worker = self.state.workers.get(which as usize);
             let happened = match what & 3 {
                 MESSAGE => self.arrive(which, now_ns),
-                TURN if unit.is_some_and(|unit| unit.turn_ns == now_ns) => self.turn(which, now_ns),
-                WAKE if unit.is_some_and(|unit| unit.wake_ns == now_ns) => {
+                TURN if worker.is_some_and(|worker| worker.turn_ns == now_ns) => {
+                    self.turn(which, now_ns)
+                }
+                WAKE if worker.is_some_and(|worker| worker.wake_ns == now_ns) => {
                     self.attend(which, now_ns)
                 }
                 SNAPSHOT => self.ask_snapshot(now_ns),
@@ -149,21 +154,21 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn close(self) -> Result<Figures, String> {
-        let ClusterState { load, units, messages, mut checker, .. } = self.state;
+        let ClusterState { load, workers, messages, mut checker, .. } = self.state;
         let waiting = messages.iter().find(|in_flight| !in_flight.message.is_talk());
         if let Some(in_flight) = waiting {
             return Err(format!("{:?} is still on its way at the end", in_flight.message));
         }
         let mut done = WorkDone::default();
-        for unit in &units {
-            done.add(&unit.hand.done());
-            checker.figures.busy_ns += unit.busy_ns;
+        for worker in &workers {
+            done.add(&worker.hand.done());
+            checker.figures.busy_ns += worker.busy_ns;
         }
         let Figures { idle_ns, handling_ns, .. } = &mut checker.figures;
         *idle_ns = idle_ns.saturating_sub(*handling_ns);
         checker.figures.power = self.cluster.machine.power();
         checker.figures.events = self.events;
-        let scores = units.iter().map(|unit| unit.hand.best());
+        let scores = workers.iter().map(|worker| worker.hand.best());
         let kept = self
             .interpreters
             .iter()
@@ -185,86 +190,87 @@ impl<'a, L: Load> World<'a, L> {
             self.state.messages.take(in_flight);
             return Ok(());
         }
-        let unit = &mut self.state.units[to as usize];
-        unit.messages.push_back(in_flight);
+        let worker = &mut self.state.workers[to as usize];
+        worker.messages.push_back(in_flight);
         let longest = &mut self.state.checker.figures.longest_queue;
-        *longest = unit.messages.len().max(*longest);
+        *longest = worker.messages.len().max(*longest);
         self.attend(to, now_ns)
     }
 
     /// A message is waiting for a peer, which reads it when it next looks.
     fn attend(&mut self, me: PeerId, now_ns: u64) -> Result<(), String> {
-        let unit = &self.state.units[me as usize];
-        let Some(at_ns) = unit.looks_ns(now_ns) else { return Ok(()) };
-        let at_ns = unit.clock.awake(at_ns);
+        let worker = &self.state.workers[me as usize];
+        let Some(at_ns) = worker.looks_ns(now_ns) else { return Ok(()) };
+        let at_ns = worker.clock.awake(at_ns);
         if at_ns == now_ns {
             return self.turn(me, now_ns);
         }
-        if at_ns < unit.turn_ns {
+        if at_ns < worker.turn_ns {
             self.state.plan(me, at_ns);
         }
         Ok(())
     }
 
-    /// One pass through a unit's loop: the work done, the messages, the clock, and back to work.
+    /// One pass through a worker's loop: the work done, the messages, the clock, and back to work.
     fn turn(&mut self, me: PeerId, then_ns: u64) -> Result<(), String> {
         let mut now_ns = then_ns;
-        let unit = &mut self.state.units[me as usize];
-        unit.turn_ns = NEVER;
-        if !std::mem::replace(&mut unit.began, true) {
+        let worker = &mut self.state.workers[me as usize];
+        worker.turn_ns = NEVER;
+        if !std::mem::replace(&mut worker.began, true) {
             self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
-        } else if let Some(stretch) = unit.stretch.take() {
+        } else if let Some(stretch) = worker.stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(in_flight) = self.state.units[me as usize].messages.pop_front() {
+        while let Some(in_flight) = self.state.workers[me as usize].messages.pop_front() {
             now_ns += self.cluster.machine.handle_ns;
             self.read(me, in_flight, now_ns)?;
         }
-        let unit = &mut self.state.units[me as usize];
-        if unit.wake_ns <= now_ns {
-            unit.wake_ns = NEVER;
+        let worker = &mut self.state.workers[me as usize];
+        if worker.wake_ns <= now_ns {
+            worker.wake_ns = NEVER;
             self.tell(me, Event::Woke, now_ns)?;
         }
         if me == 0 && std::mem::take(&mut self.snapshot_due) {
             self.begin_snapshot(now_ns)?;
         }
-        self.state.units[me as usize].free_ns = now_ns;
+        self.state.workers[me as usize].free_ns = now_ns;
         self.begin_stretch(me, then_ns, now_ns);
         Ok(())
     }
 
     fn begin_stretch(&mut self, me: PeerId, then_ns: u64, now_ns: u64) {
-        let unit = &mut self.state.units[me as usize];
-        let size = unit.hand.size();
+        let worker = &mut self.state.workers[me as usize];
+        let size = worker.hand.size();
         if self.interpreters[me as usize].peer().finished() || size == 0.0 {
             return;
         }
-        let depth = unit.seeds.take();
-        if let Some(ran) = depth.and_then(|depth| unit.hand.seed(depth)) {
-            let until_ns = unit.clock.end(now_ns, ran.time_ns);
-            unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
+        let depth = worker.seeds.take();
+        if let Some(ran) = depth.and_then(|depth| worker.hand.seed(depth)) {
+            let until_ns = worker.clock.end(now_ns, ran.time_ns);
+            worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
             return self.state.plan(me, until_ns);
         }
         if self.interpreters[me as usize].peer().waits(size) {
             return;
         }
-        let (result, until_ns) = match unit.hand.ahead_ns() {
-            Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
+        let (result, until_ns) = match worker.hand.ahead_ns() {
+            Some(cost_ns) => (Err(cost_ns), worker.clock.end(now_ns, cost_ns)),
             // Messages that arrived in the meantime must be read first.
             None if now_ns > then_ns => return self.state.plan(me, now_ns),
             None => {
-                let ran = unit.hand.run((unit.clock.speed * unit.clock.poll_ns as f64) as u64);
-                (Ok(ran), unit.clock.end(now_ns, ran.time_ns))
+                let ran =
+                    worker.hand.run((worker.clock.speed * worker.clock.poll_ns as f64) as u64);
+                (Ok(ran), worker.clock.end(now_ns, ran.time_ns))
             }
         };
-        unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
+        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
         self.state.plan(me, until_ns);
     }
 
     fn end_stretch(&mut self, me: PeerId, stretch: Stretch, now_ns: u64) -> Result<(), String> {
-        let unit = &mut self.state.units[me as usize];
-        let Some((ran, busy_ns)) = unit.end_stretch(stretch, now_ns) else { return Ok(()) };
-        let works = unit.hand.size() > 0.0;
+        let worker = &mut self.state.workers[me as usize];
+        let Some((ran, busy_ns)) = worker.end_stretch(stretch, now_ns) else { return Ok(()) };
+        let works = worker.hand.size() > 0.0;
         self.state.checker.works(me, works);
         let figures = &mut self.state.checker.figures;
         figures.work_ns += ran.work_ns;
@@ -292,8 +298,8 @@ impl<'a, L: Load> World<'a, L> {
         self.state.checker.on_read(&message);
         let depth = self.interpreters[me as usize].peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
-        let unit = &mut self.state.units[me as usize];
-        unit.seeds = again.map(|(depth, _)| depth).or(unit.seeds);
+        let worker = &mut self.state.workers[me as usize];
+        worker.seeds = again.map(|(depth, _)| depth).or(worker.seeds);
         self.tell_with(me, Event::Message { from, message }, work, now_ns)
     }
 
@@ -310,7 +316,7 @@ impl<'a, L: Load> World<'a, L> {
         now_ns: u64,
     ) -> Result<(), String> {
         let chooser = &mut self.choosers[me as usize];
-        let effects = &mut UnitEffects { state: &mut self.state, me, now_ns };
+        let effects = &mut WorkerEffects { state: &mut self.state, me, now_ns };
         self.interpreters[me as usize].handle_event(event, work, now_ns, chooser, effects)
     }
 

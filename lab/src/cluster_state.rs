@@ -1,4 +1,4 @@
-//! [`ClusterState`]: a simulated cluster without its peers: the units, their messages, and the pending events.
+//! [`ClusterState`]: a simulated cluster without its peers: the workers, their messages, and the pending events.
 
 use super::checker::Checker;
 use super::load::{Hand, Load, WorkResult};
@@ -27,8 +27,8 @@ pub(super) struct Stretch {
     pub result: Result<WorkResult, u64>,
 }
 
-/// A unit without its peer.
-pub(super) struct Unit<'a> {
+/// A worker without its peer.
+pub(super) struct Worker<'a> {
     pub hand: Box<dyn Hand + 'a>,
     pub clock: Clock,
     pub messages: VecDeque<u32>,
@@ -44,8 +44,8 @@ pub(super) struct Unit<'a> {
     pub seeds: Option<u32>,
 }
 
-impl<'a> Unit<'a> {
-    /// A unit that has not begun.
+impl<'a> Worker<'a> {
+    /// A worker that has not begun.
     pub fn new(hand: Box<dyn Hand + 'a>, clock: Clock) -> Self {
         Self {
             hand,
@@ -95,7 +95,7 @@ impl<'a> Unit<'a> {
 /// No time.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The kinds of events, in the last two bits of a word in the queue; the other bits say which unit or message it is.
+/// The kinds of events, in the last two bits of a word in the queue; the other bits say which worker or message it is.
 pub(super) const MESSAGE: u64 = 0;
 pub(super) const TURN: u64 = 1;
 pub(super) const WAKE: u64 = 2;
@@ -108,7 +108,7 @@ pub(super) struct ClusterState<'a, L: Load> {
     pub load: &'a L,
     pub queue: Queue,
     pub traffic: Traffic<'a>,
-    pub units: Vec<Unit<'a>>,
+    pub workers: Vec<Worker<'a>>,
     pub messages: Slots<SimMessage>,
     pub checker: Checker,
     /// The counter that all peers share.
@@ -116,15 +116,15 @@ pub(super) struct ClusterState<'a, L: Load> {
 }
 
 impl<L: Load> ClusterState<'_, L> {
-    /// Schedules a unit's next turn and replaces any other.
+    /// Schedules a worker's next turn and replaces any other.
     pub fn plan(&mut self, me: PeerId, at_ns: u64) {
-        self.units[me as usize].turn_ns = at_ns;
+        self.workers[me as usize].turn_ns = at_ns;
         self.queue.push(at_ns, u64::from(me) << 2 | TURN);
     }
 
-    /// Schedules a unit's wake-up.
+    /// Schedules a worker's wake-up.
     pub fn plan_to_wake(&mut self, me: PeerId, at_ns: u64) {
-        self.units[me as usize].wake_ns = at_ns;
+        self.workers[me as usize].wake_ns = at_ns;
         self.queue.push(at_ns, u64::from(me) << 2 | WAKE);
     }
 

@@ -1,12 +1,12 @@
 //! Lets simulated clusters trim work, which `master-worker:late` needs.
 
 use super::load::{Hand, Load};
-use super::unit_effects;
+use super::worker_effects;
 use pleach_core::search::work::Work;
 use pleach_core::steal::late::LateEffects;
 use std::sync::Arc;
 
-impl<L: Load> unit_effects::UnitEffects<'_, '_, L> {
+impl<L: Load> worker_effects::WorkerEffects<'_, '_, L> {
     /// A hand that holds only this work.
     fn holding(&self, work: &Work) -> Result<L::Hand, String> {
         let mut hand = self.state.load.hand();
@@ -26,7 +26,7 @@ impl<L: Load> unit_effects::UnitEffects<'_, '_, L> {
     }
 }
 
-impl<L: Load> LateEffects<Arc<Work>, String> for unit_effects::UnitEffects<'_, '_, L> {
+impl<L: Load> LateEffects<Arc<Work>, String> for worker_effects::WorkerEffects<'_, '_, L> {
     fn copy(&mut self) -> Result<Arc<Work>, String> {
         Ok(Arc::new(self.hand().copy()))
     }

@@ -33,8 +33,8 @@ mod slots;
 pub mod spans;
 #[cfg(test)]
 mod tests;
-mod unit_effects;
 #[cfg(feature = "faults")]
 pub mod walk;
 #[cfg(feature = "faults")]
 mod work_set;
+mod worker_effects;

@@ -1,4 +1,4 @@
-//! [`UnitEffects`]: what one peer of a simulated cluster can do.
+//! [`WorkerEffects`]: what one peer of a simulated cluster can do.
 
 use super::cluster_state::ClusterState;
 use super::load::{Hand, Load};
@@ -9,19 +9,19 @@ use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
 /// One peer, and the cluster around it.
-pub(super) struct UnitEffects<'w, 'a, L: Load> {
+pub(super) struct WorkerEffects<'w, 'a, L: Load> {
     pub state: &'w mut ClusterState<'a, L>,
     pub me: PeerId,
     pub now_ns: u64,
 }
 
-impl<L: Load> UnitEffects<'_, '_, L> {
+impl<L: Load> WorkerEffects<'_, '_, L> {
     pub fn hand(&mut self) -> &mut dyn Hand {
-        &mut *self.state.units[self.me as usize].hand
+        &mut *self.state.workers[self.me as usize].hand
     }
 }
 
-impl<L: Load> Effects for UnitEffects<'_, '_, L> {
+impl<L: Load> Effects for WorkerEffects<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 
@@ -34,13 +34,13 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, String> {
-        let unit = &mut self.state.units[self.me as usize];
-        if unit.seeds.is_some() {
+        let worker = &mut self.state.workers[self.me as usize];
+        if worker.seeds.is_some() {
             return Ok(None);
         }
-        let piece = unit.hand.split(share).map(Arc::new);
-        self.state.checker.works(self.me, unit.hand.size() > 0.0);
-        if piece.is_none() && unit.hand.may_give_nothing() {
+        let piece = worker.hand.split(share).map(Arc::new);
+        self.state.checker.works(self.me, worker.hand.size() > 0.0);
+        if piece.is_none() && worker.hand.may_give_nothing() {
             return Ok(None);
         }
         piece.map(Some).ok_or(format!("peer {} gave from fewer than two nodes", self.me))
@@ -87,10 +87,10 @@ impl<L: Load> Effects for UnitEffects<'_, '_, L> {
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        let unit = &self.state.units[self.me as usize];
-        let there_ns = self.now_ns - unit.clock.joins_ns;
+        let worker = &self.state.workers[self.me as usize];
+        let there_ns = self.now_ns - worker.clock.joins_ns;
         // The time for messages is subtracted at the end.
-        self.state.checker.figures.idle_ns += there_ns.saturating_sub(unit.busy_ns);
+        self.state.checker.figures.idle_ns += there_ns.saturating_sub(worker.busy_ns);
         self.state.checker.on_finish(self.me, self.now_ns)
     }
 

@@ -8,8 +8,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let queens = Queens::new(9, Level::best())?;
     let settings = Settings { threads: 0, ..Settings::default() }; // the device alone
     let report = Solver::of(queens).settings(settings).devices(&[&device])?.run()?;
-    for unit in &report.outcome.units {
-        println!("{}: {} nodes", unit.name, unit.counts.bounded);
+    for worker in &report.outcome.workers {
+        println!("{}: {} nodes", worker.name, worker.counts.bounded);
     }
     println!("{} solutions", report.count);
     Ok(())

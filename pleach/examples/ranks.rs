@@ -16,7 +16,7 @@ fn main() -> Result<(), pleach::RunError> {
         pleach::Each::new(3_000_000).map_across(&processes, |unit| steps(unit as u64))?;
     let longest = all.iter().flatten().enumerate().max_by_key(|&(_, steps)| steps);
     if let Some((number, steps)) = longest.filter(|_| processes.is_first()) {
-        println!("{number}: {steps} steps, by {} units", report.parts.len());
+        println!("{number}: {steps} steps, by {} workers", report.parts.len());
     }
     Ok(())
 }

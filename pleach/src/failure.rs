@@ -38,7 +38,7 @@ impl Failure {
             Error::Input(why) => Failure::Usage(why),
             Error::Resume { .. } => Failure::Usage(why.to_string()),
             Error::Run(why) => match why {
-                RunError::NoUnit(why) => Failure::Usage(format!("--devices: {why}")),
+                RunError::NoWorker(why) => Failure::Usage(format!("--devices: {why}")),
                 RunError::Threads(_) => Failure::Usage(format!("--threads: {why}")),
                 RunError::Start(why) => Failure::Usage(format!("--start: {why}")),
                 RunError::Slab(why) => Failure::Machine(why),

@@ -103,8 +103,8 @@ pub use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Si
 pub use pleach_problems::simd::Level;
 pub use pleach_runtime::activity::{Activity, Column, Phases};
 pub use pleach_runtime::{
-    Balance, Cancel, Outcome, Pause, ProgressSnapshot, RunError, Save, Settings, Stop, UnitReport,
-    WorkerPool, cores,
+    Balance, Cancel, Outcome, Pause, ProgressSnapshot, RunError, Save, Settings, Stop, WorkerPool,
+    WorkerReport, cores,
 };
 /// The client of a service that shares machines between users: `pleach serve`.
 #[cfg(feature = "service")]

@@ -230,7 +230,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     pub fn devices(mut self, words: &[&str]) -> Result<Self, RunError> {
         let spec = |words: &&str| pleach_gpu::spec::Spec::parse(words);
         let specs: Result<Vec<_>, String> = words.iter().map(spec).collect();
-        self.settings.devices = pleach_gpu::DeviceSet::shared(specs.map_err(RunError::NoUnit)?);
+        self.settings.devices = pleach_gpu::DeviceSet::shared(specs.map_err(RunError::NoWorker)?);
         Ok(self)
     }
 

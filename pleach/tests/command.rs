@@ -35,9 +35,9 @@ fn json_always_has_the_same_keys() {
         let report = json(words);
         let object = report.as_object().unwrap();
         assert_eq!(object.keys().collect::<Vec<_>>(), keys);
-        for unit in report["units"].as_array().unwrap() {
+        for worker in report["units"].as_array().unwrap() {
             for key in ["name", "branched", "busy_s", "idle_s", "steals"] {
-                assert!(!unit[key].is_null(), "{key} in {unit}");
+                assert!(!worker[key].is_null(), "{key} in {worker}");
             }
         }
         for key in ["preset", "requests", "served", "refused", "moved_bytes"] {
@@ -171,11 +171,10 @@ fn trace_and_solution_are_written() {
     let words = format!("count uts T1 --threads 2 --trace {}", trace.display());
     assert!(pleach(&words).status.success());
     let trace: Value = serde_json::from_str(&fs::read_to_string(trace).unwrap()).unwrap();
-    let nodes = trace["units"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|unit| unit["nodes"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()));
+    let nodes =
+        trace["units"].as_array().unwrap().iter().flat_map(|worker| {
+            worker["nodes"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap())
+        });
     assert_eq!(nodes.sum::<u64>(), 4_130_070);
     let words = format!("solve queens 20 --solution {}", solution.display());
     assert!(pleach(&words).status.success());
@@ -235,7 +234,7 @@ fn repeated_runs_have_a_mean_and_a_range() {
     refused("count queens 9 --repeat 0", "--repeat 0: expected a whole number");
 }
 
-/// The rate of all units together, compared with the rate of each while it explored.
+/// The rate of all workers together, compared with the rate of each while it explored.
 #[test]
 fn searches_have_an_efficiency() {
     let efficiency = json("count uts T1 --threads 2")["efficiency"].as_f64().unwrap();

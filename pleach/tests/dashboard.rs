@@ -172,7 +172,7 @@ mod terminal {
             .stderr(Stdio::null())
             .spawn();
         let joiner = Joiner(joiner.unwrap());
-        run.wait_for("2 of 2 units busy");
+        run.wait_for("2 of 2 workers busy");
         assert!(Command::new("kill").args(["-STOP", &joiner.id()]).status().unwrap().success());
         while !run.is_over() {
             run.press_ctrl_c();

@@ -28,7 +28,7 @@ fn counts_on_devices_are_those_of_the_cpu() {
         }
         assert_eq!(answer["nodes"]["branched"], wanted["nodes"]["branched"], "{command} {devices}");
         assert_eq!(answer["nodes"]["bounded"], wanted["nodes"]["bounded"], "{command} {devices}");
-        let names = |unit: &serde_json::Value| unit["name"].as_str().unwrap().to_string();
+        let names = |worker: &serde_json::Value| worker["name"].as_str().unwrap().to_string();
         let names: Vec<String> = answer["units"].as_array().unwrap().iter().map(names).collect();
         assert!(names.contains(&"emulated0".to_string()), "{names:?}");
     }
@@ -49,22 +49,22 @@ fn a_device_finds_the_tour() {
     }
 }
 
-/// The units are those of the resuming command, not of the original one.
+/// The workers are those of the resuming command, not of the original one.
 #[test]
-fn a_search_is_saved_and_resumed_on_other_units() {
+fn a_search_is_saved_and_resumed_on_other_workers() {
     let file = folder("devices").join("run.pleach");
     let path = file.display();
     // A round of a device may use more than the fuel; this tree is much larger.
     let wanted = json("count queens 13")["nodes"].clone();
-    for (units, others) in [
+    for (workers, others) in [
         ("--devices emulated", "--devices cpu,emulated"),
         ("--threads 2 --slow cpu1=3", "--devices emulated"),
         ("--nodes interval --devices emulated", "--devices cpu,emulated"),
         ("--nodes interval --devices cpu", "--devices emulated"),
     ] {
-        let words = format!("count queens 13 {units} --node-limit 90000 --checkpoint {path}");
+        let words = format!("count queens 13 {workers} --node-limit 90000 --checkpoint {path}");
         assert_eq!(pleach(&words).status.code(), Some(3), "{words}");
-        assert_eq!(json(&format!("resume {path} {others}"))["nodes"], wanted, "{units} {others}");
+        assert_eq!(json(&format!("resume {path} {others}"))["nodes"], wanted, "{workers} {others}");
         std::fs::remove_file(&file).unwrap();
     }
 }
@@ -83,15 +83,15 @@ fn what_a_device_did_is_traced() {
     let file = folder("devices").join("trace.json");
     json(&format!("count queens 11 --devices emulated --trace {}", file.display()));
     let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    let unit = &trace["units"][0];
-    assert_eq!(unit["name"], "emulated0");
-    let active = unit["active"].as_array().unwrap();
+    let worker = &trace["units"][0];
+    assert_eq!(worker["name"], "emulated0");
+    let active = worker["active"].as_array().unwrap();
     assert!(
         !active.is_empty()
             && active.iter().all(|part| (0.0..=1.0).contains(&part.as_f64().unwrap()))
     );
     // Its phases in each time step add up to that step.
-    let part = |phase: &str, at: usize| unit[phase][at].as_f64().unwrap();
+    let part = |phase: &str, at: usize| worker[phase][at].as_f64().unwrap();
     for at in 0..active.len() {
         let all: f64 =
             ["explore", "exchange", "copy", "wait"].iter().map(|phase| part(phase, at)).sum();
@@ -161,10 +161,10 @@ fn a_coordinator_explores_the_top_only() {
 fn masters_leave_deep_nodes_to_those_below() {
     for depths in ["1", "2/4", "3/5/6", "9"] {
         let balance = format!("hierarchical-master-worker:degree=2,depth={depths}");
-        for units in ["--threads 6", "--threads 3 --devices cpu,emulated"] {
-            let answer = json(&format!("count queens 10 {units} --balance {balance}"));
+        for workers in ["--threads 6", "--threads 3 --devices cpu,emulated"] {
+            let answer = json(&format!("count queens 10 {workers} --balance {balance}"));
             let found = (&answer["count"], &answer["nodes"]["branched"]);
-            assert_eq!(found, (&724.into(), &22_764.into()), "{depths}, {units}");
+            assert_eq!(found, (&724.into(), &22_764.into()), "{depths}, {workers}");
         }
         let words = format!("sim queens 10 --peers 9 --seed 3 --balance {balance}");
         assert!(json(&words)["rows"][0]["figures"]["time_s"]["mean"].is_number(), "{depths}");
@@ -219,21 +219,21 @@ fn a_device_may_come_late_or_never() {
     for device in ["emulated", "emulated:late=1", "emulated:late=30", "emulated:late=3600000"] {
         let answer = json(&format!("count queens 12 --threads 1 --devices cpu,{device}"));
         assert_eq!(answer["count"], 14_200, "{device}");
-        let unit = &answer["units"][1];
-        assert_eq!((&unit["name"], &unit["mode"]), (&"emulated0".into(), &"explore".into()));
-        let there = unit["opened_s"].as_f64().is_some();
-        assert!(there || device != "emulated", "{unit}");
-        assert!(!there || !device.ends_with("00000"), "{unit}");
+        let worker = &answer["units"][1];
+        assert_eq!((&worker["name"], &worker["mode"]), (&"emulated0".into(), &"explore".into()));
+        let there = worker["opened_s"].as_f64().is_some();
+        assert!(there || device != "emulated", "{worker}");
+        assert!(!there || !device.ends_with("00000"), "{worker}");
     }
     let file = folder("devices").join("late.pleach");
     let path = file.display();
     // A round can be much longer than the limit, and must not reach the end of the tree.
     let wanted = json("count queens 13")["nodes"].clone();
     for late in ["late=1", "late=5", "late=1:fail=0", "late=5:fail=1", "late=3600000"] {
-        let units = format!("--threads 1 --devices cpu,emulated:{late}");
-        let words = format!("count queens 13 {units} --node-limit 90000 --checkpoint {path}");
+        let workers = format!("--threads 1 --devices cpu,emulated:{late}");
+        let words = format!("count queens 13 {workers} --node-limit 90000 --checkpoint {path}");
         assert_eq!(pleach(&words).status.code(), Some(3), "{words}");
-        let output = pleach(&format!("resume {path} {units} --json"));
+        let output = pleach(&format!("resume {path} {workers} --json"));
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(answer["nodes"], wanted, "{late}");
         std::fs::remove_file(&file).unwrap();
@@ -272,7 +272,7 @@ fn a_device_that_cannot_be_used_is_left_out() {
         ("--devices emulated:explorers=0", "expected a whole number from 1 to"),
         ("--devices emulated --threads 2", "--threads has no effect without cpu among --devices"),
         ("--devices cpu:explorers=2", "cpu takes no options"),
-        ("--devices emulated --slow cpu0=2", "with a unit (emulated0) and a factor"),
+        ("--devices emulated --slow cpu0=2", "with a worker (emulated0) and a factor"),
     ] {
         refused(&format!("solve queens 8 {words}"), said);
     }

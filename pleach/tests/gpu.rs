@@ -23,10 +23,10 @@ fn compiling(device: &str, compiler_is: &str, kept: &Path) -> Option<Output> {
     Some(command.output().unwrap())
 }
 
-/// The form of the only unit's kernel, and why there is no better one.
+/// The form of the only worker's kernel, and why there is no better one.
 fn form(output: &Output) -> [String; 2] {
-    let unit = answer(output)["units"][0].clone();
-    ["kernel", "kernel_log"].map(|key| unit[key].as_str().unwrap_or_default().to_string())
+    let worker = answer(output)["units"][0].clone();
+    ["kernel", "kernel_log"].map(|key| worker[key].as_str().unwrap_or_default().to_string())
 }
 
 pub fn answer(output: &Output) -> Value {
@@ -36,7 +36,12 @@ pub fn answer(output: &Output) -> Value {
 }
 
 fn names(answer: &Value) -> Vec<&str> {
-    answer["units"].as_array().unwrap().iter().map(|unit| unit["name"].as_str().unwrap()).collect()
+    answer["units"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|worker| worker["name"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -64,7 +69,7 @@ fn counts_on_gpus_are_those_of_the_cpu() {
             Some(answer(&output))
         };
         let Some(wanted) = run("cpu", &like) else { return };
-        for (devices, gpus, units) in [
+        for (devices, gpus, workers) in [
             ("gpu", 1, &["gpu0"][..]),
             ("cpu,gpu0:inside=adapt", 1, &["cpu0", "gpu0"]),
             ("gpu", 2, &["gpu0", "gpu1"]),
@@ -80,7 +85,7 @@ fn counts_on_gpus_are_those_of_the_cpu() {
             }
             assert_eq!(answer["count"], wanted["count"], "{command} on {devices}");
             let names = names(&answer);
-            assert!(units.iter().all(|unit| names.contains(unit)), "{names:?} of {devices}");
+            assert!(workers.iter().all(|worker| names.contains(worker)), "{names:?} of {devices}");
         }
     }
 }
@@ -147,7 +152,7 @@ fn gpus_take_part_by_default() {
     let flowshop = run("solve flowshop VFR10_5_3", "kernel=flowshop").unwrap();
     assert_eq!(flowshop["settings"]["bound"], "one");
     let names: Vec<&Value> =
-        flowshop["units"].as_array().unwrap().iter().map(|unit| &unit["name"]).collect();
+        flowshop["units"].as_array().unwrap().iter().map(|worker| &worker["name"]).collect();
     assert!(names.contains(&&Value::from("gpu0")), "{names:?}");
 }
 

@@ -72,9 +72,9 @@ fn counts_on_amd_gpus_are_those_of_the_cpu() {
             let answer = run(&devices, &format!("gpus={gpus}")).unwrap();
             assert_eq!(answer["nodes"], wanted["nodes"], "{command} on {devices}");
             assert_eq!(answer["count"], wanted["count"], "{command} on {devices}");
-            let units = answer["units"].as_array().unwrap();
-            let alone = |unit: &&Value| !devices.starts_with("cpu") && unit["name"] != "cpu0";
-            assert!(units.iter().filter(alone).all(|unit| unit["kernel"].is_string()));
+            let workers = answer["units"].as_array().unwrap();
+            let alone = |worker: &&Value| !devices.starts_with("cpu") && worker["name"] != "cpu0";
+            assert!(workers.iter().filter(alone).all(|worker| worker["kernel"].is_string()));
         }
     }
 }
@@ -251,7 +251,7 @@ fn gpus_of_both_makers_search_together() {
     let Some(output) = command("count queens 11 --devices gpu --json") else { return };
     let answer = answer(&output);
     assert_eq!((&answer["count"], &answer["nodes"]["bounded"]), (&2680.into(), &166_925.into()));
-    let names = answer["units"].as_array().unwrap().iter().map(|unit| unit["name"].clone());
+    let names = answer["units"].as_array().unwrap().iter().map(|worker| worker["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["gpu0", "gpu1"]);
     let shown = command("devices --json").unwrap();
     let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();

@@ -113,7 +113,7 @@ fn page() -> String {
     out += "\n## Loops\n";
     table(&mut out, ["loop", "what it computes"], &entries(&overview, "Loops"));
     for group in [
-        "Search", "Units and balance", "Limits and saving", "Several processes", "Service",
+        "Search", "Workers and balance", "Limits and saving", "Several processes", "Service",
         "Output",
     ] {
         let _ = write!(out, "\n## {group}\n");

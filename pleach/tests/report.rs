@@ -32,13 +32,13 @@ fn page(folder: &Path, files: &[&str]) -> String {
     html
 }
 
-/// A run of two units, as printed by `--json`.
+/// A run of two workers, as printed by `--json`.
 fn told() -> Value {
-    let unit = |name: &str| json!({ "name": name, "branched": 5, "busy_s": 1.0, "idle_s": 0.5 });
+    let worker = |name: &str| json!({ "name": name, "branched": 5, "busy_s": 1.0, "idle_s": 0.5 });
     json!({
         "pleach": "0.1.0", "problem": "uts", "instance": "T1", "status": "counted", "count": 11,
         "nodes": { "branched": 10, "bounded": 10 }, "seconds": 1.5, "setup_seconds": 0.1,
-        "units": [unit("cpu0"), unit("cpu1")], "balance": { "preset": "adaptive" }, "settings": {},
+        "units": [worker("cpu0"), worker("cpu1")], "balance": { "preset": "adaptive" }, "settings": {},
     })
 }
 
@@ -59,9 +59,9 @@ fn a_search_is_shown_over_time_with_its_schedule() {
     );
     let html = page(&folder, &["run.json"]);
     for said in [
-        "Each unit over time: the darker, the busier",
+        "Each worker over time: the darker, the busier",
         "Best value and bound over time",
-        "Shares of units",
+        "Shares of workers",
         "20 jobs on 5 machines",
         "Settings in force",
     ] {
@@ -83,7 +83,7 @@ fn a_search_is_shown_over_time_with_its_schedule() {
 }
 
 #[test]
-fn runs_on_more_units_are_compared() {
+fn runs_on_more_workers_are_compared() {
     let folder = folder("report-units");
     for n in [1, 2, 4] {
         keep(&folder, &format!("count uts T1 --threads {n}"), &format!("{n}.json"));
@@ -168,12 +168,12 @@ fn a_schedule_without_its_instance_is_explained() {
 }
 
 #[test]
-fn thousands_of_units_and_extreme_numbers_are_drawn() {
+fn thousands_of_workers_and_extreme_numbers_are_drawn() {
     let folder = folder("report-many");
     let mut value = told();
-    let unit =
+    let worker =
         |n: u64| json!({ "name": format!("cpu{n}"), "branched": n, "busy_s": 1e15, "idle_s": 0 });
-    value["units"] = (0..5000).map(unit).collect();
+    value["units"] = (0..5000).map(worker).collect();
     value["count"] = "340282366920938463463374607431768211455".into();
     value["objective"] = i64::MAX.to_string().into();
     value["lower_bound"] = i64::MIN.to_string().into();
@@ -184,11 +184,13 @@ fn thousands_of_units_and_extreme_numbers_are_drawn() {
     let moment =
         json!({ "seconds": 1, "best": i64::MAX.to_string(), "bound": i64::MAX.to_string() });
     let mut trace = json!({ "pleach": "0", "seconds": 1e15, "convergence": [moment] });
-    for units in [60, 2] {
-        trace["units"] = (0..units).map(over).collect();
+    for workers in [60, 2] {
+        trace["units"] = (0..workers).map(over).collect();
         written(&folder, "trace.json", &trace);
         let html = page(&folder, &["run.json"]);
-        assert!(html.contains("5000 units, each line") && html.contains("4800 more are not shown"));
+        assert!(
+            html.contains("5000 workers, each line") && html.contains("4800 more are not shown")
+        );
         assert!(html.len() < 3_000_000, "{}", html.len());
     }
     value["seconds"] = 0.into();
@@ -250,8 +252,8 @@ fn a_page_never_takes_the_place_of_an_input() {
     let mut value = told();
     value["settings"]["trace"] = "t.json".into();
     let run = written(&folder, "run.json", &value);
-    let unit = json!({ "name": "cpu0", "step_s": 0.1, "busy": [1], "nodes": [3] });
-    let trace = json!({ "pleach": "0", "seconds": 1.5, "units": [unit], "convergence": [] });
+    let worker = json!({ "name": "cpu0", "step_s": 0.1, "busy": [1], "nodes": [3] });
+    let trace = json!({ "pleach": "0", "seconds": 1.5, "units": [worker], "convergence": [] });
     let trace = written(&folder, "t.json", &trace);
     for kept in [&run, &trace] {
         let before = fs::read(kept).unwrap();

@@ -61,7 +61,7 @@ fn kills_change_no_count() {
         let report = loop {
             let threads = rng.rand_range(1..4);
             // Slowed, so that there is time to kill.
-            let slow: Vec<_> = (0..threads).map(|unit| format!("cpu{unit}=10")).collect();
+            let slow: Vec<_> = (0..threads).map(|worker| format!("cpu{worker}=10")).collect();
             let simd = ["auto", "off", "avx2"][rng.rand_range(0..3) as usize];
             let how = format!("--threads {threads} --slow {} --simd {simd}", slow.join(","));
             let mut child = spawn(&if path.exists() {
@@ -94,7 +94,7 @@ fn kills_change_no_count() {
 /// Ctrl-C, and a resume on one thread.
 #[test]
 #[cfg(unix)]
-fn an_interrupted_search_is_resumed_on_other_units() {
+fn an_interrupted_search_is_resumed_on_other_workers() {
     for nodes in ["pool", "interval"] {
         let path = fresh(&format!("interrupt-{nodes}.pleach"));
         let file = path.to_str().unwrap();
@@ -114,7 +114,7 @@ fn an_interrupted_search_is_resumed_on_other_units() {
         let shown = json(&format!("resume {file} --show"));
         assert_eq!(shown["nodes"]["branched"], stopped["nodes"]["branched"]);
         assert_eq!(shown["lower_bound"], stopped["lower_bound"]);
-        // Two units hold dozens of open nodes, or an interval or two each.
+        // Two workers hold dozens of open nodes, or an interval or two each.
         let open = shown["open"].as_f64().unwrap();
         assert!(if nodes == "pool" { open > 10.0 } else { (1.0..=6.0).contains(&open) }, "{shown}");
         let report = json(&format!("resume {file} --threads 1"));

@@ -22,14 +22,14 @@ fn progress_continues_from_layers_to_a_search() {
     (search.settings.threads, search.settings.memory) = (2, Some(16 << 20));
     search.progress = Some(Box::new(|snapshot| {
         states.push(snapshot.clone());
-        // In layers there are no units.
-        if snapshot.units.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        // In layers there are no workers.
+        if snapshot.workers.is_empty() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }));
     let answer = shop::solve(&variant, shop::Options { search, ..shop::Options::default() });
     let nodes = answer.unwrap().nodes.bounded;
     let (last, layers) = states.split_last().unwrap();
-    assert!(!last.units.is_empty() && !layers.is_empty());
-    assert!(layers.iter().all(|layer| layer.units.is_empty()));
+    assert!(!last.workers.is_empty() && !layers.is_empty());
+    assert!(layers.iter().all(|layer| layer.workers.is_empty()));
     for two in states.windows(2) {
         assert!(two[0].counts.bounded <= two[1].counts.bounded && two[0].seconds <= two[1].seconds);
     }

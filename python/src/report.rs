@@ -74,8 +74,8 @@ pub fn finished<'py>(py: Python<'py>, end: &Finished) -> PyResult<Bound<'py, PyD
     dict.set_item("branched", outcome.counts.branched)?;
     dict.set_item("depth", outcome.counts.depth)?;
     dict.set_item("seconds", outcome.seconds)?;
-    // Without units, it ended before a thread began.
-    dict.set_item("threads", outcome.units.len().max(1))?;
+    // Without workers, it ended before a thread began.
+    dict.set_item("threads", outcome.workers.len().max(1))?;
     dict.set_item("ends", ends.as_ref())?;
     let moments = history.iter().map(|it| (it.seconds, it.nodes, it.best, it.bound));
     dict.set_item("history", PyList::new(py, moments.collect::<Vec<_>>())?)?;

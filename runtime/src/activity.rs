@@ -1,15 +1,15 @@
-//! [`Activity`]: a unit's activity over time, in bounded memory.
+//! [`Activity`]: a worker's activity over time, in bounded memory.
 
 use pleach_core::search::work::Pack;
 
-/// How a device's unit spent its time when not exploring.
+/// How a device's worker spent its time when not exploring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pack)]
 pub struct Phases {
     /// Nanoseconds in which explorers on the device took nodes from each other.
     pub exchange_ns: u64,
     /// Nanoseconds in which nodes or bounds were copied to or from the device.
     pub copy_ns: u64,
-    /// Nanoseconds in which the unit waited for bounds.
+    /// Nanoseconds in which the worker waited for bounds.
     pub wait_ns: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct StretchRecord {
     pub busy_ns: u64,
     /// Nodes explored.
     pub nodes: u64,
-    /// The fraction of the unit's explorers that had work.
+    /// The fraction of the worker's explorers that had work.
     pub active: f64,
     /// What else a device did during the stretch.
     pub phases: Phases,

@@ -1,4 +1,4 @@
-//! [`Control`]: the state that the units of a run share: the incumbent, the fuel left, and the signal to stop.
+//! [`Control`]: the state that the workers of a run share: the incumbent, the fuel left, and the signal to stop.
 
 use crate::sync::{AtomicI64, AtomicU8, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::search::tree::Solution;
@@ -18,7 +18,7 @@ pub enum Stop {
     Found = 4,
     /// Too many open nodes for the memory: the tree may be endless.
     Memory = 5,
-    /// A unit failed.
+    /// A worker failed.
     Failed = 6,
 }
 
@@ -66,14 +66,14 @@ pub struct Control {
     solution: Mutex<Option<Solution>>,
     /// The nodes that may still be explored; `u64::MAX` if there is no limit.
     fuel: AtomicU64,
-    /// Units that have drawn fuel and not yet refunded the rest.
+    /// Workers that have drawn fuel and not yet refunded the rest.
     drawn_by: AtomicU64,
     /// Fuel at or below this is low.
     low: AtomicU64,
     /// Fuel used in excess of the limit: stretches do not end exactly at the limit.
     beyond: AtomicU64,
-    units: u64,
-    /// Units that are not idle, plus messages in flight that matter.
+    workers: u64,
+    /// Workers that are not idle, plus messages in flight that matter.
     busy: AtomicU64,
     stop: Reason,
 }
@@ -81,7 +81,7 @@ pub struct Control {
 #[cfg_attr(loom, allow(dead_code))]
 impl Control {
     /// The control of a run whose solutions must beat `best`, and `start` if given.
-    pub fn new(best: i64, start: Option<Solution>, node_limit: Option<u64>, units: u32) -> Self {
+    pub fn new(best: i64, start: Option<Solution>, node_limit: Option<u64>, workers: u32) -> Self {
         let best = start.as_ref().map_or(best, |start| start.score.min(best));
         Self {
             best: AtomicI64::new(best),
@@ -90,8 +90,8 @@ impl Control {
             drawn_by: AtomicU64::new(0),
             low: AtomicU64::new(0),
             beyond: AtomicU64::new(0),
-            units: u64::from(units),
-            busy: AtomicU64::new(units.into()),
+            workers: u64::from(workers),
+            busy: AtomicU64::new(workers.into()),
             stop: Reason::default(),
         }
     }
@@ -118,10 +118,10 @@ impl Control {
         lock(&self.solution).clone()
     }
 
-    /// Draws at most this much fuel: a small part of what is left, so that no unit runs dry before the others. Every
+    /// Draws at most this much fuel: a small part of what is left, so that no worker runs dry before the others. Every
     /// draw must be followed by a refund.
     pub fn draw_fuel(&self, most: u64) -> u64 {
-        let part = |left: u64| (left / (4 * self.units)).clamp(left.min(1), most);
+        let part = |left: u64| (left / (4 * self.workers)).clamp(left.min(1), most);
         let take = |left: u64| (left < u64::MAX).then(|| left - part(left));
         match self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
             Ok(0) => 0,
@@ -133,7 +133,7 @@ impl Control {
         }
     }
 
-    /// Whether no fuel is left, and no unit may still return some.
+    /// Whether no fuel is left, and no worker may still return some.
     pub fn is_dry(&self) -> bool {
         self.drawn_by.load(Ordering::Acquire) == 0 && self.fuel() == 0
     }
@@ -180,14 +180,14 @@ impl Control {
         let _ = self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, none);
     }
 
-    /// Whether no unit is busy, and no message that matters is in flight.
+    /// Whether no worker is busy, and no message that matters is in flight.
     pub fn is_idle(&self) -> bool {
         self.busy.load(Ordering::Acquire) == 0
     }
 
-    /// Counts all units as busy again. None of them may be at work.
+    /// Counts all workers as busy again. None of them may be at work.
     pub fn set_all_busy(&self) {
-        self.busy.store(self.units, Ordering::Release);
+        self.busy.store(self.workers, Ordering::Release);
     }
 
     /// Adds one to the busy count. The caller must know that the count is above 0: because it is counted itself, or

@@ -1,4 +1,4 @@
-//! [`Devices`]: units other than threads, supplied by a crate above this one.
+//! [`Devices`]: workers other than threads, supplied by a crate above this one.
 
 use crate::error::RunError;
 use crate::executor::Executor;
@@ -62,7 +62,7 @@ pub trait PlannedDevice: Send {
         Self: 'r;
 }
 
-/// The longest time that a unit searches alone to measure its speed.
+/// The longest time that a worker searches alone to measure its speed.
 const TIME: Duration = Duration::from_millis(300);
 
 /// The rate of a search in nodes per second. `step` returns the progress of a step and the size of the work left.

@@ -1,17 +1,17 @@
-//! The loop of a unit: explore, inform the peer, carry out its actions, read messages, wait.
+//! The loop of a worker: explore, inform the peer, carry out its actions, read messages, wait.
 
 use crate::activity::StretchRecord;
 use crate::control::{Control, Stop};
 use crate::error::RunError;
 use crate::executor::{Budget, Executor, Stretch};
-use crate::outcome::{Balance, UnitReport};
+use crate::outcome::{Balance, WorkerReport};
 use crate::pace::Pace;
 use crate::pause::Pause;
 use crate::settings::Settings;
 use crate::site_state::SiteState;
 use crate::timed_improver::TimedImprover;
 use crate::transport::PeerMessage;
-use crate::unit_io::UnitIo;
+use crate::worker_io::WorkerIo;
 use pleach_core::search::seed::{SeedResult, Top};
 use pleach_core::search::work::Work;
 use pleach_core::steal::{Event, Interpreter, Peer, SeededChooser};
@@ -19,36 +19,36 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a unit explores before it looks at the clock.
+/// How long a worker explores before it looks at the clock.
 const STRETCH_NS: u64 = 100_000;
 
-/// A unit: a peer with its interpreter, and the executor, mailbox and counts that they act on.
-pub(crate) struct Unit<'a> {
+/// A worker: a peer with its interpreter, and the executor, mailbox and counts that they act on.
+pub(crate) struct Worker<'a> {
     interpreter: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
-    unit_io: UnitIo<'a>,
+    worker_io: WorkerIo<'a>,
     /// The snapshot that the peer was last asked for.
     epoch: u64,
     /// The current round.
     round: u64,
-    /// When the unit last explored.
+    /// When the worker last explored.
     explored_ns: u64,
-    /// A heuristic that the unit runs alongside its search.
+    /// A heuristic that the worker runs alongside its search.
     heuristic: Option<TimedImprover<'a>>,
     /// Explores the top of a tree by itself, if the problem allows that.
     top: Option<&'a dyn Top>,
     /// The speed limit, if there is one.
     pace: Option<Pace>,
-    /// Holds the unit.
+    /// Holds the worker.
     pause: &'a Pause,
     /// How long it was held.
     held_ns: u64,
 }
 
-/// The results of a unit.
-pub struct UnitResult {
+/// The results of a worker.
+pub struct WorkerResult {
     /// What it did.
-    pub report: UnitReport,
+    pub report: WorkerReport,
     /// Its part of the balancing.
     pub balance: Balance,
     /// When it started.
@@ -70,28 +70,28 @@ pub struct UnitResult {
 /// At least how long the top of a tree is explored between two checks of messages and limits. Each costs a copy of the open
 /// nodes.
 const TOP_STRETCH: Duration = Duration::from_millis(50);
-/// How long a unit without fuel waits for others to return some.
+/// How long a worker without fuel waits for others to return some.
 const RETURN_NS: u64 = 200_000;
-/// How long a unit that only gives, or is held, waits between two checks of the run.
+/// How long a worker that only gives, or is held, waits between two checks of the run.
 const POLL_NS: u64 = 5_000_000;
 
-impl<'a> Unit<'a> {
+impl<'a> Worker<'a> {
     pub fn new(
         peer: Peer,
         settings: &'a Settings,
-        mut unit_io: UnitIo<'a>,
+        mut worker_io: WorkerIo<'a>,
         (heuristic, top): (Option<TimedImprover<'a>>, Option<&'a dyn Top>),
     ) -> Self {
         let pace = settings.pace.map(Pace::new);
         let chooser = SeededChooser::new(settings.seed, peer.me());
-        let run_state = unit_io.run_state;
-        unit_io.seeds = peer.explores_down_to().map(|(depth, _)| depth);
+        let run_state = worker_io.run_state;
+        worker_io.seeds = peer.explores_down_to().map(|(depth, _)| depth);
         let interpreter =
             Interpreter::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
         Self {
             interpreter,
             chooser,
-            unit_io,
+            worker_io,
             epoch: 0,
             round: 0,
             explored_ns: 0,
@@ -104,8 +104,8 @@ impl<'a> Unit<'a> {
     }
 
     /// Runs until all work is done or the run is stopped.
-    pub fn drive(mut self) -> Result<UnitResult, RunError> {
-        let run_state = self.unit_io.run_state;
+    pub fn drive(mut self) -> Result<WorkerResult, RunError> {
+        let run_state = self.worker_io.run_state;
         let started_ns = run_state.now_ns();
         match run_state.site_state() {
             None => self.run_round(started_ns)?,
@@ -114,21 +114,21 @@ impl<'a> Unit<'a> {
         Ok(self.into_result(started_ns))
     }
 
-    /// Works for as long as the site does. Whenever the gateway takes all work from the units, they hand it in and
+    /// Works for as long as the site does. Whenever the gateway takes all work from the workers, they hand it in and
     /// begin the next round.
     fn run_rounds(&mut self, site_state: &SiteState, started_ns: u64) -> Result<(), RunError> {
         let new = self.interpreter.peer().clone();
         loop {
             self.run_round(started_ns)?;
-            if site_state.is_over() || self.unit_io.run_state.control().stopped().is_some() {
+            if site_state.is_over() || self.worker_io.run_state.control().stopped().is_some() {
                 return Ok(());
             }
-            site_state.hand_over(self.unit_io.hand_over(self.interpreter.in_flight()));
+            site_state.hand_over(self.worker_io.hand_over(self.interpreter.in_flight()));
             self.interpreter = Interpreter::new(new.clone(), true);
-            // If that round is already over, the unit has nothing to hand over from it.
+            // If that round is already over, the worker has nothing to hand over from it.
             self.round += 2;
             while site_state.round() < self.round {
-                if self.unit_io.run_state.control().stopped().is_some() {
+                if self.worker_io.run_state.control().stopped().is_some() {
                     return Ok(());
                 }
                 site_state.await_round(self.round);
@@ -138,11 +138,11 @@ impl<'a> Unit<'a> {
 
     /// Works until all work is done, the round ends, or the run is stopped.
     fn run_round(&mut self, started_ns: u64) -> Result<(), RunError> {
-        let run_state = self.unit_io.run_state;
+        let run_state = self.worker_io.run_state;
         let mut now_ns = run_state.now_ns();
         self.pass_to_peer(Event::Stepped { nodes: 0, busy_ns: 0 }, None, now_ns)?;
         while !self.interpreter.peer().finished() && run_state.continues(self.round) {
-            let size = self.unit_io.executor.explorer().size();
+            let size = self.worker_io.executor.explorer().size();
             let active_ns = now_ns - started_ns - self.held_ns;
             if self.pause.is_paused() {
                 let before_ns = now_ns;
@@ -154,7 +154,7 @@ impl<'a> Unit<'a> {
             } else if size == 0.0 {
                 self.answer_all_requests();
                 now_ns = self.wait_for_message(u64::MAX, now_ns);
-            } else if self.unit_io.seeds.is_none() && self.interpreter.peer().waits(size) {
+            } else if self.worker_io.seeds.is_none() && self.interpreter.peer().waits(size) {
                 // Progress requests are answered between two waits.
                 now_ns = self.wait_for_message(POLL_NS, now_ns);
                 self.answer_request();
@@ -163,11 +163,11 @@ impl<'a> Unit<'a> {
             } else {
                 now_ns = self.run_stretch(now_ns)?;
             }
-            while let Some(message) = self.unit_io.transport.poll() {
+            while let Some(message) = self.worker_io.transport.poll() {
                 self.handle_message(message, now_ns)?;
             }
-            if self.unit_io.wake_at_ns.is_some_and(|at| at <= now_ns) {
-                self.unit_io.wake_at_ns = None;
+            if self.worker_io.wake_at_ns.is_some_and(|at| at <= now_ns) {
+                self.worker_io.wake_at_ns = None;
                 self.pass_to_peer(Event::Woke, None, now_ns)?;
             }
             self.begin_snapshot(now_ns)?;
@@ -177,15 +177,15 @@ impl<'a> Unit<'a> {
 
     /// Waits for a message or for the time to wake the peer, but at most this long. Returns the time afterwards.
     fn wait_for_message(&mut self, at_most_ns: u64, now_ns: u64) -> u64 {
-        let wake_in_ns = self.unit_io.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
+        let wake_in_ns = self.worker_io.wake_at_ns.map_or(u64::MAX, |at| at.saturating_sub(now_ns));
         let wait_ns = Some(wake_in_ns.min(at_most_ns)).filter(|&ns| ns < u64::MAX);
-        self.unit_io.transport.wait(wait_ns.map(Duration::from_nanos));
-        self.unit_io.run_state.now_ns()
+        self.worker_io.transport.wait(wait_ns.map(Duration::from_nanos));
+        self.worker_io.run_state.now_ns()
     }
 
     /// The results at the end.
-    fn into_result(self, started_ns: u64) -> UnitResult {
-        let UnitIo { run_state, mut executor, mut report, balance, .. } = self.unit_io;
+    fn into_result(self, started_ns: u64) -> WorkerResult {
+        let WorkerIo { run_state, mut executor, mut report, balance, .. } = self.worker_io;
         let ended_ns = run_state.now_ns();
         let total_s = (ended_ns - started_ns - self.held_ns) as f64 * 1e-9;
         report.power = self.interpreter.peer().power().0;
@@ -194,7 +194,7 @@ impl<'a> Unit<'a> {
         report.counts.add(&executor.flush().counts);
         executor.fill_report(&mut report);
         let explorer = executor.explorer();
-        UnitResult {
+        WorkerResult {
             started_ns,
             explored_ns: self.explored_ns,
             ended_ns,
@@ -214,19 +214,19 @@ impl<'a> Unit<'a> {
         work: Option<Arc<Work>>,
         now_ns: u64,
     ) -> Result<(), RunError> {
-        self.interpreter.handle_event(event, work, now_ns, &mut self.chooser, &mut self.unit_io)
+        self.interpreter.handle_event(event, work, now_ns, &mut self.chooser, &mut self.worker_io)
     }
 
     /// Explores for a stretch and informs the peer. Returns the time afterwards.
     fn run_stretch(&mut self, now_ns: u64) -> Result<u64, RunError> {
         let Some(stretch) = self.explore()? else {
-            // More fuel may come from other sites, or from units that return some.
-            let run_state = self.unit_io.run_state;
+            // More fuel may come from other sites, or from workers that return some.
+            let run_state = self.worker_io.run_state;
             let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
             let over = run_state.control().stopped().is_some();
             return Ok(if over { now_ns } else { self.wait_for_message(at_most_ns, now_ns) });
         };
-        let UnitIo { me, run_state, executor, report, .. } = &mut self.unit_io;
+        let WorkerIo { me, run_state, executor, report, .. } = &mut self.worker_io;
         let Stretch { progress, mut busy_ns, active, phases } = stretch;
         if let Some(pace) = &mut self.pace {
             busy_ns = pace.charge_nodes(now_ns, progress.used).max(busy_ns);
@@ -258,7 +258,7 @@ impl<'a> Unit<'a> {
 
     /// Explores for a stretch; `None` if the node limit is reached.
     fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
-        let UnitIo { run_state, executor, transport, seeds, .. } = &mut self.unit_io;
+        let WorkerIo { run_state, executor, transport, seeds, .. } = &mut self.worker_io;
         let control = run_state.control();
         let pace = self.pace.as_ref().filter(|_| seeds.is_none());
         let most = pace.map_or(u64::MAX, Pace::fuel);
@@ -281,7 +281,7 @@ impl<'a> Unit<'a> {
             return Ok(Some(stretch));
         }
         if let Some(limit) = run_state.memory_limit() {
-            // Once units go deep, the watcher's checks suffice.
+            // Once workers go deep, the watcher's checks suffice.
             if !limit.is_short() {
                 limit.check();
             }
@@ -302,8 +302,8 @@ impl<'a> Unit<'a> {
 
     /// At the first peer: begins a snapshot if one was requested since the last call.
     fn begin_snapshot(&mut self, now_ns: u64) -> Result<(), RunError> {
-        let run_state = self.unit_io.run_state;
-        let saver = run_state.saver().filter(|_| self.unit_io.me == 0);
+        let run_state = self.worker_io.run_state;
+        let saver = run_state.saver().filter(|_| self.worker_io.me == 0);
         let epoch = saver.map_or(0, |saver| saver.epoch());
         // Where a counter detects the end, the snapshot is counted until the peer has passed it on.
         let counted = self.interpreter.peer().uses_counter();
@@ -317,12 +317,12 @@ impl<'a> Unit<'a> {
     /// Looks for a better solution alongside the search. Returns the time afterwards.
     fn run_improver(&mut self, now_ns: u64) -> Result<u64, RunError> {
         let Some(heuristic) = &mut self.heuristic else { return Ok(now_ns) };
-        let run_state = self.unit_io.run_state;
+        let run_state = self.worker_io.run_state;
         let found = heuristic.improve(run_state.control());
         let after_ns = run_state.now_ns();
         let gained = found.map_or(Ok(false), |found| run_state.offer_solution(found))?;
         heuristic.record_time(after_ns - now_ns, gained);
-        if let Some(activity) = &mut self.unit_io.report.activity {
+        if let Some(activity) = &mut self.worker_io.report.activity {
             activity.add_improvement(now_ns, after_ns - now_ns);
         }
         self.answer_request();
@@ -331,10 +331,10 @@ impl<'a> Unit<'a> {
 
     /// Publishes how much of the tree is open here, if that was requested since the last call.
     fn answer_request(&mut self) {
-        let (run_state, me) = (self.unit_io.run_state, self.unit_io.me);
+        let (run_state, me) = (self.worker_io.run_state, self.worker_io.me);
         let progress_request = run_state.progress_request();
         if run_state.counters(me).must_answer(progress_request) {
-            let explorer = self.unit_io.executor.explorer();
+            let explorer = self.worker_io.executor.explorer();
             let open = explorer.open_share().unwrap_or(f64::NAN);
             let here = explorer.least_bound().unwrap_or(i64::MAX);
             run_state.counters(me).answer_request(
@@ -347,8 +347,8 @@ impl<'a> Unit<'a> {
 
     /// Answers all progress requests until there is work again: there is none now.
     fn answer_all_requests(&mut self) {
-        let run_state = self.unit_io.run_state;
-        run_state.counters(self.unit_io.me).answer_all_requests(self.least_kept());
+        let run_state = self.worker_io.run_state;
+        run_state.counters(self.worker_io.me).answer_all_requests(self.least_kept());
     }
 
     /// The least bound of all pieces on their way from here.
@@ -359,10 +359,10 @@ impl<'a> Unit<'a> {
 
     fn handle_message(&mut self, message: PeerMessage, now_ns: u64) -> Result<(), RunError> {
         let PeerMessage { from, message, work } = message;
-        self.unit_io.note_message(&message);
+        self.worker_io.note_message(&message);
         let depth = self.interpreter.peer().explores_down_to();
         let again = depth.filter(|&(_, again)| again && message.brings_work());
-        self.unit_io.seeds = again.map(|(depth, _)| depth).or(self.unit_io.seeds);
+        self.worker_io.seeds = again.map(|(depth, _)| depth).or(self.worker_io.seeds);
         self.pass_to_peer(Event::Message { from, message }, work, now_ns)
     }
 }

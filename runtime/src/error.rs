@@ -45,8 +45,8 @@ pub enum RunError {
     /// The system cannot start another thread.
     #[error("cannot start thread {0}: {1}")]
     Thread(u32, #[source] io::Error),
-    /// Work that a unit received could not be read.
-    #[error("work between units cannot be read: {0}")]
+    /// Work that a worker received could not be read.
+    #[error("work between workers cannot be read: {0}")]
     Work(#[from] Malformed),
     /// The protocol broke one of its own laws.
     #[error("the protocol failed: {0}")]
@@ -86,7 +86,7 @@ pub enum RunError {
     Slab(String),
     /// No device can be used, and no thread was requested.
     #[error("{0}")]
-    NoUnit(String),
+    NoWorker(String),
     /// The network to other processes failed.
     #[error("{0}")]
     Net(#[source] Box<dyn Error + Send + Sync>),

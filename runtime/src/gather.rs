@@ -1,7 +1,7 @@
-//! Gathers the results of a run's units, and checks the solution.
+//! Gathers the results of a run's workers, and checks the solution.
 
 use crate::control::Stop;
-use crate::driver::UnitResult;
+use crate::driver::WorkerResult;
 use crate::outcome::{Balance, Outcome};
 use crate::run_state::RunState;
 use crate::transport::Mailboxes;
@@ -15,15 +15,15 @@ pub fn gather(
     problem: &dyn Problem,
     run_state: &RunState<'_>,
     mailboxes: &Mailboxes,
-    mut left: Vec<UnitResult>,
+    mut left: Vec<WorkerResult>,
 ) -> (Outcome, Vec<Work>) {
     let (mut pieces, mut open, mut least_bound) = (Vec::new(), 0.0, i64::MAX);
-    for unit in &mut left {
+    for worker in &mut left {
         let stopped = run_state.control().stopped().is_some();
-        debug_assert!(unit.kept == 0 || stopped, "a piece was left over");
-        open += unit.open;
-        least_bound = least_bound.min(unit.least_bound.unwrap_or(i64::MAX));
-        pieces.extend(unit.work.take().filter(|work| !work.bytes.is_empty()));
+        debug_assert!(worker.kept == 0 || stopped, "a piece was left over");
+        open += worker.open;
+        least_bound = least_bound.min(worker.least_bound.unwrap_or(i64::MAX));
+        pieces.extend(worker.work.take().filter(|work| !work.bytes.is_empty()));
     }
     let queue = mailboxes.leftovers().into_iter();
     // Work that travels with any other message is a copy.
@@ -33,27 +33,28 @@ pub fn gather(
         least_bound = least_bound.min(work.least_bound);
         pieces.push(Arc::unwrap_or_clone(work));
     }
-    let mut outcome = Outcome { open, ..sum_units(problem, run_state, left) };
+    let mut outcome = Outcome { open, ..sum_workers(problem, run_state, left) };
     complete_outcome(run_state, &mut outcome, least_bound);
     (outcome, pieces)
 }
 
-/// The outcome of this process's units, without open work and bounds.
-pub fn sum_units(
+/// The outcome of this process's workers, without open work and bounds.
+pub fn sum_workers(
     problem: &dyn Problem,
     run_state: &RunState<'_>,
-    left: Vec<UnitResult>,
+    left: Vec<WorkerResult>,
 ) -> Outcome {
     let control = run_state.control();
     let (mut counts, mut balance) = (Counts::default(), Balance::default());
     let (mut explored_ns, mut ended_ns) = (0, 0);
-    let setup_ns = left.first().map_or(0, |unit| unit.started_ns);
-    let mut units = Vec::new();
-    for unit in left {
-        (explored_ns, ended_ns) = (unit.explored_ns.max(explored_ns), unit.ended_ns.max(ended_ns));
-        counts.add(&unit.report.counts);
-        balance.add(unit.balance);
-        units.push(unit.report);
+    let setup_ns = left.first().map_or(0, |worker| worker.started_ns);
+    let mut workers = Vec::new();
+    for worker in left {
+        (explored_ns, ended_ns) =
+            (worker.explored_ns.max(explored_ns), worker.ended_ns.max(ended_ns));
+        counts.add(&worker.report.counts);
+        balance.add(worker.balance);
+        workers.push(worker.report);
     }
     balance.ending_ns = ended_ns.saturating_sub(explored_ns);
     Outcome {
@@ -66,7 +67,7 @@ pub fn sum_units(
         seconds: 0.0,
         earlier_seconds: run_state.before.elapsed_ns as f64 * 1e-9,
         setup_seconds: setup_ns as f64 * 1e-9,
-        units,
+        workers,
         balance,
         sites: Vec::new(),
     }

@@ -1,4 +1,4 @@
-//! Searches on the threads of one process: clocks, messages between units, the loop of a unit, limits and files.
+//! Searches on the threads of one process: clocks, messages between workers, the loop of a worker, limits and files.
 //!
 //! With `--cfg loom`, only the primitives that threads share are built, for loom to test.
 
@@ -66,15 +66,15 @@ pub mod start;
 #[cfg(not(loom))]
 mod timed_improver;
 #[cfg(not(loom))]
-pub mod unit_counters;
-#[cfg(not(loom))]
-mod unit_io;
-#[cfg(not(loom))]
-pub mod units;
-#[cfg(not(loom))]
 pub mod watch;
 #[cfg(not(loom))]
+pub mod worker_counters;
+#[cfg(not(loom))]
+mod worker_io;
+#[cfg(not(loom))]
 pub mod worker_pool;
+#[cfg(not(loom))]
+pub mod workers;
 
 #[cfg(not(loom))]
 pub use crate::{
@@ -87,7 +87,7 @@ pub use crate::{
     memory::usable_memory,
     outcome::{
         Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,
-        UnitReport, UnitSnapshot, gap,
+        WorkerReport, WorkerSnapshot, gap,
     },
     pause::Pause,
     recorded::Recorded,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct ProgressSnapshot {
     /// Seconds since the start, plus those before a resume.
     pub seconds: f64,
-    /// The counts of all units so far, including before a resume.
+    /// The counts of all workers so far, including before a resume.
     pub counts: Counts,
     /// The estimated fraction of the tree that is done, as long as estimates of the tree's size agree.
     pub done: Option<f64>,
@@ -26,8 +26,8 @@ pub struct ProgressSnapshot {
     pub warning: Option<String>,
     /// The state of all sites together, if there are several.
     pub sites: Option<SitesSnapshot>,
-    /// The state of each unit of this process.
-    pub units: Vec<UnitSnapshot>,
+    /// The state of each worker of this process.
+    pub workers: Vec<WorkerSnapshot>,
     /// The state of each site, as far as this process knows.
     pub each_site: Vec<SiteSnapshot>,
 }
@@ -46,9 +46,9 @@ pub fn gap(value: i64, bound: i64) -> f64 {
     (value as f64 - bound as f64).abs() / (value as f64).abs().max(1.0)
 }
 
-/// The state of a unit.
+/// The state of a worker.
 #[derive(Clone, Debug, PartialEq)]
-pub struct UnitSnapshot {
+pub struct WorkerSnapshot {
     /// Its name.
     pub name: Arc<str>,
     /// The number of nodes that it has explored.
@@ -72,8 +72,8 @@ pub struct SiteSnapshot {
     pub left_s: Option<f64>,
     /// How it ended, if it did.
     pub end: Option<SiteEnd>,
-    /// The number of its units.
-    pub units: u32,
+    /// The number of its workers.
+    pub workers: u32,
     /// How many of them have work.
     pub busy: u32,
     /// The number of nodes that it has explored.
@@ -85,8 +85,8 @@ pub struct SiteSnapshot {
 pub struct SitesSnapshot {
     /// The number of sites present.
     pub sites: u32,
-    /// The number of their units.
-    pub units: u32,
+    /// The number of their workers.
+    pub workers: u32,
     /// How many of these have work.
     pub busy: u32,
 }
@@ -107,8 +107,8 @@ pub struct SiteReport {
     pub name: String,
     /// The machine that it ran on.
     pub host: String,
-    /// Its units, as indices into [`Outcome::units`]; empty if it was lost before it reported them.
-    pub units: Vec<usize>,
+    /// Its workers, as indices into [`Outcome::workers`]; empty if it was lost before it reported them.
+    pub workers: Vec<usize>,
     /// Seconds from the start until it joined.
     pub joined_s: f64,
     /// Seconds from the start until it was gone, if that was before the end.
@@ -121,9 +121,9 @@ pub struct SiteReport {
     pub redone: u64,
 }
 
-/// What one unit did.
+/// What one worker did.
 #[derive(Clone, Debug, Default, Pack)]
-pub struct UnitReport {
+pub struct WorkerReport {
     /// Its name: `cpu0`, `emulated0`.
     pub name: String,
     /// What it did, for a device: `explore` or `evaluate`.
@@ -148,13 +148,13 @@ pub struct UnitReport {
     pub idle_s: f64,
     /// Pieces of work received.
     pub steals: u64,
-    /// Measured power in nodes per second; 0 if the unit never worked long enough.
+    /// Measured power in nodes per second; 0 if the worker never worked long enough.
     pub power: u64,
     /// Activity over time, if requested.
     pub activity: Option<Activity>,
 }
 
-/// The effort of keeping the units busy.
+/// The effort of keeping the workers busy.
 #[derive(Clone, Debug, Default)]
 pub struct Balance {
     /// Requests for work.
@@ -167,19 +167,19 @@ pub struct Balance {
     pub messages: u64,
     /// Bytes of work that changed hands.
     pub moved_bytes: u64,
-    /// Nanoseconds from the last node until every unit knew of the end.
+    /// Nanoseconds from the last node until every worker knew of the end.
     pub ending_ns: u64,
-    /// Nanoseconds from request to work, for requests that brought some; the first [`Balance::KEPT`] of each unit.
+    /// Nanoseconds from request to work, for requests that brought some; the first [`Balance::KEPT`] of each worker.
     pub steal_ns: Vec<u64>,
-    /// The power of each unit by which shares were computed, if fixed beforehand.
+    /// The power of each worker by which shares were computed, if fixed beforehand.
     pub weights: Vec<u32>,
 }
 
 impl Balance {
-    /// The number of waiting times kept per unit.
+    /// The number of waiting times kept per worker.
     pub const KEPT: usize = 4096;
 
-    /// Adds another unit's figures.
+    /// Adds another worker's figures.
     pub fn add(&mut self, other: Balance) {
         // Other sites may report any numbers.
         for (sum, more) in [
@@ -209,7 +209,7 @@ impl Balance {
 pub struct Outcome {
     /// The purpose of the search.
     pub goal: Goal,
-    /// The counts of all units.
+    /// The counts of all workers.
     pub counts: Counts,
     /// The best solution found.
     pub solution: Option<Solution>,
@@ -225,31 +225,33 @@ pub struct Outcome {
     pub earlier_seconds: f64,
     /// Seconds before the first node.
     pub setup_seconds: f64,
-    /// What each unit did.
-    pub units: Vec<UnitReport>,
-    /// The effort of keeping the units busy.
+    /// What each worker did.
+    pub workers: Vec<WorkerReport>,
+    /// The effort of keeping the workers busy.
     pub balance: Balance,
     /// What each process did in a search by several.
     pub sites: Vec<SiteReport>,
 }
 
 impl Outcome {
-    /// The rate of the search divided by the sum of its units' own rates, each as measured while the unit explored, for
-    /// as long as the unit was present.
+    /// The rate of the search divided by the sum of its workers' own rates, each as measured while the worker explored, for
+    /// as long as the worker was present.
     ///
-    /// A unit that never explored counts with the mean rate of the others. `None` if nothing was explored here.
+    /// A worker that never explored counts with the mean rate of the others. `None` if nothing was explored here.
     #[must_use]
     pub fn efficiency(&self) -> Option<f64> {
         let whole_s = self.seconds - self.earlier_seconds - self.setup_seconds;
-        let nodes = |unit: &UnitReport| unit.counts.bounded.max(unit.counts.branched) as f64;
-        let rate = |unit: &UnitReport| (unit.busy_s > 0.0).then(|| nodes(unit) / unit.busy_s);
+        let nodes =
+            |worker: &WorkerReport| worker.counts.bounded.max(worker.counts.branched) as f64;
+        let rate =
+            |worker: &WorkerReport| (worker.busy_s > 0.0).then(|| nodes(worker) / worker.busy_s);
         let rates: Vec<f64> =
-            self.units.iter().filter_map(rate).filter(|&rate| rate > 0.0).collect();
+            self.workers.iter().filter_map(rate).filter(|&rate| rate > 0.0).collect();
         let mean = rates.iter().sum::<f64>() / rates.len() as f64;
-        let mut site_of = vec![None; self.units.len()];
+        let mut site_of = vec![None; self.workers.len()];
         for site in &self.sites {
-            for &unit in &site.units {
-                if let Some(its) = site_of.get_mut(unit) {
+            for &worker in &site.workers {
+                if let Some(its) = site_of.get_mut(worker) {
                     *its = Some(site);
                 }
             }
@@ -260,14 +262,14 @@ impl Outcome {
             let gone_s = site.and_then(|site| site.left_s).map_or(whole_s, since);
             gone_s - site.map_or(0.0, |site| since(site.joined_s))
         };
-        let units = self.units.iter().zip(site_of);
-        let could: f64 = units
-            .map(|(unit, site)| {
-                let rate = rate(unit).filter(|&rate| rate > 0.0).unwrap_or(mean);
+        let workers = self.workers.iter().zip(site_of);
+        let could: f64 = workers
+            .map(|(worker, site)| {
+                let rate = rate(worker).filter(|&rate| rate > 0.0).unwrap_or(mean);
                 rate * there_s(site).max(0.0)
             })
             .sum();
-        let did: f64 = self.units.iter().map(nodes).sum();
+        let did: f64 = self.workers.iter().map(nodes).sum();
         let efficiency = did / could;
         efficiency.is_finite().then_some(efficiency)
     }
@@ -280,15 +282,15 @@ pub type Watcher<'a> = dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a;
 mod tests {
     use super::*;
 
-    fn unit(bounded: u64, busy_s: f64) -> UnitReport {
-        UnitReport {
+    fn worker(bounded: u64, busy_s: f64) -> WorkerReport {
+        WorkerReport {
             counts: Counts { bounded, ..Counts::default() },
             busy_s,
-            ..UnitReport::default()
+            ..WorkerReport::default()
         }
     }
 
-    fn outcome(units: Vec<UnitReport>, sites: Vec<SiteReport>) -> Outcome {
+    fn outcome(workers: Vec<WorkerReport>, sites: Vec<SiteReport>) -> Outcome {
         Outcome {
             goal: Goal::Count,
             counts: Counts::default(),
@@ -299,7 +301,7 @@ mod tests {
             seconds: 11.0,
             earlier_seconds: 0.0,
             setup_seconds: 1.0,
-            units,
+            workers,
             balance: Balance::default(),
             sites,
         }
@@ -311,15 +313,18 @@ mod tests {
             let efficiency = outcome.efficiency().unwrap();
             assert!((efficiency - wanted).abs() < 1e-9, "{efficiency}, expected {wanted}");
         };
-        close(outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![]), 0.75);
+        close(outcome(vec![worker(1000, 10.0), worker(500, 5.0)], vec![]), 0.75);
         // The second did nothing: it counts as fast as the first.
-        close(outcome(vec![unit(1000, 10.0), unit(0, 0.0)], vec![]), 0.5);
-        let site =
-            |at: usize, joined_s| SiteReport { units: vec![at], joined_s, ..SiteReport::default() };
+        close(outcome(vec![worker(1000, 10.0), worker(0, 0.0)], vec![]), 0.5);
+        let site = |at: usize, joined_s| SiteReport {
+            workers: vec![at],
+            joined_s,
+            ..SiteReport::default()
+        };
         close(
-            outcome(vec![unit(1000, 10.0), unit(500, 5.0)], vec![site(0, 0.0), site(1, 6.0)]),
+            outcome(vec![worker(1000, 10.0), worker(500, 5.0)], vec![site(0, 0.0), site(1, 6.0)]),
             1.0,
         );
-        assert_eq!(outcome(vec![unit(0, 0.0)], vec![]).efficiency(), None);
+        assert_eq!(outcome(vec![worker(0, 0.0)], vec![]).efficiency(), None);
     }
 }

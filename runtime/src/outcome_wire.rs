@@ -1,4 +1,4 @@
-//! The encoding of what units recorded, between processes.
+//! The encoding of what workers recorded, between processes.
 
 use crate::activity::{Activity, COLUMNS};
 use crate::outcome::Balance;
@@ -38,7 +38,7 @@ impl Pack for Balance {
         let Balance { requests, served, refused, messages, moved_bytes, .. } = self;
         [*requests, *served, *refused, *messages, *moved_bytes].pack(out);
         self.ending_ns.pack(out);
-        // Each unit keeps some thousands.
+        // Each worker keeps some thousands.
         self.steal_ns[..self.steal_ns.len().min(MOST)].to_vec().pack(out);
     }
 

@@ -1,12 +1,12 @@
-//! [`Pace`]: limits the speed of a unit, as if it ran on its own machine.
+//! [`Pace`]: limits the speed of a worker, as if it ran on its own machine.
 
-/// The approximate time of a stretch of a paced unit.
+/// The approximate time of a stretch of a paced worker.
 const STRETCH_NS: f64 = 4e6;
 
-/// A unit that falls behind by more than this does not catch up.
+/// A worker that falls behind by more than this does not catch up.
 const BEHIND_NS: f64 = 20e6;
 
-/// A unit's pace, and when it may explore again.
+/// A worker's pace, and when it may explore again.
 pub(crate) struct Pace {
     node_ns: f64,
     free_at_ns: f64,

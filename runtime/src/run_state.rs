@@ -1,4 +1,4 @@
-//! [`RunState`]: everything that the units of a process share.
+//! [`RunState`]: everything that the workers of a process share.
 
 use crate::check::check_value;
 use crate::control::{Control, Stop};
@@ -8,7 +8,7 @@ use crate::save::Saver;
 use crate::settings::Settings;
 use crate::site_state::SiteState;
 use crate::sync::{AtomicU64, Mutex, Ordering, lock};
-use crate::unit_counters::UnitCounters;
+use crate::worker_counters::WorkerCounters;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Goal, Solution};
 use pleach_core::steal::PeerId;
@@ -17,14 +17,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The state that the units of a run share.
+/// The state that the workers of a run share.
 pub struct RunState<'a> {
     /// The problem that is searched.
     problem: &'a dyn Problem,
     /// The state that the run resumes or starts with.
     pub before: &'a Checkpoint,
     control: Control,
-    unit_counters: Vec<UnitCounters>,
+    worker_counters: Vec<WorkerCounters>,
     names: Vec<Arc<str>>,
     /// The number of requests for the open part of the tree so far.
     progress_requests: AtomicU64,
@@ -53,7 +53,7 @@ impl<'a> RunState<'a> {
             problem,
             before,
             control,
-            unit_counters: names.iter().map(|_| UnitCounters::default()).collect(),
+            worker_counters: names.iter().map(|_| WorkerCounters::default()).collect(),
             names,
             progress_requests: AtomicU64::new(0),
             start,
@@ -64,7 +64,7 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// The incumbent, the fuel, the signal to stop, and the counter of units that are not idle.
+    /// The incumbent, the fuel, the signal to stop, and the counter of workers that are not idle.
     pub fn control(&self) -> &Control {
         &self.control
     }
@@ -104,7 +104,7 @@ impl<'a> RunState<'a> {
         self.problem.least_score()
     }
 
-    /// Offers a solution that a unit has found. Returns whether it is better than the incumbent.
+    /// Offers a solution that a worker has found. Returns whether it is better than the incumbent.
     ///
     /// # Errors
     /// If it is not what it claims to be. It must not prune anything then.
@@ -134,25 +134,25 @@ impl<'a> RunState<'a> {
         self.site_state.as_ref()
     }
 
-    /// The current round of the units; always the same in a single process.
+    /// The current round of the workers; always the same in a single process.
     pub fn round(&self) -> u64 {
         self.site_state.as_ref().map_or(0, SiteState::round)
     }
 
-    /// Whether units that began in a round continue.
+    /// Whether workers that began in a round continue.
     #[inline]
     pub fn continues(&self, round: u64) -> bool {
         self.control.stopped().is_none() && self.round() == round
     }
 
-    /// A unit's counters.
-    pub fn counters(&self, me: PeerId) -> &UnitCounters {
-        &self.unit_counters[me as usize]
+    /// A worker's counters.
+    pub fn counters(&self, me: PeerId) -> &WorkerCounters {
+        &self.worker_counters[me as usize]
     }
 
-    /// The counters of all units.
-    pub fn unit_counters(&self) -> &[UnitCounters] {
-        &self.unit_counters
+    /// The counters of all workers.
+    pub fn worker_counters(&self) -> &[WorkerCounters] {
+        &self.worker_counters
     }
 
     /// Their names.
@@ -165,12 +165,12 @@ impl<'a> RunState<'a> {
         self.progress_requests.load(Ordering::Relaxed)
     }
 
-    /// Asks all units for the open part of the tree.
+    /// Asks all workers for the open part of the tree.
     pub fn request_progress(&self) {
         self.progress_requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes a unit's part of a snapshot.
+    /// Takes a worker's part of a snapshot.
     pub fn hand_in(&self, cut: Cut) {
         match (&self.site_state, &self.saver) {
             (Some(site_state), _) => site_state.hand_in(cut),

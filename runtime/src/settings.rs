@@ -25,9 +25,9 @@ pub struct Settings {
     pub devices: Option<Arc<dyn Devices>>,
     /// Whether every device that keeps a core busy replaces a thread.
     pub make_room: bool,
-    /// Artificial slow-down factors of units, by name. Others run at full speed.
+    /// Artificial slow-down factors of workers, by name. Others run at full speed.
     pub slow: Vec<(String, f64)>,
-    /// The most nodes that a unit explores in a second; it sleeps when it is ahead.
+    /// The most nodes that a worker explores in a second; it sleeps when it is ahead.
     pub pace: Option<u64>,
     /// How work is balanced.
     pub policy: Policy,
@@ -56,9 +56,9 @@ pub struct Settings {
     pub memory: Option<u64>,
     /// The seed for all random choices.
     pub seed: u64,
-    /// Whether to record the activity of every unit.
+    /// Whether to record the activity of every worker.
     pub trace: bool,
-    /// How long an idle unit polls for messages before it sleeps.
+    /// How long an idle worker polls for messages before it sleeps.
     pub spin: Duration,
     /// Time between two progress reports.
     pub progress_every: Duration,
@@ -93,9 +93,9 @@ pub trait ProcessGroup: Debug + Send + Sync + RefUnwindSafe {
 }
 
 impl Settings {
-    /// The slow-down factor of a unit.
-    pub(crate) fn slow_down(&self, unit: &str) -> f64 {
-        let named = self.slow.iter().rev().find(|(name, _)| name == unit);
+    /// The slow-down factor of a worker.
+    pub(crate) fn slow_down(&self, worker: &str) -> f64 {
+        let named = self.slow.iter().rev().find(|(name, _)| name == worker);
         named.map_or(1.0, |(_, factor)| *factor)
     }
 }

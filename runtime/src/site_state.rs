@@ -1,4 +1,4 @@
-//! [`SiteState`]: the state that a site's gateway shares with the units and their watcher.
+//! [`SiteState`]: the state that a site's gateway shares with the workers and their watcher.
 
 use crate::control::{Reason, Stop};
 use crate::outcome::SiteSnapshot;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The number that marks the end of all rounds.
 const OVER: u64 = u64::MAX;
 
-/// How often a unit that waits for the next round checks whether the run has failed.
+/// How often a worker that waits for the next round checks whether the run has failed.
 const POLL_EVERY: Duration = Duration::from_millis(10);
 
 /// The state of a search's other processes, as far as known.
@@ -34,30 +34,30 @@ pub trait OtherProcesses: Send + Sync {
 pub struct CombinedProgress {
     /// The number of processes present.
     pub sites: u32,
-    /// The number of their units.
-    pub units: u32,
+    /// The number of their workers.
+    pub workers: u32,
     /// How many of these have work.
     pub busy: u32,
     /// The counts of all so far, including processes that are gone.
     pub counts: Counts,
 }
 
-/// The state that a site's gateway shares with the units and their watcher.
+/// The state that a site's gateway shares with the workers and their watcher.
 ///
-/// Units work in *rounds*, which have even numbers. A round ends when the gateway takes all work: each unit hands in
+/// Workers work in *rounds*, which have even numbers. A round ends when the gateway takes all work: each worker hands in
 /// its work, and waits for the next round.
 pub struct SiteState {
     mailboxes: Mailboxes,
     round: AtomicU64,
     turn: Mutex<()>,
     turned: Condvar,
-    /// The counts of each unit when it was last without work. The gateway's entry is for what it explores itself.
+    /// The counts of each worker when it was last without work. The gateway's entry is for what it explores itself.
     settled: Vec<Mutex<Counts>>,
     /// Cuts of the snapshot under way.
     cuts: Mutex<Vec<Cut>>,
     /// What the peers handed over at the end of the round.
     ends: Mutex<Vec<Cut>>,
-    /// Why the units, or their watcher, want the search to stop.
+    /// Why the workers, or their watcher, want the search to stop.
     wish: Reason,
     asked: AtomicBool,
     /// The root's knowledge of the other sites.
@@ -65,12 +65,12 @@ pub struct SiteState {
     /// The root's last progress report.
     whole: Mutex<Option<Arc<ProgressReport<Portion<Counts>>>>>,
     least_bound: AtomicI64,
-    /// Whether some unit, here or elsewhere, does not know which part of the tree its nodes are.
+    /// Whether some worker, here or elsewhere, does not know which part of the tree its nodes are.
     blind: AtomicBool,
 }
 
 impl SiteState {
-    /// The state of a site. The first mailbox is the gateway's, the others are the units'.
+    /// The state of a site. The first mailbox is the gateway's, the others are the workers'.
     pub fn new(mailboxes: Mailboxes, others: Arc<dyn OtherProcesses>) -> Self {
         let peers = mailboxes.peers();
         Self {
@@ -95,12 +95,12 @@ impl SiteState {
         &*self.others
     }
 
-    /// The mailboxes of the gateway and the units.
+    /// The mailboxes of the gateway and the workers.
     pub fn mailboxes(&self) -> &Mailboxes {
         &self.mailboxes
     }
 
-    /// The number of peers of the site: the gateway and the units.
+    /// The number of peers of the site: the gateway and the workers.
     pub fn peers(&self) -> u32 {
         self.mailboxes.peers()
     }
@@ -149,12 +149,12 @@ impl SiteState {
         }
     }
 
-    /// Ends the round: all units hand in their work.
+    /// Ends the round: all workers hand in their work.
     pub fn close_round(&self) {
         self.change_to(self.round() + 1);
     }
 
-    /// Begins the next round, once all units have handed in their work.
+    /// Begins the next round, once all workers have handed in their work.
     pub fn begin_round(&self) {
         self.forget_cuts();
         self.change_to(self.round() + 1);
@@ -173,12 +173,12 @@ impl SiteState {
         self.mailboxes.wake_all();
     }
 
-    /// Records the counts of a unit that is without work.
+    /// Records the counts of a worker that is without work.
     pub fn record_counts(&self, me: PeerId, counts: Counts) {
         *lock(&self.settled[me as usize]) = counts;
     }
 
-    /// The counts of all units, once all are without work.
+    /// The counts of all workers, once all are without work.
     pub fn total_counts(&self) -> Counts {
         let mut sum = Counts::default();
         self.settled.iter().for_each(|counts| sum.add(&lock(counts)));
@@ -238,12 +238,12 @@ impl SiteState {
         lock(&self.whole).clone()
     }
 
-    /// Notes that some unit does not know which part of the tree its nodes are.
+    /// Notes that some worker does not know which part of the tree its nodes are.
     pub fn go_blind(&self) {
         self.blind.store(true, Ordering::Relaxed);
     }
 
-    /// Whether there is, or was, such a unit.
+    /// Whether there is, or was, such a worker.
     pub fn is_blind(&self) -> bool {
         self.blind.load(Ordering::Relaxed)
     }

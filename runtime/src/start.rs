@@ -1,22 +1,23 @@
-//! Starts a run: checks its settings, sets up the state that its units share, and starts the units.
+//! Starts a run: checks its settings, sets up the state that its workers share, and starts the workers.
 
 use crate::check::check_solution;
 use crate::control::{Control, Stop};
-use crate::driver::{Unit, UnitResult};
+use crate::driver::{Worker, WorkerResult};
 use crate::error::{MOST_THREADS, RunError};
 use crate::gather::gather;
+use crate::on_drop::OnDrop;
 use crate::outcome::Watcher;
-use crate::outcome::{Outcome, ProgressSnapshot, UnitReport};
+use crate::outcome::{Outcome, ProgressSnapshot, WorkerReport};
 use crate::profile;
 use crate::run_state::RunState;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::timed_improver::TimedImprover;
 use crate::transport::Mailboxes;
-use crate::unit_io::UnitIo;
-use crate::units::{Plan, PlannedUnit, plan_units};
 use crate::watch::watch_over;
+use crate::worker_io::WorkerIo;
 use crate::worker_pool::WorkerPool;
+use crate::workers::{Plan, PlannedWorker, plan_workers};
 use pleach_core::search::explorer::joined;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Goal, Solution};
@@ -63,6 +64,9 @@ impl WorkerPool {
         if settings.policy.is_late() {
             return Err(RunError::Late);
         }
+        problem.set_stop_requested(false);
+        // The problem may be searched, or its tree sampled, again.
+        let _clear = OnDrop(|| problem.set_stop_requested(false));
         if let Some(processes) = &settings.processes {
             return processes.run(self, problem, settings, watch);
         }
@@ -72,18 +76,17 @@ impl WorkerPool {
         if settings.policy.second_cutoff.is_some() {
             return Err(RunError::SecondCutoff);
         }
-        problem.set_stop_requested(false);
-        let Plan { mut units, warnings } = plan_units(problem, settings, start)?;
-        let n_units = units.len() as u32;
+        let Plan { mut workers, warnings } = plan_workers(problem, settings, start)?;
+        let n_workers = workers.len() as u32;
         // This process is alone: it takes over what others held when the file was written.
         let before = &initial_state(problem, settings)?
             .flattened()
             .map_err(|why| RunError::Resume(why.into()))?;
         let saver = settings.save.as_ref().map(|save| (save, &*settings.about));
-        let saver = saver.map(|save| Saver::new(save, before, n_units, start));
-        let control = new_control(problem, settings, before, settings.node_limit, n_units);
-        let settings = &profile::with_powers(problem, settings, &mut units, control.best())?;
-        let names = units.iter().map(|unit| unit.name.as_str().into()).collect();
+        let saver = saver.map(|save| Saver::new(save, before, n_workers, start));
+        let control = new_control(problem, settings, before, settings.node_limit, n_workers);
+        let settings = &profile::with_powers(problem, settings, &mut workers, control.best())?;
+        let names = workers.iter().map(|worker| worker.name.as_str().into()).collect();
         let run_state =
             &RunState::new(problem, before, control, names, (start, saver), settings, None);
         warnings.into_iter().for_each(|line| run_state.warn(line));
@@ -92,9 +95,9 @@ impl WorkerPool {
             |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), run_state.control());
         let (_lock, warning) = run_state.saver().map(begin).transpose()?.unzip();
         warning.flatten().into_iter().for_each(|line| run_state.warn(line));
-        let mailboxes = &Mailboxes::new(n_units);
+        let mailboxes = &Mailboxes::new(n_workers);
         let context = RunContext { problem, settings, run_state, mailboxes };
-        let left = self.run_units(&context, units, watch)?;
+        let left = self.run_workers(&context, workers, watch)?;
         let (mut outcome, open) = gather(problem, run_state, mailboxes, left);
         check_solution(problem, outcome.solution.as_ref())?;
         if let Some(saver) = run_state.saver() {
@@ -113,28 +116,28 @@ impl WorkerPool {
         Ok(outcome)
     }
 
-    /// Runs all units while the run is watched.
-    fn run_units<'a>(
+    /// Runs all workers while the run is watched.
+    fn run_workers<'a>(
         &self,
         context: &RunContext<'a>,
-        units: Vec<PlannedUnit<'a>>,
+        workers: Vec<PlannedWorker<'a>>,
         watch: &mut Watcher<'_>,
-    ) -> Result<Vec<UnitResult>, RunError> {
-        let (settings, n_units) = (context.settings, units.len() as u32);
-        let tree = &PeerTree::new(n_units, settings.policy.tree, settings.seed);
-        let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
+    ) -> Result<Vec<WorkerResult>, RunError> {
+        let (settings, n_workers) = (context.settings, workers.len() as u32);
+        let tree = &PeerTree::new(n_workers, settings.policy.tree, settings.seed);
+        let threads = workers.iter().filter(|worker| worker.is_thread()).count() as u32;
         // The last thread: at the beginning, the first one usually has all the work.
         let last = threads.max(1) - 1;
-        let jobs = (0..n_units).zip(units).map(|(me, planned)| {
+        let jobs = (0..n_workers).zip(workers).map(|(me, planned)| {
             let peer = Peer::new(me, tree, settings.policy.clone());
             let improves = me == last;
             let pieces = &context.run_state.before.pieces;
             // If the whole work is one piece, the first peer gets it.
-            let place = (me + n_units - tree.first()) % n_units;
-            let pieces = pieces.iter().skip(place as usize).step_by(n_units as usize);
+            let place = (me + n_workers - tree.first()) % n_workers;
+            let pieces = pieces.iter().skip(place as usize).step_by(n_workers as usize);
             let pieces: Vec<&Work> = pieces.collect();
-            let job = move || context.run_unit(peer, planned, &pieces, improves);
-            Box::new(job) as Box<dyn FnOnce() -> Result<UnitResult, RunError> + Send + '_>
+            let job = move || context.run_worker(peer, planned, &pieces, improves);
+            Box::new(job) as Box<dyn FnOnce() -> Result<WorkerResult, RunError> + Send + '_>
         });
         let ended = self.side_by_side(jobs.collect(), |latch| {
             let mut guard = context.guard();
@@ -147,39 +150,39 @@ impl WorkerPool {
     }
 }
 
-/// The context in which the units of a run work.
+/// The context in which the workers of a run work.
 pub struct RunContext<'a> {
     /// The problem.
     pub problem: &'a dyn Problem,
     /// The parameters of the run.
     pub settings: &'a Settings,
-    /// The state that the units share.
+    /// The state that the workers share.
     pub run_state: &'a RunState<'a>,
-    /// The mailboxes of the units.
+    /// The mailboxes of the workers.
     pub mailboxes: &'a Mailboxes,
 }
 
 impl<'a> RunContext<'a> {
-    /// Runs one unit, which begins with these pieces, on the calling thread.
-    pub fn run_unit(
+    /// Runs one worker, which begins with these pieces, on the calling thread.
+    pub fn run_worker(
         &self,
         peer: Peer,
-        planned: PlannedUnit<'a>,
+        planned: PlannedWorker<'a>,
         pieces: &[&Work],
         improves: bool,
-    ) -> Result<UnitResult, RunError> {
+    ) -> Result<WorkerResult, RunError> {
         let RunContext { problem, settings, run_state, mailboxes } = *self;
         let mut guard = self.guard();
         let me = peer.me();
         let activity = settings.trace.then(Default::default);
         let name = planned.name.clone();
-        let report = UnitReport { name, activity, ..UnitReport::default() };
+        let report = WorkerReport { name, activity, ..WorkerReport::default() };
         let slow = settings.slow_down(&planned.name);
         let improves = improves || planned.is_thread() && problem.favours_improver();
         let executor = planned.executor(problem, pieces, run_state, slow)?;
         let top = peer.explores_down_to().is_some().then(|| problem.top()).flatten();
         let mut transport = mailboxes.transport(me);
-        // A paced unit simulates its own machine, and shares its core with others.
+        // A paced worker simulates its own machine, and shares its core with others.
         transport.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
         // Several heuristics look in different places.
         let heuristic_seed = settings.seed.wrapping_add(me.into());
@@ -187,19 +190,19 @@ impl<'a> RunContext<'a> {
         let heuristic = (settings.improve && hope && improves)
             .then(|| TimedImprover::new(problem, heuristic_seed, run_state.control().best()))
             .flatten();
-        let unit_io = UnitIo::new(me, run_state, executor, transport, report);
-        let left = Unit::new(peer, settings, unit_io, (heuristic, top)).drive()?;
+        let worker_io = WorkerIo::new(me, run_state, executor, transport, report);
+        let left = Worker::new(peer, settings, worker_io, (heuristic, top)).drive()?;
         guard.well = true;
         Ok(left)
     }
 
-    /// A guard that stops all units if its holder fails.
+    /// A guard that stops all workers if its holder fails.
     pub fn guard(&self) -> Guard<'a> {
         Guard { control: self.run_state.control(), mailboxes: self.mailboxes, well: false }
     }
 }
 
-/// Stops all units when one of them or the watcher fails: an error or a panic leaves `well` unset.
+/// Stops all workers when one of them or the watcher fails: an error or a panic leaves `well` unset.
 pub struct Guard<'a> {
     control: &'a Control,
     mailboxes: &'a Mailboxes,
@@ -221,7 +224,7 @@ impl Drop for Guard<'_> {
 /// The settings with defaults filled in.
 fn with_defaults(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
-    // Without any unit nothing would be searched or proven.
+    // Without any worker nothing would be searched or proven.
     settings.threads = settings.threads.max(u32::from(settings.devices.is_none()));
     settings.policy.end.get_or_insert(End::Counter);
     settings
@@ -325,10 +328,10 @@ pub fn new_control(
     settings: &Settings,
     before: &Checkpoint,
     fuel: Option<u64>,
-    units: u32,
+    workers: u32,
 ) -> Control {
     let best = settings.best.map_or(i64::MAX, |value| problem.goal().score(value));
     let starts = [settings.start.clone(), before.solution.clone()];
     let start = starts.into_iter().flatten().min_by_key(|solution: &Solution| solution.score);
-    Control::new(best.min(before.best), start, fuel, units)
+    Control::new(best.min(before.best), start, fuel, workers)
 }

@@ -1,4 +1,4 @@
-//! [`TimedImprover`]: a heuristic that a unit runs alongside its search, with a share of the unit's time.
+//! [`TimedImprover`]: a heuristic that a worker runs alongside its search, with a share of the worker's time.
 
 use crate::control::Control;
 use pleach_core::search::problem::Problem;
@@ -6,7 +6,7 @@ use pleach_core::search::tree::{Improver, Solution};
 
 /// The time that a heuristic gets at first.
 const FIRST_NS: u64 = 100_000_000;
-/// Afterwards it gets this part of the unit's time, or the second if the problem favours it.
+/// Afterwards it gets this part of the worker's time, or the second if the problem favours it.
 const SHARE: f64 = 1.0 / 8.0;
 const FAVOURED_SHARE: f64 = 15.0 / 16.0;
 

@@ -1,15 +1,15 @@
-//! [`watch_over`]: waits for the units to end, reports progress, saves the run, and stops it at its limits.
+//! [`watch_over`]: waits for the workers to end, reports progress, saves the run, and stops it at its limits.
 
 use crate::control::Stop;
 use crate::done_estimate::DoneEstimate;
 use crate::memory::MemoryLimit;
-use crate::outcome::{ProgressSnapshot, SiteSnapshot, SitesSnapshot, UnitSnapshot, Watcher};
+use crate::outcome::{ProgressSnapshot, SiteSnapshot, SitesSnapshot, Watcher, WorkerSnapshot};
 use crate::run_state::RunState;
 use crate::save::{SaveNow, Saver};
 use crate::settings::Settings;
 use crate::site_state::{SiteState, nodes_of, share_open};
 use crate::transport::Mailboxes;
-use crate::unit_counters::UnitCounters;
+use crate::worker_counters::WorkerCounters;
 use crate::worker_pool::Latch;
 use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
@@ -41,7 +41,7 @@ const SHARE_EVERY: u32 = 50;
 /// How often to check for a progress report to save.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Waits for the units to end, reports progress, saves the run, and stops it at its limits.
+/// Waits for the workers to end, reports progress, saves the run, and stops it at its limits.
 pub fn watch_over(
     problem: &dyn Problem,
     settings: &Settings,
@@ -112,7 +112,7 @@ pub fn watch_over(
 /// open work that the tree may be endless.
 fn is_memory_full(run_state: &RunState<'_>) -> bool {
     let Some(limit) = run_state.memory_limit() else {
-        let open = run_state.unit_counters().iter().map(UnitCounters::open_nodes);
+        let open = run_state.worker_counters().iter().map(WorkerCounters::open_nodes);
         return open.fold(0, u64::saturating_add) > MOST_OPEN;
     };
     limit.check();
@@ -275,15 +275,18 @@ fn take_snapshot(
     let mut counts = run_state.before.counts.clone();
     let mut open = 0.0;
     let mut bound = run_state.control().best();
-    // Units answer a progress request after their next stretch, so this snapshot reads the answers to the last request.
+    // Workers answer a progress request after their next stretch, so this snapshot reads the answers to the last request.
     let progress_request = run_state.progress_request();
     let all = progress_request > 0
-        && run_state.unit_counters().iter().all(|counters| counters.has_answered(progress_request));
-    let rises = || run_state.unit_counters().iter().map(UnitCounters::rises).sum::<u64>();
+        && run_state
+            .worker_counters()
+            .iter()
+            .all(|counters| counters.has_answered(progress_request));
+    let rises = || run_state.worker_counters().iter().map(WorkerCounters::rises).sum::<u64>();
     let before = rises();
-    for counters in run_state.unit_counters() {
-        let (unit, share, least_bound) = counters.read();
-        counts.add(&unit);
+    for counters in run_state.worker_counters() {
+        let (worker, share, least_bound) = counters.read();
+        counts.add(&worker);
         open += share;
         bound = bound.min(least_bound);
     }
@@ -306,24 +309,24 @@ fn take_snapshot(
         best: solution.as_ref().map(|best| run_state.goal().value(best.score)),
         solution,
         bound: known_bound(run_state, known.proven),
-        units: unit_snapshots(run_state, 0),
+        workers: worker_snapshots(run_state, 0),
         ..ProgressSnapshot::default()
     }
 }
 
-/// The state of each unit of this process, from this peer on: the first peer may be a gateway.
-fn unit_snapshots(run_state: &RunState<'_>, first: usize) -> Vec<UnitSnapshot> {
-    let all = run_state.names().iter().zip(run_state.unit_counters()).skip(first);
-    let unit = |(name, counters): (&Arc<str>, &UnitCounters)| {
+/// The state of each worker of this process, from this peer on: the first peer may be a gateway.
+fn worker_snapshots(run_state: &RunState<'_>, first: usize) -> Vec<WorkerSnapshot> {
+    let all = run_state.names().iter().zip(run_state.worker_counters()).skip(first);
+    let worker = |(name, counters): (&Arc<str>, &WorkerCounters)| {
         let ((counts, ..), (_, busy_ns)) = (counters.read(), counters.spent());
-        UnitSnapshot {
+        WorkerSnapshot {
             name: Arc::clone(name),
             nodes: counts.bounded.max(counts.branched),
             busy_s: busy_ns as f64 * 1e-9,
             held: counters.size(),
         }
     };
-    all.map(unit).collect()
+    all.map(worker).collect()
 }
 
 /// The value that no solution can beat, if known.
@@ -342,12 +345,12 @@ fn snapshot_of_all_sites(
     known: &mut WatchState,
 ) -> ProgressSnapshot {
     let others = site_state.others().combined_progress();
-    let unit_counters = &run_state.unit_counters()[1..];
-    let busy = unit_counters.iter().filter(|counters| counters.size() > 0.0).count() as u32;
+    let worker_counters = &run_state.worker_counters()[1..];
+    let busy = worker_counters.iter().filter(|counters| counters.size() > 0.0).count() as u32;
     let own = SiteSnapshot {
         name: "site0".into(),
         host: known.host.get_or_insert_with(crate::host::host).clone(),
-        units: unit_counters.len() as u32,
+        workers: worker_counters.len() as u32,
         busy,
         nodes: counts.bounded.max(counts.branched),
         ..SiteSnapshot::default()
@@ -363,7 +366,7 @@ fn snapshot_of_all_sites(
     let bound = known_bound(run_state, known.proven);
     let sites = SitesSnapshot {
         sites: 1 + others.sites,
-        units: unit_counters.len() as u32 + others.units,
+        workers: worker_counters.len() as u32 + others.workers,
         busy: busy + others.busy,
     };
     ProgressSnapshot {
@@ -374,7 +377,7 @@ fn snapshot_of_all_sites(
         solution,
         bound,
         sites: Some(sites),
-        units: unit_snapshots(run_state, 1),
+        workers: worker_snapshots(run_state, 1),
         each_site,
         ..ProgressSnapshot::default()
     }

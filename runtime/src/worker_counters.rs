@@ -1,14 +1,14 @@
-//! [`UnitCounters`]: what a running unit publishes about itself.
+//! [`WorkerCounters`]: what a running worker publishes about itself.
 
 use crate::sync::{AtomicI64, AtomicU64, Ordering};
 use pleach_core::search::tree::Counts;
 
-/// The answer of a unit without work: valid for every request until the unit has work again.
+/// The answer of a worker without work: valid for every request until the worker has work again.
 const PARKED: u64 = u64::MAX;
 
-/// A unit's counts and bounds for others to read, on their own cache line.
+/// A worker's counts and bounds for others to read, on their own cache line.
 #[repr(align(128))]
-pub struct UnitCounters {
+pub struct WorkerCounters {
     branched: AtomicU64,
     bounded: AtomicU64,
     total: AtomicU64,
@@ -16,11 +16,11 @@ pub struct UnitCounters {
     open: AtomicU64,
     /// Open nodes in memory.
     open_nodes: AtomicU64,
-    /// The size of the unit's work, as the bits of an `f64`.
+    /// The size of the worker's work, as the bits of an `f64`.
     size: AtomicU64,
     /// Time spent exploring.
     busy_ns: AtomicU64,
-    /// The least bound of all work of the unit, or on its way from it.
+    /// The least bound of all work of the worker, or on its way from it.
     least_bound: AtomicI64,
     /// The progress request that `open` and `least_bound` answer.
     answered: AtomicU64,
@@ -28,7 +28,7 @@ pub struct UnitCounters {
     rises: AtomicU64,
 }
 
-impl Default for UnitCounters {
+impl Default for WorkerCounters {
     fn default() -> Self {
         let zero = || AtomicU64::new(0);
         Self {
@@ -46,19 +46,19 @@ impl Default for UnitCounters {
     }
 }
 
-impl UnitCounters {
-    /// Whether the unit has answered a progress request. Once all units have, their counters together omit no work.
+impl WorkerCounters {
+    /// Whether the worker has answered a progress request. Once all workers have, their counters together omit no work.
     pub fn has_answered(&self, request: u64) -> bool {
         self.answered.load(Ordering::Acquire) >= request
     }
 
     /// How often the least bound has risen. Bounds that are read one after the other are consistent only if none rose
-    /// meanwhile: otherwise a piece may have moved from a unit that is read later to one that was read before.
+    /// meanwhile: otherwise a piece may have moved from a worker that is read later to one that was read before.
     pub fn rises(&self) -> u64 {
         self.rises.load(Ordering::SeqCst)
     }
 
-    /// The counts so far, without the tree's own counters, the open part of the tree if known, and the least bound of all work that the unit had at any
+    /// The counts so far, without the tree's own counters, the open part of the tree if known, and the least bound of all work that the worker had at any
     /// time since the last answer.
     pub fn read(&self) -> (Counts, f64, i64) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
@@ -76,12 +76,12 @@ impl UnitCounters {
         self.open_nodes.load(Ordering::Relaxed)
     }
 
-    /// The size of the unit's work, as last published.
+    /// The size of the worker's work, as last published.
     pub fn size(&self) -> f64 {
         f64::from_bits(self.size.load(Ordering::Relaxed))
     }
 
-    /// Publishes the size of the unit's work.
+    /// Publishes the size of the worker's work.
     pub fn publish_size(&self, size: f64) {
         self.size.store(size.to_bits(), Ordering::Relaxed);
     }
@@ -92,7 +92,7 @@ impl UnitCounters {
         (read(&self.bounded), read(&self.busy_ns))
     }
 
-    /// Counts time spent exploring. Only the unit itself calls this.
+    /// Counts time spent exploring. Only the worker itself calls this.
     pub fn add_busy_time(&self, busy_ns: u64) {
         let before_ns = self.busy_ns.load(Ordering::Relaxed);
         self.busy_ns.store(before_ns + busy_ns, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl UnitCounters {
         self.answered.store(request, Ordering::Release);
     }
 
-    /// Answers this and all later requests, until the unit has work again.
+    /// Answers this and all later requests, until the worker has work again.
     pub fn answer_all_requests(&self, least_bound: i64) {
         self.open_nodes.store(0, Ordering::Relaxed);
         self.publish_size(0.0);

@@ -1,8 +1,8 @@
-//! [`UnitIo`]: a unit's executor, mailbox and counts, and the effects of its peer.
+//! [`WorkerIo`]: a worker's executor, mailbox and counts, and the effects of its peer.
 
 use crate::error::RunError;
 use crate::executor::Executor;
-use crate::outcome::{Balance, UnitReport};
+use crate::outcome::{Balance, WorkerReport};
 use crate::run_state::RunState;
 use crate::transport::{PeerMessage, Transport};
 use pleach_core::search::work::Work;
@@ -10,13 +10,13 @@ use pleach_core::steal::{Effects, InFlight, Message, PeerId, Violation};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
-/// A unit without its peer.
-pub(crate) struct UnitIo<'a> {
+/// A worker without its peer.
+pub(crate) struct WorkerIo<'a> {
     pub me: PeerId,
     pub run_state: &'a RunState<'a>,
     pub executor: Box<dyn Executor + 'a>,
     pub transport: Transport,
-    pub report: UnitReport,
+    pub report: WorkerReport,
     pub balance: Balance,
     /// When to wake the peer.
     pub wake_at_ns: Option<u64>,
@@ -26,20 +26,20 @@ pub(crate) struct UnitIo<'a> {
     pub seeds: Option<u32>,
 }
 
-impl<'a> UnitIo<'a> {
+impl<'a> WorkerIo<'a> {
     pub fn new(
         me: PeerId,
         run_state: &'a RunState<'a>,
         executor: Box<dyn Executor + 'a>,
         transport: Transport,
-        report: UnitReport,
+        report: WorkerReport,
     ) -> Self {
         let balance = Balance::default();
         let (wake_at_ns, asked_at_ns, seeds) = (None, 0, None);
         Self { me, run_state, executor, transport, report, balance, wake_at_ns, asked_at_ns, seeds }
     }
 
-    /// Hands over all work and counts of the unit. The unit keeps nothing, and discards earlier messages.
+    /// Hands over all work and counts of the worker. The worker keeps nothing, and discards earlier messages.
     pub fn hand_over(&mut self, in_flight: InFlight<Arc<Work>>) -> Cut {
         self.report.counts.add(&self.executor.flush().counts);
         while self.transport.poll().is_some() {}
@@ -63,7 +63,7 @@ impl<'a> UnitIo<'a> {
     }
 }
 
-impl Effects for UnitIo<'_> {
+impl Effects for WorkerIo<'_> {
     type Piece = Arc<Work>;
     type Error = RunError;
 
@@ -133,7 +133,7 @@ impl Effects for UnitIo<'_> {
         Ok(false)
     }
 
-    /// Units of one process share the incumbent.
+    /// Workers of one process share the incumbent.
     fn update_incumbent(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, at_ns: u64) {

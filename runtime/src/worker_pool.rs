@@ -16,12 +16,12 @@ type Task = Box<dyn FnOnce() + Send>;
 type Borrowing<'env> = Box<dyn FnOnce() + Send + 'env>;
 
 /// A thread, and the core to which it is bound, if it is.
-struct Worker {
+struct PoolThread {
     core: Option<usize>,
     tasks: Sender<Task>,
 }
 
-impl Worker {
+impl PoolThread {
     fn start(number: u64, core: Option<usize>) -> std::io::Result<Self> {
         let (tasks, receive) = channel::<Task>();
         let work = move || {
@@ -41,7 +41,7 @@ impl Worker {
 #[derive(Default)]
 pub struct WorkerPool {
     /// Threads that wait for a task.
-    idle: Mutex<Vec<Worker>>,
+    idle: Mutex<Vec<PoolThread>>,
     started: AtomicU64,
     /// The process in which the threads run.
     process: AtomicU32,
@@ -93,7 +93,7 @@ impl WorkerPool {
     }
 
     /// Takes `n` threads without a task, bound to cores if possible. Missing ones are started.
-    fn take_workers(&self, n: usize) -> Result<Vec<Worker>, RunError> {
+    fn take_workers(&self, n: usize) -> Result<Vec<PoolThread>, RunError> {
         let pins = Pins::new(n);
         let mut idle = lock(&self.idle);
         if self.process.swap(std::process::id(), Ordering::Relaxed) != std::process::id() {
@@ -105,9 +105,11 @@ impl WorkerPool {
             let core = pins.core(at);
             let worker = match idle.iter().position(|worker| worker.core == core) {
                 Some(free) => Ok(idle.swap_remove(free)),
-                None => Worker::start(self.started.load(Ordering::Relaxed), core).inspect(|_| {
-                    self.started.fetch_add(1, Ordering::Relaxed);
-                }),
+                None => {
+                    PoolThread::start(self.started.load(Ordering::Relaxed), core).inspect(|_| {
+                        self.started.fetch_add(1, Ordering::Relaxed);
+                    })
+                }
             };
             match worker {
                 Ok(worker) => hired.push(worker),

@@ -1,4 +1,4 @@
-//! [`plan_units`]: the units of a run: first the threads, then the usable devices.
+//! [`plan_workers`]: the workers of a run: first the threads, then the usable devices.
 
 use crate::devices::{DevicePlan, PlannedDevice};
 use crate::error::RunError;
@@ -12,16 +12,16 @@ use pleach_core::search::work::{Malformed, Work};
 use std::collections::VecDeque;
 use std::time::Instant;
 
-/// The units of a run, with a line about each device that is not used.
+/// The workers of a run, with a line about each device that is not used.
 pub struct Plan<'p> {
-    /// The units.
-    pub units: Vec<PlannedUnit<'p>>,
+    /// The workers.
+    pub workers: Vec<PlannedWorker<'p>>,
     /// The lines.
     pub warnings: VecDeque<String>,
 }
 
-/// A unit that has not started.
-pub struct PlannedUnit<'p> {
+/// A worker that has not started.
+pub struct PlannedWorker<'p> {
     /// Its name: `cpu0`, `emulated0`.
     pub name: String,
     /// The device; `None` for a thread.
@@ -30,11 +30,11 @@ pub struct PlannedUnit<'p> {
     best_first: bool,
 }
 
-/// The units of a run that began at `start`. A device that cannot be used is left out.
+/// The workers of a run that began at `start`. A device that cannot be used is left out.
 ///
 /// # Errors
-/// If no unit is left.
-pub fn plan_units<'p>(
+/// If no worker is left.
+pub fn plan_workers<'p>(
     problem: &'p dyn Problem,
     settings: &Settings,
     start: Instant,
@@ -51,28 +51,28 @@ pub fn plan_units<'p>(
     let fewer = if settings.make_room { busy } else { 0 };
     let threads = settings.threads.saturating_sub(fewer).max(settings.threads.min(1));
     let best_first = settings.best_first;
-    let thread = |me: u32| PlannedUnit { name: format!("cpu{me}"), device: None, best_first };
-    let device = |device: Box<dyn PlannedDevice + 'p>| PlannedUnit {
+    let thread = |me: u32| PlannedWorker { name: format!("cpu{me}"), device: None, best_first };
+    let device = |device: Box<dyn PlannedDevice + 'p>| PlannedWorker {
         name: device.name().into(),
         device: Some(device),
         best_first: false,
     };
-    let units: Vec<_> = (0..threads).map(thread).chain(devices.into_iter().map(device)).collect();
-    if units.is_empty() {
+    let workers: Vec<_> = (0..threads).map(thread).chain(devices.into_iter().map(device)).collect();
+    if workers.is_empty() {
         let none = || "no device has a kernel for this problem".into();
-        return Err(RunError::NoUnit(warnings.pop_front().unwrap_or_else(none)));
+        return Err(RunError::NoWorker(warnings.pop_front().unwrap_or_else(none)));
     }
-    Ok(Plan { units, warnings })
+    Ok(Plan { workers, warnings })
 }
 
-impl<'p> PlannedUnit<'p> {
+impl<'p> PlannedWorker<'p> {
     /// Whether it is a thread of the CPU.
     #[must_use]
     pub fn is_thread(&self) -> bool {
         self.device.is_none()
     }
 
-    /// The device, if the unit is one.
+    /// The device, if the worker is one.
     pub fn device(&mut self) -> Option<&mut (dyn PlannedDevice + 'p)> {
         self.device.as_deref_mut()
     }
@@ -83,7 +83,7 @@ impl<'p> PlannedUnit<'p> {
         self.device.as_ref().is_some_and(|device| device.is_blind())
     }
 
-    /// The unit's executor with its first pieces. Must be called on the thread that runs the unit.
+    /// The worker's executor with its first pieces. Must be called on the thread that runs the worker.
     pub fn executor(
         self,
         problem: &'p dyn Problem,

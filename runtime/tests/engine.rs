@@ -257,9 +257,9 @@ fn a_watcher_sees_progress_and_can_stop_the_run() {
     assert_eq!(outcome.unwrap().stop, Some(Stop::Asked));
     assert!(seen.is_sorted_by_key(|snapshot| snapshot.counts.bounded));
     assert!(seen.last().is_some_and(|last| last.done.is_some_and(|done| done < 1.0)));
-    let last = &seen.last().unwrap().units;
-    assert!(last.iter().map(|unit| &*unit.name).eq(["cpu0", "cpu1"]), "{last:?}");
-    assert!(last.iter().any(|unit| unit.nodes > 0 && unit.busy_s > 0.0), "{last:?}");
+    let last = &seen.last().unwrap().workers;
+    assert!(last.iter().map(|worker| &*worker.name).eq(["cpu0", "cpu1"]), "{last:?}");
+    assert!(last.iter().any(|worker| worker.nodes > 0 && worker.busy_s > 0.0), "{last:?}");
 }
 
 #[test]
@@ -460,13 +460,13 @@ fn a_panic_in_a_problem_ends_the_run_and_continues_in_the_caller() {
 }
 
 #[test]
-fn the_trace_records_what_every_unit_did() {
+fn the_trace_records_what_every_worker_did() {
     let traced = Settings { trace: true, ..settings(2) };
     let outcome = go(&uts("T1", Level::best()), &traced);
     let nodes = outcome
-        .units
+        .workers
         .iter()
-        .map(|unit| unit.activity.as_ref().unwrap().column(Column::Nodes).iter().sum::<u64>());
+        .map(|worker| worker.activity.as_ref().unwrap().column(Column::Nodes).iter().sum::<u64>());
     assert_eq!(nodes.sum::<u64>(), outcome.counts.bounded);
 }
 

@@ -56,7 +56,7 @@ fn thread_executor_conforms() {
 }
 
 #[test]
-fn a_slowed_unit_is_as_slow_as_requested() {
+fn a_slowed_worker_is_as_slow_as_requested() {
     let tree = Uts::new(Parameters::parse("T1").unwrap(), Level::best());
     let time = |slow| {
         let mut executor = ThreadExecutor::new(tree.explorer(), slow);

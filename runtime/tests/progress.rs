@@ -30,9 +30,9 @@ impl Tree for Line {
     }
 }
 
-/// Units asleep for lack of work used to ignore progress requests, so the bound shown never moved.
+/// Workers asleep for lack of work used to ignore progress requests, so the bound shown never moved.
 #[test]
-fn the_bound_rises_while_other_units_sleep() {
+fn the_bound_rises_while_other_workers_sleep() {
     let mut shown = Vec::new();
     let settings = Settings { progress_every: Duration::from_millis(5), ..settings(4) };
     let outcome = run(&Plain(Line { nodes: 1000 }), &settings, &mut |snapshot| {
@@ -44,10 +44,10 @@ fn the_bound_rises_while_other_units_sleep() {
     assert!(shown.iter().any(|&bound| (200..1000).contains(&bound)), "{shown:?}");
 }
 
-/// The limit on open nodes used to be divided among the units, so many units on one wide tree
+/// The limit on open nodes used to be divided among the workers, so many workers on one wide tree
 /// stopped for lack of memory although there was enough.
 #[test]
-fn a_wide_tree_is_within_the_limit_however_many_units_there_are() {
+fn a_wide_tree_is_within_the_limit_however_many_workers_there_are() {
     let wide = uts("type=binomial,b0=1000000,q=0.4,m=2", Level::Off);
     let outcome = go(&wide, &settings(128));
     assert_eq!((outcome.stop, outcome.counts.bounded + 1), (None, 4_977_753));

@@ -100,9 +100,10 @@ pub struct Update {
     pub done: Option<f64>,
     /// Processes that take part, the root included.
     pub sites: u32,
-    /// Their units.
-    pub units: u32,
-    /// Units that have work.
+    /// Their workers.
+    #[serde(rename = "units")]
+    pub workers: u32,
+    /// Workers that have work.
     pub busy: u32,
     /// Values are multiples of 10 to the power of minus this.
     pub decimals: u32,
@@ -167,10 +168,11 @@ pub struct HistoryPoint {
     pub best: Option<i64>,
     /// The proven bound.
     pub bound: Option<i64>,
-    /// Units that had work.
+    /// Workers that had work.
     pub busy: u32,
-    /// Units in all.
-    pub units: u32,
+    /// Workers in all.
+    #[serde(rename = "units")]
+    pub workers: u32,
     /// Nodes bounded.
     pub nodes: u64,
 }

@@ -1,4 +1,4 @@
-//! [`InnerEffects`]: the effects of the gateway as a peer among the units of its site.
+//! [`InnerEffects`]: the effects of the gateway as a peer among the workers of its site.
 
 use super::spare_piece::SparePiece;
 use pleach_core::search::tree::Counts;
@@ -12,7 +12,7 @@ use pleach_runtime::site_state::SiteState;
 use pleach_runtime::transport::{PeerMessage, Transport};
 use std::sync::Arc;
 
-/// The effects of peer 0 among the units, which explores at most the top of work that arrives.
+/// The effects of peer 0 among the workers, which explores at most the top of work that arrives.
 pub(super) struct InnerEffects<'a> {
     pub run_state: &'a RunState<'a>,
     pub site_state: &'a SiteState,
@@ -72,7 +72,7 @@ impl Effects for InnerEffects<'_> {
         Ok(false)
     }
 
-    /// Units of one process share the incumbent.
+    /// Workers of one process share the incumbent.
     fn update_incumbent(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, at_ns: u64) {

@@ -10,11 +10,11 @@ use pleach_core::lease::gateway::Portion;
 use pleach_core::search::tree::Counts;
 use pleach_runtime::check::check_solution;
 use pleach_runtime::control::Stop;
-use pleach_runtime::driver::UnitResult;
+use pleach_runtime::driver::WorkerResult;
 use pleach_runtime::error::RunError;
-use pleach_runtime::gather::{complete_outcome, sum_units};
+use pleach_runtime::gather::{complete_outcome, sum_workers};
 use pleach_runtime::outcome::Watcher;
-use pleach_runtime::outcome::{Balance, Outcome, SiteEnd, SiteReport, UnitReport};
+use pleach_runtime::outcome::{Balance, Outcome, SiteEnd, SiteReport, WorkerReport};
 use pleach_runtime::start::last_warnings;
 use std::time::{Duration, Instant};
 
@@ -26,20 +26,20 @@ impl SiteRun<'_> {
     pub fn gather_outcome(
         &self,
         session: &mut Session,
-        (gateway_result, left): (GatewayResult, Vec<UnitResult>),
+        (gateway_result, left): (GatewayResult, Vec<WorkerResult>),
         lag_ns: u64,
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
         let SiteRun { problem, run_state, .. } = *self;
         let mut outcome =
-            Outcome { stop: gateway_result.stop, ..sum_units(problem, run_state, left) };
+            Outcome { stop: gateway_result.stop, ..sum_workers(problem, run_state, left) };
         outcome.balance.add(gateway_result.balance);
         outcome.counts.add(&gateway_result.counts);
         match gateway_result.whole {
             None => {
                 let totals = SiteTotals {
                     host: pleach_runtime::host(),
-                    units: outcome.units.clone(),
+                    workers: outcome.workers.clone(),
                     balance: outcome.balance.clone(),
                     commits: gateway_result.commits,
                     lag_ns,
@@ -117,36 +117,37 @@ impl SiteRun<'_> {
         }
     }
 
-    /// What each site did, with its units.
+    /// What each site did, with its workers.
     fn add_site_reports(&self, outcome: &mut Outcome, commits: u64) {
         let before = self.run_state.before.counted().unwrap_or_default().bounded;
         let counted = outcome.counts.bounded.saturating_sub(before);
-        let mut units = std::mem::take(&mut outcome.units);
-        let name = |site: &str, unit: &mut UnitReport| unit.name = format!("{site}/{}", unit.name);
+        let mut workers = std::mem::take(&mut outcome.workers);
+        let name =
+            |site: &str, worker: &mut WorkerReport| worker.name = format!("{site}/{}", worker.name);
         let root = SiteReport {
             name: "site0".into(),
             host: pleach_runtime::host(),
-            units: (0..units.len()).collect(),
+            workers: (0..workers.len()).collect(),
             commits,
             ..SiteReport::default()
         };
-        units.iter_mut().for_each(|unit| name(&root.name, unit));
+        workers.iter_mut().for_each(|worker| name(&root.name, worker));
         let mut sites = vec![root];
-        let mut explored = sum(units.iter().map(|unit| unit.counts.bounded));
+        let mut explored = sum(workers.iter().map(|worker| worker.counts.bounded));
         for (mut report, totals, seen) in self.others.reports() {
             let account_came = totals.is_some();
             let totals = totals.unwrap_or_default();
-            let first = units.len();
+            let first = workers.len();
             let late_ns = ((report.joined_s * 1e9) as u64).saturating_add(totals.lag_ns);
-            for mut unit in totals.units {
-                name(&report.name, &mut unit);
-                unit.activity = unit.activity.map(|activity| activity.later(late_ns));
-                units.push(unit);
+            for mut worker in totals.workers {
+                name(&report.name, &mut worker);
+                worker.activity = worker.activity.map(|activity| activity.later(late_ns));
+                workers.push(worker);
             }
-            report.units = (first..units.len()).collect();
-            let of_units = units[first..].iter().map(|unit| unit.counts.bounded);
+            report.workers = (first..workers.len()).collect();
+            let of_workers = workers[first..].iter().map(|worker| worker.counts.bounded);
             let unaccounted = if account_came { 0 } else { seen.bounded };
-            explored = sum([explored, unaccounted].into_iter().chain(of_units));
+            explored = sum([explored, unaccounted].into_iter().chain(of_workers));
             report.redone = totals.wasted;
             outcome.balance.add(Balance { ending_ns: 0, ..totals.balance });
             sites.push(report);
@@ -158,7 +159,7 @@ impl SiteRun<'_> {
         let rest = explored.saturating_sub(counted).saturating_sub(dropped);
         let each = rest / (lost.len() as u64).max(1);
         lost.into_iter().for_each(|site| site.redone = site.redone.saturating_add(each));
-        (outcome.units, outcome.sites) = (units, sites);
+        (outcome.workers, outcome.sites) = (workers, sites);
     }
 }
 

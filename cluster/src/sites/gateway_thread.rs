@@ -1,4 +1,4 @@
-//! [`GatewayThread`]: the thread of a site's gateway, which handles messages from units and other sites.
+//! [`GatewayThread`]: the thread of a site's gateway, which handles messages from workers and other sites.
 
 use super::cluster::Cluster;
 use super::message::{Order, SessionMessage, SiteProgress};
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Time between two messages to the root about a site's progress.
 const PROGRESS_EVERY_NS: u64 = 250_000_000;
 
-/// The most messages taken before the units get their turn, and after a standstill, when messages from healthy sites
+/// The most messages taken before the workers get their turn, and after a standstill, when messages from healthy sites
 /// have piled up.
 const TAKEN: usize = 64;
 const PILED_UP: usize = 1 << 12;
@@ -107,7 +107,7 @@ impl<'a> GatewayThread<'a> {
             self.receive_messages()?;
             let now_ns = self.run_state.now_ns();
             let cut = self.workers.take_cut()?;
-            self.gateway().handle_units(cut.as_ref())?;
+            self.gateway().handle_workers(cut.as_ref())?;
             if self.workers.check_at_ns <= now_ns {
                 self.workers.check_at_ns = u64::MAX;
                 let next_ns = self.gateway().check_timers()?;
@@ -277,7 +277,7 @@ impl<'a> GatewayThread<'a> {
         }
     }
 
-    /// Handles the loss of the root. The units continue with their work: the next root may adopt it.
+    /// Handles the loss of the root. The workers continue with their work: the next root may adopt it.
     fn lose_the_root(&mut self) -> Result<(), RunError> {
         let others = self.session.others();
         // The next root may give another order.
@@ -320,7 +320,7 @@ impl<'a> GatewayThread<'a> {
         self.gateway().site_joined(0)
     }
 
-    /// Carries out requests of the units or their watcher.
+    /// Carries out requests of the workers or their watcher.
     fn carry_out_requests(&mut self) -> Result<(), RunError> {
         let follows = !self.cluster.is_root();
         let full =
@@ -405,18 +405,18 @@ impl<'a> GatewayThread<'a> {
         }
         self.next_progress_ns = now_ns + PROGRESS_EVERY_NS;
         let mut progress = SiteProgress {
-            units: self.site_state.peers() - 1,
+            workers: self.site_state.peers() - 1,
             blind: self.site_state.is_blind(),
             ..SiteProgress::default()
         };
-        for counters in self.run_state.unit_counters() {
+        for counters in self.run_state.worker_counters() {
             progress.counts.add(&counters.read().0);
             progress.busy += u32::from(counters.size() > 0.0);
         }
         self.session.send(0, &SessionMessage::SiteProgress(progress));
     }
 
-    /// Waits for the units, the network or a timer.
+    /// Waits for the workers, the network or a timer.
     fn wait_for_input(&mut self) -> Result<(), RunError> {
         loop {
             if self.next.is_none() {

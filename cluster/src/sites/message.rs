@@ -6,7 +6,7 @@ use pleach_core::search::tree::{Counts, Solution};
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_runtime::control::Stop;
 use pleach_runtime::error::RunError;
-use pleach_runtime::outcome::UnitReport;
+use pleach_runtime::outcome::WorkerReport;
 
 /// A message between sites about a search.
 #[derive(Clone, Debug, Pack)]
@@ -69,7 +69,7 @@ pub struct Order {
     pub limited: bool,
     /// Whether heuristics run alongside the search.
     pub improve: bool,
-    /// Whether to record the activity of the units.
+    /// Whether to record the activity of the workers.
     pub trace: bool,
     /// A description of the search by the process that began it.
     pub about: Vec<u8>,
@@ -86,16 +86,16 @@ impl Order {
 /// The longest reason for a failure.
 const MOST_TEXT: usize = 1000;
 
-/// The most units of a site.
-const MOST_UNITS: u32 = 1 << 14;
+/// The most workers of a site.
+const MOST_WORKERS: u32 = 1 << 14;
 
 /// The progress of a site.
 #[derive(Clone, Debug, Default, PartialEq, Pack)]
 pub struct SiteProgress {
-    /// The counts of its units.
+    /// The counts of its workers.
     pub counts: Counts,
-    /// The number of its units.
-    pub units: u32,
+    /// The number of its workers.
+    pub workers: u32,
     /// How many of these have work.
     pub busy: u32,
     /// Whether one of them is a device that does not know which part of the tree its nodes are.
@@ -127,14 +127,14 @@ impl SessionMessage {
     fn is_possible(&self) -> bool {
         match self {
             SessionMessage::SiteProgress(progress) => {
-                progress.units <= MOST_UNITS && progress.busy <= progress.units
+                progress.workers <= MOST_WORKERS && progress.busy <= progress.workers
             }
             SessionMessage::SiteTotals(totals) => {
-                let timed = |unit: &UnitReport| {
-                    let seconds = [unit.busy_s, unit.improve_s, unit.idle_s];
-                    seconds.into_iter().chain(unit.opened_s).all(|it| it >= 0.0 && it.is_finite())
+                let timed = |worker: &WorkerReport| {
+                    let seconds = [worker.busy_s, worker.improve_s, worker.idle_s];
+                    seconds.into_iter().chain(worker.opened_s).all(|it| it >= 0.0 && it.is_finite())
                 };
-                totals.units.len() <= MOST_UNITS as usize && totals.units.iter().all(timed)
+                totals.workers.len() <= MOST_WORKERS as usize && totals.workers.iter().all(timed)
             }
             _ => true,
         }
@@ -169,7 +169,7 @@ mod tests {
         let messages = [
             SessionMessage::Begin(order),
             SessionMessage::Gateway(vec![1, 2, 3]),
-            SessionMessage::SiteProgress(SiteProgress { counts, units: 3, busy: 2, blind: true }),
+            SessionMessage::SiteProgress(SiteProgress { counts, workers: 3, busy: 2, blind: true }),
             SessionMessage::Wish(Stop::Memory),
             SessionMessage::Failed("a bound is wrong".into()),
             SessionMessage::SiteTotals(SiteTotals::default()),
@@ -203,11 +203,11 @@ mod tests {
         }
         let progress = |bounded, busy| {
             let counts = Counts { bounded, ..Counts::default() };
-            SessionMessage::SiteProgress(SiteProgress { counts, units: 2, busy, blind: false })
+            SessionMessage::SiteProgress(SiteProgress { counts, workers: 2, busy, blind: false })
         };
         let totals = |busy_s| {
-            let units = vec![UnitReport { busy_s, ..UnitReport::default() }];
-            SessionMessage::SiteTotals(SiteTotals { units, ..SiteTotals::default() })
+            let workers = vec![WorkerReport { busy_s, ..WorkerReport::default() }];
+            SessionMessage::SiteTotals(SiteTotals { workers, ..SiteTotals::default() })
         };
         let read = |message: SessionMessage| SessionMessage::from_bytes(&message.to_bytes(1));
         assert!(read(progress(1, 2)).is_ok() && read(totals(0.5)).is_ok());

@@ -1,4 +1,4 @@
-//! A search by several processes: each is a *site*, with a gateway between its units and the other sites.
+//! A search by several processes: each is a *site*, with a gateway between its workers and the other sites.
 //!
 //! `core/src/lease/gateway` makes the decisions; this folder has the threads, the clock and the network for it.
 

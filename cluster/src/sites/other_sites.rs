@@ -102,7 +102,7 @@ impl OtherSites {
                 SiteReport {
                     name: membership.name.clone(),
                     host: membership.host.clone(),
-                    units: Vec::new(),
+                    workers: Vec::new(),
                     joined_s: membership.joined_ns as f64 * 1e-9,
                     left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
                     end: membership.end,
@@ -126,7 +126,7 @@ impl OtherProcesses for OtherSites {
             sum.counts.add_saturating(&membership.progress.counts);
             if membership.end.is_none() {
                 sum.sites += 1;
-                sum.units += membership.progress.units;
+                sum.workers += membership.progress.workers;
                 sum.busy += membership.progress.busy;
             }
         }
@@ -137,14 +137,14 @@ impl OtherProcesses for OtherSites {
     fn snapshots(&self) -> Vec<SiteSnapshot> {
         let mut all = Vec::new();
         for membership in lock(&self.memberships).values().flatten() {
-            let SiteProgress { ref counts, units, busy, .. } = membership.progress;
+            let SiteProgress { ref counts, workers, busy, .. } = membership.progress;
             all.push(SiteSnapshot {
                 name: membership.name.clone(),
                 host: membership.host.clone(),
                 joined_s: membership.joined_ns as f64 * 1e-9,
                 left_s: membership.left_ns.map(|ns| ns as f64 * 1e-9),
                 end: membership.end,
-                units,
+                workers,
                 busy: if membership.end.is_none() { busy } else { 0 },
                 nodes: counts.bounded.max(counts.branched),
             });

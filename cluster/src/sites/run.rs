@@ -1,4 +1,4 @@
-//! A run as one site of several: the usual units, with a gateway alongside them.
+//! A run as one site of several: the usual workers, with a gateway alongside them.
 
 use super::cluster::Cluster;
 use super::gateway_thread::{GatewayResult, GatewayThread};
@@ -14,7 +14,7 @@ use pleach_core::search::tree::Counts;
 use pleach_core::steal::{End, Growth, Peer, PeerTree, Policy, SeededChooser, TreeShape};
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::control::Control;
-use pleach_runtime::driver::UnitResult;
+use pleach_runtime::driver::WorkerResult;
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::Outcome;
 use pleach_runtime::outcome::Watcher;
@@ -28,9 +28,9 @@ use pleach_runtime::start::{
 };
 use pleach_runtime::sync::{Mutex, lock};
 use pleach_runtime::transport::Mailboxes;
-use pleach_runtime::units::{Plan, PlannedUnit, plan_units};
 use pleach_runtime::watch::watch_over;
 use pleach_runtime::worker_pool::WorkerPool;
+use pleach_runtime::workers::{Plan, PlannedWorker, plan_workers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -69,8 +69,8 @@ impl ProcessGroup for Cluster {
         let settings =
             &settings_of_order(settings, cluster, ordered.as_ref().map(|(order, _)| order))?;
         problem.set_stop_requested(false);
-        let Plan { units, warnings } = plan_units(problem, settings, start)?;
-        let peers = units.len() as u32 + 1;
+        let Plan { workers, warnings } = plan_workers(problem, settings, start)?;
+        let peers = workers.len() as u32 + 1;
         let before = &match &ordered {
             Some((order, _)) => ordered_start(problem, order)?,
             None if cluster.is_open() => initial_state(problem, settings)?,
@@ -87,8 +87,8 @@ impl ProcessGroup for Cluster {
         let mailboxes = &Mailboxes::new(peers);
         let others = &Arc::<OtherSites>::default();
         let site_state = Some(SiteState::new(mailboxes.clone(), Arc::clone(others) as _));
-        // The gateway is the first peer, but not a unit.
-        let names = ["gateway"].into_iter().chain(units.iter().map(|unit| &*unit.name));
+        // The gateway is the first peer, but not a worker.
+        let names = ["gateway"].into_iter().chain(workers.iter().map(|worker| &*worker.name));
         let names = names.map(Into::into).collect();
         let run_state =
             &RunState::new(problem, before, control, names, (start, saver), settings, site_state);
@@ -107,7 +107,8 @@ impl ProcessGroup for Cluster {
             session.begin_search(order.clone());
         }
         cluster.waker().connect(Some(mailboxes.clone()));
-        let ended = catch_unwind(AssertUnwindSafe(|| site.run_units(pool, session, units, watch)));
+        let ended =
+            catch_unwind(AssertUnwindSafe(|| site.run_workers(pool, session, workers, watch)));
         cluster.waker().connect(None);
         let ended = ended.unwrap_or_else(|panic| {
             session.end_search();
@@ -138,32 +139,32 @@ impl ProcessGroup for Cluster {
 }
 
 impl<'a> SiteRun<'a> {
-    /// Runs all units and the gateway alongside them, while the run is watched.
-    fn run_units(
+    /// Runs all workers and the gateway alongside them, while the run is watched.
+    fn run_workers(
         &self,
         pool: &WorkerPool,
         session: &mut Session,
-        units: Vec<PlannedUnit<'a>>,
+        workers: Vec<PlannedWorker<'a>>,
         watch: &mut Watcher<'_>,
-    ) -> Result<(GatewayResult, Vec<UnitResult>), RunError> {
+    ) -> Result<(GatewayResult, Vec<WorkerResult>), RunError> {
         let SiteRun { problem, settings, run_state, .. } = *self;
         let mailboxes = self.site_state().mailboxes();
         let context = &RunContext { problem, settings, run_state, mailboxes };
-        if units.iter().any(PlannedUnit::is_blind) {
+        if workers.iter().any(PlannedWorker::is_blind) {
             self.site_state().go_blind();
         }
-        let threads = units.iter().filter(|unit| unit.is_thread()).count() as u32;
+        let threads = workers.iter().filter(|worker| worker.is_thread()).count() as u32;
         let inside = settings.policy.inside_site();
         let tree = &PeerTree::new(self.site_state().peers(), inside.tree, settings.seed);
         let kept = Mutex::new(None);
         let mut jobs = Vec::new();
-        for (me, planned) in (1..).zip(units) {
+        for (me, planned) in (1..).zip(workers) {
             let peer = Peer::new(me, tree, inside.clone());
             // The last thread runs the heuristic.
             let improves = me == threads.max(1);
-            let job = move || context.run_unit(peer, planned, &[], improves).map(Some);
+            let job = move || context.run_worker(peer, planned, &[], improves).map(Some);
             jobs.push(
-                Box::new(job) as Box<dyn FnOnce() -> Result<Option<UnitResult>, RunError> + Send>
+                Box::new(job) as Box<dyn FnOnce() -> Result<Option<WorkerResult>, RunError> + Send>
             );
         }
         let gateway = self.new_gateway(session);

@@ -1,14 +1,14 @@
 //! [`SiteTotals`]: what a site did, reported to the root at the end.
 
 use pleach_core::search::work::Pack;
-use pleach_runtime::outcome::{Balance, UnitReport};
+use pleach_runtime::outcome::{Balance, WorkerReport};
 
 /// What a site did.
 #[derive(Clone, Debug, Default, Pack)]
 pub struct SiteTotals {
     /// The machine that it ran on.
     pub host: String,
-    pub units: Vec<UnitReport>,
+    pub workers: Vec<WorkerReport>,
     pub balance: Balance,
     /// The number of progress reports that it sent.
     pub commits: u64,
@@ -30,7 +30,7 @@ mod tests {
         let phases = Phases { exchange_ns: 5, copy_ns: 6, wait_ns: 7 };
         let (from_ns, busy_ns) = (3_000_000, 9_000_000);
         activity.add(&StretchRecord { from_ns, busy_ns, nodes: 77, active: 0.5, phases });
-        let unit = UnitReport {
+        let worker = WorkerReport {
             name: "gpu0".into(),
             mode: "explore".into(),
             kernel: "lowered".into(),
@@ -41,12 +41,12 @@ mod tests {
             trial: Some((1, 2)),
             opened_s: Some(0.25),
             activity: Some(activity),
-            ..UnitReport::default()
+            ..WorkerReport::default()
         };
         let balance = Balance { requests: 4, steal_ns: vec![5, 6], ..Balance::default() };
         let totals = SiteTotals {
             host: "a".into(),
-            units: vec![unit],
+            workers: vec![worker],
             balance,
             commits: 2,
             lag_ns: 8,
@@ -63,7 +63,7 @@ mod tests {
 
     /// The totals of a process with many threads used to be refused, and with MPI the root waited for them forever.
     #[test]
-    fn the_totals_of_many_units_are_read() {
+    fn the_totals_of_many_workers_are_read() {
         let steal_ns = vec![70_000; 64 * Balance::KEPT];
         let balance = Balance { steal_ns, ..Balance::default() };
         let mut bytes = Vec::new();

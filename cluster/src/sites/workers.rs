@@ -29,11 +29,11 @@ pub(super) struct SiteWorkers<'a> {
     second_cutoff: Option<u32>,
     /// The gateway's inner peer in its state at the beginning of a round.
     new: Peer,
-    units: u32,
+    workers: u32,
     epoch: u64,
-    /// The counts of the units when the current holding was handed to them.
+    /// The counts of the workers when the current holding was handed to them.
     base: Counts,
-    /// The nodes and time of the units when the gateway last asked.
+    /// The nodes and time of the workers when the gateway last asked.
     spent: (u64, u64),
     /// The best score that the gateway knows.
     known: i64,
@@ -45,7 +45,7 @@ pub(super) struct SiteWorkers<'a> {
     pub lapsed: BTreeSet<SiteId>,
 }
 
-/// How long to wait for units to hand over their work before checking whether one has failed.
+/// How long to wait for workers to hand over their work before checking whether one has failed.
 const PATIENCE: Duration = Duration::from_millis(1);
 
 /// How long the gateway may explore the top of a piece: other sites wait for its answers.
@@ -81,7 +81,7 @@ impl<'a> SiteWorkers<'a> {
             chooser: SeededChooser::new(seed, 0),
             second_cutoff,
             new,
-            units: site_state.peers() - 1,
+            workers: site_state.peers() - 1,
             epoch: 0,
             base: Counts::default(),
             spent: (0, 0),
@@ -158,14 +158,14 @@ impl<'a> SiteWorkers<'a> {
     ) -> Result<Portion<Counts>, RunError> {
         let open = joined(&mut *self.problem.explorer(), open)?;
         let (done, work) = self.explore_top(&open, (depth, fuel), Duration::MAX)?;
-        // The units have counted nothing of it.
+        // The workers have counted nothing of it.
         self.base.add(&done);
         let found = self.problem.goal() == Goal::Find && self.best().is_some();
         let open = if work.size > 0.0 && !found { vec![Arc::new(work)] } else { Vec::new() };
         Ok(Portion { done, open })
     }
 
-    /// Reads messages from the units, and wakes the peer if it is due.
+    /// Reads messages from the workers, and wakes the peer if it is due.
     pub fn handle_messages(&mut self) -> Result<(), RunError> {
         while let Some(PeerMessage { from, message, work }) = self.effects.transport.poll() {
             self.pass_event(Event::Message { from, message }, work)?;
@@ -177,24 +177,24 @@ impl<'a> SiteWorkers<'a> {
         Ok(())
     }
 
-    /// The requested cut, once all units have made theirs.
+    /// The requested cut, once all workers have made theirs.
     pub fn take_cut(&mut self) -> Result<Option<Portion<Counts>>, RunError> {
         let Some(cuts) = self.effects.site_state.take_cuts() else { return Ok(None) };
         let (all, open) = assemble(cuts);
         Ok(Some(portion(since(&all, &self.base)?, open)))
     }
 
-    /// Waits until all units have handed in their work.
+    /// Waits until all workers have handed in their work.
     fn all_handed_in(&mut self) -> Result<Vec<Cut>, RunError> {
         loop {
             if let Some(ends) = self.effects.site_state.all_ends() {
                 return Ok(ends);
             }
             if self.effects.run_state.control().stopped().is_some() {
-                // The failed unit reports the reason.
-                return Err(RunError::Protocol("the units of a site have ended".into()));
+                // The failed worker reports the reason.
+                return Err(RunError::Protocol("the workers of a site have ended".into()));
             }
-            // Units of this round may still write; nobody reads it any more.
+            // Workers of this round may still write; nobody reads it any more.
             while self.effects.transport.poll().is_some() {}
             self.effects.transport.wait(Some(PATIENCE));
         }
@@ -214,8 +214,8 @@ impl Workers for SiteWorkers<'_> {
     type Done = Counts;
     type Error = RunError;
 
-    fn units(&self) -> u32 {
-        self.units
+    fn workers(&self) -> u32 {
+        self.workers
     }
 
     fn spare(&self) -> f64 {
@@ -225,14 +225,14 @@ impl Workers for SiteWorkers<'_> {
     fn in_hand(&self) -> f64 {
         self.effects
             .run_state
-            .unit_counters()
+            .worker_counters()
             .iter()
-            .map(pleach_runtime::unit_counters::UnitCounters::size)
+            .map(pleach_runtime::worker_counters::WorkerCounters::size)
             .sum()
     }
 
-    fn has_idle_unit(&self) -> bool {
-        self.effects.run_state.unit_counters()[1..].iter().any(|counters| counters.size() == 0.0)
+    fn has_idle_worker(&self) -> bool {
+        self.effects.run_state.worker_counters()[1..].iter().any(|counters| counters.size() == 0.0)
     }
 
     fn is_idle(&self) -> bool {
@@ -240,12 +240,12 @@ impl Workers for SiteWorkers<'_> {
     }
 
     fn spent(&mut self) -> (u64, u64) {
-        let unit_counters = self.effects.run_state.unit_counters()[1..]
+        let worker_counters = self.effects.run_state.worker_counters()[1..]
             .iter()
-            .map(pleach_runtime::unit_counters::UnitCounters::spent);
-        let all = unit_counters.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+            .map(pleach_runtime::worker_counters::WorkerCounters::spent);
+        let all = worker_counters.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
         let before = std::mem::replace(&mut self.spent, all);
-        let busy_ns = all.1.saturating_sub(before.1) / u64::from(self.units.max(1));
+        let busy_ns = all.1.saturating_sub(before.1) / u64::from(self.workers.max(1));
         (all.0.saturating_sub(before.0), busy_ns)
     }
 
@@ -269,7 +269,7 @@ impl Workers for SiteWorkers<'_> {
         };
         let granted = self.effects.run_state.control().draw_fuel(u64::MAX);
         if granted == 0 {
-            // The units share the piece as it is.
+            // The workers share the piece as it is.
             return Ok(self.effects.spare.add_work(&work.bytes)?);
         }
         let (done, below) = self.explore_top(&work, (depth, granted), LONGEST_TOP)?;

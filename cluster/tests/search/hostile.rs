@@ -180,7 +180,7 @@ fn only_the_root_grants_nodes() {
     let settings = Settings { pace: Some(200_000), node_limit: Some(limit), ..settings(1) };
     let (outcome, nodes) = misled(GatewayMessage::Nodes(1 << 40), &settings);
     assert_eq!(outcome.stop, Some(Stop::Nodes));
-    // The last stretch of a unit may end a visit of some thousand nodes late; the whole tree has 856,188.
+    // The last stretch of a worker may end a visit of some thousand nodes late; the whole tree has 856,188.
     let most = limit + 10_000;
     assert!(outcome.counts.bounded <= most && nodes > 0, "{nodes} of {:?}", outcome.counts);
 }
@@ -206,7 +206,7 @@ fn unreadable_work_is_not_kept() {
     let (over, lies) = (&AtomicBool::new(false), &AtomicU32::new(0));
     let rogue = move || {
         while !over.load(Ordering::Relaxed) {
-            let ask = Message::Ask { power: Power(1000), units: 1, waits: false };
+            let ask = Message::Ask { power: Power(1000), workers: 1, waits: false };
             write(&mut links, GatewayMessage::Peer(ask), fingerprint);
             while let Ok(Some(arrival)) = links.poll() {
                 let Arrival::Message { bytes, .. } = arrival else { continue };

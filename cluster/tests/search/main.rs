@@ -1,4 +1,4 @@
-//! Searches by several sites, each of which is a thread of the test with its own units.
+//! Searches by several sites, each of which is a thread of the test with its own workers.
 
 mod hostile;
 #[allow(dead_code)]
@@ -79,8 +79,8 @@ fn all_sites_together_count_exactly() {
             let outcome = together(&queens, sites, &settings(threads));
             assert_eq!((outcome.counts.total, outcome.stop), (14_200, None), "{sites} x {threads}");
             assert_eq!(outcome.sites.len(), sites);
-            assert_eq!(outcome.units.len(), sites * threads as usize);
-            let counted: u64 = outcome.units.iter().map(|unit| unit.counts.branched).sum();
+            assert_eq!(outcome.workers.len(), sites * threads as usize);
+            let counted: u64 = outcome.workers.iter().map(|worker| worker.counts.branched).sum();
             assert_eq!(counted, outcome.counts.branched, "{sites} x {threads}");
         }
     }
@@ -256,7 +256,7 @@ fn a_time_limit_gathers_what_was_done() {
     let outcome = together(&queens, 3, &limited);
     assert_eq!(outcome.stop, Some(Stop::Time));
     assert!(outcome.open > 0.0 && outcome.counts.bounded > 0);
-    let counted: u64 = outcome.units.iter().map(|unit| unit.counts.bounded).sum();
+    let counted: u64 = outcome.workers.iter().map(|worker| worker.counts.bounded).sum();
     assert_eq!(counted, outcome.counts.bounded);
     assert_eq!(scratch.read().counted().unwrap(), outcome.counts);
 }
@@ -281,7 +281,7 @@ fn the_root_estimates_how_much_all_have_done() {
     assert!(sites.iter().all(|site| site.nodes > 0 && site.end.is_none()), "{sites:?}");
 }
 
-/// The units of one site are devices, those of the other are threads.
+/// The workers of one site are devices, those of the other are threads.
 #[test]
 fn devices_of_a_site_take_part() {
     let queens = Queens::new(12, Level::best()).unwrap();
@@ -293,7 +293,7 @@ fn devices_of_a_site_take_part() {
     let outcomes = each(&queens, &[settings(1), device]);
     let outcome = outcomes[0].as_ref().unwrap();
     assert_eq!(outcome.counts.total, 14_200);
-    let names: Vec<&str> = outcome.units.iter().map(|unit| &*unit.name).collect();
+    let names: Vec<&str> = outcome.workers.iter().map(|worker| &*worker.name).collect();
     assert_eq!(names, ["site0/cpu0", "site1/cpu0", "site1/emulated0"]);
 }
 

@@ -11,7 +11,7 @@ pub struct Holding<C> {
     pub(super) lender: Option<SiteId>,
     /// Whether it was returned. It then stays frozen until the lender has taken it over.
     pub(super) returning: bool,
-    /// Whether the units are working on it. What they hold is not in `part`.
+    /// Whether the workers are working on it. What they hold is not in `part`.
     pub(super) in_use: bool,
     pub(super) part: ProgressReport<C>,
 }
@@ -35,7 +35,7 @@ impl<C> Holding<C> {
         self.returning
     }
 
-    /// Its progress, without what the units hold.
+    /// Its progress, without what the workers hold.
     #[must_use]
     pub fn part(&self) -> &ProgressReport<C> {
         &self.part

@@ -135,11 +135,11 @@ pub enum LeaseAction<C> {
         /// The work.
         lease: Lease,
     },
-    /// The site holds this work no longer: forget what the units have of it, and its counts.
+    /// The site holds this work no longer: forget what the workers have of it, and its counts.
     Dropped {
         /// The work.
         lease: Lease,
-        /// What was done of it and what was open, without what the units have: all wasted.
+        /// What was done of it and what was open, without what the workers have: all wasted.
         content: C,
     },
     /// The holder of this work was silent for too long: the work is taken back.

@@ -102,7 +102,7 @@ impl<C: Content> Site<C> {
         &self.holdings
     }
 
-    /// The holding to work on: the one in use by the units, or else the first with open work. Others wait.
+    /// The holding to work on: the one in use by the workers, or else the first with open work. Others wait.
     #[must_use]
     pub fn current_holding(&self) -> Option<&Holding<C>> {
         let open = |holding: &&Holding<C>| !holding.returning && holding.part.content.has_open();
@@ -149,7 +149,7 @@ impl<C: Content> Site<C> {
         self.holding(None).is_some_and(|root| !root.in_use && root.part.is_done())
     }
 
-    /// Changes the content of a live holding, to take open work out for the units or put it back. Returns the result
+    /// Changes the content of a live holding, to take open work out for the workers or put it back. Returns the result
     /// of `change`; `None` if there is no such live holding.
     pub fn change_content<R>(
         &mut self,
@@ -159,7 +159,7 @@ impl<C: Content> Site<C> {
         self.live_holding_mut(held).map(|holding| change(&mut holding.part.content))
     }
 
-    /// Notes whether the units are working on a holding.
+    /// Notes whether the workers are working on a holding.
     pub fn set_in_use(&mut self, held: HoldingId, in_use: bool) {
         if let Some(holding) = self.live_holding_mut(held) {
             holding.in_use = in_use;
@@ -202,7 +202,7 @@ impl<C: Content> Site<C> {
         Some(lease)
     }
 
-    /// A progress report of this instant, without what the units have: the interpreter adds what they had at the same
+    /// A progress report of this instant, without what the workers have: the interpreter adds what they had at the same
     /// instant.
     #[must_use]
     pub fn current_report(&self, held: HoldingId) -> Option<ProgressReport<C>> {
@@ -345,7 +345,7 @@ impl<C: Content> Site<C> {
         self.most_bytes = bytes;
     }
 
-    /// Stops taking work, and returns what there is as soon as the units have handed it over.
+    /// Stops taking work, and returns what there is as soon as the workers have handed it over.
     pub fn leave(&mut self) {
         self.leaving = true;
     }

@@ -39,7 +39,7 @@ pub trait Effects {
     /// If the work cannot be encoded.
     fn cut(&mut self, epoch: u64, in_flight: InFlight<Self::Piece>) -> Result<(), Self::Error>;
 
-    /// Adds one to the counter that all units share.
+    /// Adds one to the counter that all workers share.
     ///
     /// # Errors
     /// If the run is over.
@@ -51,7 +51,7 @@ pub trait Effects {
     /// If the counter was zero.
     fn leave_counter(&mut self) -> Result<bool, Self::Error>;
 
-    /// Makes the unit look only for solutions better than this score, which another unit knows.
+    /// Makes the worker look only for solutions better than this score, which another worker knows.
     fn update_incumbent(&mut self, score: i64);
 
     /// Schedules a wake-up of the peer.

@@ -14,7 +14,7 @@ pub enum Message {
         /// The thief's speed.
         power: Power,
         /// The number of peers it asks for: itself and its subtree, or 0 if it asks for itself alone.
-        units: u32,
+        workers: u32,
         /// Whether it waits until there is work. Otherwise it expects an answer.
         waits: bool,
     },
@@ -55,7 +55,7 @@ pub enum Message {
         /// The sender's epoch.
         epoch: u64,
     },
-    /// Along the tree: a solution with this score is known. Needed where units share no memory.
+    /// Along the tree: a solution with this score is known. Needed where workers share no memory.
     Best {
         /// The score: lower is better.
         score: i64,
@@ -132,12 +132,12 @@ pub enum Event {
     },
     /// All work is done: [`Action::Leave`] has brought the shared counter to zero, or no lease is left.
     AllIdle,
-    /// The unit's own explorer found a solution with this score. Needed where units share no memory.
+    /// The worker's own explorer found a solution with this score. Needed where workers share no memory.
     Found {
         /// The score: lower is better.
         score: i64,
     },
-    /// Work came from a source other than a peer, and is already among the unit's own.
+    /// Work came from a source other than a peer, and is already among the worker's own.
     Refilled,
     /// The peer has work, but less than it should hold ready for others: it asks for more.
     Short,
@@ -196,7 +196,7 @@ pub enum Action {
         /// The epoch that begins.
         epoch: u64,
     },
-    /// Look only for solutions better than this score, which another unit knows.
+    /// Look only for solutions better than this score, which another worker knows.
     UpdateIncumbent {
         /// The score: lower is better.
         score: i64,
@@ -206,7 +206,7 @@ pub enum Action {
         /// The piece's name.
         ticket: Ticket,
     },
-    /// Add one to the counter that all units share.
+    /// Add one to the counter that all workers share.
     Join,
     /// Subtract one from that counter. If that leaves zero, [`Event::AllIdle`] follows.
     Leave,

@@ -1,4 +1,4 @@
-//! [`Peer`]: one unit's side of the protocol, a pure state machine.
+//! [`Peer`]: one worker's side of the protocol, a pure state machine.
 
 use super::asking::{Asking, Context, Next};
 use super::broker::{Broker, log2_load};
@@ -17,9 +17,9 @@ mod count;
 mod give;
 mod handling;
 
-/// One unit's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
+/// One worker's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
 ///
-/// Its [`Interpreter`](super::Interpreter) reports every [`Event`] with the size of the unit's work, and carries out
+/// Its [`Interpreter`](super::Interpreter) reports every [`Event`] with the size of the worker's work, and carries out
 /// the [`Action`]s before the next event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Peer {
@@ -159,7 +159,7 @@ impl Peer {
         self.policy.fixed_power(self.me).unwrap_or(self.meter.power())
     }
 
-    /// Reacts to an event at time `now_ns`; `size` is the size of the unit's work.
+    /// Reacts to an event at time `now_ns`; `size` is the size of the worker's work.
     pub fn handle_event(
         &mut self,
         event: Event,
@@ -368,8 +368,8 @@ impl Peer {
 
     fn request(&self, waits: bool) -> Message {
         let for_all = self.policy.share.is_by_subtree() || self.asking.at_start(&self.policy);
-        let units = if for_all { self.place.size() } else { 0 };
-        Message::Ask { power: self.power(), units, waits }
+        let workers = if for_all { self.place.size() } else { 0 };
+        Message::Ask { power: self.power(), workers, waits }
     }
 
     /// Asks the peers that the policy names.

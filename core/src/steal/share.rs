@@ -51,10 +51,10 @@ impl Share {
     #[must_use]
     pub(super) fn of(self, context: &ShareContext<'_>) -> f64 {
         let own = f64::from(context.place.size());
-        let theirs = f64::from(context.thief.units.max(1));
+        let theirs = f64::from(context.thief.workers.max(1));
         match self {
             Share::Part(parts) => 1.0 / f64::from(parts),
-            Share::Power if context.thief.units > 0 => {
+            Share::Power if context.thief.workers > 0 => {
                 theirs / f64::from(context.unserved).max(theirs + 1.0)
             }
             Share::Power => by_power(context.power, context.thief.power),
@@ -106,8 +106,8 @@ mod tests {
     use super::*;
 
     /// What peer 1 of 7, with power 300 in a tree of degree 2, gives to a thief.
-    fn share(share: Share, peer: PeerId, power: u64, units: u32) -> f64 {
-        let thief = Thief { peer, power: Power(power), units, waits: false };
+    fn share(share: Share, peer: PeerId, power: u64, workers: u32) -> f64 {
+        let thief = Thief { peer, power: Power(power), workers, waits: false };
         let mut policy = Policy::default();
         policy.tree.degree = 2;
         let place = &TreePlace::new(1, &PeerTree::new(7, policy.tree, 0));

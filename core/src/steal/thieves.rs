@@ -11,7 +11,7 @@ pub struct Thief {
     /// Its speed.
     pub power: Power,
     /// The number of peers for which it asks: itself and all below it in the tree; 0 if only for itself.
-    pub units: u32,
+    pub workers: u32,
     /// Whether it waits until there is work; otherwise it is refused when there is none.
     pub waits: bool,
 }
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn a_thief_served_late_gets_no_more_than_its_share() {
         let policy = Policy::parse("adaptive").unwrap();
-        for units in [0, 1] {
+        for workers in [0, 1] {
             let mut chooser = SeededChooser::new(1, 0);
             let mut peer = Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy.clone());
             let mut given = |event| {
@@ -78,7 +78,7 @@ mod tests {
             };
             let step = Event::Stepped { nodes: 1_000_000, busy_ns: 1_000_000_000 };
             assert_eq!(given(step), None);
-            let message = Message::Ask { power: Power(3000), units, waits: true };
+            let message = Message::Ask { power: Power(3000), workers, waits: true };
             let (thief, share) = given(Event::Message { from: 1, message }).unwrap();
             assert_ne!(share, Fraction::from(0.5));
             assert_eq!(given(Event::NotSplit { thief }), None);

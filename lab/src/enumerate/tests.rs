@@ -243,7 +243,7 @@ fn invalid_messages_do_no_harm() {
                 Message::Pass { thief, power },
                 Message::Passed { served: true, load },
                 Message::Load { load },
-                Message::Ask { power, units: u32::MAX, waits: epoch == 1 },
+                Message::Ask { power, workers: u32::MAX, waits: epoch == 1 },
                 Message::Refuse,
                 Message::Unpark,
                 Message::Late(Recall::Left { ticket }),

@@ -1,4 +1,4 @@
-//! [`SiteUnitEffects`]: what one unit of a simulated site can do, including its gateway.
+//! [`SiteWorkerEffects`]: what one worker of a simulated site can do, including its gateway.
 
 use super::fleet_state::FleetState;
 use crate::load::{Hand, Load};
@@ -8,8 +8,8 @@ use pleach_core::steal::{Effects, InFlight, Message, PeerId, Violation};
 use pleach_core::wire::checkpoint::Cut;
 use std::sync::Arc;
 
-/// One unit, and all the sites around it.
-pub(super) struct SiteUnitEffects<'w, 'a, L: Load> {
+/// One worker, and all the sites around it.
+pub(super) struct SiteWorkerEffects<'w, 'a, L: Load> {
     pub state: &'w mut FleetState<'a, L>,
     pub site: SiteId,
     /// Its number inside its site.
@@ -17,18 +17,18 @@ pub(super) struct SiteUnitEffects<'w, 'a, L: Load> {
     pub now_ns: u64,
 }
 
-impl<L: Load> SiteUnitEffects<'_, '_, L> {
-    fn unit(&self) -> u32 {
+impl<L: Load> SiteWorkerEffects<'_, '_, L> {
+    fn worker(&self) -> u32 {
         self.state.gateway(self.site) + self.me
     }
 
     fn hand(&mut self) -> &mut dyn Hand {
-        let unit = self.unit() as usize;
-        &mut *self.state.units[unit].hand
+        let worker = self.worker() as usize;
+        &mut *self.state.workers[worker].hand
     }
 }
 
-impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
+impl<L: Load> Effects for SiteWorkerEffects<'_, '_, L> {
     type Piece = Arc<Work>;
     type Error = String;
 
@@ -47,14 +47,14 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, String> {
         if self.me == 0 {
-            let unit = self.unit();
-            return Ok(self.state.split_spare(unit, share).map(Arc::new));
+            let worker = self.worker();
+            return Ok(self.state.split_spare(worker, share).map(Arc::new));
         }
         let piece = self.hand().split(share).map(Arc::new);
         if piece.is_none() && self.hand().may_give_nothing() {
             return Ok(None);
         }
-        piece.map(Some).ok_or(format!("unit {} gave from fewer than two nodes", self.unit()))
+        piece.map(Some).ok_or(format!("worker {} gave from fewer than two nodes", self.worker()))
     }
 
     fn add_work(&mut self, piece: Arc<Work>) -> Result<(), String> {
@@ -83,7 +83,7 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
         Ok(())
     }
 
-    /// The site itself counts as one more, so that its units never end on their own.
+    /// The site itself counts as one more, so that its workers never end on their own.
     fn leave_counter(&mut self) -> Result<bool, String> {
         let record = &mut self.state.records[self.site as usize];
         record.count = record.count.checked_sub(1).ok_or("more peers left than had joined")?;
@@ -97,20 +97,20 @@ impl<L: Load> Effects for SiteUnitEffects<'_, '_, L> {
     fn update_incumbent(&mut self, score: i64) {
         self.hand().update_incumbent(score);
         if self.me == 0 {
-            let gateway = self.unit();
+            let gateway = self.worker();
             self.state.plan(gateway, self.now_ns);
         }
     }
 
     fn wake_at(&mut self, at_ns: u64) {
-        self.state.plan_to_wake(self.unit(), at_ns.max(self.now_ns));
+        self.state.plan_to_wake(self.worker(), at_ns.max(self.now_ns));
     }
 
     fn finish(&mut self) -> Result<(), String> {
-        Err("units of a site declared the end".into())
+        Err("workers of a site declared the end".into())
     }
 
     fn report_violation(&mut self, violation: Violation) -> Result<(), String> {
-        Err(format!("unit {}: {violation:?}", self.unit()))
+        Err(format!("worker {}: {violation:?}", self.worker()))
     }
 }

@@ -3,9 +3,9 @@
 /// Further results of a simulated run on sites. All times are simulated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteFigures {
-    /// Units of all sites.
-    pub units: u32,
-    /// The speeds of all units present, integrated over time.
+    /// Workers of all sites.
+    pub workers: u32,
+    /// The speeds of all workers present, integrated over time.
     pub capacity_ns: f64,
     /// Sites that joined later.
     pub joined: u32,
@@ -42,8 +42,8 @@ pub struct Occupancy {
     pub at_ns: u64,
     /// Sites present.
     pub sites: u32,
-    /// Units that work.
+    /// Workers that work.
     pub busy: u32,
-    /// Units present.
-    pub units: u32,
+    /// Workers present.
+    pub workers: u32,
 }

@@ -12,11 +12,11 @@ use pleach_core::steal::Policy;
 pub struct SiteClass {
     /// The number of sites.
     pub count: u32,
-    /// Units of each.
-    pub units: u32,
-    /// The speed of each unit; costs are given for speed 1.
+    /// Workers of each.
+    pub workers: u32,
+    /// The speed of each worker; costs are given for speed 1.
     pub speed: f64,
-    /// Whether its units are devices.
+    /// Whether its workers are devices.
     pub device: Option<Device>,
 }
 
@@ -37,7 +37,7 @@ pub struct Fleet {
     pub handle_ns: u64,
     /// Time to read a message inside a site.
     pub handle_near_ns: u64,
-    /// Time between two looks of a working unit at its messages.
+    /// Time between two looks of a working worker at its messages.
     pub poll_ns: u64,
     /// How long a site may be without a spare piece before it asks outside.
     pub low_ns: u64,

@@ -1,10 +1,10 @@
-//! [`FleetState`]: sites without their gateways and peers: units, messages, files and pending events.
+//! [`FleetState`]: sites without their gateways and peers: workers, messages, files and pending events.
 
 use super::figures::SiteFigures;
 use super::fleet::{Fleet, SiteClass};
 use super::incidents::Churn;
 use crate::chance::mix;
-use crate::cluster_state::{MESSAGE, NEVER, TURN, Unit, WAKE};
+use crate::cluster_state::{MESSAGE, NEVER, TURN, WAKE, Worker};
 use crate::device::{self, Device};
 use crate::figures::Figures;
 use crate::hub::HubState;
@@ -33,34 +33,34 @@ pub(super) enum SimMessage {
 /// The root's last progress report, with the best solution at that time.
 pub(super) type File = (ProgressReport<Portion<WorkDone>>, Option<Solution>);
 
-/// A site without its gateway and its units.
+/// A site without its gateway and its workers.
 pub(super) struct SiteRecord {
-    /// The first of its units, which is the gateway.
+    /// The first of its workers, which is the gateway.
     pub first: u32,
-    /// How many units it has, including the gateway.
+    /// How many workers it has, including the gateway.
     pub peers: u32,
     pub speed: f64,
-    /// Whether its units are devices, the gateway excepted.
+    /// Whether its workers are devices, the gateway excepted.
     device: Option<Device>,
     pub alive: bool,
     /// The number of its current process.
     pub life: u32,
-    /// How often its units were emptied.
+    /// How often its workers were emptied.
     pub round: u32,
-    /// The counter that its units share.
+    /// The counter that its workers share.
     pub count: u64,
     pub epoch: u64,
     pub cuts: Vec<(Cut, WorkDone)>,
-    /// What its units had done when the current holding was opened.
+    /// What its workers had done when the current holding was opened.
     pub base: WorkDone,
     /// Messages from other sites.
     pub messages: VecDeque<u32>,
     pub gateway_wake_ns: u64,
-    /// Nodes that its units may still explore; `u64::MAX` without a limit.
+    /// Nodes that its workers may still explore; `u64::MAX` without a limit.
     pub allowed: u64,
     /// Nodes explored beyond the grant in the last stretches; they are deducted from the next grant.
     pub beyond: u64,
-    /// What its units had spent when the gateway last asked.
+    /// What its workers had spent when the gateway last asked.
     pub spent: (u64, u64),
     pub nodes: u64,
     pub since_ns: u64,
@@ -84,7 +84,7 @@ pub(super) struct FleetState<'a, L: Load> {
     pub queue: Queue,
     traffic: Traffic<'a>,
     pub hub: HubState,
-    pub units: Vec<Unit<'a>>,
+    pub workers: Vec<Worker<'a>>,
     pub records: Vec<SiteRecord>,
     pub packets: Slots<SimMessage>,
     pub file: Option<File>,
@@ -104,16 +104,16 @@ impl<'a, L: Load> FleetState<'a, L> {
         for class in &fleet.sites {
             for _ in 0..class.count {
                 records.push(record(first, class));
-                first += class.units + 1;
+                first += class.workers + 1;
             }
         }
         let mut machine = Machine::uniform(1, 0, fleet.poll_ns);
-        let mut units = Vec::with_capacity(first as usize);
+        let mut workers = Vec::with_capacity(first as usize);
         for record in &records {
             machine.classes[0].speed = record.speed;
             for at in record.first..record.first + record.peers {
                 let clock = machine.clocks(mix(fleet.seed, 22, at.into()), 0)[0];
-                units.push(Unit::new(record.hand(at, load, fleet.seed), clock));
+                workers.push(Worker::new(record.hand(at, load, fleet.seed), clock));
             }
         }
         let sites = records.len() as u32;
@@ -123,19 +123,19 @@ impl<'a, L: Load> FleetState<'a, L> {
             queue: Queue::new(first),
             traffic: Traffic::new(&fleet.network, sites, mix(fleet.seed, 21, 0)),
             hub: HubState::default(),
-            units,
+            workers,
             records,
             packets: Slots::default(),
             file: None,
             figures: Figures { peers: sites, ..Figures::default() },
-            of_sites: SiteFigures { units: first - sites, ..SiteFigures::default() },
+            of_sites: SiteFigures { workers: first - sites, ..SiteFigures::default() },
             busy: 0,
             start: load.hand().best(),
             broken: None,
         }
     }
 
-    /// The units of a site, including its gateway.
+    /// The workers of a site, including its gateway.
     pub fn range(&self, site: SiteId) -> std::ops::Range<usize> {
         let record = &self.records[site as usize];
         record.first as usize..(record.first + record.peers) as usize
@@ -145,19 +145,19 @@ impl<'a, L: Load> FleetState<'a, L> {
         self.records[site as usize].first
     }
 
-    /// Schedules a unit's next turn, unless an earlier one is scheduled.
-    pub fn plan(&mut self, unit: u32, at_ns: u64) {
-        let turn_ns = &mut self.units[unit as usize].turn_ns;
+    /// Schedules a worker's next turn, unless an earlier one is scheduled.
+    pub fn plan(&mut self, worker: u32, at_ns: u64) {
+        let turn_ns = &mut self.workers[worker as usize].turn_ns;
         if at_ns < *turn_ns {
             *turn_ns = at_ns;
-            self.queue.push(at_ns, u64::from(unit) << 2 | TURN);
+            self.queue.push(at_ns, u64::from(worker) << 2 | TURN);
         }
     }
 
-    /// Schedules a wake-up of a unit's peer.
-    pub fn plan_to_wake(&mut self, unit: u32, at_ns: u64) {
-        self.units[unit as usize].wake_ns = at_ns;
-        self.queue.push(at_ns, u64::from(unit) << 2 | WAKE);
+    /// Schedules a wake-up of a worker's peer.
+    pub fn plan_to_wake(&mut self, worker: u32, at_ns: u64) {
+        self.workers[worker as usize].wake_ns = at_ns;
+        self.queue.push(at_ns, u64::from(worker) << 2 | WAKE);
     }
 
     fn put_message(&mut self, packet: SimMessage, at_ns: u64) {
@@ -219,27 +219,27 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
     }
 
-    /// What the units of a site have done since the current holding was opened.
+    /// What the workers of a site have done since the current holding was opened.
     pub fn done(&self, site: SiteId) -> WorkDone {
         let mut done = WorkDone::default();
-        self.units[self.range(site)].iter().for_each(|unit| done.add(&unit.hand.done()));
+        self.workers[self.range(site)].iter().for_each(|worker| done.add(&worker.hand.done()));
         done.without(&self.records[site as usize].base).unwrap_or_default()
     }
 
-    /// The best score that a unit of a site knows.
+    /// The best score that a worker of a site knows.
     pub fn best(&self, site: SiteId) -> i64 {
-        let known = self.units[self.range(site)].iter().map(|unit| unit.hand.best());
+        let known = self.workers[self.range(site)].iter().map(|worker| worker.hand.best());
         known.min().unwrap_or(i64::MAX)
     }
 
-    /// Open nodes that the units of a site hold.
+    /// Open nodes that the workers of a site hold.
     pub fn in_hand(&self, site: SiteId) -> f64 {
-        self.units[self.range(site)][1..].iter().map(|unit| unit.hand.size()).sum()
+        self.workers[self.range(site)][1..].iter().map(|worker| worker.hand.size()).sum()
     }
 
     /// Splits a share off what a gateway has, or takes all of it.
     pub fn split_spare(&mut self, gateway: u32, share: f64) -> Option<Work> {
-        let hand = &mut self.units[gateway as usize].hand;
+        let hand = &mut self.workers[gateway as usize].hand;
         let size = hand.size();
         if size == 0.0 {
             return None;
@@ -257,17 +257,17 @@ impl<'a, L: Load> FleetState<'a, L> {
         }
     }
 
-    /// Discards everything that the units of a site hold, and all messages between them.
+    /// Discards everything that the workers of a site hold, and all messages between them.
     pub fn clear(&mut self, site: SiteId) {
         for at in self.range(site) {
-            let best = self.units[at].hand.best();
-            let unit = &mut self.units[at];
-            self.busy -= u32::from(unit.stretch.is_some());
-            unit.hand = self.records[site as usize].hand(at as u32, self.load, self.fleet.seed);
-            unit.hand.update_incumbent(best);
-            unit.messages.clear();
-            unit.stretch = None;
-            (unit.turn_ns, unit.wake_ns, unit.began) = (NEVER, NEVER, false);
+            let best = self.workers[at].hand.best();
+            let worker = &mut self.workers[at];
+            self.busy -= u32::from(worker.stretch.is_some());
+            worker.hand = self.records[site as usize].hand(at as u32, self.load, self.fleet.seed);
+            worker.hand.update_incumbent(best);
+            worker.messages.clear();
+            worker.stretch = None;
+            (worker.turn_ns, worker.wake_ns, worker.began) = (NEVER, NEVER, false);
         }
         let record = &mut self.records[site as usize];
         record.round += 1;
@@ -280,7 +280,7 @@ impl<'a, L: Load> FleetState<'a, L> {
 }
 
 impl SiteRecord {
-    /// An empty hand for one of its units.
+    /// An empty hand for one of its workers.
     fn hand<'a, L: Load>(&self, at: u32, load: &'a L, seed: u64) -> Box<dyn Hand + 'a> {
         let device = self.device.filter(|_| at > self.first);
         device::hand(load, device, self.speed, mix(seed, 24, at.into()))
@@ -290,7 +290,7 @@ impl SiteRecord {
 fn record(first: u32, class: &SiteClass) -> SiteRecord {
     SiteRecord {
         first,
-        peers: class.units + 1,
+        peers: class.workers + 1,
         speed: class.speed,
         device: class.device,
         alive: false,

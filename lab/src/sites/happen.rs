@@ -133,9 +133,9 @@ impl<L: Load> World<'_, L> {
     fn check_sites(&mut self, now_ns: u64) {
         let state = &mut self.inner.state;
         let there: Vec<_> = state.records.iter().filter(|record| record.alive).collect();
-        let units = there.iter().map(|record| record.peers - 1).sum();
+        let workers = there.iter().map(|record| record.peers - 1).sum();
         let moment =
-            Occupancy { at_ns: now_ns, sites: there.len() as u32, busy: state.busy, units };
+            Occupancy { at_ns: now_ns, sites: there.len() as u32, busy: state.busy, workers };
         let over_time = &mut state.of_sites.over_time;
         over_time.push(moment);
         if over_time.len() >= 400 {
@@ -158,11 +158,11 @@ impl<L: Load> World<'_, L> {
         state.of_sites.stood += 1;
         state.records[site as usize].stands_ns = now_ns + for_ns;
         for at in range {
-            if let Some(stretch) = &mut state.units[at].stretch {
+            if let Some(stretch) = &mut state.workers[at].stretch {
                 stretch.since_ns += for_ns;
                 stretch.until_ns += for_ns;
                 let until_ns = stretch.until_ns;
-                state.units[at].turn_ns = NEVER;
+                state.workers[at].turn_ns = NEVER;
                 state.plan(at as u32, until_ns);
             }
         }

@@ -1,4 +1,4 @@
-//! Simulates sites: processes of several units that join, leave, die and come back, with the actual peers, gateways and
+//! Simulates sites: processes of several workers that join, leave, die and come back, with the actual peers, gateways and
 //! leases of a real run.
 
 mod effects;

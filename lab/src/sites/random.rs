@@ -8,7 +8,7 @@ use crate::random_cluster::random_device;
 use pleach_core::lease::Terms;
 use pleach_core::steal::Policy;
 
-/// A few sites of a few units. The seed decides whether sites die (alone, in racks, or the root), join late, leave, are
+/// A few sites of a few workers. The seed decides whether sites die (alone, in racks, or the root), join late, leave, are
 /// cut off or pause, and whether messages are late.
 #[must_use]
 pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
@@ -19,10 +19,10 @@ pub fn random_fleet(policy: Policy, seed: u64) -> Fleet {
     let count = 1 + drawn(0, 12) as u32;
     let fast = drawn(1, u64::from(count) + 1) as u32;
     let classes = [
-        SiteClass { count: fast, units: 1 + drawn(2, 4) as u32, speed: 1.0, device: None },
+        SiteClass { count: fast, workers: 1 + drawn(2, 4) as u32, speed: 1.0, device: None },
         SiteClass {
             count: count - fast,
-            units: 1,
+            workers: 1,
             speed: 0.2 + drawn(3, 30) as f64 / 10.0,
             device: (drawn(28, 3) == 0).then(|| random_device(seed)),
         },

@@ -1,6 +1,6 @@
 //! [`SiteInside`]: a simulated site as its gateway sees it.
 
-use super::effects::SiteUnitEffects;
+use super::effects::SiteWorkerEffects;
 use super::fleet_state::FleetState;
 use crate::chance::mix;
 use crate::load::{Hand, Load, WorkDone};
@@ -13,18 +13,18 @@ use pleach_core::wire::checkpoint::assemble;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// All units of all sites, and their peers.
-pub(super) struct FleetUnits<'a, L: Load> {
+/// All workers of all sites, and their peers.
+pub(super) struct FleetWorkers<'a, L: Load> {
     pub state: FleetState<'a, L>,
     pub interpreters: Vec<Interpreter<Arc<Work>>>,
     pub choosers: Vec<SeededChooser>,
-    /// The site of each unit.
+    /// The site of each worker.
     pub site_of: Vec<SiteId>,
     trees: HashMap<u32, PeerTree>,
     inside: Policy,
 }
 
-impl<'a, L: Load> FleetUnits<'a, L> {
+impl<'a, L: Load> FleetWorkers<'a, L> {
     pub fn new(state: FleetState<'a, L>) -> Self {
         let fleet = state.fleet;
         let inside = fleet.policy.inside_site();
@@ -51,7 +51,7 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         inner
     }
 
-    /// Takes all work from the units of a site, which start over.
+    /// Takes all work from the workers of a site, which start over.
     pub fn clear(&mut self, site: SiteId, now_ns: u64) {
         self.state.clear(site);
         let record = &self.state.records[site as usize];
@@ -66,24 +66,24 @@ impl<'a, L: Load> FleetUnits<'a, L> {
         }
     }
 
-    /// Notifies a unit's peer of an event.
+    /// Notifies a worker's peer of an event.
     pub fn tell(
         &mut self,
         site: SiteId,
-        unit: u32,
+        worker: u32,
         (event, work): (Event, Option<Arc<Work>>),
         now_ns: u64,
     ) -> Result<(), String> {
-        let at = unit as usize;
-        let me = unit - self.state.gateway(site);
-        let effects = &mut SiteUnitEffects { state: &mut self.state, site, me, now_ns };
+        let at = worker as usize;
+        let me = worker - self.state.gateway(site);
+        let effects = &mut SiteWorkerEffects { state: &mut self.state, site, me, now_ns };
         self.interpreters[at].handle_event(event, work, now_ns, &mut self.choosers[at], effects)
     }
 }
 
 /// One site at one moment.
 pub(super) struct SiteInside<'w, 'a, L: Load> {
-    pub inner: &'w mut FleetUnits<'a, L>,
+    pub inner: &'w mut FleetWorkers<'a, L>,
     pub site: SiteId,
     pub now_ns: u64,
 }
@@ -95,7 +95,7 @@ impl<L: Load> SiteInside<'_, '_, L> {
 
     fn hand(&mut self) -> &mut dyn Hand {
         let gateway = self.gateway() as usize;
-        &mut *self.inner.state.units[gateway].hand
+        &mut *self.inner.state.workers[gateway].hand
     }
 }
 
@@ -103,21 +103,21 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
     type Done = WorkDone;
     type Error = String;
 
-    fn units(&self) -> u32 {
+    fn workers(&self) -> u32 {
         self.inner.state.records[self.site as usize].peers - 1
     }
 
     fn spare(&self) -> f64 {
-        self.inner.state.units[self.gateway() as usize].hand.size()
+        self.inner.state.workers[self.gateway() as usize].hand.size()
     }
 
     fn in_hand(&self) -> f64 {
         self.inner.state.in_hand(self.site)
     }
 
-    fn has_idle_unit(&self) -> bool {
-        let units = &self.inner.state.units[self.inner.state.range(self.site)];
-        units[1..].iter().any(|unit| unit.stretch.is_none() && unit.hand.size() == 0.0)
+    fn has_idle_worker(&self) -> bool {
+        let workers = &self.inner.state.workers[self.inner.state.range(self.site)];
+        workers[1..].iter().any(|worker| worker.stretch.is_none() && worker.hand.size() == 0.0)
     }
 
     fn is_idle(&self) -> bool {
@@ -126,13 +126,13 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
 
     fn spent(&mut self) -> (u64, u64) {
         let busy_ns: u64 = {
-            let units = &self.inner.state.units[self.inner.state.range(self.site)];
-            units[1..].iter().map(|unit| unit.busy_ns).sum()
+            let workers = &self.inner.state.workers[self.inner.state.range(self.site)];
+            workers[1..].iter().map(|worker| worker.busy_ns).sum()
         };
         let record = &mut self.inner.state.records[self.site as usize];
         let (nodes, before_ns) = std::mem::replace(&mut record.spent, (record.nodes, busy_ns));
-        let units = u64::from(record.peers - 1).max(1);
-        (record.nodes - nodes, busy_ns.saturating_sub(before_ns) / units)
+        let workers = u64::from(record.peers - 1).max(1);
+        (record.nodes - nodes, busy_ns.saturating_sub(before_ns) / workers)
     }
 
     fn allowed_nodes(&self) -> u64 {
@@ -146,9 +146,9 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         record.beyond -= paid;
         record.allowed += nodes - paid;
         state.of_sites.granted += nodes;
-        for unit in state.range(self.site) {
-            if state.units[unit].began && state.units[unit].stretch.is_none() {
-                state.plan(unit as u32, now_ns.max(state.units[unit].free_ns));
+        for worker in state.range(self.site) {
+            if state.workers[worker].began && state.workers[worker].stretch.is_none() {
+                state.plan(worker as u32, now_ns.max(state.workers[worker].free_ns));
             }
         }
     }
@@ -164,7 +164,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
             put.map_err(|why| format!("a piece cannot be read: {why}"))?;
         }
         if let Some(depth) = self.inner.state.fleet.policy.second_cutoff {
-            // The gateway works alongside the units, and what is above the depth is little.
+            // The gateway works alongside the workers, and what is above the depth is little.
             self.hand().seed(depth).ok_or("this load has no top to explore")?;
         }
         Ok(())
@@ -211,9 +211,9 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         let mut cuts = Vec::new();
         for at in self.inner.state.range(self.site) {
             let peer = at as u32 - self.gateway();
-            let work = self.inner.state.units[at].hand.copy();
+            let work = self.inner.state.workers[at].hand.copy();
             let in_flight = self.inner.interpreters[at].in_flight();
-            let counts = self.inner.state.units[at].hand.done().counts;
+            let counts = self.inner.state.workers[at].hand.done().counts;
             cuts.push(pleach_core::wire::checkpoint::Cut { peer, work, counts, in_flight });
         }
         let (_, open) = assemble(cuts);

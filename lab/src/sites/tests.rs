@@ -43,23 +43,23 @@ fn sites_count_exactly_whatever_happens() {
     assert!(died > 300 && joined > 500 && left > 200 && files > 2000 && stopped > 20);
 }
 
-/// Without faults nothing is done twice, and a run takes as long as that many units side by side.
+/// Without faults nothing is done twice, and a run takes as long as that many workers side by side.
 #[test]
 fn sites_without_faults_lose_nothing() {
     let sizes = [(1, 1), (1, 8), (2, 1), (16, 1), (16, 4), (200, 1)];
     // With lifelines, sites that prefetched a large piece once kept it to themselves.
     let all = ["adaptive", "lifelines"].map(|preset| sizes.map(|size| (preset, size)));
-    for (preset, (count, units)) in all.into_iter().flatten() {
+    for (preset, (count, workers)) in all.into_iter().flatten() {
         let mut fleet = random_fleet(Policy::parse(preset).unwrap(), 1);
-        fleet.sites = vec![SiteClass { count, units, speed: 1.0, device: None }];
+        fleet.sites = vec![SiteClass { count, workers, speed: 1.0, device: None }];
         (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 50_000);
         fleet.network.delays = None;
         let each_ns = 400_000_000;
-        let spans = Spans::new(1 << 30, u64::from(count * units) * each_ns, 12, 0.5, 3);
+        let spans = Spans::new(1 << 30, u64::from(count * workers) * each_ns, 12, 0.5, 3);
         let figures = fleet.run(&spans).unwrap();
         assert_eq!(figures.redone(), 0.0);
         let efficiency = figures.efficiency();
-        assert!(efficiency > 0.95, "{preset}, {count} x {units}: {efficiency}");
+        assert!(efficiency > 0.95, "{preset}, {count} x {workers}: {efficiency}");
     }
 }
 
@@ -69,13 +69,13 @@ fn a_death_costs_little() {
     for seed in 0..20 {
         let mut fleet = random_fleet(Policy::default(), 1);
         fleet.seed = seed;
-        fleet.sites = vec![SiteClass { count: 8, units: 2, speed: 1.0, device: None }];
+        fleet.sites = vec![SiteClass { count: 8, workers: 2, speed: 1.0, device: None }];
         fleet.churn = Churn { deaths: 60.0, notice_ns: 1_000_000, ..Churn::default() };
         fleet.stop_ns = None;
         let spans = Spans::new(1 << 30, 16_000_000_000, 12, 0.5, 3);
         let figures = fleet.run(&spans).unwrap();
         let lost_ns = figures.work_ns - spans_ns(&figures);
-        // Two units a site; each death may also lose what others held for the dead site.
+        // Two workers a site; each death may also lose what others held for the dead site.
         let died = figures.sites.unwrap().died;
         let most_ns = u64::from(died) * 2 * 3 * fleet.terms.commit_ns;
         assert!(lost_ns <= most_ns, "{died} died: {lost_ns} of {most_ns}");
@@ -90,7 +90,7 @@ fn a_site_that_joins_is_not_missed() {
         let mut fleet = random_fleet(Policy::default(), 1);
         fleet.seed = 3;
         fleet.open = open;
-        fleet.sites = vec![SiteClass { count: 40, units: 1, speed: 1.0, device: None }];
+        fleet.sites = vec![SiteClass { count: 40, workers: 1, speed: 1.0, device: None }];
         fleet.churn = Churn { deaths: 60.0, joins: 60.0, notice_ns: 1_000_000, ..Churn::default() };
         (fleet.stop_ns, fleet.node_limit) = (None, None);
         let spans = Spans::new(1 << 30, 40 * 10_000_000_000, 12, 0.5, 3);
@@ -123,7 +123,7 @@ fn all_sites_together_respect_a_limit() {
     for seed in 0..40 {
         let mut fleet = random_fleet(Policy::default(), seed);
         fleet.sites =
-            vec![SiteClass { count: 1 + seed as u32 % 9, units: 2, speed: 1.0, device: None }];
+            vec![SiteClass { count: 1 + seed as u32 % 9, workers: 2, speed: 1.0, device: None }];
         (fleet.churn, fleet.stop_ns, fleet.poll_ns) = (Churn::default(), None, 5_000);
         // Late messages would raise suspicions against sites, and their work would not count.
         fleet.network.delays = None;

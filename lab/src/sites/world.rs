@@ -1,9 +1,9 @@
-//! [`World`]: simulates the loop of every unit and every gateway, and what happens to them.
+//! [`World`]: simulates the loop of every worker and every gateway, and what happens to them.
 
 use super::fleet::Fleet;
 use super::fleet_state::{FleetState, SimMessage};
 use super::incidents::{CHANCES, Incident};
-use super::site_inside::{FleetUnits, SiteInside};
+use super::site_inside::{FleetWorkers, SiteInside};
 use crate::chance::mix;
 use crate::cluster_state::{MESSAGE, NEVER, SNAPSHOT, Stretch, TURN, WAKE};
 use crate::figures::Figures;
@@ -33,7 +33,7 @@ impl Fleet {
 
 /// A simulated run on sites.
 pub(super) struct World<'a, L: Load> {
-    pub(super) inner: FleetUnits<'a, L>,
+    pub(super) inner: FleetWorkers<'a, L>,
     pub(super) gateways: Vec<Option<Gateway<WorkDone>>>,
     sites: PeerTree,
     policy: Policy,
@@ -48,7 +48,7 @@ impl<'a, L: Load> World<'a, L> {
         let count = fleet.count();
         let policy = Policy { end: Some(End::Leases), ..fleet.policy.clone() };
         Self {
-            inner: FleetUnits::new(state),
+            inner: FleetWorkers::new(state),
             gateways: (0..count).map(|_| None).collect(),
             sites: PeerTree::new(count, policy.tree, fleet.seed),
             policy,
@@ -137,7 +137,7 @@ impl<'a, L: Load> World<'a, L> {
             let happened = match what & 3 {
                 MESSAGE => self.arrive(which, now_ns),
                 SNAPSHOT => self.happen(which, now_ns),
-                kind => self.unit_event(kind, which, now_ns),
+                kind => self.worker_event(kind, which, now_ns),
             };
             happened.map_err(|why| format!("after {} s: {why}", now_ns as f64 * 1e-9))?;
         }
@@ -150,7 +150,7 @@ impl<'a, L: Load> World<'a, L> {
     }
 
     fn close(self) -> Result<Figures, String> {
-        let FleetState { load, units, hub, mut figures, mut of_sites, .. } = self.inner.state;
+        let FleetState { load, workers, hub, mut figures, mut of_sites, .. } = self.inner.state;
         (of_sites.forwarded, of_sites.hub_ns) = (hub.forwarded, hub.busy_ns);
         figures.power = of_sites.capacity_ns / (figures.declared_ns as f64).max(1.0);
         figures.sites = Some(of_sites);
@@ -161,28 +161,30 @@ impl<'a, L: Load> World<'a, L> {
         figures.counts = done.counts;
         figures.best = best.map(|best| best.score);
         figures.alone_ns = load.total_ns().filter(|_| open.is_empty());
-        let known = units.iter().map(|unit| unit.hand.best()).min().unwrap_or(i64::MAX);
+        let known = workers.iter().map(|worker| worker.hand.best()).min().unwrap_or(i64::MAX);
         if open.is_empty() && known < score.min(start) {
-            return Err(format!("a unit knows the score {known}, but the root knows only {score}"));
+            return Err(format!(
+                "a worker knows the score {known}, but the root knows only {score}"
+            ));
         }
         Ok(figures)
     }
 
-    fn unit_event(&mut self, kind: u64, unit: u32, now_ns: u64) -> Result<(), String> {
-        let state = &self.inner.state.units[unit as usize];
+    fn worker_event(&mut self, kind: u64, worker: u32, now_ns: u64) -> Result<(), String> {
+        let state = &self.inner.state.workers[worker as usize];
         let due = if kind == TURN { state.turn_ns } else { state.wake_ns };
         if due != now_ns {
             return Ok(());
         }
         match kind {
-            TURN => self.turn(unit, now_ns),
-            WAKE => self.attend(unit, now_ns),
+            TURN => self.turn(worker, now_ns),
+            WAKE => self.attend(worker, now_ns),
             _ => Ok(()),
         }
     }
 
-    fn site_of(&self, unit: u32) -> SiteId {
-        self.inner.site_of[unit as usize]
+    fn site_of(&self, worker: u32) -> SiteId {
+        self.inner.site_of[worker as usize]
     }
 
     fn arrive(&mut self, place: u32, now_ns: u64) -> Result<(), String> {
@@ -194,7 +196,7 @@ impl<'a, L: Load> World<'a, L> {
                     self.state().packets.take(place);
                     return Ok(());
                 }
-                self.state().units[to as usize].messages.push_back(place);
+                self.state().workers[to as usize].messages.push_back(place);
                 self.attend(to, now_ns)
             }
             Some(&SimMessage::Far { from, to, life, .. }) => {
@@ -215,12 +217,12 @@ impl<'a, L: Load> World<'a, L> {
         }
     }
 
-    /// A message is waiting for a unit, which reads it when it next looks.
+    /// A message is waiting for a worker, which reads it when it next looks.
     fn attend(&mut self, me: u32, now_ns: u64) -> Result<(), String> {
         let site = self.site_of(me);
         let stands_ns = self.inner.state.records[site as usize].stands_ns;
-        let unit = &self.inner.state.units[me as usize];
-        let Some(at_ns) = unit.looks_ns(now_ns) else { return Ok(()) };
+        let worker = &self.inner.state.workers[me as usize];
+        let Some(at_ns) = worker.looks_ns(now_ns) else { return Ok(()) };
         let at_ns = at_ns.max(stands_ns);
         if at_ns == now_ns {
             return self.turn(me, now_ns);
@@ -232,7 +234,7 @@ impl<'a, L: Load> World<'a, L> {
     fn turn(&mut self, me: u32, then_ns: u64) -> Result<(), String> {
         let site = self.site_of(me);
         let record = &self.inner.state.records[site as usize];
-        self.inner.state.units[me as usize].turn_ns = NEVER;
+        self.inner.state.workers[me as usize].turn_ns = NEVER;
         if !record.alive {
             return Ok(());
         }
@@ -243,12 +245,12 @@ impl<'a, L: Load> World<'a, L> {
         }
         let is_gateway = me == record.first;
         let mut now_ns = then_ns;
-        if !std::mem::replace(&mut self.state().units[me as usize].began, true) {
+        if !std::mem::replace(&mut self.state().workers[me as usize].began, true) {
             self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
-        } else if let Some(stretch) = self.state().units[me as usize].stretch.take() {
+        } else if let Some(stretch) = self.state().workers[me as usize].stretch.take() {
             self.end_stretch(me, stretch, now_ns)?;
         }
-        while let Some(place) = self.state().units[me as usize].messages.pop_front() {
+        while let Some(place) = self.state().workers[me as usize].messages.pop_front() {
             now_ns += self.inner.state.fleet.handle_near_ns;
             if let Some(SimMessage::Near { from, message, work, .. }) =
                 self.state().packets.take(place)
@@ -257,22 +259,22 @@ impl<'a, L: Load> World<'a, L> {
                 self.inner.tell(site, me, (Event::Message { from, message }, work), now_ns)?;
             }
         }
-        let unit = &mut self.state().units[me as usize];
-        if unit.wake_ns <= now_ns {
-            unit.wake_ns = NEVER;
+        let worker = &mut self.state().workers[me as usize];
+        if worker.wake_ns <= now_ns {
+            worker.wake_ns = NEVER;
             self.tell(me, Event::Woke, now_ns)?;
         }
         if is_gateway {
             now_ns = self.gate_turn(site, now_ns)?;
-            self.state().units[me as usize].free_ns = now_ns;
+            self.state().workers[me as usize].free_ns = now_ns;
             return Ok(());
         }
-        self.state().units[me as usize].free_ns = now_ns;
+        self.state().workers[me as usize].free_ns = now_ns;
         self.begin_stretch(me, then_ns, now_ns);
         Ok(())
     }
 
-    /// What a gateway does besides what every unit does.
+    /// What a gateway does besides what every worker does.
     fn gate_turn(&mut self, site: SiteId, then_ns: u64) -> Result<u64, String> {
         let mut now_ns = then_ns;
         while let Some(place) = self.state().records[site as usize].messages.pop_front() {
@@ -282,7 +284,7 @@ impl<'a, L: Load> World<'a, L> {
             }
         }
         let cut = self.cut(site)?;
-        self.with_gateway(site, now_ns, |gateway| gateway.handle_units(cut.as_ref()))?;
+        self.with_gateway(site, now_ns, |gateway| gateway.handle_workers(cut.as_ref()))?;
         if self.state().records[site as usize].gateway_wake_ns <= now_ns {
             self.state().records[site as usize].gateway_wake_ns = NEVER;
             let mut next_ns = NEVER;
@@ -305,7 +307,7 @@ impl<'a, L: Load> World<'a, L> {
         }
     }
 
-    /// The cut of a site, once all its units have made theirs.
+    /// The cut of a site, once all its workers have made theirs.
     fn cut(&mut self, site: SiteId) -> Result<Option<Portion<WorkDone>>, String> {
         let record = &mut self.inner.state.records[site as usize];
         if record.cuts.len() < record.peers as usize {
@@ -372,24 +374,24 @@ impl<'a, L: Load> World<'a, L> {
 
     fn begin_stretch(&mut self, me: u32, then_ns: u64, now_ns: u64) {
         let state = &mut self.inner.state;
-        let unit = &mut state.units[me as usize];
+        let worker = &mut state.workers[me as usize];
         let site = self.inner.site_of[me as usize];
-        if unit.hand.size() == 0.0 || state.records[site as usize].allowed == 0 {
+        if worker.hand.size() == 0.0 || state.records[site as usize].allowed == 0 {
             return;
         }
-        let look_ns = (unit.clock.speed * unit.clock.poll_ns as f64) as u64;
-        // Near a limit, a unit counts its nodes whenever it looks for messages.
+        let look_ns = (worker.clock.speed * worker.clock.poll_ns as f64) as u64;
+        // Near a limit, a worker counts its nodes whenever it looks for messages.
         let most_ns = if state.fleet.node_limit.is_some() { look_ns.max(1) } else { u64::MAX };
-        let ahead_ns = unit.hand.ahead_ns().map(|cost_ns| cost_ns.min(most_ns));
+        let ahead_ns = worker.hand.ahead_ns().map(|cost_ns| cost_ns.min(most_ns));
         let (result, until_ns) = match ahead_ns {
-            Some(cost_ns) => (Err(cost_ns), unit.clock.end(now_ns, cost_ns)),
+            Some(cost_ns) => (Err(cost_ns), worker.clock.end(now_ns, cost_ns)),
             None if now_ns > then_ns => return state.plan(me, now_ns),
             None => {
-                let ran = unit.hand.run(look_ns);
-                (Ok(ran), unit.clock.end(now_ns, ran.time_ns))
+                let ran = worker.hand.run(look_ns);
+                (Ok(ran), worker.clock.end(now_ns, ran.time_ns))
             }
         };
-        unit.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
+        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
         state.busy += 1;
         state.plan(me, until_ns);
     }
@@ -398,7 +400,7 @@ impl<'a, L: Load> World<'a, L> {
         let site = self.site_of(me);
         let state = &mut self.inner.state;
         state.busy -= 1;
-        let ended = state.units[me as usize].end_stretch(stretch, now_ns);
+        let ended = state.workers[me as usize].end_stretch(stretch, now_ns);
         let Some((ran, busy_ns)) = ended else { return Ok(()) };
         state.figures.work_ns += ran.work_ns;
         state.figures.possible_ns += ran.time_ns;

@@ -207,7 +207,7 @@ pub(super) fn usable_devices(
     }
     let mut warnings = without_kernel(&settings.devices);
     if settings.threads == 0 && !warnings.is_empty() {
-        return Err(RunError::NoUnit(warnings.remove(0)));
+        return Err(RunError::NoWorker(warnings.remove(0)));
     }
     Ok((Vec::new(), warnings))
 }

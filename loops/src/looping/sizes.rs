@@ -55,42 +55,42 @@ impl Rates {
     }
 
     /// The cost that a taker completes per nanosecond; 0 if unknown.
-    pub fn of(&self, unit: usize) -> f64 {
-        f64::from_bits(self.0[unit].load(Ordering::Relaxed))
+    pub fn of(&self, taker: usize) -> f64 {
+        f64::from_bits(self.0[taker].load(Ordering::Relaxed))
     }
 
     /// Records that a taker needed this long for work of this cost.
-    pub fn record(&self, unit: usize, cost: f64, took_ns: f64) {
-        let (now, before) = (cost / took_ns.max(1.0), self.of(unit));
+    pub fn record(&self, taker: usize, cost: f64, took_ns: f64) {
+        let (now, before) = (cost / took_ns.max(1.0), self.of(taker));
         // Longer measurements have more weight.
         let weight = if before > 0.0 { 0.25 + 0.5 * (took_ns / SLICE_NS[0]).min(1.0) } else { 1.0 };
         let rate = before + weight * (now - before);
         if rate > 0.0 {
-            self.0[unit].store(rate.to_bits(), Ordering::Relaxed);
+            self.0[taker].store(rate.to_bits(), Ordering::Relaxed);
         }
     }
 
     /// Makes a taker's rate unknown.
-    pub fn forget(&self, unit: usize) {
-        self.0[unit].store(0, Ordering::Relaxed);
+    pub fn forget(&self, taker: usize) {
+        self.0[taker].store(0, Ordering::Relaxed);
     }
 
     /// Marks a taker as not present.
-    pub fn remove(&self, unit: usize) {
-        self.0[unit].store(MISSING.to_bits(), Ordering::Relaxed);
+    pub fn remove(&self, taker: usize) {
+        self.0[taker].store(MISSING.to_bits(), Ordering::Relaxed);
     }
 
     /// The rates of the other takers: of all together, and of the fastest. Unknown rates count as the mean of the
     /// others and this one; takers that are not present do not count.
-    fn others(&self, unit: usize) -> (f64, f64) {
-        let all = (0..self.0.len()).filter(|&other| other != unit).map(|other| self.of(other));
+    fn others(&self, taker: usize) -> (f64, f64) {
+        let all = (0..self.0.len()).filter(|&other| other != taker).map(|other| self.of(other));
         let (mut sum, mut most, mut known, mut unknown) = (0.0, 0f64, 1.0, 0.0);
         for rate in all.filter(|&rate| rate != MISSING) {
             sum += rate;
             most = most.max(rate);
             if rate > 0.0 { known += 1.0 } else { unknown += 1.0 }
         }
-        let mean = (sum + self.of(unit)) / known;
+        let mean = (sum + self.of(taker)) / known;
         (sum + unknown * mean, if unknown > 0.0 { most.max(mean) } else { most })
     }
 
@@ -98,17 +98,17 @@ impl Rates {
     /// of it before this taker could do its `least`.
     pub fn wanted(
         &self,
-        unit: usize,
+        taker: usize,
         kind: TakerKind,
         left: f64,
         last: f64,
         least: f64,
     ) -> Option<f64> {
-        let mine = self.of(unit);
+        let mine = self.of(taker);
         if mine <= 0.0 {
             return Some(left * FIRST / self.0.len() as f64);
         }
-        let (others, fastest) = self.others(unit);
+        let (others, fastest) = self.others(taker);
         let takes_ns = least / mine;
         if others > 0.0 && takes_ns > (left / others).max(least / fastest) * 1.01 {
             return None;
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(rates.wanted(0, TakerKind::Thread, 2560.0, 0.0, 1.0), Some(10.0));
         rates.record(0, 3000.0, 1e3);
         rates.record(1, 1000.0, 1e3);
-        let wants = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e12, 1.0).unwrap();
+        let wants = |taker, left| rates.wanted(taker, TakerKind::Thread, left, 1e12, 1.0).unwrap();
         assert_eq!((wants(0, 8e6), wants(1, 8e6)), (3e6, 1e6));
         assert_eq!(wants(0, 1e12), 6e6);
         assert_eq!(wants(0, 8e4), 6e4);
@@ -182,7 +182,8 @@ mod tests {
         rates.record(1, 100.0, 1.0);
         rates.record(2, 1.0, 1.0);
         // One unit is left: either of the fast takers would take it; the slow one would not.
-        let takes = |unit, left| rates.wanted(unit, TakerKind::Thread, left, 1e9, 1000.0).is_some();
+        let takes =
+            |taker, left| rates.wanted(taker, TakerKind::Thread, left, 1e9, 1000.0).is_some();
         assert_eq!([takes(0, 1e3), takes(1, 1e3), takes(2, 1e3)], [true, true, false]);
         assert!(takes(2, 1e6));
         // It takes the unit if nobody knows the others' rates.

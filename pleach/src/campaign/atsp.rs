@@ -25,7 +25,7 @@ pub struct Options<'a> {
     pub start: Option<Vec<u16>>,
     /// The bound of nodes; chosen automatically if not given.
     pub bound: Option<Bound>,
-    /// Units, limits, checkpoint, progress.
+    /// Workers, limits, checkpoint, progress.
     pub search: Search<'a>,
 }
 

@@ -38,7 +38,7 @@ pub struct Options<'a> {
     pub order: ChildOrder,
     /// Whether to count all optimal schedules, in a second search.
     pub all: bool,
-    /// Units, limits, checkpoint, progress.
+    /// Workers, limits, checkpoint, progress.
     pub search: Search<'a>,
 }
 

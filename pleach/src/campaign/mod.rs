@@ -47,7 +47,7 @@ use std::time::Duration;
 /// }));
 /// ```
 pub struct Search<'a> {
-    /// Units, limits, balance and seed. The time limit includes the preparation: start heuristics and bounds. The
+    /// Workers, limits, balance and seed. The time limit includes the preparation: start heuristics and bounds. The
     /// campaign itself sets `best`, `start`, `improve`, `save` and `resume`.
     pub settings: Settings,
     /// Which instructions to use; the result is the same with all of them.

@@ -21,7 +21,7 @@ pub struct Options<'a> {
     pub best: Best,
     /// An assignment to start from: the location of each facility, counted from 0.
     pub start: Option<Vec<u16>>,
-    /// Units, limits, checkpoint, progress.
+    /// Workers, limits, checkpoint, progress.
     pub search: Search<'a>,
 }
 

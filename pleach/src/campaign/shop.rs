@@ -28,7 +28,7 @@ pub struct Options<'a> {
     pub best: Best,
     /// A schedule to start from: jobs in order, numbered from 0.
     pub start: Option<Vec<u16>>,
-    /// Units, limits, checkpoint, progress.
+    /// Workers, limits, checkpoint, progress.
     pub search: Search<'a>,
 }
 

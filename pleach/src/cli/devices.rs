@@ -63,10 +63,10 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
     console.print(&text).map(|()| DONE)
 }
 
-/// The rate of some units, in nodes a second.
+/// The rate of some workers, in nodes a second.
 fn measured(rate: &Rate, level: Level, settings: Settings) -> Result<f64, Failure> {
     let problem: Box<dyn Problem> = (rate.problem)(level).map_err(Failure::Inside)?;
-    // The clock starts with the units: after a GPU's context is created and its kernel compiled.
+    // The clock starts with the workers: after a GPU's context is created and its kernel compiled.
     let mut started = None;
     let settings = Settings { progress_every: PROGRESS_EVERY, ..settings };
     let report = solver::search(&*problem, &settings, &mut |_| match *started

@@ -202,8 +202,8 @@ impl Follower<'_, '_> {
     }
 }
 
-/// What the root sent about a search, and its command line with this process's own units. If the processes share a
-/// command line, it includes the units.
+/// What the root sent about a search, and its command line with this process's own workers. If the processes share a
+/// command line, it includes the workers.
 pub fn line(about: &[u8], (own, same): (&FlagValues, bool)) -> Result<(Value, Line), Failure> {
     let mut order_text = OrderText::read(about)?;
     order_text.retain(|name| {

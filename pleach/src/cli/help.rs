@@ -56,7 +56,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         (Verb::Loop, _) => crate::loops::entry(word(1)).map_or_else(all_loops, of_loop),
         (Verb::Resume, _) => {
             let about = "Continue a search that --checkpoint saved. What defines the search, such as \
-                         its bound, cannot change; units, limits and output can.";
+                         its bound, cannot change; workers, limits and output can.";
             flags(about, "pleach resume FILE [FLAGS]", &applying(verb, &[]), "")
         }
         (Verb::Reproduce, _) => {
@@ -153,7 +153,7 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
         }
         (Verb::Report, _) => {
             let about = "Write one self-contained HTML page about finished runs: results, activity over \
-                         time, shares of units, speed-ups, schedules. FILE holds what solve, count, loop or sim printed \
+                         time, shares of workers, speed-ups, schedules. FILE holds what solve, count, loop or sim printed \
                          with --json, once or several times; - is standard input. Activity needs the file that --trace wrote.";
             let usage = "pleach report FILE... [-o report.html] [FLAGS]";
             let after = "Examples:\n  pleach solve flowshop ta021 --json --trace trace.json > run.json\n  \

@@ -132,7 +132,7 @@ pub fn text_of_root(word: &str) -> Option<String> {
     order_text.all["texts"][word].as_str().map(str::to_string)
 }
 
-/// Joins a search, once, and returns its command line with the units of this process.
+/// Joins a search, once, and returns its command line with the workers of this process.
 pub fn early(at: &str, given: &FlagValues) -> Result<Line, Failure> {
     if OWN.get().is_none() {
         let joined = join_search(at, given)?;

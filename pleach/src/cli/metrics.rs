@@ -66,13 +66,13 @@ fn text(snapshot: &ProgressSnapshot) -> String {
     if let Some(done) = snapshot.done {
         add("done", gauge, "Estimated fraction of the tree that is done.", done);
     }
-    let busy = snapshot.units.iter().filter(|unit| unit.held > 0.0).count() as f64;
-    let (sites, units, busy) = match &snapshot.sites {
-        Some(all) => (all.sites.into(), all.units.into(), all.busy.into()),
-        None => (1.0, snapshot.units.len() as f64, busy),
+    let busy = snapshot.workers.iter().filter(|worker| worker.held > 0.0).count() as f64;
+    let (sites, workers, busy) = match &snapshot.sites {
+        Some(all) => (all.sites.into(), all.workers.into(), all.busy.into()),
+        None => (1.0, snapshot.workers.len() as f64, busy),
     };
     add("sites", gauge, "Processes that take part.", sites);
-    add("units", gauge, "Threads and devices that take part.", units);
+    add("units", gauge, "Threads and devices that take part.", workers);
     add("units_busy", gauge, "Threads and devices that have work.", busy);
     text
 }
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn what_is_known_is_written() {
-        let sites = Some(SitesSnapshot { sites: 3, units: 8, busy: 7 });
+        let sites = Some(SitesSnapshot { sites: 3, workers: 8, busy: 7 });
         let text = text(&ProgressSnapshot {
             seconds: 1.5,
             best: Some(-7),

@@ -143,14 +143,14 @@ impl<'c, 'o, 'b> Progress<'c, 'o, 'b> {
 /// A snapshot of the run as `--updates` prints it. Values are whole numbers, to be divided by 10 to the power of
 /// `decimals`.
 fn update(snapshot: &ProgressSnapshot, decimals: u32) -> Value {
-    let ProgressSnapshot { seconds, counts, done, best, bound, warning, sites, units, .. } =
+    let ProgressSnapshot { seconds, counts, done, best, bound, warning, sites, workers, .. } =
         snapshot;
-    let busy = units.iter().filter(|unit| unit.held > 0.0).count() as u32;
-    let alone = SitesSnapshot { sites: 1, units: units.len() as u32, busy };
-    let SitesSnapshot { sites, units, busy } = sites.unwrap_or(alone);
+    let busy = workers.iter().filter(|worker| worker.held > 0.0).count() as u32;
+    let alone = SitesSnapshot { sites: 1, workers: workers.len() as u32, busy };
+    let SitesSnapshot { sites, workers, busy } = sites.unwrap_or(alone);
     json!({
         "seconds": seconds, "nodes": counts.bounded, "best": best, "bound": bound, "done": done,
-        "sites": sites, "units": units, "busy": busy, "warning": warning,
+        "sites": sites, "units": workers, "busy": busy, "warning": warning,
         "decimals": decimals,
     })
 }
@@ -189,8 +189,8 @@ fn progress_line(snapshot: &ProgressSnapshot, rate: f64, decimals: u32) -> Strin
     let ProgressSnapshot { seconds, best, bound, .. } = *snapshot;
     let mut text = so_far(seconds, (best, bound), decimals);
     if let Some(sites) = &snapshot.sites {
-        let SitesSnapshot { sites, units, busy } = sites;
-        text += &format!("  {}, {busy} of {units} units busy", counted(*sites, "site"));
+        let SitesSnapshot { sites, workers, busy } = sites;
+        text += &format!("  {}, {busy} of {workers} workers busy", counted(*sites, "site"));
     }
     let nodes = snapshot.counts.bounded;
     if snapshot.counts.total > 0 && snapshot.counts.total != u128::from(nodes) {

@@ -205,7 +205,7 @@ pub fn line_of(
             *flag = format!("{name}={}", found(word_of(file))?);
         }
     }
-    // With other units, flags about the earlier ones no longer apply.
+    // With other workers, flags about the earlier ones no longer apply.
     let named = |flag: &str, name: &str| flag.starts_with(&format!("--{name}="));
     if now.has("devices") || now.has("threads") || now.has("slow") {
         let stale = if now.has("devices") { "threads" } else { "slow" };

@@ -17,7 +17,7 @@ use std::path::Path;
 const OUTPUTS: [&str; 3] = ["solution", "gantt", "schedule"];
 
 /// The command line with which this process takes the root's place. What the file says about its search is changed
-/// accordingly: no unit, and no file beside the copy, is as the root's command line says.
+/// accordingly: no worker, and no file beside the copy, is as the root's command line says.
 pub fn lead(
     console: &Console<'_>,
     own: &FlagValues,

@@ -1,4 +1,4 @@
-//! Lanes over time: how busy each unit was, and when each process was present.
+//! Lanes over time: how busy each worker was, and when each process was present.
 
 use super::axis::{Scale, mark_text};
 use super::svg::{Anchor, Svg, escaped};

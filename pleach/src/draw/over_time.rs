@@ -24,8 +24,8 @@ pub fn draw(title: &str, report: &Report, decimals: u32) -> String {
     if matches!(outcome.goal, Goal::Minimise | Goal::Maximise) {
         values(&mut svg, (&moments(report), decimals), &x, bottom);
     } else {
-        let units = outcome.units.iter().filter_map(|unit| unit.activity.as_ref());
-        let nodes = units.map(|all| {
+        let workers = outcome.workers.iter().filter_map(|worker| worker.activity.as_ref());
+        let nodes = workers.map(|all| {
             let nodes = all.column(Column::Nodes).iter().map(|&nodes| nodes as f64);
             (all.step_ns as f64 * 1e-9, nodes.collect())
         });
@@ -132,22 +132,26 @@ const STEPS: f64 = 240.0;
 /// say nothing about their speed.
 const AVERAGED: f64 = 1.0 / 30.0;
 
-/// The combined rate of all units, step by step: the end of each step, and the amount done a second, averaged over the
-/// steps around it. Each unit has its own step length, and its steps begin after the set-up.
-pub fn summed(units: &[(f64, Vec<f64>)], during: (f64, f64)) -> Vec<(f64, f64)> {
-    averaged(&combined(units, during, STEPS))
+/// The combined rate of all workers, step by step: the end of each step, and the amount done a second, averaged over the
+/// steps around it. Each worker has its own step length, and its steps begin after the set-up.
+pub fn summed(workers: &[(f64, Vec<f64>)], during: (f64, f64)) -> Vec<(f64, f64)> {
+    averaged(&combined(workers, during, STEPS))
 }
 
 /// The rate in each of at most this many steps.
-fn combined(units: &[(f64, Vec<f64>)], (setup_s, end_s): (f64, f64), most: f64) -> Vec<(f64, f64)> {
-    let longest = units.iter().map(|(step_s, _)| *step_s).fold(0.0, f64::max);
+fn combined(
+    workers: &[(f64, Vec<f64>)],
+    (setup_s, end_s): (f64, f64),
+    most: f64,
+) -> Vec<(f64, f64)> {
+    let longest = workers.iter().map(|(step_s, _)| *step_s).fold(0.0, f64::max);
     let all_s = end_s - setup_s;
     if longest <= 0.0 || all_s <= 0.0 {
         return Vec::new();
     }
     let step_s = longest.max(all_s / most);
     let mut sums = vec![0.0; (all_s / step_s).ceil().clamp(1.0, most) as usize];
-    for (own_s, all) in units {
+    for (own_s, all) in workers {
         for (i, value) in all.iter().enumerate() {
             let [from, to] = [i, i + 1].map(|i| (i as f64 * own_s).min(all_s) / step_s);
             spread(&mut sums, (from, to), *value);
@@ -220,29 +224,29 @@ mod tests {
         assert!(svg.contains(">125</text>") && !svg.contains(">12.5</text>"), "{svg}");
     }
 
-    /// Units whose steps differ in length do as much a second at all times, and so does their sum.
+    /// Workers whose steps differ in length do as much a second at all times, and so does their sum.
     #[test]
     fn an_even_rate_stays_even() {
         for (steps, end_s, most) in
             [([0.010, 0.016], 1.0, 2048.0), ([0.010, 0.010], 1.0, 66.0), ([0.3, 0.2], 1.0, 3.0)]
         {
-            let unit = |step_s: f64| {
+            let worker = |step_s: f64| {
                 let starts =
                     (0..).map(|i| f64::from(i) * step_s).take_while(|at| *at < end_s - 1e-9);
                 (step_s, starts.map(|at| 50.0 * step_s.min(end_s - at)).collect::<Vec<f64>>())
             };
-            let sums = combined(&steps.map(unit), (0.5, 0.5 + end_s), most);
+            let sums = combined(&steps.map(worker), (0.5, 0.5 + end_s), most);
             assert!(sums.len() as f64 <= most && sums.len() > 2);
             for (until, rate) in sums {
                 assert!((rate - 100.0).abs() < 1e-6, "{steps:?}: {rate} until {until}");
             }
-            for (_, rate) in averaged(&combined(&steps.map(unit), (0.5, 0.5 + end_s), most)) {
+            for (_, rate) in averaged(&combined(&steps.map(worker), (0.5, 0.5 + end_s), most)) {
                 assert!((rate - 100.0).abs() < 1e-6, "{steps:?}: {rate}");
             }
         }
     }
 
-    /// A unit that counts its nodes six at a time works no less evenly for it.
+    /// A worker that counts its nodes six at a time works no less evenly for it.
     #[test]
     fn bursts_are_no_combs() {
         let bursts = (0..900).map(|i| if i % 6 == 0 { 12.0 } else { 0.0 }).collect();

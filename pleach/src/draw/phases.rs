@@ -19,8 +19,8 @@ const ACTIVE: &str = "#222222";
 
 /// The devices that were traced.
 fn devices(report: &Report) -> impl Iterator<Item = (&str, &Activity)> {
-    let units = report.outcome.units.iter().filter(|unit| !unit.mode.is_empty());
-    units.filter_map(|unit| Some((&*unit.name, unit.activity.as_ref()?))).take(MOST)
+    let workers = report.outcome.workers.iter().filter(|worker| !worker.mode.is_empty());
+    workers.filter_map(|worker| Some((&*worker.name, worker.activity.as_ref()?))).take(MOST)
 }
 
 /// The height of all strips of a search.

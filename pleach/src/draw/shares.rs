@@ -1,4 +1,4 @@
-//! The share of each unit in a run: bars of its time, and of its share of the work.
+//! The share of each worker in a run: bars of its time, and of its share of the work.
 
 use super::lanes::cut;
 use super::svg::{Anchor, Svg, escaped};
@@ -16,8 +16,8 @@ const BETWEEN: f64 = 80.0;
 /// The most characters of a name.
 const NAME: usize = 18;
 
-/// The part of a unit.
-pub struct UnitShare<'a> {
+/// The part of a worker.
+pub struct WorkerShare<'a> {
     pub name: &'a str,
     pub busy_s: f64,
     pub idle_s: f64,
@@ -25,12 +25,12 @@ pub struct UnitShare<'a> {
     pub share: Option<f64>,
 }
 
-/// Draws a pair of bars for each unit; `what` is shared.
-pub fn draw(units: &[UnitShare<'_>], what: &str) -> String {
-    let mut svg = Svg::new(WIDTH, TOP + units.len() as f64 * (BAR + GAP) + 12.0);
+/// Draws a pair of bars for each worker; `what` is shared.
+pub fn draw(workers: &[WorkerShare<'_>], what: &str) -> String {
+    let mut svg = Svg::new(WIDTH, TOP + workers.len() as f64 * (BAR + GAP) + 12.0);
     let right = LEFT + TIME + BETWEEN;
-    let most_s = units.iter().map(|unit| unit.busy_s + unit.idle_s).fold(1e-12, f64::max);
-    let most = units.iter().filter_map(|unit| unit.share).fold(1e-12, f64::max);
+    let most_s = workers.iter().map(|worker| worker.busy_s + worker.idle_s).fold(1e-12, f64::max);
+    let most = workers.iter().filter_map(|worker| worker.share).fold(1e-12, f64::max);
     svg.text((LEFT, 22.0), Anchor::Start, "font-size=\"14\"", "seconds busy, and idle");
     svg.text((right, 22.0), Anchor::Start, "font-size=\"14\"", what);
     let legend = [(LEFT, "#0072b2", "busy"), (LEFT + 70.0, "#d9d9d9", "idle")];
@@ -38,17 +38,17 @@ pub fn draw(units: &[UnitShare<'_>], what: &str) -> String {
         rect(&mut svg, (left, 30.0), (10.0, 10.0), colour, name);
         svg.text((left + 14.0, 39.0), Anchor::Start, "fill=\"#555\"", name);
     }
-    for (at, unit) in units.iter().enumerate() {
+    for (at, worker) in workers.iter().enumerate() {
         let top = TOP + at as f64 * (BAR + GAP);
         let line = top + BAR - 3.5;
-        svg.text((LEFT - 8.0, line), Anchor::End, "", &cut(unit.name, NAME));
-        let [busy, idle] = [unit.busy_s, unit.idle_s].map(|seconds| TIME * seconds / most_s);
-        rect(&mut svg, (LEFT, top), (busy, BAR), "#0072b2", unit.name);
-        rect(&mut svg, (LEFT + busy, top), (idle, BAR), "#d9d9d9", unit.name);
-        svg.text((LEFT + TIME + 6.0, line), Anchor::Start, "fill=\"#555\"", &digits(unit.busy_s));
-        if let Some(share) = unit.share {
+        svg.text((LEFT - 8.0, line), Anchor::End, "", &cut(worker.name, NAME));
+        let [busy, idle] = [worker.busy_s, worker.idle_s].map(|seconds| TIME * seconds / most_s);
+        rect(&mut svg, (LEFT, top), (busy, BAR), "#0072b2", worker.name);
+        rect(&mut svg, (LEFT + busy, top), (idle, BAR), "#d9d9d9", worker.name);
+        svg.text((LEFT + TIME + 6.0, line), Anchor::Start, "fill=\"#555\"", &digits(worker.busy_s));
+        if let Some(share) = worker.share {
             let long = SHARE * share / most;
-            rect(&mut svg, (right, top), (long, BAR), "#e69f00", unit.name);
+            rect(&mut svg, (right, top), (long, BAR), "#e69f00", worker.name);
             let said = format!("{:.1} %", 100.0 * share);
             svg.text((right + long + 6.0, line), Anchor::Start, "fill=\"#555\"", &said);
         }
@@ -69,9 +69,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_that_did_nothing_have_bars_of_no_length() {
-        let unit = |share| UnitShare { name: "a<b", busy_s: 0.0, idle_s: 0.0, share };
-        let svg = draw(&[unit(Some(0.0)), unit(None)], "nodes");
+    fn workers_that_did_nothing_have_bars_of_no_length() {
+        let worker = |share| WorkerShare { name: "a<b", busy_s: 0.0, idle_s: 0.0, share };
+        let svg = draw(&[worker(Some(0.0)), worker(None)], "nodes");
         assert!(svg.contains("a&lt;b") && !svg.contains("NaN") && svg.contains("0.0 %"), "{svg}");
     }
 }

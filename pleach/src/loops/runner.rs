@@ -32,7 +32,7 @@ pub fn settings(given: &FlagValues) -> Result<LoopSettings, Failure> {
     let sizes = chunks.or(split).unwrap_or_default();
     Ok(LoopSettings {
         threads: all.threads,
-        devices: given.units()?.devices.specs,
+        devices: given.workers()?.devices.specs,
         slow: all.slow,
         sizes,
         progress_every: all.progress_every,

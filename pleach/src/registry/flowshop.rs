@@ -348,7 +348,7 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
     };
     problem.reference = start;
     problem.nodes = load.nodes;
-    // `auto` adapts while it runs, so node counts depend on which unit explores what.
+    // `auto` adapts while it runs, so node counts depend on which worker explores what.
     let varies = problem.bound == Bound::Auto;
     let simulated = SimulatedLoad::new(load, problem, start, record).map_err(Failure::Usage)?;
     Ok(if varies { simulated.varying() } else { simulated })

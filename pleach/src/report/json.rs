@@ -3,11 +3,11 @@
 use super::Report;
 use crate::results::{
     BalanceData, JsonInteger, JsonNumber, NodesData, PhasesData, RunData, SiteData, TrialData,
-    UnitData, VERSION, how_ended,
+    VERSION, WorkerData, how_ended,
 };
 use pleach_core::search::tree::Goal;
 use pleach_runtime::activity::Phases;
-use pleach_runtime::{Balance, Outcome, SiteReport, UnitReport};
+use pleach_runtime::{Balance, Outcome, SiteReport, WorkerReport};
 use serde_json::Value;
 
 impl Report {
@@ -24,7 +24,7 @@ impl Report {
         preset: &str,
         settings: &Value,
     ) -> RunData {
-        let Outcome { goal, counts, units, balance, sites, .. } = &self.outcome;
+        let Outcome { goal, counts, workers, balance, sites, .. } = &self.outcome;
         let count = if *goal == Goal::Count { Some(self.count) } else { self.optima };
         let solution = self.solution.as_ref();
         RunData {
@@ -47,7 +47,7 @@ impl Report {
             seconds: JsonNumber(self.outcome.seconds),
             setup_seconds: Some(JsonNumber(self.outcome.setup_seconds)),
             efficiency: self.outcome.efficiency().map(JsonNumber),
-            units: units.iter().map(unit).collect(),
+            workers: workers.iter().map(worker).collect(),
             sites: (!sites.is_empty()).then(|| sites.iter().map(site).collect()),
             balance: Some(cost(balance, preset)),
             settings: settings.as_object().cloned().unwrap_or_default(),
@@ -58,37 +58,37 @@ impl Report {
     }
 }
 
-/// What a unit did.
-fn unit(unit: &UnitReport) -> UnitData {
-    UnitData {
-        name: unit.name.clone(),
-        branched: Some(JsonInteger(unit.counts.branched)),
-        busy_s: JsonNumber(unit.busy_s),
-        improve_s: Some(JsonNumber(unit.improve_s)),
-        idle_s: JsonNumber(unit.idle_s),
-        steals: Some(JsonInteger(unit.steals)),
-        power: Some(JsonInteger(unit.power)),
-        mode: unit.mode.clone(),
-        kernel: unit.kernel.clone(),
-        kernel_log: unit.kernel_log.clone(),
-        opened_s: unit.opened_s.map(JsonNumber),
-        trial: unit.trial.map(|(explore, evaluate)| TrialData {
+/// What a worker did.
+fn worker(worker: &WorkerReport) -> WorkerData {
+    WorkerData {
+        name: worker.name.clone(),
+        branched: Some(JsonInteger(worker.counts.branched)),
+        busy_s: JsonNumber(worker.busy_s),
+        improve_s: Some(JsonNumber(worker.improve_s)),
+        idle_s: JsonNumber(worker.idle_s),
+        steals: Some(JsonInteger(worker.steals)),
+        power: Some(JsonInteger(worker.power)),
+        mode: worker.mode.clone(),
+        kernel: worker.kernel.clone(),
+        kernel_log: worker.kernel_log.clone(),
+        opened_s: worker.opened_s.map(JsonNumber),
+        trial: worker.trial.map(|(explore, evaluate)| TrialData {
             explore: Some(JsonInteger(explore)),
             evaluate: Some(JsonInteger(evaluate)),
         }),
-        phases: (!unit.mode.is_empty()).then(|| phases(unit)),
+        phases: (!worker.mode.is_empty()).then(|| phases(worker)),
     }
 }
 
 /// How a device spent its time.
-fn phases(unit: &UnitReport) -> PhasesData {
-    let Phases { exchange_ns, copy_ns, wait_ns } = unit.phases;
+fn phases(worker: &WorkerReport) -> PhasesData {
+    let Phases { exchange_ns, copy_ns, wait_ns } = worker.phases;
     let [exchange, copy, wait] = [exchange_ns, copy_ns, wait_ns].map(|ns| ns as f64 * 1e-9);
     PhasesData {
-        explore_s: JsonNumber((unit.busy_s - exchange - copy - wait).max(0.0)),
+        explore_s: JsonNumber((worker.busy_s - exchange - copy - wait).max(0.0)),
         exchange_s: JsonNumber(exchange),
         copy_s: JsonNumber(copy),
-        wait_s: JsonNumber(wait + unit.idle_s),
+        wait_s: JsonNumber(wait + worker.idle_s),
     }
 }
 
@@ -97,7 +97,7 @@ fn site(site: &SiteReport) -> SiteData {
     SiteData {
         name: site.name.clone(),
         host: site.host.clone(),
-        units: site.units.clone(),
+        workers: site.workers.clone(),
         joined_s: JsonNumber(site.joined_s),
         left_s: site.left_s.map(JsonNumber),
         end: site.end.map(how_ended),
@@ -106,7 +106,7 @@ fn site(site: &SiteReport) -> SiteData {
     }
 }
 
-/// The cost of keeping the units busy.
+/// The cost of keeping the workers busy.
 fn cost(balance: &Balance, preset: &str) -> BalanceData {
     let us = |ns: u64| JsonNumber(ns as f64 / 1e3);
     BalanceData {

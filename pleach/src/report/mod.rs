@@ -69,7 +69,7 @@ pub struct Report {
     pub optima: Option<u128>,
     /// The number of decimals of real values: see [`Tree::decimals`](crate::Tree::decimals).
     pub decimals: u32,
-    /// Everything else: nodes, times, units.
+    /// Everything else: nodes, times, workers.
     pub outcome: Outcome,
     /// What the proof consists of, if it was requested and there is a proof.
     pub certificate: Option<Box<Certificate>>,
@@ -126,7 +126,7 @@ impl Report {
             seconds,
             earlier_seconds: 0.0,
             setup_seconds: seconds,
-            units: Vec::new(),
+            workers: Vec::new(),
             balance: Balance::default(),
             sites: Vec::new(),
         };
@@ -164,11 +164,11 @@ impl Report {
         all.setup_seconds += more.setup_seconds;
         all.stop = more.stop;
         all.balance.add(more.balance);
-        for (unit, more) in all.units.iter_mut().zip(more.units) {
-            unit.counts.add(&more.counts);
-            unit.busy_s += more.busy_s;
-            unit.idle_s += more.idle_s;
-            unit.steals = unit.steals.saturating_add(more.steals);
+        for (worker, more) in all.workers.iter_mut().zip(more.workers) {
+            worker.counts.add(&more.counts);
+            worker.busy_s += more.busy_s;
+            worker.idle_s += more.idle_s;
+            worker.steals = worker.steals.saturating_add(more.steals);
         }
     }
 }

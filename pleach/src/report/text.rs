@@ -53,15 +53,15 @@ impl Report {
         if let Some(plan) = &self.solution {
             let _ = write!(out, "\n{}", labels.line(plan));
         }
-        let Outcome { counts, seconds, units, sites, .. } = &self.outcome;
+        let Outcome { counts, seconds, workers, sites, .. } = &self.outcome;
         if !counts.tally.is_empty() {
             let each: Vec<String> = counts.tally.iter().copied().map(grouped).collect();
             let _ = write!(out, "\ntally: {}", each.join("; "));
         }
         let rate = counts.bounded as f64 / seconds.max(1e-9);
         let own = |name: &str| name.rsplit('/').next().is_some_and(|own| own.starts_with("cpu"));
-        let only_threads = units.iter().all(|unit| own(&unit.name));
-        let kind = if only_threads { "thread" } else { "unit" };
+        let only_threads = workers.iter().all(|worker| own(&worker.name));
+        let kind = if only_threads { "thread" } else { "worker" };
         if counts.bounded == 0 {
             let how = if self.status == Status::Stopped {
                 "stopped before the search began"
@@ -73,8 +73,8 @@ impl Report {
         }
         let _ = write!(out, "\n{} nodes in {seconds:.3} s", grouped(counts.bounded.into()));
         // There are none yet if the search was stopped in its layers.
-        if !units.is_empty() {
-            let _ = write!(out, " on {}{}", counted(units.len(), kind), of_sites(sites));
+        if !workers.is_empty() {
+            let _ = write!(out, " on {}{}", counted(workers.len(), kind), of_sites(sites));
         }
         let _ = write!(out, ", {} a second", short(rate));
         out
@@ -104,7 +104,7 @@ fn reason(why: Stop) -> &'static str {
         Stop::Nodes => "the node limit",
         Stop::Asked => "request",
         Stop::Memory => "the memory limit",
-        Stop::Found | Stop::Failed => "a unit that failed",
+        Stop::Found | Stop::Failed => "a worker that failed",
     }
 }
 

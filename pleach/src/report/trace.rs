@@ -1,15 +1,15 @@
-//! A search over time as data: its units, its best value and its bound.
+//! A search over time as data: its workers, its best value and its bound.
 
 use super::Report;
 use super::moment::Moment;
-use crate::results::{JsonInteger, JsonNumber, MomentData, TraceData, TracedUnit, VERSION};
-use pleach_runtime::UnitReport;
+use crate::results::{JsonInteger, JsonNumber, MomentData, TraceData, TracedWorker, VERSION};
+use pleach_runtime::WorkerReport;
 use pleach_runtime::activity::{Activity, Column};
 
 /// The trace as data.
 pub fn data(report: &Report) -> TraceData {
-    let units = report.outcome.units.iter();
-    let units = units.filter_map(|unit| Some(traced(unit, unit.activity.as_ref()?)));
+    let workers = report.outcome.workers.iter();
+    let workers = workers.filter_map(|worker| Some(traced(worker, worker.activity.as_ref()?)));
     let moment = |moment: Moment| MomentData {
         seconds: JsonNumber(moment.seconds),
         best: moment.best.map(JsonInteger),
@@ -18,27 +18,27 @@ pub fn data(report: &Report) -> TraceData {
     TraceData {
         pleach: VERSION.into(),
         seconds: JsonNumber(report.outcome.seconds),
-        units: units.collect(),
+        workers: workers.collect(),
         convergence: moments(report).into_iter().map(moment).collect(),
     }
 }
 
-/// A unit over time.
-fn traced(unit: &UnitReport, activity: &Activity) -> TracedUnit {
+/// A worker over time.
+fn traced(worker: &WorkerReport, activity: &Activity) -> TracedWorker {
     let step = activity.step_ns as f64;
     let busy = activity.column(Column::Busy);
     let active = activity.column(Column::Active).iter().zip(busy);
     let active = active.map(|(&active, &busy)| active as f64 / busy.max(1) as f64);
     let phase = |at: usize| {
-        let is_device = !unit.mode.is_empty();
+        let is_device = !worker.mode.is_empty();
         is_device.then(|| phases(activity).map(|parts| JsonNumber(parts[at])).collect())
     };
     let [explore, exchange, copy, wait] = std::array::from_fn(phase);
     let improve = activity.column(Column::Improve);
     let improve = if improve.iter().all(|&ns| ns == 0) { &[] } else { improve };
     let fraction = |&ns: &u64| JsonNumber(ns as f64 / step);
-    TracedUnit {
-        name: unit.name.clone(),
+    TracedWorker {
+        name: worker.name.clone(),
         step_s: JsonNumber(step * 1e-9),
         busy: busy.iter().map(fraction).collect(),
         improve: improve.iter().map(fraction).collect(),

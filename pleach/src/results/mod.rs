@@ -13,7 +13,7 @@ pub use number::{JsonInteger, JsonNumber, Seconds, checked};
 pub use read::{in_short, read};
 pub use run::{
     BalanceData, NodesData, PhasesData, RepeatsData, RunData, SiteData, SpreadData, TrialData,
-    UnitData, how_ended, is_thread,
+    WorkerData, how_ended, is_thread,
 };
 pub use simulation::{CellData, DepthData, FigureData, Paper, SimulationData};
-pub use trace::{MomentData, TraceData, TracedUnit};
+pub use trace::{MomentData, TraceData, TracedWorker};

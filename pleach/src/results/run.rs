@@ -36,7 +36,8 @@ pub struct RunData {
     /// The part of the time before the first node.
     pub setup_seconds: Option<Seconds>,
     pub efficiency: Option<JsonNumber<0, LONGEST, 4>>,
-    pub units: Vec<UnitData>,
+    #[serde(rename = "units")]
+    pub workers: Vec<WorkerData>,
     /// The processes, if several took part.
     pub sites: Option<Vec<SiteData>>,
     pub balance: Option<BalanceData>,
@@ -63,7 +64,7 @@ pub struct NodesData {
 
 /// A thread or a device.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct UnitData {
+pub struct WorkerData {
     pub name: String,
     pub branched: Option<JsonInteger<u64>>,
     #[serde(default)]
@@ -113,9 +114,9 @@ pub struct SiteData {
     pub name: String,
     #[serde(default)]
     pub host: String,
-    /// Its units, as indices into those of the run.
-    #[serde(default)]
-    pub units: Vec<usize>,
+    /// Its workers, as indices into those of the run.
+    #[serde(default, rename = "units")]
+    pub workers: Vec<usize>,
     #[serde(default)]
     pub joined_s: Seconds,
     pub left_s: Option<Seconds>,
@@ -124,7 +125,7 @@ pub struct SiteData {
     pub redone: Option<JsonInteger<u64>>,
 }
 
-/// The cost of keeping the units busy.
+/// The cost of keeping the workers busy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BalanceData {
     #[serde(default)]
@@ -270,9 +271,9 @@ impl RunData {
     }
 }
 
-/// Whether a unit of this name is a thread.
-pub fn is_thread(unit: &str) -> bool {
-    unit.rsplit('/').next().is_some_and(|name| name.starts_with("cpu"))
+/// Whether a worker of this name is a thread.
+pub fn is_thread(worker: &str) -> bool {
+    worker.rsplit('/').next().is_some_and(|name| name.starts_with("cpu"))
 }
 
 #[cfg(test)]
@@ -282,11 +283,11 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_again() {
-        let unit = UnitData {
+        let worker = WorkerData {
             name: "cpu0".into(),
             branched: Some(JsonInteger(1 << 60)),
             phases: Some(PhasesData::default()),
-            ..UnitData::default()
+            ..WorkerData::default()
         };
         let part = PartData { name: "cpu0".into(), share: JsonNumber(0.5), ..PartData::default() };
         let of_loop = LoopData { parts: vec![part], ..LoopData::default() };
@@ -294,7 +295,7 @@ mod tests {
             let run = RunData {
                 status: "done".into(),
                 seconds: JsonNumber(0.1),
-                units: vec![unit.clone()],
+                workers: vec![worker.clone()],
                 sites: Some(vec![SiteData::default()]),
                 balance: Some(BalanceData::default()),
                 nodes: Some(NodesData::default()),

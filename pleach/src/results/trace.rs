@@ -14,16 +14,16 @@ pub struct TraceData {
     /// The version of the program.
     pub pleach: String,
     pub seconds: JsonNumber<0, LONGEST>,
-    #[serde(default)]
-    pub units: Vec<TracedUnit>,
+    #[serde(default, rename = "units")]
+    pub workers: Vec<TracedWorker>,
     /// Each change of the best value or the bound.
     #[serde(default)]
     pub convergence: Vec<MomentData>,
 }
 
-/// A unit over time: a value for each step.
+/// A worker over time: a value for each step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct TracedUnit {
+pub struct TracedWorker {
     pub name: String,
     pub step_s: JsonNumber<0, LONGEST>,
     /// The fraction for which it was busy.

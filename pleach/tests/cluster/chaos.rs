@@ -24,7 +24,7 @@ struct Task {
     /// Nodes bounded and branched, where every run of the search has the same.
     bounded: Option<u64>,
     branched: Option<u64>,
-    /// Nodes a second of each unit: a search takes four of them about two seconds.
+    /// Nodes a second of each worker: a search takes four of them about two seconds.
     pace: u64,
     /// Other starts, with which the search may begin again: all prove the same.
     starts: &'static [&'static [&'static str]],

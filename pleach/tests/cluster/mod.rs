@@ -12,7 +12,7 @@ use party::{Party, Search};
 use serde_json::Value;
 use std::process::Command;
 
-/// A search that takes four paced units about two seconds, whose counts are published.
+/// A search that takes four paced workers about two seconds, whose counts are published.
 const QUEENS: Search =
     Search { words: "count queens 13", count: Some(73_712), branched: None, bounded: 4_674_889 };
 
@@ -49,15 +49,15 @@ fn a_coordinator_gives_its_pool_to_joiners() {
             &["--balance", balance, "--places", "4"],
         );
         (0..3).for_each(|_| party.join_with(&["--threads", &threads.to_string()]));
-        let units = 3 * threads;
-        party.root_reports(&format!(" {units} of {} units busy", units + 1));
+        let workers = 3 * threads;
+        party.root_reports(&format!(" {workers} of {} workers busy", workers + 1));
         party.kill(1);
         let report = party.end();
         QUEENS.check(&report);
-        let units = report["units"].as_array().unwrap();
+        let workers = report["units"].as_array().unwrap();
         let nodes = |name: &str| {
-            let unit = units.iter().find(|unit| unit["name"] == name).unwrap();
-            unit["branched"].as_u64().unwrap()
+            let worker = workers.iter().find(|worker| worker["name"] == name).unwrap();
+            worker["branched"].as_u64().unwrap()
         };
         assert_eq!(nodes("site0/cpu0"), 0, "{balance}");
     }
@@ -75,10 +75,11 @@ fn a_coordinator_feeds_devices_of_several_processes() {
     }
     let report = party.end();
     search.check(&report);
-    let units = report["units"].as_array().unwrap();
-    let devices = units.iter().filter(|unit| unit["name"].as_str().unwrap().contains("emulated"));
-    let nodes: Vec<_> = devices.map(|unit| unit["branched"].as_u64().unwrap()).collect();
-    assert!(nodes.len() == 3 && nodes.iter().all(|&nodes| nodes > 0), "{units:?}");
+    let workers = report["units"].as_array().unwrap();
+    let devices =
+        workers.iter().filter(|worker| worker["name"].as_str().unwrap().contains("emulated"));
+    let nodes: Vec<_> = devices.map(|worker| worker["branched"].as_u64().unwrap()).collect();
+    assert!(nodes.len() == 3 && nodes.iter().all(|&nodes| nodes > 0), "{workers:?}");
 }
 
 #[test]
@@ -95,8 +96,8 @@ fn a_joiner_leaves_in_order() {
     QUEENS.check(&report);
     let ends: Vec<_> = report["sites"].as_array().unwrap().iter().map(|it| &it["end"]).collect();
     assert_eq!(ends.iter().filter(|end| **end == "left").count(), 1, "{ends:?}");
-    let units = report["units"].as_array().unwrap();
-    assert_eq!(units.len(), 3, "a site that leaves tells what it did");
+    let workers = report["units"].as_array().unwrap();
+    assert_eq!(workers.len(), 3, "a site that leaves tells what it did");
     let left = &mut party.joiners[0];
     assert_eq!(left.end(), Some(3));
     assert!(left.said().contains("left the search"), "{}", left.said());

@@ -156,7 +156,7 @@ pub struct Party {
     words: Vec<String>,
     address: String,
     key: PathBuf,
-    /// Nodes a second of each unit.
+    /// Nodes a second of each worker.
     pace: u64,
     started: usize,
 }
@@ -299,7 +299,7 @@ impl Party {
 
     /// Waits until the root knows of this many threads, which all have work.
     pub fn all_work(&mut self, threads: u32) {
-        self.root_reports(&format!(" {threads} of {threads} units busy"));
+        self.root_reports(&format!(" {threads} of {threads} workers busy"));
     }
 
     /// Asks the root for its state until that has this text.

@@ -78,7 +78,7 @@ fn a_root_that_has_ended_is_not_lost() {
     // During its first node the root has no work to give: its end waits for nobody.
     party.joiners[0].signal("-STOP");
     party.root().signal("-INT");
-    party.root_reports(" units busy");
+    party.root_reports(" workers busy");
     fs::remove_file(&hold).unwrap();
     let report = party.end();
     assert!(report["sites"][1]["end"].is_null(), "{report}");

@@ -41,7 +41,7 @@ fn a_standby_takes_the_place_of_a_dead_root() {
     party.all_join();
     let mut standby = stand_by(&party, &party.proxy.address, "standby", &[]);
     has_copy(&party, &mut standby, "standby");
-    party.root_reports(" 4 of 4 units busy");
+    party.root_reports(" 4 of 4 workers busy");
     // Nothing of its machine is left.
     party.root().kill();
     fs::remove_file(party.file()).unwrap();
@@ -89,7 +89,7 @@ fn a_standby_that_alone_has_lost_the_root_does_not_take_over() {
     let proxy = Proxy::new(party.address());
     let mut standby = stand_by(&party, &proxy.address, "minority", &["--patience", "16s"]);
     has_copy(&party, &mut standby, "minority");
-    party.root_reports(" 4 of 4 units busy");
+    party.root_reports(" 4 of 4 workers busy");
     proxy.close();
     assert_eq!(standby.end(), Some(1), "{}", standby.said());
     assert!(standby.said().contains("the connection to the root is lost: "), "{}", standby.said());
@@ -107,7 +107,7 @@ fn a_standby_keeps_limits_and_runs_own_trees() {
     until("the key", || party.key().exists());
     let mut standby = stand_by(&party, &party.proxy.address, "standby-limit", &[]);
     has_copy(&party, &mut standby, "standby-limit");
-    party.root_reports(" 2 of 2 units busy");
+    party.root_reports(" 2 of 2 workers busy");
     party.root().kill();
     let report = standby.report();
     assert_eq!(report["status"], "stopped");

@@ -4,7 +4,7 @@ pub mod slow;
 pub mod threads;
 
 use crate::activity::Phases;
-use crate::outcome::UnitReport;
+use crate::outcome::WorkerReport;
 use pleach_core::search::explorer::{Explorer, Progress};
 
 /// The limits of a stretch of exploring.
@@ -48,7 +48,7 @@ pub trait Executor: Send {
     }
 
     /// Adds what only the executor knows to the report.
-    fn fill_report(&self, _report: &mut UnitReport) {}
+    fn fill_report(&self, _report: &mut WorkerReport) {}
 
     /// Explores until the budget is used up, the work ends, a solution is found, or it is interrupted.
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch;

@@ -1,4 +1,4 @@
-//! [`Slow`]: slows a unit down artificially, to try machines with unequal parts.
+//! [`Slow`]: slows a worker down artificially, to try machines with unequal parts.
 
 use super::Budget;
 use std::time::{Duration, Instant};

@@ -11,7 +11,7 @@ use tokio::process::ChildStdin;
 const MOMENTS: usize = 1000;
 /// How long a root runs before it may be stopped for the jobs of others.
 const STAYS: Duration = Duration::from_secs(10);
-/// How long most units must be idle before a search gives threads back.
+/// How long most workers must be idle before a search gives threads back.
 const IDLE: Duration = Duration::from_millis(700);
 /// How long a search may take to find work for threads that it got.
 const SETTLE: Duration = Duration::from_millis(1500);
@@ -45,8 +45,8 @@ pub struct Root {
     pub since: Instant,
     /// Whether there was a saved search when it started.
     pub resumes: bool,
-    /// The units of its search, once it has reported.
-    pub units: Option<u32>,
+    /// The workers of its search, once it has reported.
+    pub workers: Option<u32>,
     /// Why it was asked to stop.
     pub stop: Option<StopReason>,
 }
@@ -83,7 +83,7 @@ pub struct Job {
 /// How many threads a search can use, as far as its own reports show.
 struct Room {
     most: u32,
-    /// Since when most units have been idle, or all have been busy.
+    /// Since when most workers have been idle, or all have been busy.
     idle_since: Option<Instant>,
     busy_since: Option<Instant>,
     /// When it last changed, or threads were added.
@@ -147,7 +147,7 @@ impl Job {
 
     /// Whether its root works alone so far: it prepares the search, or searches by layers, which cannot be saved.
     pub fn is_alone(&self) -> bool {
-        self.root.as_ref().is_some_and(|root| root.units == Some(0))
+        self.root.as_ref().is_some_and(|root| root.workers == Some(0))
     }
 
     /// What matters for fair shares.
@@ -193,13 +193,13 @@ impl Job {
 
     /// Takes a report of its root.
     pub fn update(&mut self, update: Update, at: f64) {
-        self.room.learn(update.units, update.busy);
+        self.room.learn(update.workers, update.busy);
         let moment = HistoryPoint {
             at,
             best: update.best,
             bound: update.bound,
             busy: update.busy,
-            units: update.units,
+            workers: update.workers,
             nodes: update.nodes,
         };
         // The last moment is always there; those before thin out with age.
@@ -255,13 +255,13 @@ impl Room {
         (self.idle_since, self.busy_since) = (None, None);
     }
 
-    /// Learns from a report how many units have work. A search with nothing to share for its units gives them back;
-    /// one whose units are all busy gets more, later each time that more were of no use.
-    fn learn(&mut self, units: u32, busy: u32) {
+    /// Learns from a report how many workers have work. A search with nothing to share for its workers gives them back;
+    /// one whose workers are all busy gets more, later each time that more were of no use.
+    fn learn(&mut self, workers: u32, busy: u32) {
         let now = Instant::now();
-        let idle = units > 1 && 2 * busy < units;
+        let idle = workers > 1 && 2 * busy < workers;
         self.idle_since = idle.then(|| self.idle_since.unwrap_or(now));
-        let all = busy >= units;
+        let all = busy >= workers;
         self.busy_since = all.then(|| self.busy_since.unwrap_or(now));
         if now - self.changed < SETTLE {
             return;
@@ -271,7 +271,7 @@ impl Room {
             self.wait = (2 * self.wait).min(Duration::from_secs(60));
             self.settle();
         } else if self.most < u32::MAX && self.busy_since.is_some_and(|at| now - at > self.wait) {
-            self.most = self.most.saturating_mul(2).max(units.saturating_mul(2));
+            self.most = self.most.saturating_mul(2).max(workers.saturating_mul(2));
             if self.most > 1 << 16 {
                 (self.most, self.wait) = (u32::MAX, Duration::from_secs(1));
             }
@@ -295,13 +295,13 @@ mod tests {
             key: String::new(),
             since: Instant::now().checked_sub(2 * STAYS).unwrap(),
             resumes: false,
-            units: None,
+            workers: None,
             stop: None,
         });
-        for (units, shared) in [(None, true), (Some(0), false), (Some(2), true)] {
-            job.root.iter_mut().for_each(|root| root.units = units);
+        for (workers, shared) in [(None, true), (Some(0), false), (Some(2), true)] {
+            job.root.iter_mut().for_each(|root| root.workers = workers);
             let share = job.share();
-            assert_eq!((share.open, share.may_stop), (shared, shared), "{units:?}");
+            assert_eq!((share.open, share.may_stop), (shared, shared), "{workers:?}");
         }
     }
 

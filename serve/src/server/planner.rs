@@ -244,7 +244,7 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
         key: String::new(),
         since: Instant::now(),
         resumes: false,
-        units: None,
+        workers: None,
         stop: None,
     });
     job.row.state = JobState::Running;

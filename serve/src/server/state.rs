@@ -343,7 +343,7 @@ impl Service {
     /// A root reported its state.
     pub(super) fn root_reported(&self, id: u64, run: u64, update: Update) {
         self.with_root(id, run, |job| {
-            job.root.iter_mut().for_each(|root| root.units = Some(update.units));
+            job.root.iter_mut().for_each(|root| root.workers = Some(update.workers));
             job.update(update, now());
         });
     }

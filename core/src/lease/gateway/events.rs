@@ -1,4 +1,4 @@
-//! [`Gateway`]: a site's peer and leases; [`GatewayStep`]: how events pass between them and the site's units.
+//! [`Gateway`]: a site's peer and leases; [`GatewayStep`]: how events pass between them and the site's workers.
 
 use super::effects::OuterEffects;
 use super::message::GatewayMessage;
@@ -15,14 +15,14 @@ use crate::steal::{Event, Interpreter, Message, Peer, SeededChooser, Ticket};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Joins the units of a site to other sites.
+/// Joins the workers of a site to other sites.
 pub struct Gateway<D> {
     peer: Interpreter<Arc<Work>>,
     chooser: SeededChooser,
     pub(super) state: GatewayState<D>,
 }
 
-/// A gateway that handles an event, with the units of its site. An error is the first failure inside the site.
+/// A gateway that handles an event, with the workers of its site. An error is the first failure inside the site.
 pub struct GatewayStep<'g, D, I> {
     pub(super) peer: &'g mut Interpreter<Arc<Work>>,
     chooser: &'g mut SeededChooser,
@@ -61,7 +61,7 @@ impl<D: Tally> Gateway<D> {
         Self { peer: Interpreter::new(peer, false), chooser, state }
     }
 
-    /// The gateway at this time, with the units of its site.
+    /// The gateway at this time, with the workers of its site.
     pub fn at<'g, I>(&'g mut self, now_ns: u64, inside: &'g mut I) -> GatewayStep<'g, D, I> {
         let Self { peer, chooser, state } = self;
         GatewayStep { peer, chooser, state, now_ns, inside }
@@ -113,7 +113,7 @@ impl<D: Tally> Gateway<D> {
         Ok(())
     }
 
-    /// Limits the units to the nodes granted by [`Workers::allow_nodes`]. `nodes` is the limit of the whole search at
+    /// Limits the workers to the nodes granted by [`Workers::allow_nodes`]. `nodes` is the limit of the whole search at
     /// its root, and 0 elsewhere.
     pub fn set_node_limit(&mut self, nodes: u64) {
         self.state.quota = Some(Quota { pool: nodes, ..Quota::default() });
@@ -179,7 +179,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
                 LeaseAction::TakenOver { into, lease } => {
                     self.acknowledge_work(lease)?;
                     if self.state.at_work == Some(into) {
-                        self.refill_units(into)?;
+                        self.refill_workers(into)?;
                     }
                 }
                 LeaseAction::Dropped { lease, content } => {
@@ -215,8 +215,8 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.pass_to_peer(Event::Message { from, message }, None)
     }
 
-    /// Hands all open work of a holding to the units.
-    pub(super) fn refill_units(&mut self, held: HoldingId) -> Result<(), I::Error> {
+    /// Hands all open work of a holding to the workers.
+    pub(super) fn refill_workers(&mut self, held: HoldingId) -> Result<(), I::Error> {
         let site = self.state.timer.site_mut();
         let open = site.change_content(held, |content| std::mem::take(&mut content.open));
         let open = open.unwrap_or_default();
@@ -285,7 +285,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.advance_holdings()
     }
 
-    /// Handles a solution that a unit or another site has found.
+    /// Handles a solution that a worker or another site has found.
     ///
     /// # Errors
     /// The first failure inside the site.

@@ -1,7 +1,7 @@
-//! The gateway of a site joins its units to other sites.
+//! The gateway of a site joins its workers to other sites.
 //!
 //! Inside its site the gateway is one more peer, number 0, with work that it does not explore: the spare piece. To
-//! other sites it is the peer that stands for all units. Leases answer for the work that crosses it.
+//! other sites it is the peer that stands for all workers. Leases answer for the work that crosses it.
 
 mod effects;
 mod events;

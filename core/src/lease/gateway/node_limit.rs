@@ -7,7 +7,7 @@ use super::workers::Workers;
 use crate::lease::{Content, SiteId};
 
 impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
-    /// Keeps the units supplied with nodes for as long as the limit allows.
+    /// Keeps the workers supplied with nodes for as long as the limit allows.
     pub(super) fn supply_nodes(&mut self) -> Result<(), I::Error> {
         let lease_ns = self.state.timer.terms().lease_ns;
         let (root, sites) = (self.is_root(), self.sites());
@@ -67,7 +67,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         }
     }
 
-    /// Lets the units explore this many more nodes. After a grant of 0 the site asks again only when it has none left.
+    /// Lets the workers explore this many more nodes. After a grant of 0 the site asks again only when it has none left.
     fn take_grant(&mut self, nodes: u64) {
         if let Some(quota) = &mut self.state.quota {
             (quota.last, quota.asked_ns) = (nodes, None);

@@ -13,18 +13,18 @@ use crate::steal::Event;
 const MOST_WAITING: usize = 16;
 
 impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
-    /// Handles the state of the units. `cut` is the requested cut, once it is complete. It is handled first, because it
+    /// Handles the state of the workers. `cut` is the requested cut, once it is complete. It is handled first, because it
     /// describes an earlier instant.
     ///
     /// # Errors
     /// The first failure inside the site.
-    pub fn handle_units(&mut self, cut: Option<&Portion<D>>) -> Result<(), I::Error> {
+    pub fn handle_workers(&mut self, cut: Option<&Portion<D>>) -> Result<(), I::Error> {
         if let Some(portion) = cut {
             self.complete_commit(portion)?;
         }
         if self.inside.is_idle() {
             if self.inside.spare() == 0.0 {
-                self.handle_idle_units()?;
+                self.handle_idle_workers()?;
                 return self.take_back_if_idle();
             }
             self.inside.pass_to_inner_peer(Event::Refilled)?;
@@ -32,8 +32,8 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.advance_holdings()
     }
 
-    /// Handles units that have finished all their work.
-    fn handle_idle_units(&mut self) -> Result<(), I::Error> {
+    /// Handles workers that have finished all their work.
+    fn handle_idle_workers(&mut self) -> Result<(), I::Error> {
         self.learn_best()?;
         if let Some(held) = self.state.at_work.take() {
             let done = self.inside.take_counts()?;
@@ -49,7 +49,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.state.cut = None;
     }
 
-    /// Returns what is done, hands waiting work to the units, and checks whether the search is over.
+    /// Returns what is done, hands waiting work to the workers, and checks whether the search is over.
     pub(super) fn advance_holdings(&mut self) -> Result<(), I::Error> {
         self.learn_best()?;
         for held in self.to_return() {
@@ -62,7 +62,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         if self.state.at_work.is_none() && !stops && !self.state.coordinates {
             let next = self.site().current_holding().map(crate::lease::Holding::held);
             if let Some(held) = next {
-                self.refill_units(held)?;
+                self.refill_workers(held)?;
             }
         }
         self.report_size()
@@ -103,7 +103,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
             self.inside.wake_at(self.state.low_at(self.now_ns));
         }
         self.supply_nodes()?;
-        // The inner peer asks the units for another piece, or serves them.
+        // The inner peer asks the workers for another piece, or serves them.
         self.inside.pass_to_inner_peer(Event::Stepped { nodes: 0, busy_ns: 0 })?;
         if self.state.is_short(self.inside) {
             self.inside.pass_to_inner_peer(Event::Short)
@@ -176,7 +176,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.begin_commit(held, part)
     }
 
-    /// Completes a commit with the units' cut: their done and open work.
+    /// Completes a commit with the workers' cut: their done and open work.
     fn complete_commit(&mut self, portion: &Portion<D>) -> Result<(), I::Error> {
         self.learn_best()?;
         let Some(PendingCut { held, mut part, since_ns }) = self.state.cut.take() else {
@@ -309,11 +309,11 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
     /// The first failure inside the site.
     pub fn leave_search(&mut self) -> Result<(), I::Error> {
         self.state.timer.site_mut().leave();
-        self.take_units_work()?;
+        self.take_workers_work()?;
         self.advance_holdings()
     }
 
-    /// Learns the best solution of the units. It must reach other sites no later than the units' counts, because they
+    /// Learns the best solution of the workers. It must reach other sites no later than the workers' counts, because they
     /// may have pruned by it.
     fn learn_best(&mut self) -> Result<(), I::Error> {
         match self.inside.best() {
@@ -322,8 +322,8 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         }
     }
 
-    /// Takes the units' work, and gives them no more.
-    fn take_units_work(&mut self) -> Result<(), I::Error> {
+    /// Takes the workers' work, and gives them no more.
+    fn take_workers_work(&mut self) -> Result<(), I::Error> {
         self.learn_best()?;
         if let Some(held) = self.state.at_work.take() {
             let portion = self.inside.take_all()?;
@@ -344,7 +344,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
             self.inside.send(to, GatewayMessage::Stop);
         }
         self.state.timer.site_mut().leave();
-        self.take_units_work()?;
+        self.take_workers_work()?;
         // A stopped search does not wait for sites that are away.
         self.take_back_from_away_sites(0)?;
         self.advance_holdings()

@@ -18,11 +18,11 @@ pub(super) struct PendingCut<D> {
 /// The leases of a site, and the other state of its gateway.
 pub(super) struct GatewayState<D> {
     pub timer: LeaseTimer<Portion<D>>,
-    /// Whether this site gives away all its work, and its units explore none of it.
+    /// Whether this site gives away all its work, and its workers explore none of it.
     pub coordinates: bool,
     /// Work given that has not arrived: the peer waits for a receipt.
     pub gifts: HashMap<Lease, (PeerId, Ticket)>,
-    /// The holding that the units work on.
+    /// The holding that the workers work on.
     pub at_work: Option<HoldingId>,
     /// The holding that a piece was just split from.
     pub split_from: Option<HoldingId>,
@@ -48,8 +48,8 @@ pub(super) struct GatewayState<D> {
 /// A site asks for more work only while fewer holdings than this are on their way back.
 const MOST_RETURNING: usize = 8;
 
-/// The spare piece is short while the units together have more than this many times as much. It is too thin to be
-/// given while the average unit has.
+/// The spare piece is short while the workers together have more than this many times as much. It is too thin to be
+/// given while the average worker has.
 const SHORT: f64 = 4.0;
 
 impl<D: Tally> GatewayState<D> {
@@ -72,21 +72,21 @@ impl<D: Tally> GatewayState<D> {
         self.at_work.is_none() && self.waiting().is_none()
     }
 
-    /// The part of the spare piece that can be given: nothing if it is small compared with a unit's work. Then it is
+    /// The part of the spare piece that can be given: nothing if it is small compared with a worker's work. Then it is
     /// better to wait for more.
     pub fn spare(&self, inside: &impl Workers<Done = D>) -> f64 {
         let spare = inside.spare();
-        let thin = SHORT * spare * f64::from(inside.units()) < inside.in_hand();
+        let thin = SHORT * spare * f64::from(inside.workers()) < inside.in_hand();
         if thin { 0.0 } else { spare }
     }
 
-    /// Whether the gateway should keep collecting from the units. A part of one unit's work would not last long among
-    /// the units of another site.
+    /// Whether the gateway should keep collecting from the workers. A part of one worker's work would not last long among
+    /// the workers of another site.
     pub fn is_short(&self, inside: &impl Workers<Done = D>) -> bool {
         SHORT * inside.spare() < inside.in_hand()
     }
 
-    /// The holding to give from before the units have seen it: one that waits for its turn.
+    /// The holding to give from before the workers have seen it: one that waits for its turn.
     pub fn waiting(&self) -> Option<&Holding<Portion<D>>> {
         self.site().holdings().iter().find(|it| {
             !it.returning() && Some(it.held()) != self.at_work && it.part().content.has_open()
@@ -109,7 +109,7 @@ impl<D: Tally> GatewayState<D> {
         let bare = self.bare_ns.is_some_and(|since_ns| now_ns >= since_ns + self.low_ns);
         // The rest would not last until an answer comes.
         let short = bare && in_hand * 1e9 < power.0 as f64 * self.low_ns as f64;
-        let low = self.at_work.is_none() || inside.has_idle_unit() || short;
+        let low = self.at_work.is_none() || inside.has_idle_worker() || short;
         if low && returning < MOST_RETURNING { 0.0 } else { 1.0 }
     }
 }

@@ -15,31 +15,31 @@ pub trait Workers {
     /// Why the run cannot continue.
     type Error;
 
-    /// The number of units, without the gateway.
-    fn units(&self) -> u32;
+    /// The number of workers, without the gateway.
+    fn workers(&self) -> u32;
 
     /// Open nodes of the gateway itself: the spare piece.
     fn spare(&self) -> f64;
 
-    /// The approximate number of open nodes of the units.
+    /// The approximate number of open nodes of the workers.
     fn in_hand(&self) -> f64;
 
-    /// Whether some unit has nothing to do.
-    fn has_idle_unit(&self) -> bool;
+    /// Whether some worker has nothing to do.
+    fn has_idle_worker(&self) -> bool;
 
-    /// Whether no unit has anything to do, and nothing is on its way between them.
+    /// Whether no worker has anything to do, and nothing is on its way between them.
     fn is_idle(&self) -> bool;
 
-    /// Nodes explored since the last call, and the time that all units together spent on them.
+    /// Nodes explored since the last call, and the time that all workers together spent on them.
     fn spent(&mut self) -> (u64, u64);
 
-    /// The nodes that the units may still explore, where the search has a limit.
+    /// The nodes that the workers may still explore, where the search has a limit.
     fn allowed_nodes(&self) -> u64;
 
-    /// Lets the units explore this many more nodes.
+    /// Lets the workers explore this many more nodes.
     fn allow_nodes(&mut self, nodes: u64);
 
-    /// Forbids the units to explore until they are allowed more nodes.
+    /// Forbids the workers to explore until they are allowed more nodes.
     fn forbid_nodes(&mut self);
 
     /// Adds pieces of work to the spare piece.
@@ -57,32 +57,32 @@ pub trait Workers {
     /// Splits a share off the spare piece: all of it, if the share is 1 or it cannot be divided.
     fn split(&mut self, share: f64) -> Option<Work>;
 
-    /// Divides a piece that the units have not seen into the rest and a share; `None` if it cannot be divided.
+    /// Divides a piece that the workers have not seen into the rest and a share; `None` if it cannot be divided.
     fn divide_piece(&self, piece: &Work, share: f64) -> Option<(Work, Work)>;
 
-    /// Begins a cut of all units: [`super::GatewayStep::handle_units`] receives it once it is complete.
+    /// Begins a cut of all workers: [`super::GatewayStep::handle_workers`] receives it once it is complete.
     ///
     /// # Errors
     /// If it cannot begin.
     fn begin_cut(&mut self) -> Result<(), Self::Error>;
 
-    /// The best solution known to the units.
+    /// The best solution known to the workers.
     fn best(&self) -> Option<Solution>;
 
-    /// The counts of the units, which are idle, since the last call of this or of [`Workers::take_all`], or since the
+    /// The counts of the workers, which are idle, since the last call of this or of [`Workers::take_all`], or since the
     /// start.
     ///
     /// # Errors
     /// If the counts have decreased.
     fn take_counts(&mut self) -> Result<Self::Done, Self::Error>;
 
-    /// Stops the units where they are, and takes their done and open work.
+    /// Stops the workers where they are, and takes their done and open work.
     ///
     /// # Errors
     /// If the work cannot be written down.
     fn take_all(&mut self) -> Result<Portion<Self::Done>, Self::Error>;
 
-    /// Has the units look only for better solutions than this one.
+    /// Has the workers look only for better solutions than this one.
     ///
     /// # Errors
     /// If an action of the gateway's peer fails.

@@ -262,7 +262,7 @@ mod tests {
     }
 
     fn peer_request(waits_at: &[PeerId], to: PeerId) -> Message {
-        Message::Ask { power: Power(0), units: 0, waits: waits_at.contains(&to) }
+        Message::Ask { power: Power(0), workers: 0, waits: waits_at.contains(&to) }
     }
 
     /// A peer stops resting once a peer at which it waited is lost.

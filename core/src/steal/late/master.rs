@@ -90,7 +90,7 @@ impl Peer {
     /// Gives the master, once its own work is done, a part of the largest copy that can be split.
     pub(in super::super) fn lend_to_itself(&mut self, actions: &mut Vec<Action>) -> bool {
         let Some(out) = self.copies.largest() else { return false };
-        let thief = Thief { peer: self.me, power: self.power(), units: 0, waits: true };
+        let thief = Thief { peer: self.me, power: self.power(), workers: 0, waits: true };
         self.unacknowledged += self.recall();
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         self.give_copy(&thief, ticket, out, actions);
@@ -118,7 +118,7 @@ impl Peer {
             self.unacknowledged -= 1;
             self.work.sent -= 1;
             self.copies.remove(ticket);
-            self.thieves.add(Thief { peer: to, power: Power(0), units: 0, waits: true });
+            self.thieves.add(Thief { peer: to, power: Power(0), workers: 0, waits: true });
         }
     }
 

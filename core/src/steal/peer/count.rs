@@ -1,4 +1,4 @@
-//! `end=counter`: a shared counter of the units that are not idle, and of the messages in flight that matter.
+//! `end=counter`: a shared counter of the workers that are not idle, and of the messages in flight that matter.
 //!
 //! A piece on its way is not counted itself: its giver is not idle until the receipt arrives, and the receiver joins
 //! before it sends the receipt.

@@ -137,8 +137,8 @@ impl Peer {
         };
         let ticket = Ticket { giver: self.me, number: self.work.sent };
         // The number of peers that it counted for here, in case it gets nothing.
-        let thief = Thief { units: thief.units.min(self.unserved - 1), ..*thief };
-        self.unserved -= thief.units;
+        let thief = Thief { workers: thief.workers.min(self.unserved - 1), ..*thief };
+        self.unserved -= thief.workers;
         if self.policy.divides_once() {
             self.served.push(thief.peer);
         }
@@ -149,7 +149,7 @@ impl Peer {
 
     /// Handles a piece that could not be split off after all: the thief keeps waiting, or is refused.
     pub(super) fn on_not_split(&mut self, thief: Thief, actions: &mut Vec<Action>) {
-        self.unserved += thief.units;
+        self.unserved += thief.workers;
         self.served.retain(|&peer| peer != thief.peer);
         self.work.sent -= 1;
         self.unacknowledged -= 1;

@@ -17,8 +17,8 @@ impl Peer {
         actions: &mut Vec<Action>,
     ) {
         match message {
-            Message::Ask { power, units, waits } => {
-                let thief = Thief { peer: from, power, units, waits };
+            Message::Ask { power, workers, waits } => {
+                let thief = Thief { peer: from, power, workers, waits };
                 // The thief's last report is out of date: a broker must not ask it to give.
                 self.broker.on_empty(from);
                 if self.keeps_copies() {
@@ -28,7 +28,7 @@ impl Peer {
                 }
             }
             Message::Pass { thief, power } => {
-                let thief = Thief { peer: thief, power, units: 1, waits: true };
+                let thief = Thief { peer: thief, power, workers: 1, waits: true };
                 self.on_pass(from, &thief, size, actions);
             }
             Message::Passed { served, load } => {

@@ -56,7 +56,7 @@ pub enum End {
     Waves,
     /// By waves that begin only once all children of the root wait for work from it.
     Requests,
-    /// By a counter that all units of a process share: units that are not idle, and messages on their
+    /// By a counter that all workers of a process share: workers that are not idle, and messages on their
     /// way that matter.
     Counter,
     /// By leases, between sites: the search is over when no work is held any more.
@@ -102,7 +102,7 @@ pub struct Policy {
     pub tree: TreeShape,
     /// The depth to which peer 0 explores before it gives, if only peer 0 gives.
     pub cutoff: Option<u32>,
-    /// The depth to which a site explores the work that it receives before it divides it evenly between its units, where
+    /// The depth to which a site explores the work that it receives before it divides it evenly between its workers, where
     /// one of them coordinates all sites.
     pub second_cutoff: Option<u32>,
     /// Whether peer 0, if only peer 0 gives, explores nothing below [`Policy::cutoff`] and gives all its work away.
@@ -175,14 +175,14 @@ impl Policy {
         self.cutoff.is_some() || !self.depths.is_empty()
     }
 
-    /// The policy of the units of a site, where this is the policy of the sites.
+    /// The policy of the workers of a site, where this is the policy of the sites.
     #[must_use]
     pub fn inside_site(&self) -> Self {
         let inside = Self { end: Some(End::Counter), ..Self::default() };
         if self.second_cutoff.is_none() {
             return inside;
         }
-        // The gateway gives an equal part to each unit whenever work arrives, and explores nothing below the cutoff.
+        // The gateway gives an equal part to each worker whenever work arrives, and explores nothing below the cutoff.
         Self { victim: Victim::Master, share: Share::Even, coordinator: true, ..inside }
     }
 

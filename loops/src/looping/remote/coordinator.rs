@@ -163,7 +163,7 @@ impl LoopRun<'_> {
             What::Results { number, rows, bytes } if word.at == now && !self.over => {
                 self.store_results(site, (number, rows), &bytes)?;
             }
-            What::UnitReports(reports) if word.at == now => {
+            What::WorkerReports(reports) if word.at == now => {
                 if let Some(process) = self.processes.get_mut(&site) {
                     process.reports = Some(reports);
                 }

@@ -23,8 +23,8 @@ pub(super) enum What {
     Results { number: u32, rows: Range<u32>, bytes: Vec<u8> },
     /// From the root: the step is over; whether it ran to its end.
     Over { complete: bool },
-    /// To the root, after a loop: what each of the sender's units did.
-    UnitReports(Vec<TakerTally>),
+    /// To the root, after a loop: what each of the sender's workers did.
+    WorkerReports(Vec<TakerTally>),
     /// To the root: the sender knows that the step is over.
     Heard,
     /// To the root, periodically: the sender is alive.
@@ -41,11 +41,11 @@ pub(super) struct WorkerCount {
     pub units: u64,
     /// The name of its machine.
     pub host: String,
-    /// The names of its units.
+    /// The names of its workers.
     pub names: Vec<String>,
 }
 
-/// The maximum number of units of a process.
+/// The maximum number of workers of a process.
 const MOST_UNITS: usize = 1 << 14;
 const LONGEST_NAME: usize = 256;
 
@@ -71,7 +71,7 @@ impl What {
             What::Ready(WorkerCount { host, names, .. }) => {
                 names.len() <= MOST_UNITS && names.iter().chain([host]).all(|name| is_name(name))
             }
-            What::UnitReports(all) => {
+            What::WorkerReports(all) => {
                 let is_cost = |did: &TakerTally| did.cost.is_finite() && did.cost >= 0.0;
                 all.len() <= MOST_UNITS && all.iter().all(is_cost)
             }
@@ -99,7 +99,7 @@ mod tests {
             What::Run { number: 3, rows: 5..5 },
             What::Results { number: 0, rows: 0..u32::MAX, bytes: vec![0, 1, 255] },
             What::Over { complete: true },
-            What::UnitReports(vec![reports; 2]),
+            What::WorkerReports(vec![reports; 2]),
             What::Alive,
             What::Leave,
             What::Heard,

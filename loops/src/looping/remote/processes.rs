@@ -69,7 +69,7 @@ impl<'a> LoopProcesses<'a> {
         }
     }
 
-    /// Shares the loop with the others until it is over. The units here have these names.
+    /// Shares the loop with the others until it is over. The workers here have these names.
     pub fn share_loop(
         &self,
         share: &LoopQueue<'_>,
@@ -100,12 +100,12 @@ impl<'a> LoopProcesses<'a> {
         Ok(remote_result)
     }
 
-    /// Reports to the root what each unit did in a finished loop.
+    /// Reports to the root what each worker did in a finished loop.
     pub fn report_to_root(&self, reports: Vec<TakerTally>) {
         if !self.follows() {
             return;
         }
         let at = self.cluster.sequence().at.saturating_sub(1);
-        send_message(&mut self.cluster.session(), 0, at, What::UnitReports(reports));
+        send_message(&mut self.cluster.session(), 0, at, What::WorkerReports(reports));
     }
 }

@@ -221,7 +221,7 @@ fn fill(row: &mut Row, result: &RunData) {
     row.set("setup_seconds", text(result.setup_seconds.map(|it| it.0.to_string())));
     row.set("branched", text(nodes.and_then(|it| it.branched).map(|it| it.to_string())));
     let devices =
-        result.units.iter().map(|unit| unit.name.as_str()).filter(|name| !is_thread(name));
+        result.workers.iter().map(|worker| worker.name.as_str()).filter(|name| !is_thread(name));
     row.set("devices", devices.collect::<Vec<_>>().join(" "));
     row.set("bounded", text(nodes.and_then(|it| it.bounded).map(|it| it.to_string())));
 }

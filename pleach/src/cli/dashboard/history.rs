@@ -39,7 +39,7 @@ pub struct Row {
     pub held: Held,
 }
 
-/// The work that a unit has.
+/// The work that a worker has.
 #[derive(Clone, Debug)]
 pub enum Held {
     /// This amount of work of a tree.
@@ -56,11 +56,11 @@ impl Default for Held {
 
 impl From<&ProgressSnapshot> for Sample {
     fn from(snapshot: &ProgressSnapshot) -> Self {
-        let rows = snapshot.units.iter().map(|unit| Row {
-            name: unit.name.to_string(),
-            amount: unit.nodes,
-            busy_s: unit.busy_s,
-            held: Held::Size(unit.held),
+        let rows = snapshot.workers.iter().map(|worker| Row {
+            name: worker.name.to_string(),
+            amount: worker.nodes,
+            busy_s: worker.busy_s,
+            held: Held::Size(worker.held),
         });
         Self {
             seconds: snapshot.seconds,
@@ -193,7 +193,7 @@ impl History {
         }
     }
 
-    /// The rate of a unit, and the fraction of its time for which it is busy.
+    /// The rate of a worker, and the fraction of its time for which it is busy.
     pub fn speed(&self, at: usize) -> Option<(f64, f64)> {
         let last = self.last()?.rows.get(at)?;
         let (first, _, seconds) = self.window()?;

@@ -81,7 +81,7 @@ impl Dashboard {
     pub fn show(&mut self, snapshot: &ProgressSnapshot, decimals: u32) {
         self.decimals = decimals;
         // A last warning comes without a sample.
-        if !snapshot.units.is_empty() {
+        if !snapshot.workers.is_empty() {
             self.history.add(Sample::from(snapshot));
         }
         self.draw_in_time();

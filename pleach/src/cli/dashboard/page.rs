@@ -45,7 +45,7 @@ const GAP: usize = 3;
 const CHARTS: Size = (20, 14);
 /// The fewest rows for a useful chart.
 const CHART: usize = 5;
-/// The columns of a table of units that is split into parts side by side.
+/// The columns of a table of workers that is split into parts side by side.
 const BESIDE: usize = 60;
 
 /// The lines that show a run, within this many columns and rows.
@@ -159,10 +159,10 @@ fn fields(scene: &Scene<'_>, sample: &Sample) -> Vec<Line> {
     if sample.counted > 0 && sample.counted != u128::from(sample.amount) {
         all.push(amount(grouped(sample.counted), "counted"));
     }
-    if let Some(SitesSnapshot { sites, units, busy }) = sample.all_sites {
+    if let Some(SitesSnapshot { sites, workers, busy }) = sample.all_sites {
         let many = if sites == 1 { "site" } else { "sites" };
         all.push(amount(sites.to_string(), many));
-        all.push(amount(format!("{busy} of {units}"), "units busy"));
+        all.push(amount(format!("{busy} of {workers}"), "workers busy"));
     } else if let Some(busy) = busy(scene.history, 0..sample.rows.len()) {
         all.push(amount(percent(busy), "busy"));
     }
@@ -174,9 +174,9 @@ fn exact(done: f64) -> String {
     if done >= 1.0 { "100 %".into() } else { estimate(done) }
 }
 
-/// The fraction of time for which these units are busy.
-fn busy(history: &History, units: std::ops::Range<usize>) -> Option<f64> {
-    let all: Vec<f64> = units.filter_map(|at| Some(history.speed(at)?.1)).collect();
+/// The fraction of time for which these workers are busy.
+fn busy(history: &History, workers: std::ops::Range<usize>) -> Option<f64> {
+    let all: Vec<f64> = workers.filter_map(|at| Some(history.speed(at)?.1)).collect();
     let sum: f64 = all.iter().copied().filter(|busy| busy.is_finite()).sum();
     (!all.is_empty()).then(|| sum / all.len() as f64)
 }
@@ -225,18 +225,18 @@ fn charts(scene: &Scene<'_>, sample: &Sample, (columns, room): Size, gap: usize)
     lines
 }
 
-/// The tables of sites and of units.
+/// The tables of sites and of workers.
 fn tables(history: &History, sample: &Sample, (columns, room): Size, gap: usize) -> Vec<Line> {
     let sites = if sample.sites.len() > 1 { &sample.sites[..] } else { &[] };
     let wanted = |count: usize| if count == 0 { 0 } else { count + 1 + gap };
-    let for_units = wanted(sample.rows.len()).min(room - room / 2);
-    let for_sites = wanted(sites.len()).min(room.saturating_sub(for_units));
+    let for_workers = wanted(sample.rows.len()).min(room - room / 2);
+    let for_sites = wanted(sites.len()).min(room.saturating_sub(for_workers));
     let mut lines = Vec::new();
     let site = |site: &SiteSnapshot| site_cells(history, site);
     let cells: Vec<Vec<Cell>> = sites.iter().map(site).collect();
     with_gap(gap, of_sites(&cells, (columns, for_sites.saturating_sub(gap))), &mut lines);
     let left = room.saturating_sub(lines.len() + gap);
-    with_gap(gap, of_units(history, sample, (columns, left)), &mut lines);
+    with_gap(gap, of_workers(history, sample, (columns, left)), &mut lines);
     lines
 }
 
@@ -249,7 +249,7 @@ fn with_gap(gap: usize, more: Vec<Line>, lines: &mut Vec<Line>) {
 
 fn of_sites(cells: &[Vec<Cell>], (columns, room): Size) -> Vec<Line> {
     const COLUMNS: [table::Column; 6] =
-        [("site", 0), ("host", 3), ("units busy", 2), ("nodes", 4), ("a second", 1), ("", 5)];
+        [("site", 0), ("host", 3), ("workers busy", 2), ("nodes", 4), ("a second", 1), ("", 5)];
     if cells.is_empty() || room < 2 {
         return Vec::new();
     }
@@ -274,15 +274,15 @@ fn site_cells(history: &History, site: &SiteSnapshot) -> Vec<Cell> {
     vec![
         Cell::Word(clean(&site.name)),
         Cell::Word(clean(&site.host)),
-        Cell::Number(format!("{} of {}", site.busy, site.units)),
+        Cell::Number(format!("{} of {}", site.busy, site.workers)),
         Cell::Number(grouped(site.nodes.into())),
         Cell::Number(rate.map_or("–".into(), compact)),
         Cell::Word(went),
     ]
 }
 
-/// The table of units, in parts side by side if there are many and the terminal is wide.
-fn of_units(history: &History, sample: &Sample, (columns, room): Size) -> Vec<Line> {
+/// The table of workers, in parts side by side if there are many and the terminal is wide.
+fn of_workers(history: &History, sample: &Sample, (columns, room): Size) -> Vec<Line> {
     let rows = &sample.rows;
     if rows.is_empty() || room < 2 {
         return Vec::new();
@@ -296,12 +296,12 @@ fn of_units(history: &History, sample: &Sample, (columns, room): Size) -> Vec<Li
     let shown = rows.len().min(parts * each);
     let cells = rows[..shown].iter().enumerate();
     let cells: Vec<Vec<Cell>> = cells
-        .map(|(at, row)| unit_cells(row, history.speed(at), sample.whole.map(|_| all)))
+        .map(|(at, row)| worker_cells(row, history.speed(at), sample.whole.map(|_| all)))
         .collect();
     let heads: &[table::Column] = if sample.whole.is_some() {
-        &[("unit", 0), ("done", 4), ("share", 2), ("a second", 3), ("busy", 1), ("at", 5)]
+        &[("worker", 0), ("done", 4), ("share", 2), ("a second", 3), ("busy", 1), ("at", 5)]
     } else {
-        &[("unit", 0), ("nodes", 3), ("a second", 1), ("busy", 2), ("holds", 4)]
+        &[("worker", 0), ("nodes", 3), ("a second", 1), ("busy", 2), ("holds", 4)]
     };
     let mut lines = table(heads, &cells, wide);
     let head = lines.remove(0);
@@ -323,8 +323,8 @@ fn of_units(history: &History, sample: &Sample, (columns, room): Size) -> Vec<Li
     beside
 }
 
-/// A unit's row in the table; `of` is what all units have done in a loop.
-fn unit_cells(row: &Row, speed: Option<(f64, f64)>, of: Option<u64>) -> Vec<Cell> {
+/// A worker's row in the table; `of` is what all workers have done in a loop.
+fn worker_cells(row: &Row, speed: Option<(f64, f64)>, of: Option<u64>) -> Vec<Cell> {
     let rate = Cell::Number(speed.map_or("–".into(), |(rate, _)| compact(rate)));
     let mut cells = vec![Cell::Word(clean(&row.name)), Cell::Number(grouped(row.amount.into()))];
     if let Some(of) = of {

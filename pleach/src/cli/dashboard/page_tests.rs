@@ -13,18 +13,19 @@ fn row(name: &str, amount: u64, busy_s: f64) -> Row {
     Row { name: name.into(), amount, busy_s, held: Held::Size(1234.0) }
 }
 
-fn sample(seconds: f64, units: usize) -> Sample {
+fn sample(seconds: f64, workers: usize) -> Sample {
     let amount = (1e6 * seconds) as u64;
-    let rows = (0..units).map(|i| row(&format!("cpu{i}"), amount / units as u64, 0.75 * seconds));
+    let rows =
+        (0..workers).map(|i| row(&format!("cpu{i}"), amount / workers as u64, 0.75 * seconds));
     let best = (seconds > 1.0).then_some(3700 - seconds as i64);
     let (bound, done) = (Some(3500 + seconds as i64), Some(seconds / 100.0));
     Sample { seconds, amount, best, bound, done, rows: rows.collect(), ..Sample::default() }
 }
 
 /// A search of ten seconds.
-fn search(units: usize) -> History {
+fn search(workers: usize) -> History {
     let mut history = History::default();
-    (1..=100).for_each(|i| history.add(sample(f64::from(i) / 10.0, units)));
+    (1..=100).for_each(|i| history.add(sample(f64::from(i) / 10.0, workers)));
     history
 }
 
@@ -54,9 +55,9 @@ fn a_search_shows_its_whole_state() {
         assert!(lines[1..4].iter().any(|line| line.contains(said)), "{said}: {lines:#?}");
     }
     assert!(lines.iter().any(|line| line.contains("━━ best 3690   ── bound 3510")), "{lines:#?}");
-    let unit = lines.iter().find(|line| line.starts_with("cpu1")).unwrap();
+    let worker = lines.iter().find(|line| line.starts_with("cpu1")).unwrap();
     for said in ["5,000,000", "500 k", "75 %", "1.23 k"] {
-        assert!(unit.contains(said), "{said}: {unit}");
+        assert!(worker.contains(said), "{said}: {worker}");
     }
     assert_eq!(lines[23], note[0]);
 }
@@ -113,7 +114,7 @@ fn several_sites_have_a_table_of_their_own() {
     let site = |name: &str, nodes| SiteSnapshot {
         name: name.into(),
         host: "host\x1b[2J".into(),
-        units: 4,
+        workers: 4,
         busy: 3,
         nodes,
         ..SiteSnapshot::default()
@@ -121,22 +122,22 @@ fn several_sites_have_a_table_of_their_own() {
     for i in 1..=20_u64 {
         let lost = SiteSnapshot { left_s: Some(1.5), end: Some(SiteEnd::Lost), ..site("site2", 9) };
         let sites = vec![site("site0", 100 * i), site("site1", 200 * i), lost];
-        let all_sites = Some(SitesSnapshot { sites: 2, units: 8, busy: 6 });
+        let all_sites = Some(SitesSnapshot { sites: 2, workers: 8, busy: 6 });
         history.add(Sample { sites, all_sites, ..sample(i as f64 / 10.0, 4) });
     }
     let lines = shown(&history, &[], (90, 30)).join("\n");
-    for said in ["2 sites   6 of 8 units busy", "host?[2J", "3 of 4", "2.00 k", "lost at 1.5 s"] {
+    for said in ["2 sites   6 of 8 workers busy", "host?[2J", "3 of 4", "2.00 k", "lost at 1.5 s"] {
         assert!(lines.contains(said), "{said}: {lines}");
     }
     assert!(!lines.contains('\x1b'), "{lines:?}");
 }
 
 #[test]
-fn of_many_units_it_shows_those_that_fit() {
+fn of_many_workers_it_shows_those_that_fit() {
     let lines = shown(&search(200), &[], (80, 24));
-    let units = lines.iter().filter(|line| line.starts_with("cpu")).count();
-    assert!(units > 3 && lines.len() <= 24, "{lines:#?}");
-    let rest = format!("and {} more, 75 % busy", 200 - units);
+    let workers = lines.iter().filter(|line| line.starts_with("cpu")).count();
+    assert!(workers > 3 && lines.len() <= 24, "{lines:#?}");
+    let rest = format!("and {} more, 75 % busy", 200 - workers);
     assert!(lines.contains(&rest), "{rest}: {lines:#?}");
     let wide = shown(&search(200), &[], (300, 80)).join("\n");
     assert!(wide.contains("cpu199") && !wide.contains(" more"), "{wide}");
@@ -164,7 +165,7 @@ fn odd() -> Vec<History> {
             };
             let held = [Held::Size(f64::NAN), Held::Range(u64::MAX, 0), Held::Size(1e300)];
             let row = Row { name, amount, busy_s: seconds, held: held[i].clone() };
-            let all_sites = Some(SitesSnapshot { sites: u32::MAX, units: 0, busy: u32::MAX });
+            let all_sites = Some(SitesSnapshot { sites: u32::MAX, workers: 0, busy: u32::MAX });
             history.add(Sample {
                 seconds,
                 amount,

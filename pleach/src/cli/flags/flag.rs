@@ -97,7 +97,7 @@ pub enum Accepts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
     Search,
-    Units,
+    Workers,
     Limits,
     Processes,
     Service,
@@ -107,13 +107,13 @@ pub enum Group {
 impl Group {
     /// All of them.
     pub const ALL: [Self; 6] =
-        [Self::Search, Self::Units, Self::Limits, Self::Processes, Self::Service, Self::Output];
+        [Self::Search, Self::Workers, Self::Limits, Self::Processes, Self::Service, Self::Output];
 
     /// The heading.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Search => "Search",
-            Group::Units => "Units and balance",
+            Group::Workers => "Workers and balance",
             Group::Limits => "Limits and saving",
             Group::Processes => "Several processes",
             Group::Service => "Service",

@@ -1,9 +1,9 @@
 //! What the flags of a command line mean together: whether they fit the command, and the settings that they make.
 
 use super::flag::{About, Applies, Group, Item, Lasts, Use, applies};
-use super::units::slow_factors;
 use super::values::{FlagValues, Saving};
 use super::verb::Verb;
+use super::workers::slow_factors;
 use super::{
     BALANCE, CHECKPOINT, EVERY, FLAGS, MEMORY, NODE_LIMIT, NODES, PACE, SEED, SIMD, TIME_LIMIT,
 };
@@ -104,18 +104,18 @@ impl FlagValues {
         Ok(())
     }
 
-    /// Units, limits, balance and seed.
+    /// Workers, limits, balance and seed.
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
     pub fn settings(&self) -> Result<Settings, Failure> {
-        let units = self.units()?;
+        let workers = self.workers()?;
         let trace = self.has("trace");
         Ok(Settings {
-            threads: units.threads,
+            threads: workers.threads,
             make_room: self.word("threads").is_none(),
-            slow: slow_factors(&self.slow(), &units).map_err(Failure::Usage)?,
-            devices: DeviceSet::shared(units.devices.specs),
+            slow: slow_factors(&self.slow(), &workers).map_err(Failure::Usage)?,
+            devices: DeviceSet::shared(workers.devices.specs),
             policy: self.get(&BALANCE)?.unwrap_or_default(),
             time_limit: self.get(&TIME_LIMIT)?.flatten(),
             node_limit: self.get(&NODE_LIMIT)?.flatten(),

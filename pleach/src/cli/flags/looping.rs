@@ -59,7 +59,7 @@ pub static CHUNKS: Flag<Sizes> = Flag {
         value: Some("CPU,DEVICE"),
         help: "units that a thread and a device take at a time; with block/N for CPU, all threads together take N when they are idle, and divide them evenly",
         default: "by measured rates",
-        group: Group::Units,
+        group: Group::Workers,
         applies: Applies::To(&[Verb::Loop]),
         ..ABOUT
     },
@@ -79,7 +79,7 @@ pub static SPLIT: Flag<Sizes> = Flag {
         value: Some("WHEN"),
         help: "when to divide the box according to measured speeds: follow (whenever that pays off) or keep (once, after the first step)",
         default: "follow",
-        group: Group::Units,
+        group: Group::Workers,
         ..ABOUT
     },
     parse: |word| match word {
@@ -93,7 +93,7 @@ pub static SPLIT: Flag<Sizes> = Flag {
 pub static COMPARE: Flag<()> = Flag::switch(About {
     name: "compare-static",
     help: "also find the best static split by trial, and compare the run with it",
-    group: Group::Units,
+    group: Group::Workers,
     applies: Applies::To(&[Verb::Loop]),
     ..ABOUT
 });

@@ -10,9 +10,9 @@ mod output;
 mod search;
 mod service;
 mod sim;
-mod units;
 mod values;
 mod verb;
+mod workers;
 
 pub use cluster::{DEFAULT_PLACES, KEY, LISTEN, MPI, PATIENCE, PLACES, REACH, STANDBY, address};
 pub use flag::{About, Applies, Group, Item, Lasts, Use, argument, listed};
@@ -37,9 +37,9 @@ pub use service::{
     WEIGHT, priority,
 };
 pub use sim::{PEERS, QUICK, SVG};
-pub use units::{BALANCE, CHECK, DEVICES, PACE, REPEAT, SIMD, SLOW, THREADS};
 pub use values::{Files, FlagValues, Saving, WORD};
 pub use verb::{COMMANDS, SHARED, Verb};
+pub use workers::{BALANCE, CHECK, DEVICES, PACE, REPEAT, SIMD, SLOW, THREADS};
 
 use flag::applies;
 

@@ -15,7 +15,7 @@ const ABOUT: About = About {
 pub static TRACE: Flag<String> = Flag::text(About {
     name: "trace",
     value: Some("FILE"),
-    help: "write the activity of every unit, the best value and the bound over time as JSON, or a \
+    help: "write the activity of every worker, the best value and the bound over time as JSON, or a \
                picture if FILE ends in .svg",
     applies: Applies::To(SEARCHES),
     ..ABOUT
@@ -122,7 +122,7 @@ pub static QUIET: Flag<()> =
 /// `--dashboard`.
 pub static DASHBOARD: Flag<()> = Flag::switch(About {
     name: "dashboard",
-    help: "show the run live, using the whole terminal: units, sites, best value and bound over time",
+    help: "show the run live, using the whole terminal: workers, sites, best value and bound over time",
     applies: Applies::To(SHARED_AND_JOIN),
     ..ABOUT
 });

@@ -17,7 +17,7 @@ pub const WORD: char = '\u{1}';
 pub struct FlagValues {
     pub(super) matches: ArgMatches,
     /// Read only once, since looking for GPUs takes time.
-    pub(super) units: OnceCell<Result<Units, String>>,
+    pub(super) workers: OnceCell<Result<Workers, String>>,
     /// What is saved with the search, as the command line says it.
     pub saving: Saving,
     /// The processes that search together; `None` if this one is alone.
@@ -47,7 +47,7 @@ pub struct Saving {
 
 /// Threads and devices.
 #[derive(Clone)]
-pub struct Units {
+pub struct Workers {
     /// Threads of the CPU.
     pub threads: u32,
     /// Devices.
@@ -68,7 +68,7 @@ impl FlagValues {
     pub fn new(matches: ArgMatches) -> Self {
         Self {
             matches,
-            units: OnceCell::new(),
+            workers: OnceCell::new(),
             saving: Saving::default(),
             cluster: None,
             texts: Texts::default(),
@@ -98,7 +98,7 @@ impl FlagValues {
         self.word(name).map(PathBuf::from)
     }
 
-    /// The slowed units as they were written.
+    /// The slowed workers as they were written.
     pub fn slow(&self) -> Vec<&str> {
         let words = self.matches.get_many::<String>("slow").into_iter().flatten();
         words.flat_map(|word| word.split(',')).collect()

@@ -112,6 +112,6 @@ pub const SHARED_AND_JOIN: &[Verb] =
 pub const OPEN: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Loop, Verb::Serve];
 
-/// Commands that have units.
+/// Commands that have workers.
 pub const SEARCHES_AND_JOIN: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Join];

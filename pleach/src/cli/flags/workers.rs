@@ -1,8 +1,8 @@
-//! Flags that choose the units of a run and how they share work.
+//! Flags that choose the workers of a run and how they share work.
 
 use super::flag::{About, Accepts, Applies, Flag, Group, Lasts, Record, listed};
 use super::numbers::whole;
-use super::values::{Devices, FlagValues, Units};
+use super::values::{Devices, FlagValues, Workers};
 use super::verb::{SEARCHES_AND_JOIN, Verb};
 use crate::failure::Failure;
 use pleach_cluster::mpi;
@@ -16,7 +16,7 @@ use pleach_runtime::error::MOST_THREADS;
 use serde_json::json;
 
 const ABOUT: About = About {
-    group: Group::Units,
+    group: Group::Workers,
     applies: Applies::To(SEARCHES_AND_JOIN),
     lasts: Lasts::Kept,
     ..About::BASE
@@ -47,7 +47,7 @@ pub static THREADS: Flag<u32> = Flag {
         help: "number of CPU threads",
         default: "all cores",
         applies: Applies::To(THREADS_OF),
-        record: Record::Own(|given| Some(json!(given.units().ok()?.threads))),
+        record: Record::Own(|given| Some(json!(given.workers().ok()?.threads))),
         ..ABOUT
     },
     parse: |word| whole(word, 1, MOST_THREADS.into()).map(|threads| threads as u32),
@@ -61,7 +61,7 @@ pub static DEVICES: Flag<String> = Flag::text(About {
                tests); options follow colons, as in gpu:explorers=2048:inside=hypercube",
     default: "cpu,gpu where a GPU works",
     applies: Applies::To(UNITS_OF),
-    record: Record::Own(|given| Some(json!(given.units().ok()?.devices.words))),
+    record: Record::Own(|given| Some(json!(given.workers().ok()?.devices.words))),
     ..ABOUT
 });
 
@@ -82,7 +82,7 @@ pub static PACE: Flag<u64> = Flag {
     about: About {
         name: "pace",
         value: Some("N"),
-        help: "limit every unit to N nodes a second, by sleeping: many processes on few cores \
+        help: "limit every worker to N nodes a second, by sleeping: many processes on few cores \
                then behave like many slow machines",
         default: "off",
         record: Record::Own(|given| Some(json!(given.get(&PACE).ok().flatten()))),
@@ -111,7 +111,7 @@ pub static BALANCE: Flag<Policy> = Flag {
         name: "balance",
         value: Some("NAME"),
         choices: || PRESETS.iter().map(|preset| preset.0.to_string()).collect(),
-        help: "how units share work: adaptive, random-power, random-half, weighted, ring, lifelines, \
+        help: "how workers share work: adaptive, random-power, random-half, weighted, ring, lifelines, \
                overlay, master-worker, hierarchical-master-worker, static, dynamic, guided; options \
                follow a colon, as in overlay:degree=4,bridges=no",
         default: "adaptive",
@@ -171,17 +171,17 @@ fn fair_share(allowed: u32, there: u32, processes: u32) -> u32 {
 }
 
 impl FlagValues {
-    /// The units.
+    /// The workers.
     ///
     /// # Errors
     /// One line: which flag, which value, and what was expected.
-    pub fn units(&self) -> Result<Units, Failure> {
-        let read = || Units::read(self.word("threads"), self.word("devices"));
-        self.units.get_or_init(read).clone().map_err(Failure::Usage)
+    pub fn workers(&self) -> Result<Workers, Failure> {
+        let read = || Workers::read(self.word("threads"), self.word("devices"));
+        self.workers.get_or_init(read).clone().map_err(Failure::Usage)
     }
 }
 
-impl Units {
+impl Workers {
     /// Reads the flags; without `--devices`, all available GPUs take part.
     ///
     /// # Errors
@@ -225,27 +225,27 @@ fn all(spec: &Spec, gpus: u32) -> Vec<Spec> {
     (0..gpus).map(|number| Spec { kind: DeviceKind::Gpu(number), ..*spec }).collect()
 }
 
-/// The artificial slow-down factors, by unit name.
+/// The artificial slow-down factors, by worker name.
 ///
 /// # Errors
-/// One line: which unit does not exist, or which factor is wrong.
-pub fn slow_factors(words: &[&str], units: &Units) -> Result<Vec<(String, f64)>, String> {
-    let threads = (0..units.threads).map(|number| format!("cpu{number}"));
-    let known: Vec<String> = threads.chain(names(&units.devices.specs)).collect();
+/// One line: which worker does not exist, or which factor is wrong.
+pub fn slow_factors(words: &[&str], workers: &Workers) -> Result<Vec<(String, f64)>, String> {
+    let threads = (0..workers.threads).map(|number| format!("cpu{number}"));
+    let known: Vec<String> = threads.chain(names(&workers.devices.specs)).collect();
     let mut factors = Vec::new();
     for word in words.iter().filter(|&&word| word != "none") {
-        let (unit, factor) = word.split_once('=').unwrap_or((word, ""));
+        let (worker, factor) = word.split_once('=').unwrap_or((word, ""));
         let factor = factor.parse().ok().filter(|factor| (1.0..=1e6).contains(factor));
-        match factor.filter(|_| known.iter().any(|name| name == unit)) {
-            Some(factor) => factors.push((unit.to_string(), factor)),
+        match factor.filter(|_| known.iter().any(|name| name == worker)) {
+            Some(factor) => factors.push((worker.to_string(), factor)),
             None => {
-                let units = match &known[..] {
+                let workers = match &known[..] {
                     [only] => only.clone(),
                     [first, .., last] => format!("{first} to {last}"),
                     [] => "this run has none".into(),
                 };
                 return Err(format!(
-                    "--slow {word}: expected UNIT=FACTOR, with a unit ({units}) and a factor from 1 to 1000000"
+                    "--slow {word}: expected UNIT=FACTOR, with a worker ({workers}) and a factor from 1 to 1000000"
                 ));
             }
         }
@@ -268,9 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn slow_units_are_named() {
-        let units = Units::read(Some("2"), Some("cpu,emulated,gpu3,emulated")).unwrap();
-        let slow = |words: &[&str]| slow_factors(words, &units);
+    fn slow_workers_are_named() {
+        let workers = Workers::read(Some("2"), Some("cpu,emulated,gpu3,emulated")).unwrap();
+        let slow = |words: &[&str]| slow_factors(words, &workers);
         let wanted = ["cpu1", "emulated1", "gpu3"].map(|name| (name.to_string(), 4.0));
         assert_eq!(slow(&["cpu1=4", "emulated1=4", "none", "gpu3=4"]), Ok(wanted.to_vec()));
         for bad in ["cpu2=4", "cpu0", "gpu0=2", "cpu0=0.5", "cpu0=inf", "emulated2=2"] {
@@ -281,10 +281,10 @@ mod tests {
     #[test]
     fn devices_are_named() {
         let read = |threads, devices| {
-            let units = Units::read(threads, devices)?;
+            let workers = Workers::read(threads, devices)?;
             let kinds: Vec<String> =
-                units.devices.specs.iter().map(|spec| spec.kind.to_string()).collect();
-            Ok::<_, String>((units.threads, kinds.join(" ")))
+                workers.devices.specs.iter().map(|spec| spec.kind.to_string()).collect();
+            Ok::<_, String>((workers.threads, kinds.join(" ")))
         };
         assert_eq!(read(Some("3"), Some("cpu,gpu2")), Ok((3, "gpu2".into())));
         assert_eq!(read(None, Some("emulated,emulated")), Ok((0, "emulated emulated".into())));

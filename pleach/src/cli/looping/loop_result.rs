@@ -5,7 +5,7 @@ use crate::cli::flags::Verb;
 use crate::loops::{LoopCommand, LoopEntry, LoopOutput};
 use crate::report::repeats::Repeats;
 use crate::results::{
-    JsonInteger, JsonNumber, LoopData, PartData, RunData, SiteData, SplitData, UnitData, VERSION,
+    JsonInteger, JsonNumber, LoopData, PartData, RunData, SiteData, SplitData, VERSION, WorkerData,
     how_ended,
 };
 use pleach_loops::looping::{LoopReport, LoopSite, Part};
@@ -101,11 +101,11 @@ impl LoopResult<'_> {
             let named = |part: &Part| {
                 part.name == site.name || part.name.starts_with(&format!("{}/", site.name))
             };
-            let units = self.report.parts.iter().enumerate().filter(|(_, part)| named(part));
+            let workers = self.report.parts.iter().enumerate().filter(|(_, part)| named(part));
             SiteData {
                 name: site.name.clone(),
                 host: site.host.clone(),
-                units: units.map(|(at, _)| at).collect(),
+                workers: workers.map(|(at, _)| at).collect(),
                 joined_s: JsonNumber(site.joined_s),
                 left_s: site.left_s.map(JsonNumber),
                 end: site.end.map(how_ended),
@@ -127,11 +127,11 @@ impl LoopResult<'_> {
             busy_s: JsonNumber(part.busy_s),
             idle_s: JsonNumber(part.idle_s),
         };
-        let unit = |part: &Part| UnitData {
+        let worker = |part: &Part| WorkerData {
             name: part.name.clone(),
             busy_s: JsonNumber(part.busy_s),
             idle_s: JsonNumber(part.idle_s),
-            ..UnitData::default()
+            ..WorkerData::default()
         };
         let more = self.job.into_iter().flat_map(|found| &found.more);
         let of_loop = LoopData {
@@ -155,7 +155,7 @@ impl LoopResult<'_> {
             status: if self.job.is_some() { "done" } else { "stopped" }.into(),
             stopped_by: if self.job.is_some() { None } else { Some("cancelled".into()) },
             seconds: JsonNumber(report.seconds),
-            units: report.parts.iter().map(unit).collect(),
+            workers: report.parts.iter().map(worker).collect(),
             sites: self.sites(),
             of_loop: Some(of_loop),
             repeats: self.repeats.data(),

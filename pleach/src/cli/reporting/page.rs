@@ -80,8 +80,9 @@ fn link(number: usize) -> String {
 
 /// A row for each run.
 fn summary(runs: &[Point<'_>]) -> String {
-    let head =
-        ["run", "status", "value", "bound", "nodes", "seconds", "a second", "units", "efficiency"];
+    let head = [
+        "run", "status", "value", "bound", "nodes", "seconds", "a second", "workers", "efficiency",
+    ];
     let mut rows = vec![head.map(String::from).to_vec()];
     for Point { number, run } in runs {
         let integer =
@@ -102,35 +103,35 @@ fn summary(runs: &[Point<'_>]) -> String {
             sections::number(run.explored()),
             digits(run.seconds.0),
             escaped(&rate),
-            run.units.len().to_string(),
+            run.workers.len().to_string(),
             efficiency,
         ]);
     }
     table_of(&rows)
 }
 
-/// Speed-ups of runs on more units.
+/// Speed-ups of runs on more workers.
 fn speed_up(group: &Group<'_>) -> String {
     let mut html = format!("<h3 class=\"said\">{}</h3>\n", escaped(&group.title));
     let base = group.base.run;
     let _ = writeln!(
         html,
-        "<p>Compared with run {}, the one with the fewest units: {} in {} s{}.</p>",
+        "<p>Compared with run {}, the one with the fewest workers: {} in {} s{}.</p>",
         link(group.base.number),
-        counted(base.units.len(), "unit"),
+        counted(base.workers.len(), "worker"),
         digits(base.time_s()),
         if base.repeats.is_some() { ", the mean of its repeats" } else { "" }
     );
     if let Some(drawn) = group.chart() {
         html += &chart(&drawn);
     }
-    let head = ["run", "units", "how", "seconds", "speed-up", "ideal", "of the ideal"];
+    let head = ["run", "workers", "how", "seconds", "speed-up", "ideal", "of the ideal"];
     let mut rows = vec![head.map(String::from).to_vec()];
     for point in &group.points {
         let (times, ideal) = (group.speed_up(point), group.ideal(point));
         rows.push(vec![
             link(point.number),
-            point.run.units.len().to_string(),
+            point.run.workers.len().to_string(),
             escaped(&how(point.run)),
             digits(point.run.time_s()),
             format!("{times:.2}"),
@@ -140,8 +141,8 @@ fn speed_up(group: &Group<'_>) -> String {
     }
     html += &table_of(&rows);
     html += &sections::quiet(
-        "The ideal speed-up is the ratio of the numbers of units, as if all were alike. Of several runs on the same \
-         number of units, the chart shows the fastest.",
+        "The ideal speed-up is the ratio of the numbers of workers, as if all were alike. Of several runs on the same \
+         number of workers, the chart shows the fastest.",
     );
     for number in &group.stopped {
         let _ = writeln!(
@@ -179,7 +180,7 @@ fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
             let _ = writeln!(html, "<p class=\"said\">{}</p>", escaped(why));
         }
     }
-    html += &sections::units(run);
+    html += &sections::workers(run);
     if let Some(of_loop) = &run.of_loop {
         html += &sections::parts(run, of_loop);
     }
@@ -222,7 +223,7 @@ fn answer(run: &RunData) -> String {
     if let (Some(_), Some(count)) = (run.objective, run.count) {
         text += &format!(", {} optimal solutions", sections::number(Some(count)));
     }
-    text += &format!(". {} s on {}", digits(run.seconds.0), counted(run.units.len(), "unit"));
+    text += &format!(". {} s on {}", digits(run.seconds.0), counted(run.workers.len(), "worker"));
     if run.setup_s() > 0.0 {
         text += &format!(", {} s of them before the first node", digits(run.setup_s()));
     }

@@ -5,16 +5,17 @@ use crate::draw::chart::{Chart, Series};
 use crate::draw::lanes::{self, Lane};
 use crate::draw::over_time::{draw_steps, draw_values, summed};
 use crate::draw::page::{chart, table};
-use crate::draw::shares::{self, UnitShare};
+use crate::draw::shares::{self, WorkerShare};
 use crate::draw::svg::escaped;
 use crate::report::columns::digits;
 use crate::report::{grouped, short as rate_words};
 use crate::results::{
-    JsonInteger, LoopData, RunData, SiteData, SplitData, SpreadData, TracedUnit, UnitData, in_short,
+    JsonInteger, LoopData, RunData, SiteData, SplitData, SpreadData, TracedWorker, WorkerData,
+    in_short,
 };
 use std::fmt::Write;
 
-/// The most units that have a lane or a bar each; more are shown together.
+/// The most workers that have a lane or a bar each; more are shown together.
 const LANES: usize = 48;
 /// The most rows of a table.
 const ROWS: usize = 200;
@@ -26,35 +27,35 @@ pub fn quiet(text: &str) -> String {
     format!("<p class=\"quiet said\">{}</p>\n", escaped(text))
 }
 
-/// Each unit over time, and the best value and the bound, or the rate.
+/// Each worker over time, and the best value and the bound, or the rate.
 pub fn activity(run: &RunData, traced: &Traced) -> String {
     let mut html = "<h3>Activity over time</h3>\n".to_string();
     let (setup_s, seconds) = (run.setup_s(), run.seconds.0);
-    if traced.units.is_empty() {
-        html += &quiet("No unit explored anything, so the trace has no activity.");
-    } else if traced.units.len() <= LANES {
-        let lane = |unit| lane(run, unit);
-        let all: Vec<Lane<'_>> = traced.units.iter().map(lane).collect();
-        let improved = traced.units.iter().any(|unit| !unit.improve.is_empty());
+    if traced.workers.is_empty() {
+        html += &quiet("No worker explored anything, so the trace has no activity.");
+    } else if traced.workers.len() <= LANES {
+        let lane = |worker| lane(run, worker);
+        let all: Vec<Lane<'_>> = traced.workers.iter().map(lane).collect();
+        let improved = traced.workers.iter().any(|worker| !worker.improve.is_empty());
         let orange = if improved { "; orange: heuristics" } else { "" };
-        let title = format!("Each unit over time: the darker, the busier{orange}");
+        let title = format!("Each worker over time: the darker, the busier{orange}");
         html += &chart(&lanes::draw(&title, &all, run.seconds.0));
     } else {
-        let busy = traced.units.iter().map(|unit| {
-            let busy = unit.busy.iter().map(|part| part.0.min(1.0) * unit.step_s.0);
-            (unit.step_s.0, busy.collect())
+        let busy = traced.workers.iter().map(|worker| {
+            let busy = worker.busy.iter().map(|part| part.0.min(1.0) * worker.step_s.0);
+            (worker.step_s.0, busy.collect())
         });
         let steps = summed(&busy.collect::<Vec<_>>(), (setup_s, seconds));
-        let title = format!("Busy units, of {}", traced.units.len());
-        html += &chart(&draw_steps(&title, ("units busy", &steps), (setup_s, seconds)));
+        let title = format!("Busy workers, of {}", traced.workers.len());
+        html += &chart(&draw_steps(&title, ("workers busy", &steps), (setup_s, seconds)));
     }
     let known = traced.moments.iter().any(|moment| moment.best.or(moment.bound).is_some());
     if known {
         html += "<h3>Best value and bound over time</h3>\n";
         html += &chart(&draw_values("", (&traced.moments, run.decimals()), seconds));
     }
-    let nodes = traced.units.iter().map(|unit| {
-        (unit.step_s.0, unit.nodes.iter().map(|nodes| nodes.0 as f64).collect::<Vec<f64>>())
+    let nodes = traced.workers.iter().map(|worker| {
+        (worker.step_s.0, worker.nodes.iter().map(|nodes| nodes.0 as f64).collect::<Vec<f64>>())
     });
     let steps = summed(&nodes.collect::<Vec<_>>(), (setup_s, seconds));
     if steps.iter().any(|step| step.1 > 0.0) {
@@ -64,78 +65,81 @@ pub fn activity(run: &RunData, traced: &Traced) -> String {
     html + &quiet(&format!("From {}.", traced.path.display()))
 }
 
-fn lane<'t>(run: &RunData, unit: &'t TracedUnit) -> Lane<'t> {
-    let [parts, others] = [&unit.busy, &unit.improve]
+fn lane<'t>(run: &RunData, worker: &'t TracedWorker) -> Lane<'t> {
+    let [parts, others] = [&worker.busy, &worker.improve]
         .map(|fractions| fractions.iter().map(|part| part.0.min(1.0)).collect());
-    Lane { name: &unit.name, from_s: run.setup_s(), step_s: unit.step_s.0, parts, others }
+    Lane { name: &worker.name, from_s: run.setup_s(), step_s: worker.step_s.0, parts, others }
 }
 
-/// How much each unit did.
-pub fn units(run: &RunData) -> String {
-    if run.units.is_empty() || run.of_loop.is_some() {
+/// How much each worker did.
+pub fn workers(run: &RunData) -> String {
+    if run.workers.is_empty() || run.of_loop.is_some() {
         return String::new();
     }
-    let all: f64 = run.units.iter().filter_map(|unit| unit.branched).map(|n| n.0 as f64).sum();
-    let share =
-        |unit: &UnitData| unit.branched.filter(|_| all > 0.0).map(|nodes| nodes.0 as f64 / all);
-    let units: Vec<UnitShare<'_>> = run
-        .units
+    let all: f64 =
+        run.workers.iter().filter_map(|worker| worker.branched).map(|n| n.0 as f64).sum();
+    let share = |worker: &WorkerData| {
+        worker.branched.filter(|_| all > 0.0).map(|nodes| nodes.0 as f64 / all)
+    };
+    let workers: Vec<WorkerShare<'_>> = run
+        .workers
         .iter()
-        .map(|unit| UnitShare {
-            name: &unit.name,
-            busy_s: unit.busy_s.0,
-            idle_s: unit.idle_s.0,
-            share: share(unit),
+        .map(|worker| WorkerShare {
+            name: &worker.name,
+            busy_s: worker.busy_s.0,
+            idle_s: worker.idle_s.0,
+            share: share(worker),
         })
         .collect();
-    let mut html = "<h3>Shares of units</h3>\n".to_string();
-    html += &pictured(&units, "share of the nodes branched");
+    let mut html = "<h3>Shares of workers</h3>\n".to_string();
+    html += &pictured(&workers, "share of the nodes branched");
     let mut rows = vec![
         [
-            "unit", "nodes branched", "share", "busy s", "idle s", "pieces received",
+            "worker", "nodes branched", "share", "busy s", "idle s", "pieces received",
             "nodes a second",
         ]
         .map(String::from)
         .to_vec(),
     ];
-    rows.extend(run.units.iter().take(ROWS).map(|unit| {
+    rows.extend(run.workers.iter().take(ROWS).map(|worker| {
         vec![
-            unit.name.clone(),
-            number(unit.branched),
-            share(unit).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share)),
-            digits(unit.busy_s.0),
-            digits(unit.idle_s.0),
-            number(unit.steals),
-            unit.power.map_or("–".into(), |power| rate_words(power.0 as f64)),
+            worker.name.clone(),
+            number(worker.branched),
+            share(worker).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share)),
+            digits(worker.busy_s.0),
+            digits(worker.idle_s.0),
+            number(worker.steals),
+            worker.power.map_or("–".into(), |power| rate_words(power.0 as f64)),
         ]
     }));
-    html += &folded("All figures of the units", &table(&rows), run.units.len());
+    html += &folded("All figures of the workers", &table(&rows), run.workers.len());
     html
 }
 
-/// Bars for few units; for many, lines from the busiest unit to the least busy one.
-fn pictured(units: &[UnitShare<'_>], what: &str) -> String {
-    if units.len() <= LANES {
-        return chart(&shares::draw(units, what));
+/// Bars for few workers; for many, lines from the busiest worker to the least busy one.
+fn pictured(workers: &[WorkerShare<'_>], what: &str) -> String {
+    if workers.len() <= LANES {
+        return chart(&shares::draw(workers, what));
     }
-    let n = units.len();
+    let n = workers.len();
     let step = n.div_ceil(POINTS);
     let series = |name: &str, mut all: Vec<f64>| {
         all.sort_by(|one, other| other.total_cmp(one));
         let points = all.iter().step_by(step).enumerate().map(|(at, &value)| (at, value, 0.0));
         Series { name: name.into(), points: points.collect(), ..Series::default() }
     };
-    let part = |unit: &UnitShare<'_>| unit.busy_s / (unit.busy_s + unit.idle_s).max(1e-12);
-    let mut all = vec![series("time busy", units.iter().map(part).collect())];
-    let most = units.iter().filter_map(|unit| unit.share).fold(0.0, f64::max);
+    let part =
+        |worker: &WorkerShare<'_>| worker.busy_s / (worker.busy_s + worker.idle_s).max(1e-12);
+    let mut all = vec![series("time busy", workers.iter().map(part).collect())];
+    let most = workers.iter().filter_map(|worker| worker.share).fold(0.0, f64::max);
     if most > 0.0 {
-        let shares = units.iter().map(|unit| unit.share.unwrap_or(0.0) / most).collect();
+        let shares = workers.iter().map(|worker| worker.share.unwrap_or(0.0) / most).collect();
         all.push(series("share of the work", shares));
     }
     let lines = Chart {
-        title: format!("{n} units, each line from the highest to the lowest"),
+        title: format!("{n} workers, each line from the highest to the lowest"),
         below: "as fractions of the time, and of the largest share".into(),
-        x_name: "units".into(),
+        x_name: "workers".into(),
         y_name: "fraction".into(),
         series_name: String::new(),
         places: (0..n).step_by(step).map(|at| (at + 1).to_string()).collect(),
@@ -178,7 +182,7 @@ pub fn sites(run: &RunData) -> String {
     html += &chart(&lanes::draw(title, &drawn.collect::<Vec<_>>(), run.seconds.0));
     let mut rows = vec![
         [
-            "process", "host", "units", "joined at s", "left at s", "end", "progress reports",
+            "process", "host", "workers", "joined at s", "left at s", "end", "progress reports",
             "done twice",
         ]
         .map(String::from)
@@ -188,7 +192,7 @@ pub fn sites(run: &RunData) -> String {
         vec![
             site.name.clone(),
             site.host.clone(),
-            site.units.len().to_string(),
+            site.workers.len().to_string(),
             digits(site.joined_s.0),
             site.left_s.map_or("–".into(), |left_s| digits(left_s.0)),
             site.end.clone().unwrap_or("–".into()),
@@ -205,16 +209,16 @@ pub fn sites(run: &RunData) -> String {
 
 /// The parts of a loop, and its best static split.
 pub fn parts(run: &RunData, of_loop: &LoopData) -> String {
-    let units = of_loop.parts.iter().map(|part| UnitShare {
+    let workers = of_loop.parts.iter().map(|part| WorkerShare {
         name: &part.name,
         busy_s: part.busy_s.0,
         idle_s: part.idle_s.0,
         share: Some(part.share.0),
     });
     let mut html = "<h3>Parts of the loop</h3>\n".to_string();
-    html += &pictured(&units.collect::<Vec<_>>(), "share of the loop");
+    html += &pictured(&workers.collect::<Vec<_>>(), "share of the loop");
     let mut rows = vec![
-        ["unit", "share", "units of the loop", "ranges", "busy s", "idle s"]
+        ["worker", "share", "units of the loop", "ranges", "busy s", "idle s"]
             .map(String::from)
             .to_vec(),
     ];
@@ -271,7 +275,7 @@ pub fn repeats(run: &RunData) -> String {
     )
 }
 
-/// The cost of keeping the units busy.
+/// The cost of keeping the workers busy.
 pub fn balance(run: &RunData) -> String {
     let Some(balance) = &run.balance else { return String::new() };
     let asked = [balance.requests, balance.served, balance.refused].map(number);

@@ -1,4 +1,4 @@
-//! [`Group`]: runs of the same work on different numbers of units, and their speed-ups.
+//! [`Group`]: runs of the same work on different numbers of workers, and their speed-ups.
 
 use crate::cli::flags::{Applies, FLAGS, Group as Heading, Lasts};
 use crate::draw::chart::{Chart, Series};
@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 pub struct Group<'r> {
     /// The work that they share.
     pub title: String,
-    /// The run that the others are compared with: the fastest one with the fewest units.
+    /// The run that the others are compared with: the fastest one with the fewest workers.
     pub base: Point<'r>,
-    /// All complete runs, by number of units.
+    /// All complete runs, by number of workers.
     pub points: Vec<Point<'r>>,
     /// The numbers of stopped runs, which have no time to compare.
     pub stopped: Vec<usize>,
@@ -25,12 +25,12 @@ pub struct Point<'r> {
 }
 
 impl Point<'_> {
-    fn units(&self) -> usize {
-        self.run.units.len()
+    fn workers(&self) -> usize {
+        self.run.workers.len()
     }
 }
 
-/// The groups of comparable runs: at least two that differ in their units or in how these shared work.
+/// The groups of comparable runs: at least two that differ in their workers or in how these shared work.
 pub fn groups<'r>(runs: &[Point<'r>]) -> Vec<Group<'r>> {
     let mut keys: Vec<String> = Vec::new();
     for key in runs.iter().map(|point| work(point.run)) {
@@ -47,12 +47,12 @@ pub fn groups<'r>(runs: &[Point<'r>]) -> Vec<Group<'r>> {
             .collect();
         let order = |one: &Point<'_>, other: &Point<'_>| {
             let times = one.run.time_s().total_cmp(&other.run.time_s());
-            one.units().cmp(&other.units()).then(times)
+            one.workers().cmp(&other.workers()).then(times)
         };
         points.sort_by(order);
         let base = *points.first()?;
         let ways: BTreeSet<(usize, String)> =
-            points.iter().map(|point| (point.units(), how(point.run))).collect();
+            points.iter().map(|point| (point.workers(), how(point.run))).collect();
         let title = format!("{} {}", base.run.problem, base.run.instance);
         let stopped: Vec<usize> = stopped.collect();
         let comparable = ways.len() > 1 || !stopped.is_empty();
@@ -61,7 +61,7 @@ pub fn groups<'r>(runs: &[Point<'r>]) -> Vec<Group<'r>> {
     keys.iter().filter_map(of).collect()
 }
 
-/// The work of a run, whatever its units: problem, instance, and the flags that define the work.
+/// The work of a run, whatever its workers: problem, instance, and the flags that define the work.
 fn work(run: &RunData) -> String {
     let kind = match () {
         () if run.of_loop.is_some() => "loop",
@@ -81,11 +81,11 @@ fn work(run: &RunData) -> String {
     key
 }
 
-/// Who did the work, except for the number of units: the preset, the kinds of units, whether several processes.
+/// Who did the work, except for the number of workers: the preset, the kinds of workers, whether several processes.
 pub fn how(run: &RunData) -> String {
     let mut kinds: Vec<&str> = Vec::new();
-    for unit in &run.units {
-        let own = unit.name.rsplit('/').next().unwrap_or_default();
+    for worker in &run.workers {
+        let own = worker.name.rsplit('/').next().unwrap_or_default();
         let kind = own.trim_end_matches(|c: char| c.is_ascii_digit());
         if !kinds.contains(&kind) {
             kinds.push(kind);
@@ -107,23 +107,23 @@ impl Group<'_> {
         self.base.run.time_s() / point.run.time_s()
     }
 
-    /// The ideal speed-up: the ratio of unit counts, as if all units were alike.
+    /// The ideal speed-up: the ratio of worker counts, as if all workers were alike.
     pub fn ideal(&self, point: &Point<'_>) -> f64 {
-        point.units() as f64 / self.base.units().max(1) as f64
+        point.workers() as f64 / self.base.workers().max(1) as f64
     }
 
-    /// A chart of speed-up over the number of units: a line for each way to use them, and the ideal.
+    /// A chart of speed-up over the number of workers: a line for each way to use them, and the ideal.
     pub fn chart(&self) -> Option<String> {
-        let mut units: Vec<usize> = self.points.iter().map(Point::units).collect();
-        units.dedup();
-        if units.len() < 2 {
+        let mut workers: Vec<usize> = self.points.iter().map(Point::workers).collect();
+        workers.dedup();
+        if workers.len() < 2 {
             return None;
         }
-        let place = |point: &Point<'_>| units.iter().position(|&n| n == point.units());
-        let line = |at: usize| at as f64 / self.base.units().max(1) as f64;
-        let ideal = units.iter().enumerate().map(|(place, &n)| (place, line(n), 0.0)).collect();
+        let place = |point: &Point<'_>| workers.iter().position(|&n| n == point.workers());
+        let line = |at: usize| at as f64 / self.base.workers().max(1) as f64;
+        let ideal = workers.iter().enumerate().map(|(place, &n)| (place, line(n), 0.0)).collect();
         let mut series = vec![Series { name: "ideal".into(), points: ideal, ..Series::default() }];
-        // Among runs with equal numbers of units, the first is the fastest.
+        // Among runs with equal numbers of workers, the first is the fastest.
         for point in &self.points {
             let (name, Some(place)) = (how(point.run), place(point)) else { continue };
             let series = Series::of(&mut series, &name);
@@ -134,10 +134,10 @@ impl Group<'_> {
         let chart = Chart {
             title: format!("Speed-up: {}", crate::draw::lanes::cut(&self.title, 60)),
             below: format!("times as fast as run {}", self.base.number),
-            x_name: "units".into(),
+            x_name: "workers".into(),
             y_name: "speed-up".into(),
-            series_name: "balance, units".into(),
-            places: units.iter().map(usize::to_string).collect(),
+            series_name: "balance, workers".into(),
+            places: workers.iter().map(usize::to_string).collect(),
             series,
             ..Chart::default()
         };

@@ -2,7 +2,7 @@
 
 use crate::input::text_of;
 use crate::report::moment::Moment;
-use crate::results::{self, MomentData, RunData, TraceData, TracedUnit};
+use crate::results::{self, MomentData, RunData, TraceData, TracedWorker};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ const SAME_S: f64 = 1e-3;
 /// A run over time.
 pub struct Traced {
     pub path: PathBuf,
-    pub units: Vec<TracedUnit>,
+    pub workers: Vec<TracedWorker>,
     pub moments: Vec<Moment>,
 }
 
@@ -29,7 +29,7 @@ pub fn find(run: &RunData, folder: &Path) -> Result<Traced, String> {
     let Some(word) = run.setting("trace") else {
         return Err(
             "The run was not traced. With --trace FILE.json in addition to --json, this page shows \
-                    what each unit did over time."
+                    what each worker did over time."
                 .into(),
         );
     };
@@ -62,9 +62,9 @@ fn read(run: &RunData, path: &Path) -> Result<Traced, String> {
     let text = text_of(&name).map_err(|why| format!("{name}: {why}"))?;
     let value: Value =
         serde_json::from_str(&text).map_err(|why| format!("{name} is not a trace: {why}"))?;
-    let TraceData { seconds, units, convergence, .. } = results::read(&name, value)?;
-    let known = |unit: &TracedUnit| run.units.iter().any(|own| own.name == unit.name);
-    if (seconds.0 - run.seconds.0).abs() > SAME_S || !units.iter().all(known) {
+    let TraceData { seconds, workers, convergence, .. } = results::read(&name, value)?;
+    let known = |worker: &TracedWorker| run.workers.iter().any(|own| own.name == worker.name);
+    if (seconds.0 - run.seconds.0).abs() > SAME_S || !workers.iter().all(known) {
         return Err(format!("{name} belongs to another run"));
     }
     let moment = |moment: MomentData| Moment {
@@ -76,5 +76,5 @@ fn read(run: &RunData, path: &Path) -> Result<Traced, String> {
     if !moments.is_sorted_by(|one, next| one.seconds <= next.seconds) {
         return Err(format!("{name}: convergence goes back in time"));
     }
-    Ok(Traced { path: path.into(), units, moments })
+    Ok(Traced { path: path.into(), workers, moments })
 }

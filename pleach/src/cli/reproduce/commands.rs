@@ -103,7 +103,7 @@ pub fn run(
         let took_part = run
             .sites
             .as_ref()
-            .map_or(1, |sites| sites.iter().filter(|site| !site.units.is_empty()).count());
+            .map_or(1, |sites| sites.iter().filter(|site| !site.workers.is_empty()).count());
         if took_part != n as usize {
             return Err(failed(format!("{took_part} of {n} processes took part")));
         }

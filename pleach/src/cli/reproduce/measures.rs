@@ -3,7 +3,7 @@
 use super::rows::Row;
 use crate::cli::sim::{METRICS, Spec, metric};
 use crate::results::{
-    BalanceData, JsonInteger, PhasesData, RunData, Seconds, SplitData, TraceData, TracedUnit,
+    BalanceData, JsonInteger, PhasesData, RunData, Seconds, SplitData, TraceData, TracedWorker,
     is_thread,
 };
 use pleach_lab::figures::Figures;
@@ -56,9 +56,9 @@ const MEASURES: [Measure; 23] = [
     ("optimum", |run| (run.status == "optimal").then_some(run.objective?.0 as f64)),
     ("efficiency", |run| Some(run.efficiency?.0)),
     ("idle", idle),
-    ("requests", |run| each_unit(run, |balance| balance.requests)),
-    ("messages", |run| each_unit(run, |balance| balance.messages)),
-    ("moved_bytes", |run| each_unit(run, |balance| balance.moved_bytes)),
+    ("requests", |run| each_worker(run, |balance| balance.requests)),
+    ("messages", |run| each_worker(run, |balance| balance.messages)),
+    ("moved_bytes", |run| each_worker(run, |balance| balance.moved_bytes)),
     ("device_share", device_share),
     ("explore_share", |run| phase(run, |phases| phases.explore_s)),
     ("exchange_share", |run| phase(run, |phases| phases.exchange_s)),
@@ -90,19 +90,19 @@ const TRACED: &str = "traced_s";
 
 /// Records how many explorers of each device had work over time.
 pub fn note_active(row: &mut Row, trace: &TraceData) {
-    let devices = || trace.units.iter().filter(|unit| !is_thread(&unit.name));
-    let span = |unit: &TracedUnit| unit.step_s.0 * unit.active.len() as f64;
+    let devices = || trace.workers.iter().filter(|worker| !is_thread(&worker.name));
+    let span = |worker: &TracedWorker| worker.step_s.0 * worker.active.len() as f64;
     let seconds = devices().map(span).fold(0.0, f64::max);
-    for unit in devices() {
-        let step_s = unit.step_s.0.max(1e-9);
+    for worker in devices() {
+        let step_s = worker.step_s.0.max(1e-9);
         let point = |at: usize| {
             let [from, to] = [at, at + 1].map(|at| at as f64 / POINTS as f64 * seconds / step_s);
             let steps = from as usize..(to.ceil() as usize).max(from as usize + 1);
-            let steps = steps.start.min(unit.active.len())..steps.end.min(unit.active.len());
+            let steps = steps.start.min(worker.active.len())..steps.end.min(worker.active.len());
             let n = steps.len().max(1) as f64;
-            unit.active[steps].iter().map(|part| part.0).sum::<f64>() / n
+            worker.active[steps].iter().map(|part| part.0).sum::<f64>() / n
         };
-        row.lists.insert(format!("{ACTIVE}{}", unit.name), (0..POINTS).map(point).collect());
+        row.lists.insert(format!("{ACTIVE}{}", worker.name), (0..POINTS).map(point).collect());
     }
     row.figures.insert(TRACED.into(), seconds);
 }
@@ -136,27 +136,27 @@ fn searching(run: &RunData) -> Option<f64> {
     (seconds > 0.0).then_some(seconds)
 }
 
-/// A cost of balancing, as the mean over all units.
-fn each_unit(run: &RunData, of: fn(&BalanceData) -> Option<JsonInteger<u64>>) -> Option<f64> {
-    Some(of(run.balance.as_ref()?)?.0 as f64 / run.units.len() as f64)
+/// A cost of balancing, as the mean over all workers.
+fn each_worker(run: &RunData, of: fn(&BalanceData) -> Option<JsonInteger<u64>>) -> Option<f64> {
+    Some(of(run.balance.as_ref()?)?.0 as f64 / run.workers.len() as f64)
 }
 
-/// The idle time of units in %: the mean over a search's units, the maximum over a loop's.
+/// The idle time of workers in %: the mean over a search's workers, the maximum over a loop's.
 fn idle(run: &RunData) -> Option<f64> {
     let total = searching(run)?;
-    let each = || run.units.iter().map(|unit| unit.idle_s.0);
+    let each = || run.workers.iter().map(|worker| worker.idle_s.0);
     if run.of_loop.is_some() {
         return each().reduce(f64::max).map(|most| 100.0 * most / total);
     }
-    let n = run.units.len();
+    let n = run.workers.len();
     (n > 0).then(|| each().sum::<f64>() / (total * n as f64))
 }
 
 /// The fraction of the branched nodes that devices took.
 fn device_share(run: &RunData) -> Option<f64> {
     let of = |devices: bool| {
-        let units = run.units.iter().filter(|unit| is_thread(&unit.name) != devices);
-        units.filter_map(|unit| unit.branched).map(|nodes| nodes.0 as f64).sum::<f64>()
+        let workers = run.workers.iter().filter(|worker| is_thread(&worker.name) != devices);
+        workers.filter_map(|worker| worker.branched).map(|nodes| nodes.0 as f64).sum::<f64>()
     };
     let (devices, threads) = (of(true), of(false));
     (devices + threads > 0.0).then(|| devices / (devices + threads))
@@ -164,7 +164,7 @@ fn device_share(run: &RunData) -> Option<f64> {
 
 /// The fraction of its time that the first device spent in a phase.
 fn phase(run: &RunData, of: fn(&PhasesData) -> Seconds) -> Option<f64> {
-    let phases = run.units.iter().find_map(|unit| unit.phases.as_ref())?;
+    let phases = run.workers.iter().find_map(|worker| worker.phases.as_ref())?;
     let PhasesData { explore_s, exchange_s, copy_s, wait_s } = phases;
     let total = explore_s.0 + exchange_s.0 + copy_s.0 + wait_s.0;
     Some(of(phases).0 / total.max(1e-9))

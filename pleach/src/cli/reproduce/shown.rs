@@ -141,7 +141,7 @@ fn series(data: &Data<'_>, name: &str) -> Series {
     series
 }
 
-/// The speed-ups if no unit ever waited, by place: those of any series, divided by their efficiency.
+/// The speed-ups if no worker ever waited, by place: those of any series, divided by their efficiency.
 fn ideal(data: &Data<'_>) -> Vec<(usize, f64)> {
     if data.part.shows != "speed_up" || data.part.against.is_some() {
         return Vec::new();

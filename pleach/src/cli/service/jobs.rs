@@ -117,8 +117,8 @@ fn minutes(seconds: f64) -> String {
 fn progress(job: &JobView) -> String {
     let Some(search) = &job.search else { return String::new() };
     let mut text = so_far(search.seconds, (search.best, search.bound), search.decimals);
-    if search.units > 0 {
-        text += &format!("  {} of {} units busy", search.busy, search.units);
+    if search.workers > 0 {
+        text += &format!("  {} of {} workers busy", search.busy, search.workers);
     }
     if let Some(done) = search.done {
         text += &format!("  estimated {} done", estimate(done));

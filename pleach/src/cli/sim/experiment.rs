@@ -145,7 +145,7 @@ impl Experiment {
     }
 }
 
-/// The most bytes measured for a simulated peer: with units, and with an explorer.
+/// The most bytes measured for a simulated peer: with numbered units, and with an explorer.
 const PEER_BYTES: (u64, u64) = (4_500, 150_000);
 
 /// The most memory for any simulation; a scenario that needs more is a mistake.

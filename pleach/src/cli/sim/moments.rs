@@ -1,4 +1,4 @@
-//! A simulated run on sites as a picture: over time, how many units were there and how many worked.
+//! A simulated run on sites as a picture: over time, how many workers were there and how many worked.
 
 use crate::draw::axis::{Scale, corner, levels, mark_text};
 use crate::draw::svg::{Anchor, Svg};
@@ -21,7 +21,7 @@ pub fn draw(title: &str, figures: &Figures, sites: &SiteFigures) -> String {
     svg.text((LEFT, 42.0), Anchor::Start, "fill=\"#555\"", &below(figures, sites));
     let (right, bottom) = (SIZE.0 - RIGHT, SIZE.1 - BOTTOM);
     let x = Scale::linear((0.0, (figures.declared_ns as f64 * 1e-9).max(1e-6)), (LEFT, right));
-    let most = sites.over_time.iter().map(|moment| moment.units).max().unwrap_or(1);
+    let most = sites.over_time.iter().map(|moment| moment.workers).max().unwrap_or(1);
     let y = Scale::linear((0.0, 1.05 * f64::from(most.max(1))), (bottom, TOP));
     levels(&mut svg, &y, &y.whole_marks(), (LEFT, right));
     for mark in x.marks() {
@@ -33,8 +33,8 @@ pub fn draw(title: &str, figures: &Figures, sites: &SiteFigures) -> String {
         "transform=\"translate(20 {}) rotate(-90)\" font-size=\"13\"",
         0.5 * (TOP + bottom)
     );
-    svg.text((0.0, 0.0), Anchor::Middle, &turned, "units");
-    line(&mut svg, ("there", THERE, 14.0), &sites.over_time, |moment| moment.units, (&x, &y));
+    svg.text((0.0, 0.0), Anchor::Middle, &turned, "workers");
+    line(&mut svg, ("there", THERE, 14.0), &sites.over_time, |moment| moment.workers, (&x, &y));
     line(&mut svg, ("working", WORKING, 32.0), &sites.over_time, |moment| moment.busy, (&x, &y));
     corner(&mut svg, (LEFT, TOP), (right, bottom));
     svg.finish()

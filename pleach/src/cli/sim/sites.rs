@@ -1,4 +1,4 @@
-//! The tables `[sites]` and `[churn]` of a scenario: processes of several units, and what happens to them.
+//! The tables `[sites]` and `[churn]` of a scenario: processes of several workers, and what happens to them.
 
 use super::device;
 use crate::cli::keys::{Keys, MOST_PEERS, S, US};
@@ -85,12 +85,12 @@ fn open(table: &Keys<'_>, sites: &[SiteClass]) -> Result<bool, String> {
 fn classes(table: &Keys<'_>, poll_ns: u64) -> Result<Vec<SiteClass>, String> {
     let read = |keys: &Keys<'_>| {
         let count = keys.whole("count", None, 1..=MOST_PEERS)? as u32;
-        let units = keys.whole("units", Some(1), 1..=100_000)? as u32;
+        let workers = keys.whole("units", Some(1), 1..=100_000)? as u32;
         Ok::<_, String>(SiteClass {
             count,
-            units,
+            workers,
             speed: keys.number("speed", Some(1.0), 1e-6..=1e9)?,
-            device: device::read(keys, count.saturating_mul(units), poll_ns)?,
+            device: device::read(keys, count.saturating_mul(workers), poll_ns)?,
         })
     };
     let mut sites = Vec::new();
@@ -103,9 +103,9 @@ fn classes(table: &Keys<'_>, poll_ns: u64) -> Result<Vec<SiteClass>, String> {
     if sites.is_empty() {
         sites.push(read(table)?);
     }
-    let units = sites.iter().map(|class| u64::from(class.count) * u64::from(class.units));
-    if units.sum::<u64>() > MOST_PEERS as u64 {
-        return table.wrong("count", &format!("at most {MOST_PEERS} units in all"));
+    let workers = sites.iter().map(|class| u64::from(class.count) * u64::from(class.workers));
+    if workers.sum::<u64>() > MOST_PEERS as u64 {
+        return table.wrong("count", &format!("at most {MOST_PEERS} workers in all"));
     }
     Ok(sites)
 }
@@ -147,10 +147,10 @@ fn hub(keys: &Keys<'_>) -> Result<Option<Hub>, String> {
     Ok(Some(hub))
 }
 
-/// All units of the sites, as one machine.
+/// All workers of the sites, as one machine.
 pub fn machine(fleet: &Fleet) -> Machine {
     let class = |site: &SiteClass| Class {
-        count: site.count * site.units,
+        count: site.count * site.workers,
         speed: site.speed,
         poll_ns: fleet.poll_ns,
         device: site.device,

@@ -25,9 +25,9 @@ pub enum Work {
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub work: Work,
-    /// The peers; with sites, all their units as one cluster.
+    /// The peers; with sites, all their workers as one cluster.
     pub cluster: Cluster,
-    /// The sites, if the peers are units of sites.
+    /// The sites, if the peers are workers of sites.
     pub fleet: Option<Fleet>,
     /// The speed that speed-ups are relative to.
     pub unit_speed: f64,
