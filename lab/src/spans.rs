@@ -4,7 +4,7 @@
 use super::chance::{mix, unit};
 use super::load::{Hand, Load, UnitChecksum, WorkDone, WorkResult};
 use pleach_core::search::tree::Counts;
-use pleach_core::search::work::{Malformed, Pack, Reader, Work, portion};
+use pleach_core::search::work::{Malformed, Pack, Work, portion};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -118,8 +118,7 @@ impl Spans {
 type Span = (u64, u64);
 
 fn work(spans: &[Span]) -> Work {
-    let mut bytes = Vec::new();
-    spans.to_vec().pack(&mut bytes);
+    let bytes = spans.to_vec().packed();
     let size = spans.iter().map(|&(from, to)| to - from).sum::<u64>() as f64;
     Work { size, least_bound: i64::MIN, bytes }
 }
@@ -184,9 +183,7 @@ pub struct Held {
 
 impl Hand for Held {
     fn add_work(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
-        let mut from = Reader::new(bytes);
-        let spans = Vec::<Span>::unpack(&mut from)?;
-        from.finish()?;
+        let spans = Vec::<Span>::unpacked(bytes)?;
         if spans.iter().any(|&(from, to)| from >= to || to > self.costs.units) {
             return Err(Malformed::Range);
         }

@@ -1,8 +1,6 @@
 //! [`each`] and [`map`]: loops over independent units of unequal cost, on all cores; [`Each`]: the same with settings.
 
-use pleach_loops::looping::run_loop;
-use pleach_loops::looping::{Loop, RemoteLoop};
-use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot};
+use pleach_loops::looping::{Loop, LoopReport, LoopSettings, LoopSnapshot, run_loop};
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::{ControlFlow, Range};
 
@@ -153,24 +151,37 @@ impl<'a> Each<'a> {
         body: impl Fn(Range<usize>, &mut H) + Sync,
     ) -> Result<(Vec<H>, LoopReport), RunError> {
         let costs = self.costs();
-        let body = Costed { of: Body { n: self.n, body, local: H::default }, costs };
+        let body = Body { n: self.n, body, costs, local: H::default };
         let outcome = run_loop(WorkerPool::shared(), &body, &self.settings, &mut *self.watch)?;
         Ok((outcome.locals, outcome.report))
     }
 }
 
 /// A closure as a loop.
-struct Body<F, G> {
+struct Body<F, H> {
     n: usize,
     body: F,
-    local: G,
+    costs: Costs,
+    local: fn() -> H,
 }
 
-impl<H: Send, F: Fn(Range<usize>, &mut H) + Sync, G: Fn() -> H + Sync> Loop for Body<F, G> {
+/// The cost of all units before each, if they differ.
+pub(crate) type Costs = Option<Vec<f64>>;
+
+/// The cost of all units before this one.
+pub(crate) fn cost_before(costs: &Costs, unit: usize) -> f64 {
+    costs.as_ref().map_or(unit as f64, |costs| costs[unit])
+}
+
+impl<H: Send, F: Fn(Range<usize>, &mut H) + Sync> Loop for Body<F, H> {
     type Local = H;
 
     fn units(&self) -> usize {
         self.n
+    }
+
+    fn cost_before(&self, unit: usize) -> f64 {
+        cost_before(&self.costs, unit)
     }
 
     fn local(&self) -> H {
@@ -179,35 +190,5 @@ impl<H: Send, F: Fn(Range<usize>, &mut H) + Sync, G: Fn() -> H + Sync> Loop for 
 
     fn run(&self, units: Range<usize>, local: &mut H) {
         (self.body)(units, local);
-    }
-}
-
-/// A loop with costs.
-pub(crate) struct Costed<L> {
-    pub of: L,
-    pub costs: Option<Vec<f64>>,
-}
-
-impl<L: Loop> Loop for Costed<L> {
-    type Local = L::Local;
-
-    fn units(&self) -> usize {
-        self.of.units()
-    }
-
-    fn cost_before(&self, unit: usize) -> f64 {
-        self.costs.as_ref().map_or(unit as f64, |costs| costs[unit])
-    }
-
-    fn local(&self) -> L::Local {
-        self.of.local()
-    }
-
-    fn run(&self, units: Range<usize>, local: &mut L::Local) {
-        self.of.run(units, local);
-    }
-
-    fn remote(&self) -> Option<&dyn RemoteLoop> {
-        self.of.remote()
     }
 }

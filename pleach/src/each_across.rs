@@ -1,10 +1,11 @@
 //! `Each::map_across`: loops of closures that several processes share.
 
-use crate::each::{Costed, Each};
+use crate::each::{Costs, Each, cost_before};
 use crate::processes::Processes;
 use pleach_cluster::First;
 use pleach_core::search::work::{Malformed, Pack, Reader};
 use pleach_loops::looping::{Loop, LoopReport, RemoteLoop, ResultPlacement, ShareLoops, run_loop};
+use pleach_runtime::sync::lock;
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -63,13 +64,13 @@ impl Each<'_> {
         processes.begin_loop(&format!("{} units of {}", self.n, std::any::type_name::<T>()))?;
         self.settings.cluster = processes.cluster().cloned();
         let costs = self.costs();
-        let all = Costed { of: Shared { values, value }, costs };
+        let all = Shared { values, value, costs };
         let outcome = run_loop(WorkerPool::shared(), &all, &self.settings, &mut *self.watch);
         let report = outcome.inspect_err(|why| processes.fail_loop(why))?.report;
         processes.end_loop()?;
         let take =
             |value: Mutex<Option<T>>| value.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let values = all.of.values.into_iter().map(take).collect::<Option<Vec<T>>>();
+        let values = all.values.into_iter().map(take).collect::<Option<Vec<T>>>();
         Ok((values.filter(|_| report.complete), report))
     }
 }
@@ -78,11 +79,12 @@ impl Each<'_> {
 struct Shared<T, F> {
     values: Vec<Mutex<Option<T>>>,
     value: F,
+    costs: Costs,
 }
 
 impl<T, F> Shared<T, F> {
     fn at(&self, unit: usize) -> MutexGuard<'_, Option<T>> {
-        self.values[unit].lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.values[unit])
     }
 }
 
@@ -91,6 +93,10 @@ impl<T: Pack + Send, F: Fn(usize) -> T + Sync> Loop for Shared<T, F> {
 
     fn units(&self) -> usize {
         self.values.len()
+    }
+
+    fn cost_before(&self, unit: usize) -> f64 {
+        cost_before(&self.costs, unit)
     }
 
     fn local(&self) {}
@@ -109,15 +115,12 @@ impl<T: Pack + Send, F: Fn(usize) -> T + Sync> RemoteLoop for Shared<T, F> {
         ResultPlacement::All
     }
 
-    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
-        units.for_each(|unit| self.at(unit).pack(out));
+    fn pack(&self, unit: usize, out: &mut Vec<u8>) {
+        self.at(unit).pack(out);
     }
 
-    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
-        let mut from = Reader::new(results);
-        for unit in units {
-            *self.at(unit) = Pack::unpack(&mut from)?;
-        }
-        from.finish()
+    fn unpack(&self, unit: usize, from: &mut Reader<'_>) -> Result<(), Malformed> {
+        *self.at(unit) = Pack::unpack(from)?;
+        Ok(())
     }
 }

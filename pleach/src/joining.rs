@@ -7,12 +7,13 @@ use pleach_cluster::{
     Admission, Cluster, Entrance, JoinTicket, KeepCopy, NetError, Return, Waker, search_of,
 };
 use pleach_core::lease::Terms;
-use pleach_runtime::Cancel;
-use pleach_runtime::RunError;
+use pleach_core::search::work::Pack;
+use pleach_runtime::sync::lock;
+use pleach_runtime::{Cancel, RunError};
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The build of this library, which must be the same in all processes of a search: version and hash of the sources.
@@ -146,7 +147,7 @@ impl Joiner {
     /// root. Tries again until patience runs out.
     fn enter(&self, back: Option<&Return>) -> Result<Admission, String> {
         let (start, Joining { patience, standby, cancel, .. }) = (Instant::now(), &self.joining);
-        let at = self.at.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let at = lock(&self.at).clone();
         let left = || patience.map(|patience| patience.saturating_sub(start.elapsed()));
         let mut foreign: Option<Instant> = None;
         loop {
@@ -194,7 +195,7 @@ impl Joiner {
         {
             return StandbyAnswer::LeadsAnother;
         }
-        *self.at.lock().unwrap_or_else(PoisonError::into_inner) = other.clone();
+        *lock(&self.at) = other.clone();
         StandbyAnswer::Leads((Box::new(star), welcome))
     }
 
@@ -234,7 +235,7 @@ fn options(
         address: address.into(),
         key: key.clone(),
         version: BUILD.into(),
-        bytes: ticket.to_bytes(),
+        bytes: ticket.packed(),
         limits: limits(),
         patience,
         reach,

@@ -1,5 +1,6 @@
 //! [`in_parallel`]: the same work on many items, on several threads.
 
+use pleach_runtime::sync::lock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -19,7 +20,7 @@ pub(crate) fn in_parallel<T: Sync, E: Send>(
             items.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| keep_going())
         {
             if let Err(why) = work(item, &keep_going) {
-                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+                lock(&failed).get_or_insert(why);
                 over.store(true, Ordering::Relaxed);
             }
         }

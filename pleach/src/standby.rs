@@ -5,14 +5,16 @@
 use crate::joining::{self, CHANGING, StandsBy};
 use pleach_cluster::tls::Key;
 use pleach_cluster::{Caller, Entrance, JoinTicket, Network, Return, RootCopy, Votes};
+use pleach_core::search::work::Pack;
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::save::replace;
+use pleach_runtime::sync::lock;
 use pleach_runtime::{Cancel, Lock, Save, load};
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -85,7 +87,7 @@ impl Standby {
         let fails = |why: &dyn std::fmt::Display| format!("--checkpoint {shown}: {why}");
         let save = Save::new(file, Duration::MAX);
         save.may_replace().map_err(|why| fails(&why))?;
-        let lock = Lock::acquire(file).map_err(|why| fails(&why))?;
+        let held = Lock::acquire(file).map_err(|why| fails(&why))?;
         let holds_something = std::fs::metadata(file).is_ok_and(|about| about.len() > 0);
         let earlier = holds_something.then(|| load(file)).transpose();
         let earlier = earlier.map_err(|why| format!("--checkpoint {why}"))?;
@@ -107,7 +109,7 @@ impl Standby {
             for event in receiver {
                 match event {
                     Event::Copy(copy) => {
-                        let mut state = lock_state(&shared);
+                        let mut state = lock(&shared);
                         if let Err(why) = state.keep(copy, &path) {
                             state.failure = Some(why);
                             cancel.cancel();
@@ -122,36 +124,36 @@ impl Standby {
         let thread = std::thread::Builder::new().name("standby".into()).spawn(run);
         let thread = Mutex::new(Some(thread.map_err(|why| why.to_string())?));
         let (address, file) = (address.to_string(), file.to_path_buf());
-        Ok(Arc::new(Self { address, listens, file, state, events, thread, _lock: lock }))
+        Ok(Arc::new(Self { address, listens, file, state, events, thread, _lock: held }))
     }
 
     /// The options with which this process joins as a standby.
     pub fn stands_by(&self) -> StandsBy {
         let events = Mutex::new(self.events.clone());
         let keep_copy = move |copy| {
-            let events = events.lock().unwrap_or_else(PoisonError::into_inner);
+            let events = lock(&events);
             // This fails once it no longer stands by.
             let _ = events.send(Event::Copy(copy));
         };
         let state = Arc::clone(&self.state);
         let takes_over =
-            move |back: &Return, lost_for: Duration| lock_state(&state).takes_over(back, lost_for);
+            move |back: &Return, lost_for: Duration| lock(&state).takes_over(back, lost_for);
         let (keep_copy, takes_over) = (Arc::new(keep_copy), Arc::new(takes_over));
         StandsBy { address: self.address.clone(), keep_copy, takes_over }
     }
 
     /// Why it cannot stand by, if that is so.
     pub fn failure(&self) -> Option<String> {
-        lock_state(&self.state).failure.clone()
+        lock(&self.state).failure.clone()
     }
 
     /// Stops listening. Returns what to continue with if it is to take the root's place. If the search is over, the
     /// copy goes.
     pub fn end(&self, is_over: bool) -> Option<Succession> {
         let _ = self.events.send(Event::End);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = lock(&self.thread).take();
         thread.map(JoinHandle::join);
-        let mut state = lock_state(&self.state);
+        let mut state = lock(&self.state);
         let Kept { checkpoint, about, came } = state.copy.take()?;
         if is_over {
             // The root has the result, or the file. What stays does no harm.
@@ -237,8 +239,8 @@ fn all_addresses(address: &str) -> Result<String, String> {
 fn answer(entrance: &mut impl Entrance, state: &Mutex<State>) {
     while let Some(caller) = entrance.next() {
         let Caller::JoinRequest { number, bytes, .. } = caller else { continue };
-        let mut state = lock_state(state);
-        let ticket = JoinTicket::from_bytes(&bytes);
+        let mut state = lock(state);
+        let ticket = JoinTicket::unpacked(&bytes);
         if let Ok(JoinTicket { token, search: Some((run, _)), place: Some(_), .. }) = ticket
             && state.copy.as_ref().is_some_and(|copy| copy.checkpoint.run == run)
         {
@@ -247,8 +249,4 @@ fn answer(entrance: &mut impl Entrance, state: &Mutex<State>) {
         }
         entrance.postpone(number, "it is only a standby: the root may come back");
     }
-}
-
-fn lock_state(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! The library alone does what the commands do, with the same results.
 
 use crate::cluster::proxy::Proxy;
-use crate::outside::{example, folder, json};
+use crate::outside::{example, folder, fresh, json};
 use pleach::flowshop::{self, Bound, Branching};
 use pleach::{Best, Cancel, Checkpoint, Error, Pause, RunError, Search, Settings, Solver, Status};
 use pleach::{Children, Goal, Improver, Solution, Tree, atsp, knapsack, queens, shop, uts};
@@ -25,12 +25,6 @@ fn limited(nodes: u64, path: &PathBuf) -> Search<'static> {
 }
 
 /// A file that is not there yet.
-fn fresh(name: &str) -> PathBuf {
-    let path = folder("library").join(name);
-    let _ = fs::remove_file(&path);
-    path
-}
-
 #[test]
 fn flowshops_are_solved_as_by_the_command() {
     let instance = flowshop::named("ta030").unwrap();
@@ -179,7 +173,7 @@ fn a_search_is_held() {
 
 #[test]
 fn a_campaign_resumes_its_own_checkpoint_and_no_other() {
-    let path = fresh("campaign.pleach");
+    let path = fresh("library", "campaign.pleach");
     let instance = flowshop::named("ta030").unwrap();
     let options = |search| flowshop::Options {
         best: Best::Reach(2178),
@@ -256,7 +250,7 @@ impl Tree for Awaits<'_> {
 
 #[test]
 fn processes_join_a_search_of_the_library() {
-    let key = fresh("join.key");
+    let key = fresh("library", "join.key");
     let first = Processes::listen("127.0.0.1:0", &key).unwrap();
     let address = first.address().unwrap().to_string();
     let joined = &AtomicBool::new(false);
@@ -312,7 +306,7 @@ impl Tree for Begins<'_> {
 
 #[test]
 fn a_joiner_that_memory_has_halted_leaves_without_its_root_when_cancelled() {
-    let key = fresh("lost.key");
+    let key = fresh("library", "lost.key");
     let first = Processes::listen("127.0.0.1:0", &key).unwrap();
     let proxy = Proxy::new(&first.address().unwrap().to_string());
     let joined = &AtomicBool::new(false);
@@ -389,7 +383,7 @@ fn the_examples_of_the_library_run() {
     let best = lines.pop().unwrap().strip_prefix("Optimal, Some(").unwrap();
     let found = lines.last().unwrap().split(':').next().unwrap();
     assert_eq!(best.strip_suffix(')').unwrap(), found);
-    let key = fresh("example.key");
+    let key = fresh("library", "example.key");
     let alone = text("joined", &[key.to_str().unwrap()]);
     assert!(alone.starts_with("join 127.0.0.1:") && alone.ends_with("86293865 ways\n"), "{alone}");
 }

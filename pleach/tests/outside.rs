@@ -30,6 +30,13 @@ pub fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// The path of a file in a folder, where no file is yet.
+pub fn fresh(group: &str, name: &str) -> PathBuf {
+    let path = folder(group).join(name);
+    let _ = fs::remove_file(&path);
+    path
+}
+
 /// Runs it on bad input: one line that says so, nothing else, and exit code 2.
 pub fn refused(words: &str, said: &str) {
     let output = pleach(words);

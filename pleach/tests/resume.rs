@@ -1,20 +1,14 @@
 //! Searches that are stopped, killed and resumed: the counts at the end are the published ones.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{folder, fresh, json, pleach, refused};
 use oorandom::Rand64;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A file of this name that is not there yet.
-fn fresh(name: &str) -> PathBuf {
-    let path = folder("resume").join(name);
-    let _ = fs::remove_file(&path);
-    path
-}
-
 /// What is searched, and the counts it must have in the end: branched, bounded, counted.
 const SEARCHES: [(&str, u64, u64, u64); 7] = [
     ("count uts T1", 824_953, 4_130_070, 4_130_071),
@@ -56,7 +50,7 @@ fn kills_change_no_count() {
     let (mut killed, mut ended, mut saved) = (0, 0, 0);
     while killed < kills {
         let search = SEARCHES[ended % SEARCHES.len()];
-        let path = fresh("kill.pleach");
+        let path = fresh("resume", "kill.pleach");
         let file = path.to_str().unwrap();
         let report = loop {
             let threads = rng.rand_range(1..4);
@@ -96,7 +90,7 @@ fn kills_change_no_count() {
 #[cfg(unix)]
 fn an_interrupted_search_is_resumed_on_other_workers() {
     for nodes in ["pool", "interval"] {
-        let path = fresh(&format!("interrupt-{nodes}.pleach"));
+        let path = fresh("resume", &format!("interrupt-{nodes}.pleach"));
         let file = path.to_str().unwrap();
         let words = "solve flowshop ta022 --best optimum";
         let mut child = spawn(&format!("{words} --nodes {nodes} --checkpoint {file} --threads 2"));
@@ -133,7 +127,7 @@ fn an_interrupted_search_is_resumed_on_other_workers() {
 /// The search for all optimal schedules is two searches: either can be stopped.
 #[test]
 fn both_searches_of_all_optima_are_resumed() {
-    let path = fresh("all.pleach");
+    let path = fresh("resume", "all.pleach");
     let file = path.to_str().unwrap();
     let whole = json("solve flowshop VFR10_10_1 --all --threads 1 --best neh --bound one");
     let mut words = format!(
@@ -199,7 +193,7 @@ fn files_of_flags_are_found_from_elsewhere() {
 #[test]
 fn made_up_checkpoints_are_refused() {
     use pleach_core::wire::checkpoint::Checkpoint;
-    let path = fresh("made-up.pleach");
+    let path = fresh("resume", "made-up.pleach");
     let file = path.to_str().unwrap();
     pleach(&format!("count queens 14 --checkpoint {file} --node-limit 1000 --simd off"));
     let good = Checkpoint::from_bytes(&fs::read(&path).unwrap()).unwrap();
@@ -225,7 +219,7 @@ fn a_file_of_several_sites_is_resumed() {
     use pleach_core::search::work::Pool;
     use pleach_core::wire::checkpoint::Checkpoint;
     use pleach_problems::queens::Board;
-    let path = fresh("sites.pleach");
+    let path = fresh("resume", "sites.pleach");
     let file = path.to_str().unwrap();
     pleach(&format!(
         "count queens 14 --checkpoint {file} --node-limit 1000 --simd off --threads 1"
@@ -269,7 +263,7 @@ fn a_users_own_command_is_resumed() {
     let items = folder("resume").join("items.txt");
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/knapsack/correlated-60.txt");
     fs::copy(data, &items).unwrap();
-    let path = fresh("own.pleach");
+    let path = fresh("resume", "own.pleach");
     let file = path.to_str().unwrap();
     let run = |words: &[&str]| {
         let output = Command::new(&example).args(words).output().unwrap();
@@ -298,7 +292,7 @@ fn a_users_own_command_is_resumed() {
 
 #[test]
 fn what_cannot_be_resumed_is_refused() {
-    let path = fresh("refused.pleach");
+    let path = fresh("resume", "refused.pleach");
     let file = path.to_str().unwrap();
     assert_eq!(
         pleach(&format!("count queens 15 --node-limit 100000 --checkpoint {file}")).status.code(),

@@ -1,26 +1,20 @@
 //! No user action loses data: checkpoints are resumed or kept, and no input is overwritten.
 
 use crate::cluster::party::until;
-use crate::outside::{example, folder, json, pleach, refused};
+use crate::outside::{example, folder, fresh, json, pleach, refused};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A file that is not there yet.
-fn fresh(name: &str) -> PathBuf {
-    let path = folder("saving").join(name);
-    let _ = fs::remove_file(&path);
-    path
-}
-
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
 fn repeating_the_start_command_resumes_the_search() {
-    let path = fresh("again.pleach");
+    let path = fresh("saving", "again.pleach");
     let file = path.to_str().unwrap();
     let words = format!("solve flowshop ta030 --best optimum --bound one --checkpoint {file}");
     let first = pleach(&format!("{words} --node-limit 20000000"));
@@ -37,7 +31,7 @@ fn repeating_the_start_command_resumes_the_search() {
 
 #[test]
 fn a_checkpoint_of_another_search_is_kept() {
-    let (path, items) = (fresh("other.pleach"), fresh("items.txt"));
+    let (path, items) = (fresh("saving", "other.pleach"), fresh("saving", "items.txt"));
     let file = path.to_str().unwrap();
     let stopped = |words: &str| {
         let output = pleach(&format!("{words} --node-limit 100000 --checkpoint {file}"));
@@ -73,7 +67,7 @@ fn a_checkpoint_of_another_search_is_kept() {
 
 #[test]
 fn two_runs_do_not_save_to_one_file() {
-    let path = fresh("locked.pleach");
+    let path = fresh("saving", "locked.pleach");
     let file = path.to_str().unwrap();
     let mut first = Command::new(env!("CARGO_BIN_EXE_pleach"));
     let first = first.args(["count", "uts", "T1WL", "--every", "10ms", "--checkpoint", file]);
@@ -95,12 +89,12 @@ fn two_runs_do_not_save_to_one_file() {
 /// one file.
 #[test]
 fn a_run_killed_while_it_saved_is_resumed() {
-    let path = fresh("two-names.pleach");
+    let path = fresh("saving", "two-names.pleach");
     let file = path.to_str().unwrap();
     let words = format!("count queens 12 --checkpoint {file}");
     for again in [format!("resume {file}"), words.clone()] {
         pleach(&format!("{words} --node-limit 100000"));
-        let old = fresh("two-names.pleach.old");
+        let old = fresh("saving", "two-names.pleach.old");
         fs::hard_link(&path, &old).unwrap();
         let report: Value =
             serde_json::from_slice(&pleach(&format!("{again} --json")).stdout).unwrap();
@@ -116,7 +110,7 @@ fn a_run_killed_while_it_saved_is_resumed() {
 #[test]
 fn what_heuristics_found_before_the_search_is_saved() {
     for words in ["flowshop VFR300_20_1", "flowshop ta020 --objective flow-time", "qap nug20"] {
-        let path = fresh("prepared.pleach");
+        let path = fresh("saving", "prepared.pleach");
         let file = path.to_str().unwrap();
         let words = format!("solve {words} --threads 1 --checkpoint {file}");
         let first = json(&format!("{words} --quiet --time-limit 10ms"));
@@ -128,7 +122,7 @@ fn what_heuristics_found_before_the_search_is_saved() {
 
 #[test]
 fn a_saved_search_beside_another_is_kept() {
-    let path = fresh("beside.pleach");
+    let path = fresh("saving", "beside.pleach");
     let file = path.to_str().unwrap();
     pleach(&format!("count queens 13 --node-limit 100000 --checkpoint {file}"));
     for ending in ["part", "old", "lock"] {
@@ -139,7 +133,7 @@ fn a_saved_search_beside_another_is_kept() {
 
 #[test]
 fn a_search_may_be_resumed_into_another_file() {
-    let (path, other) = (fresh("from.pleach"), fresh("to.pleach"));
+    let (path, other) = (fresh("saving", "from.pleach"), fresh("saving", "to.pleach"));
     let [from, to] = [&path, &other].map(|path| path.to_str().unwrap());
     pleach(&format!("count queens 14 --node-limit 100000 --checkpoint {from}"));
     let before = fs::read(&path).unwrap();
@@ -164,7 +158,7 @@ fn no_output_is_an_input_or_another_output() {
         vec![file.to_string(), folder.join("../saving/shop.txt").display().to_string()];
     #[cfg(unix)]
     {
-        let link = fresh("link.txt");
+        let link = fresh("saving", "link.txt");
         std::os::unix::fs::symlink(&instance, &link).unwrap();
         spellings.push(link.display().to_string());
     }
@@ -177,7 +171,7 @@ fn no_output_is_an_input_or_another_output() {
             assert_eq!(fs::read_to_string(&instance).unwrap(), shop, "--{flag} {same}");
         }
     }
-    let other = fresh("other.txt");
+    let other = fresh("saving", "other.txt");
     let other = other.to_str().unwrap();
     for [one, two] in [["gantt", "schedule"], ["solution", "trace"], ["checkpoint", "schedule"]] {
         let words = format!("solve flowshop {file} --{one} {other} --{two} {other}");
@@ -219,7 +213,7 @@ fn a_search_is_resumed_from_another_directory() {
 
 #[test]
 fn a_users_own_command_uses_its_own_name() {
-    let path = fresh("own.pleach");
+    let path = fresh("saving", "own.pleach");
     let file = path.to_str().unwrap();
     let stopped = example("walks", &["25", "--node-limit", "10000", "--checkpoint", file]);
     let text = String::from_utf8_lossy(&stopped.stdout);

@@ -1,27 +1,20 @@
 //! What a [`Solver`] does with the files of other searches.
 
 use crate::library::Strings;
-use crate::outside::folder;
+use crate::outside::fresh;
 use pleach::{Solver, Status};
 use pleach_core::lease::gateway::Portion;
 use pleach_core::lease::{Lease, Rec};
 use pleach_runtime::load;
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A file that is not there yet.
-fn fresh(name: &str) -> PathBuf {
-    let path = folder("solver").join(name);
-    let _ = fs::remove_file(&path);
-    path
-}
-
 #[test]
 fn a_solver_overwrites_no_other_search() {
-    let path = fresh("solver.pleach");
+    let path = fresh("solver", "solver.pleach");
     let every = Duration::from_secs(60);
     let stopped = Solver::new(Strings(22)).checkpoint(&path, every).node_limit(1000).run().unwrap();
     assert_eq!(stopped.status, Status::Stopped);
@@ -41,7 +34,7 @@ fn a_solver_overwrites_no_other_search() {
 /// A file in which other processes held all that was open used to count as that of a finished search.
 #[test]
 fn a_solver_overwrites_no_work_that_other_processes_held() {
-    let path = fresh("leased.pleach");
+    let path = fresh("solver", "leased.pleach");
     let every = Duration::from_secs(60);
     let solver = || Solver::new(Strings(22)).checkpoint(&path, every);
     assert_eq!(solver().node_limit(1000).run().unwrap().status, Status::Stopped);
@@ -61,7 +54,7 @@ fn a_solver_overwrites_no_work_that_other_processes_held() {
 
 #[test]
 fn two_searches_do_not_save_to_one_file() {
-    let path = fresh("both.pleach");
+    let path = fresh("solver", "both.pleach");
     let every = Duration::from_millis(5);
     let mut tried = None;
     let first = Solver::new(Strings(40)).checkpoint(&path, every).on_progress(|_| {

@@ -100,14 +100,14 @@ pub enum SiteEnd {
     Lost,
 }
 
-/// What one process did in a search by several.
-#[derive(Clone, Debug, Default)]
+/// What one process did in a search or a loop by several.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteReport {
     /// Its name: `site0`.
     pub name: String,
     /// The machine that it ran on.
     pub host: String,
-    /// Its workers, as indices into [`Outcome::workers`]; empty if it was lost before it reported them.
+    /// Its workers, as indices into [`Outcome::workers`]; empty if it was lost before it reported them, and in a loop.
     pub workers: Vec<usize>,
     /// Seconds from the start until it joined.
     pub joined_s: f64,
@@ -115,9 +115,9 @@ pub struct SiteReport {
     pub left_s: Option<f64>,
     /// How it ended, if it did.
     pub end: Option<SiteEnd>,
-    /// The number of progress reports that it sent.
+    /// The number of progress reports that it sent; in a loop, of ranges whose results it sent.
     pub commits: u64,
-    /// Nodes that it explored and others explored again, as far as known.
+    /// Nodes that it explored and others explored again, as far as known; in a loop, units that others had to do.
     pub redone: u64,
 }
 

@@ -1,7 +1,7 @@
 //! [`JoinTicket`]: what a process says about itself when it asks to join.
 
 use pleach_core::lease::SiteId;
-use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_core::search::work::Pack;
 
 /// What a process says about itself when it asks to join.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
@@ -23,25 +23,4 @@ pub(super) struct JoinRequest {
     pub number: u32,
     pub host: String,
     pub ticket: JoinTicket,
-}
-
-impl JoinTicket {
-    /// The ticket as bytes.
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        self.pack(&mut bytes);
-        bytes
-    }
-
-    /// Reads a ticket.
-    ///
-    /// # Errors
-    /// If the bytes are not one.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut from = Reader::new(bytes);
-        let ticket = Pack::unpack(&mut from)?;
-        from.finish()?;
-        Ok(ticket)
-    }
 }

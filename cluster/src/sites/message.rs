@@ -3,7 +3,7 @@
 use super::totals::SiteTotals;
 use pleach_core::lease::SiteId;
 use pleach_core::search::tree::{Counts, Solution};
-use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_core::search::work::{Malformed, Pack};
 use pleach_runtime::control::Stop;
 use pleach_runtime::error::RunError;
 use pleach_runtime::outcome::WorkerReport;
@@ -113,9 +113,7 @@ impl SessionMessage {
 
     /// Reads a packet. Returns the number of the search, and the message.
     pub fn from_bytes(bytes: &[u8]) -> Result<(u64, Self), Malformed> {
-        let mut from = Reader::new(bytes);
-        let (search, mut message) = <(u64, Self)>::unpack(&mut from)?;
-        from.finish()?;
+        let (search, mut message) = <(u64, Self)>::unpacked(bytes)?;
         if let SessionMessage::Failed(why) = &mut message {
             // The reason is shown on a terminal, in one line.
             *why = why.chars().filter(|it| !it.is_control()).take(MOST_TEXT).collect();

@@ -6,6 +6,7 @@ use super::place::{PLACE_HELD_FOR, Place, former_place, free_place};
 use super::reconnect::{Admission, OfflineNetwork};
 use crate::{Arrival, Caller, Entrance, Members, Network};
 use pleach_core::lease::SiteId;
+use pleach_core::search::work::Pack;
 use pleach_runtime::error::RunError;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -374,8 +375,7 @@ impl Session {
         let mut requests = std::mem::take(&mut self.callers);
         while let Some(caller) = self.entrance.as_mut().and_then(|entrance| entrance.next()) {
             match caller {
-                Caller::JoinRequest { number, host, bytes } => match JoinTicket::from_bytes(&bytes)
-                {
+                Caller::JoinRequest { number, host, bytes } => match JoinTicket::unpacked(&bytes) {
                     Ok(ticket) => requests.push(JoinRequest { number, host, ticket }),
                     Err(why) => self.refuse(number, &format!("invalid join request: {why}")),
                 },

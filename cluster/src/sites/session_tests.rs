@@ -3,6 +3,7 @@
 use super::super::reconnect::OfflineNetwork;
 use super::*;
 use crate::Rank;
+use pleach_core::search::work::Pack;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// An entrance with events from a test, which learns who is admitted.
@@ -41,7 +42,7 @@ fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
     let request = |number: u32| {
         let ticket = JoinTicket { token: number.into(), ..JoinTicket::default() };
-        let (host, bytes) = (String::new(), ticket.to_bytes());
+        let (host, bytes) = (String::new(), ticket.packed());
         send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
     };
     let withdraw = |number| send.send(Caller::Withdrawn { number }).unwrap();

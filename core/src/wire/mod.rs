@@ -118,10 +118,7 @@ pub fn open<T: Pack>(kind: ContentKind, bytes: &[u8]) -> Result<(u64, T), Unread
     if seal != word_hash(sealed).to_le_bytes() {
         return Err(Unreadable::Seal);
     }
-    let mut from = Reader::new(&sealed[HEAD..]);
-    let content = T::unpack(&mut from)?;
-    from.finish()?;
-    Ok((fingerprint, content))
+    Ok((fingerprint, T::unpacked(&sealed[HEAD..])?))
 }
 
 /// The fingerprint of everything that a search tree depends on.

@@ -11,58 +11,29 @@ pub mod serving;
 
 use std::path::PathBuf;
 
+/// Files with their names, from a folder.
+macro_rules! texts {
+    ($folder:literal $ending:literal: $($name:literal)*) => {
+        [$(($name, include_str!(concat!($folder, $name, $ending)))),*]
+    };
+}
+
 /// The kernels and the parts that they include.
-const FILES: [(&str, &str); 31] = [
-    ("hip.cuh", include_str!("../cuda/hip.cuh")),
-    ("launch.cuh", include_str!("../cuda/launch.cuh")),
-    ("pages.cuh", include_str!("../cuda/pages.cuh")),
-    ("moves.cuh", include_str!("../cuda/moves.cuh")),
-    ("giving.cuh", include_str!("../cuda/giving.cuh")),
-    ("explorer.cuh", include_str!("../cuda/explorer.cuh")),
-    ("lanes.cuh", include_str!("../cuda/lanes.cuh")),
-    ("balance.cuh", include_str!("../cuda/balance.cuh")),
-    ("victims.cuh", include_str!("../cuda/victims.cuh")),
-    ("intervals.cuh", include_str!("../cuda/intervals.cuh")),
-    ("best.cuh", include_str!("../cuda/best.cuh")),
-    ("flowshop.cuh", include_str!("../cuda/flowshop.cuh")),
-    ("flowshop_children.cuh", include_str!("../cuda/flowshop_children.cuh")),
-    ("bounding.cuh", include_str!("../cuda/bounding.cuh")),
-    ("serve.cuh", include_str!("../cuda/serve.cuh")),
-    ("exact.cuh", include_str!("../cuda/exact.cuh")),
-    ("queens.cu", include_str!("../cuda/queens.cu")),
-    ("queens_intervals.cu", include_str!("../cuda/queens_intervals.cu")),
-    ("flowshop.cu", include_str!("../cuda/flowshop.cu")),
-    ("flowshop_intervals.cu", include_str!("../cuda/flowshop_intervals.cu")),
-    ("flowshop_parallel.cu", include_str!("../cuda/flowshop_parallel.cu")),
-    ("uts.cu", include_str!("../cuda/uts.cu")),
-    ("atsp.cu", include_str!("../cuda/atsp.cu")),
-    ("atsp_intervals.cu", include_str!("../cuda/atsp_intervals.cu")),
-    ("flowshop_bounds.cu", include_str!("../cuda/flowshop_bounds.cu")),
-    ("loop_csrmm.cu", include_str!("../cuda/loop_csrmm.cu")),
-    ("loop_rays.cu", include_str!("../cuda/loop_rays.cu")),
-    ("loop_lattice.cu", include_str!("../cuda/loop_lattice.cu")),
-    ("loop_spmm.cuh", include_str!("../cuda/loop_spmm.cuh")),
-    ("loop_spmm_count.cu", include_str!("../cuda/loop_spmm_count.cu")),
-    ("loop_spmm_add.cu", include_str!("../cuda/loop_spmm_add.cu")),
-];
+const FILES: [(&str, &str); 31] = texts! { "../cuda/" "":
+    "hip.cuh" "launch.cuh" "pages.cuh" "moves.cuh" "giving.cuh" "explorer.cuh" "lanes.cuh"
+    "balance.cuh" "victims.cuh" "intervals.cuh" "best.cuh" "flowshop.cuh" "flowshop_children.cuh"
+    "bounding.cuh" "serve.cuh" "exact.cuh" "queens.cu" "queens_intervals.cu" "flowshop.cu"
+    "flowshop_intervals.cu" "flowshop_parallel.cu" "uts.cu" "atsp.cu" "atsp_intervals.cu"
+    "flowshop_bounds.cu" "loop_csrmm.cu" "loop_rays.cu" "loop_lattice.cu" "loop_spmm.cuh"
+    "loop_spmm_count.cu" "loop_spmm_add.cu"
+};
 
 /// The kernels compiled ahead of time for any instance.
-const PTX: [(&str, &str); 14] = [
-    ("queens", include_str!("../ptx/queens.ptx")),
-    ("queens_intervals", include_str!("../ptx/queens_intervals.ptx")),
-    ("flowshop", include_str!("../ptx/flowshop.ptx")),
-    ("flowshop_intervals", include_str!("../ptx/flowshop_intervals.ptx")),
-    ("flowshop_parallel", include_str!("../ptx/flowshop_parallel.ptx")),
-    ("uts", include_str!("../ptx/uts.ptx")),
-    ("atsp", include_str!("../ptx/atsp.ptx")),
-    ("atsp_intervals", include_str!("../ptx/atsp_intervals.ptx")),
-    ("flowshop_bounds", include_str!("../ptx/flowshop_bounds.ptx")),
-    ("loop_csrmm", include_str!("../ptx/loop_csrmm.ptx")),
-    ("loop_rays", include_str!("../ptx/loop_rays.ptx")),
-    ("loop_lattice", include_str!("../ptx/loop_lattice.ptx")),
-    ("loop_spmm_count", include_str!("../ptx/loop_spmm_count.ptx")),
-    ("loop_spmm_add", include_str!("../ptx/loop_spmm_add.ptx")),
-];
+const PTX: [(&str, &str); 14] = texts! { "../ptx/" ".ptx":
+    "queens" "queens_intervals" "flowshop" "flowshop_intervals" "flowshop_parallel" "uts" "atsp"
+    "atsp_intervals" "flowshop_bounds" "loop_csrmm" "loop_rays" "loop_lattice" "loop_spmm_count"
+    "loop_spmm_add"
+};
 
 /// The kernels that explore.
 pub const NAMES: [&str; 8] = [

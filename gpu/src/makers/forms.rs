@@ -18,7 +18,7 @@ pub(super) struct KernelForms<'l> {
     /// The same code as PTX.
     text: Option<String>,
     handling: Handling,
-    next: u32,
+    next: usize,
 }
 
 impl<'l> KernelForms<'l> {
@@ -73,14 +73,8 @@ impl Iterator for KernelForms<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            let form = *Form::ALL.get(self.next)?;
             self.next += 1;
-            let form = match self.next {
-                1 => Form::Cached,
-                2 => Form::Compiled,
-                3 => Form::Lowered,
-                4 => Form::Committed,
-                _ => return None,
-            };
             if !self.handling.allows(form) {
                 continue;
             }

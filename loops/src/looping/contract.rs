@@ -1,7 +1,7 @@
 //! [`Loop`]: independent units, numbered from 0, that threads run from the front and devices from the back.
 
 use pleach_core::search::device::Layout;
-use pleach_core::search::work::Malformed;
+use pleach_core::search::work::{Malformed, Reader};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,16 +42,28 @@ pub trait Loop: Sync {
 /// A loop that several processes share. All of them have created it from the same input.
 pub trait RemoteLoop: Sync {
     /// Who needs the results.
-    fn result_placement(&self) -> ResultPlacement;
+    fn result_placement(&self) -> ResultPlacement {
+        ResultPlacement::First
+    }
 
-    /// Appends the results of these units, which ran here.
-    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>);
+    /// Appends the result of a unit, which ran here.
+    fn pack(&self, unit: usize, out: &mut Vec<u8>);
 
-    /// Stores the results of these units, which ran elsewhere.
+    /// Stores the result of a unit, which ran elsewhere.
+    ///
+    /// # Errors
+    /// If this is not the result of a unit.
+    fn unpack(&self, unit: usize, from: &mut Reader<'_>) -> Result<(), Malformed>;
+
+    /// Stores the results of these units.
     ///
     /// # Errors
     /// If these are not results of this many units.
-    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed>;
+    fn unpack_all(&self, mut units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
+        let mut from = Reader::new(results);
+        units.try_for_each(|unit| self.unpack(unit, &mut from))?;
+        from.finish()
+    }
 }
 
 /// Which processes need the results of a loop.

@@ -37,7 +37,7 @@ pub use range_deque::RangeDeque;
 #[cfg(not(loom))]
 pub use remote::ShareLoops;
 #[cfg(not(loom))]
-pub use report::{LoopReport, LoopSite, Part};
+pub use report::{LoopReport, Part};
 #[cfg(not(loom))]
 pub use run_loop::{LoopOutcome, run_loop};
 #[cfg(not(loom))]

@@ -1,7 +1,7 @@
 //! [`LoopReport`]: the result of a loop, and who did which part.
 
 use super::loop_thread::TakerTally;
-use pleach_runtime::outcome::SiteEnd;
+use pleach_runtime::outcome::SiteReport;
 use std::time::Duration;
 
 /// The result of a loop.
@@ -10,7 +10,7 @@ pub struct LoopReport {
     /// What each thread and device did.
     pub parts: Vec<Part>,
     /// The other processes, if there were any.
-    pub sites: Vec<LoopSite>,
+    pub sites: Vec<SiteReport>,
     /// How long it took.
     pub seconds: f64,
     /// Whether all units were run; if not, the watcher stopped the loop.
@@ -34,25 +34,6 @@ pub struct Part {
     pub busy_s: f64,
     /// Time during which it was idle.
     pub idle_s: f64,
-}
-
-/// Another process that took part in a loop.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LoopSite {
-    /// Its name: `site1`.
-    pub name: String,
-    /// The name of its machine.
-    pub host: String,
-    /// Seconds from the start until it was ready.
-    pub joined_s: f64,
-    /// Seconds from the start until it left, if it left early.
-    pub left_s: Option<f64>,
-    /// How it left, if it did.
-    pub end: Option<SiteEnd>,
-    /// Ranges whose results it sent.
-    pub ranges: u64,
-    /// Units that it had, or had done, when it left: others did them.
-    pub redone: u64,
 }
 
 impl Part {

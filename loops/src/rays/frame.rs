@@ -11,8 +11,9 @@ use super::scene::Scene;
 use super::view::View;
 use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use pleach_core::search::level::Level;
+use pleach_runtime::sync::lock;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// How a frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,12 +232,12 @@ impl Rays<'_> {
 
     /// The statistics of a tile.
     pub(super) fn tally_of(&self, unit: usize) -> Tally {
-        *self.tallies[unit].lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.tallies[unit])
     }
 
     /// Stores the statistics of a tile.
     pub(super) fn count(&self, unit: usize, tally: Tally) {
-        *self.tallies[unit].lock().unwrap_or_else(PoisonError::into_inner) = tally;
+        *lock(&self.tallies[unit]) = tally;
     }
 }
 

@@ -86,21 +86,20 @@ impl RemoteLoop for Numbers {
         self.kept
     }
 
-    fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
+    fn pack(&self, unit: usize, out: &mut Vec<u8>) {
         if self.garbles {
             out.push(0);
         }
         if self.kept != ResultPlacement::Apart {
-            units.for_each(|unit| self.results[unit].load(Ordering::Relaxed).pack(out));
+            self.results[unit].load(Ordering::Relaxed).pack(out);
         }
     }
 
-    fn unpack(&self, units: Range<usize>, results: &[u8]) -> Result<(), Malformed> {
-        let mut from = Reader::new(results);
-        for unit in units.filter(|_| self.kept != ResultPlacement::Apart) {
-            self.results[unit].store(Pack::unpack(&mut from)?, Ordering::Relaxed);
+    fn unpack(&self, unit: usize, from: &mut Reader<'_>) -> Result<(), Malformed> {
+        if self.kept != ResultPlacement::Apart {
+            self.results[unit].store(Pack::unpack(from)?, Ordering::Relaxed);
         }
-        from.finish()
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::network::{LASTING, with_links};
 use crate::numbers::{Numbers, settings};
 use pleach_cluster::{Cluster, First};
-use pleach_core::search::work::Malformed;
+use pleach_core::search::work::{Malformed, Reader};
 use pleach_loops::looping::LoopSettings;
 use pleach_loops::looping::{Loop, RemoteLoop, ResultPlacement};
 use pleach_loops::looping::{ShareLoops, run_loop};
@@ -128,8 +128,8 @@ fn no_loop_starts_inside_another_one() {
         fn result_placement(&self) -> ResultPlacement {
             ResultPlacement::Apart
         }
-        fn pack(&self, _: Range<usize>, _: &mut Vec<u8>) {}
-        fn unpack(&self, _: Range<usize>, _: &[u8]) -> Result<(), Malformed> {
+        fn pack(&self, _: usize, _: &mut Vec<u8>) {}
+        fn unpack(&self, _: usize, _: &mut Reader<'_>) -> Result<(), Malformed> {
             Ok(())
         }
     }

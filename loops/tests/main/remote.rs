@@ -20,11 +20,11 @@ fn travels(here: &impl Loop, there: &impl Loop) {
     for start in (0..units).step_by(3) {
         let range = start..(start + 3).min(units);
         let mut bytes = Vec::new();
-        from.pack(range.clone(), &mut bytes);
+        range.clone().for_each(|unit| from.pack(unit, &mut bytes));
         for wrong in [&bytes[..bytes.len() - 1], &[&bytes[..], &[0]].concat(), &[]] {
-            assert!(to.unpack(range.clone(), wrong).is_err(), "{range:?}");
+            assert!(to.unpack_all(range.clone(), wrong).is_err(), "{range:?}");
         }
-        to.unpack(range, &bytes).unwrap();
+        to.unpack_all(range, &bytes).unwrap();
     }
 }
 
@@ -65,13 +65,13 @@ fn impossible_rows_are_refused() {
     let mut lengths = vec![0; matrix.height()];
     let counting = Counting::new(&factors, &mut lengths);
     let bytes = vec![0xff; 4 * matrix.height()];
-    assert!(counting.remote().unwrap().unpack(0..counting.units(), &bytes).is_err());
+    assert!(counting.remote().unwrap().unpack_all(0..counting.units(), &bytes).is_err());
     drop(counting);
     let mut product = Csr::<f64>::default();
     room(&vec![1; matrix.height()], matrix.width, &mut product).unwrap();
     let adding = Adding::new(&factors, &mut product);
     let bytes = vec![0xff; 12 * matrix.height()];
-    assert!(adding.remote().unwrap().unpack(0..adding.units(), &bytes).is_err());
+    assert!(adding.remote().unwrap().unpack_all(0..adding.units(), &bytes).is_err());
 }
 
 #[test]

@@ -78,6 +78,17 @@ pub enum Certify {
     Audit(Arc<Certificate>, Sample),
 }
 
+/// How to solve an instance of a problem that has no settings of its own.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// The value that the search starts from.
+    pub best: Best,
+    /// A solution to start from, counted from 0: jobs in order, or the location of each facility.
+    pub start: Option<Vec<u16>>,
+    /// Workers, limits, checkpoint, progress.
+    pub search: Search<'a>,
+}
+
 /// Watches a search, and may stop it.
 pub type Watch<'a> = Box<dyn FnMut(&ProgressSnapshot) -> ControlFlow<()> + 'a>;
 

@@ -1,7 +1,8 @@
 //! The campaign for the quadratic assignment: the cheapest assignment of facilities to locations, with proof.
 
+pub use super::Options;
 use super::started::{Ready, StartedSearch};
-use super::{Best, Error, Inspection, Search};
+use super::{Best, Error, Inspection};
 use crate::report::{Report, Status};
 use pleach_core::search::problem::Plain;
 use pleach_core::search::tree::Counts;
@@ -13,17 +14,6 @@ pub use pleach_problems::qap::read::read;
 use pleach_problems::qap::tree::Qap;
 use pleach_runtime::Settings;
 use serde_json::json;
-
-/// How to solve an instance.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// The value that the search starts from.
-    pub best: Best,
-    /// An assignment to start from: the location of each facility, counted from 0.
-    pub start: Option<Vec<u16>>,
-    /// Workers, limits, checkpoint, progress.
-    pub search: Search<'a>,
-}
 
 /// The result of a search.
 #[derive(Clone, Debug)]

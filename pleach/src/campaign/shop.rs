@@ -1,5 +1,6 @@
 //! The campaign for flowshops with other objectives and with side conditions: the best schedule, with proof.
 
+pub use super::Options;
 use super::started::{Ready, StartedSearch};
 use super::{Best, Error, Inspection, Search, Watch, atsp, flowshop};
 use crate::report::{Report, Status};
@@ -20,17 +21,6 @@ use std::time::{Duration, Instant};
 const MEMORY: usize = 2 << 30;
 /// The time between two progress reports of a search by layers.
 const WATCH_EVERY: Duration = Duration::from_millis(100);
-
-/// How to solve a variant.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// The value that the search starts from.
-    pub best: Best,
-    /// A schedule to start from: jobs in order, numbered from 0.
-    pub start: Option<Vec<u16>>,
-    /// Workers, limits, checkpoint, progress.
-    pub search: Search<'a>,
-}
 
 /// The result of a search.
 #[derive(Clone, Debug)]

@@ -13,12 +13,11 @@ use pleach_core::search::tree::Counts;
 use pleach_core::search::work::Nodes;
 use pleach_gpu::begin::begin;
 use pleach_gpu::form::BuiltKernel;
-use pleach_gpu::gpus::count;
 use pleach_gpu::pending::PendingDevice;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::request::DeviceRequest;
 use pleach_gpu::spec::{DeviceKind, Mode, Spec};
-use pleach_gpu::{BoundingMode, DeviceError, Inside, emulates};
+use pleach_gpu::{BoundingMode, DeviceError, Inside};
 use pleach_problems::simd::Level;
 use pleach_runtime::Settings;
 use serde_json::{Value, json};
@@ -88,7 +87,7 @@ pub fn check(
         return usage(format!("devices {other} --check: expected {able}"));
     }
     entries.retain(|entry| problems.is_empty() || problems.iter().any(|word| word == entry.name));
-    usable(&spec).or_else(|why| usage(format!("--check {}: {why}", spec.kind)))?;
+    pleach_gpu::check(&spec).or_else(|why| usage(format!("--check {}: {why}", spec.kind)))?;
     // The emulated device is too slow for large instances.
     let small = spec.kind == DeviceKind::Emulated || given.on("quick");
     let limit = given.get(&TIME_LIMIT)?.flatten();
@@ -143,17 +142,6 @@ pub fn check(
     }
     // If nothing was checked, the check has failed.
     Ok(if wrong + failed == 0 && ok > 0 { DONE } else { FAILED })
-}
-
-/// Whether the device exists.
-fn usable(spec: &Spec) -> Result<(), String> {
-    match spec.kind {
-        DeviceKind::Emulated => emulates(),
-        DeviceKind::Gpu(number) => match count().map_err(|why| why.to_string())? {
-            n if number < n => Ok(()),
-            n => Err(format!("no such GPU, expected a number below {n}")),
-        },
-    }
 }
 
 /// Checks the kernel of a problem. Returns whether the device failed; the rest is then left out.

@@ -110,7 +110,7 @@ impl<'a> Runner<'a> {
             match all.sites.iter_mut().find(|known| known.name == site.name) {
                 Some(known) => {
                     (known.left_s, known.end) = (site.left_s, site.end);
-                    known.ranges += site.ranges;
+                    known.commits += site.commits;
                     known.redone += site.redone;
                 }
                 None => all.sites.push(site),

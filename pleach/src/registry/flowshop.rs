@@ -177,7 +177,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
     let path = given.word("start").filter(|_| !resumed);
     let start = path.map(|path| shop::order(variant.shop(), path)).transpose()?;
     let word = given.word("best").unwrap_or("search").to_string();
-    let wanted = ScheduleOutputs::of(given);
+    let wanted = wanted(given);
     let labels = shop::labels(&variant);
     let search = Box::new(move |search: Search<'_>, mode| {
         let mut settings = vec![
@@ -210,7 +210,7 @@ fn solve(request: &Request<'_>) -> Result<Start<'static>, Failure> {
             let answer = variants::solve(&variant, options)?;
             (answer.report, answer.schedule)
         };
-        let files = schedule.map(|order| wanted.files(&variant, &[(&name, &order)]));
+        let files = schedule.map(|order| schedule_files(wanted, &variant, &[(&name, &order)]));
         let files = files.transpose()?.unwrap_or_default();
         Ok(Ended::Done(Box::new(Done { report, settings, files })))
     });
@@ -233,8 +233,8 @@ fn fits_variant(given: &FlagValues) -> Result<(), Failure> {
 }
 
 fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
-    let (wanted, beside) = (ScheduleOutputs::of(request.given), request.given.word("beside"));
-    if beside.is_some() && !wanted.gantt {
+    let (wanted, beside) = (wanted(request.given), request.given.word("beside"));
+    if beside.is_some() && !wanted[0] {
         return usage("--beside draws a second schedule, so it needs --gantt FILE");
     }
     let variant = shop::variant(request)?;
@@ -244,7 +244,7 @@ fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     let below = beside.zip(below.as_deref());
     let mut plans = vec![(below.map_or(request.name(), |_| path), &order[..])];
     plans.extend(below);
-    let files = wanted.files(&variant, &plans)?;
+    let files = schedule_files(wanted, &variant, &plans)?;
     let phrase = match variant.objective() {
         Objective::Makespan => "a schedule of makespan",
         Objective::FlowTime => "a schedule of total flow time",
@@ -255,33 +255,26 @@ fn check(request: &Request<'_>, path: &str) -> Result<Checked, Failure> {
     Ok(Checked { phrase, value, labels: shop::labels(&variant), files })
 }
 
-/// The files about a schedule that are wanted.
-struct ScheduleOutputs {
-    gantt: bool,
-    schedule: bool,
+/// Which files about a schedule are wanted: a Gantt chart, and its times.
+fn wanted(given: &FlagValues) -> [bool; 2] {
+    ["gantt", "schedule"].map(|flag| given.has(flag))
 }
 
-impl ScheduleOutputs {
-    fn of(given: &FlagValues) -> Self {
-        Self { gantt: given.has("gantt"), schedule: given.has("schedule") }
+/// The files about the first of these schedules, which the chart shows all, each with its title.
+fn schedule_files(
+    [gantt, schedule]: [bool; 2],
+    variant: &Variant,
+    plans: &[(&str, &[u16])],
+) -> Result<Vec<SolutionFile>, Failure> {
+    let mut files = Vec::new();
+    if gantt {
+        files.push(("gantt", gantt::draw(variant, plans)));
     }
-
-    /// The files about the first of these schedules, which the chart shows all, each with its title.
-    fn files(
-        &self,
-        variant: &Variant,
-        plans: &[(&str, &[u16])],
-    ) -> Result<Vec<SolutionFile>, Failure> {
-        let mut files = Vec::new();
-        if self.gantt {
-            files.push(("gantt", gantt::draw(variant, plans)));
-        }
-        if let Some((_, order)) = plans.first().filter(|_| self.schedule) {
-            let table = shop::schedule(variant, order);
-            files.push(("schedule", table.map_err(|why| Failure::Inside(why.to_string()))?));
-        }
-        Ok(files)
+    if let Some((_, order)) = plans.first().filter(|_| schedule) {
+        let table = shop::schedule(variant, order);
+        files.push(("schedule", table.map_err(|why| Failure::Inside(why.to_string()))?));
     }
+    Ok(files)
 }
 
 /// A schedule as a Gantt chart, and its value.

@@ -93,7 +93,7 @@ fn phases(worker: &WorkerReport) -> PhasesData {
 }
 
 /// What a process did.
-fn site(site: &SiteReport) -> SiteData {
+pub(crate) fn site(site: &SiteReport) -> SiteData {
     SiteData {
         name: site.name.clone(),
         host: site.host.clone(),

@@ -2,7 +2,7 @@
 
 pub(crate) mod columns;
 #[cfg(feature = "cli")]
-mod json;
+pub(crate) mod json;
 mod labels;
 pub(crate) mod moment;
 #[cfg(feature = "cli")]

@@ -94,6 +94,21 @@ pub trait Pack: Sized {
     fn unpack_all(n: usize, from: &mut Reader<'_>) -> Result<Vec<Self>, Malformed> {
         (0..n).map(|_| Self::unpack(from)).collect()
     }
+
+    /// The encoding.
+    fn packed(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.pack(&mut bytes);
+        bytes
+    }
+
+    /// Reads the only value of `bytes`.
+    fn unpacked(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut from = Reader::new(bytes);
+        let value = Self::unpack(&mut from)?;
+        from.finish()?;
+        Ok(value)
+    }
 }
 
 /// Appends `value`, seven bits per byte, least significant first.

@@ -54,7 +54,7 @@ pub(super) fn in_pieces(
     let (mut from, mut bytes) = (rows.start, Vec::new());
     for row in rows.clone() {
         let end = row + 1;
-        work.pack(units(&(row..end)), &mut bytes);
+        units(&(row..end)).for_each(|unit| work.pack(unit, &mut bytes));
         if bytes.len() >= PIECE || end == rows.end {
             give(from..end, std::mem::take(&mut bytes));
             from = end;
@@ -65,8 +65,7 @@ pub(super) fn in_pieces(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::looping::contract::ResultPlacement;
-    use pleach_core::search::work::Malformed;
+    use pleach_core::search::work::{Malformed, Reader};
 
     #[test]
     fn a_range_is_finished_once_all_of_its_rows_are() {
@@ -86,13 +85,10 @@ mod tests {
     struct Large;
 
     impl RemoteLoop for Large {
-        fn result_placement(&self) -> ResultPlacement {
-            ResultPlacement::First
+        fn pack(&self, unit: usize, out: &mut Vec<u8>) {
+            out.extend(vec![unit as u8; 1 << 18]);
         }
-        fn pack(&self, units: Range<usize>, out: &mut Vec<u8>) {
-            units.for_each(|unit| out.extend(vec![unit as u8; 1 << 18]));
-        }
-        fn unpack(&self, _: Range<usize>, _: &[u8]) -> Result<(), Malformed> {
+        fn unpack(&self, _: usize, _: &mut Reader<'_>) -> Result<(), Malformed> {
             Ok(())
         }
     }

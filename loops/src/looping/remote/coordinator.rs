@@ -7,14 +7,14 @@ use super::message::{LoopMessage, What, WorkerCount};
 use super::orders::{INVALID, exclude, is_excluded, send_end, send_message};
 use super::process::RemoteProcess;
 use crate::looping::contract::{RemoteLoop, ResultPlacement};
-use crate::looping::report::{LoopSite, Part};
+use crate::looping::report::Part;
 use pleach_cluster::Cluster;
 use pleach_cluster::sites::loop_sequence::LoopSequence;
 use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::sites::other_sites::site_name;
 use pleach_cluster::sites::session::{Incoming, Session};
 use pleach_runtime::error::RunError;
-use pleach_runtime::outcome::SiteEnd;
+use pleach_runtime::outcome::{SiteEnd, SiteReport};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub(super) struct LoopCoordinator<'a> {
 #[derive(Debug, Default)]
 pub(in super::super) struct RemoteResult {
     pub parts: Vec<Part>,
-    pub sites: Vec<LoopSite>,
+    pub sites: Vec<SiteReport>,
     pub warnings: Vec<String>,
     /// Whether the loop ran to its end, as reported to all.
     pub complete: Option<bool>,
@@ -226,7 +226,7 @@ impl LoopRun<'_> {
             ReturnedRange::Good => {}
         }
         let LoopCoordinator { work, units, .. } = *self.coordinator;
-        if let Err(why) = work.unpack(units(&rows), bytes) {
+        if let Err(why) = work.unpack_all(units(&rows), bytes) {
             return self.expel(site, &format!("its results cannot be read: {why}"));
         }
         process.did.ranges += u64::from(process.lent.add_results(number, &rows));

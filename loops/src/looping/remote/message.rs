@@ -1,7 +1,7 @@
 //! [`LoopMessage`]: what processes say to each other about a shared loop.
 
 use super::super::loop_thread::TakerTally;
-use pleach_core::search::work::{Malformed, Pack, Reader};
+use pleach_core::search::work::{Malformed, Pack};
 use std::ops::Range;
 
 /// A message about a step: a loop, or the exchange before the first one.
@@ -50,16 +50,8 @@ const MOST_UNITS: usize = 1 << 14;
 const LONGEST_NAME: usize = 256;
 
 impl LoopMessage {
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.pack(&mut out);
-        out
-    }
-
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut from = Reader::new(bytes);
-        let message = Self::unpack(&mut from)?;
-        from.finish()?;
+        let message = Self::unpacked(bytes)?;
         if message.what.is_possible() { Ok(message) } else { Err(Malformed::Range) }
     }
 }
@@ -106,7 +98,7 @@ mod tests {
         ];
         for what in all {
             let word = LoopMessage { at: 300, what };
-            assert_eq!(LoopMessage::from_bytes(&word.to_bytes()), Ok(word));
+            assert_eq!(LoopMessage::from_bytes(&word.packed()), Ok(word));
         }
     }
 
@@ -120,7 +112,7 @@ mod tests {
         for host in ["\u{1b}[2J", &"x".repeat(257)] {
             let workers = WorkerCount { host: host.into(), ..WorkerCount::default() };
             let word = LoopMessage { at: 1, what: What::Ready(workers) };
-            assert!(LoopMessage::from_bytes(&word.to_bytes()).is_err(), "{host:?}");
+            assert!(LoopMessage::from_bytes(&word.packed()).is_err(), "{host:?}");
         }
     }
 }

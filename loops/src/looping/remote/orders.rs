@@ -6,6 +6,7 @@ use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::sites::session::{Incoming, Session};
 use pleach_cluster::sites::{Cluster, Order};
 use pleach_core::lease::SiteId;
+use pleach_core::search::work::Pack;
 use pleach_core::wire::fingerprint;
 use pleach_runtime::error::RunError;
 use std::time::Duration;
@@ -183,7 +184,7 @@ pub(super) fn is_excluded(session: &Session, sequence: &LoopSequence, site: Site
 
 /// Sends a message about a step. Returns whether there is a receiver.
 pub(super) fn send_message(session: &mut Session, to: u32, at: u32, what: What) -> bool {
-    session.send(to, &SessionMessage::Loop(LoopMessage { at, what }.to_bytes()))
+    session.send(to, &SessionMessage::Loop(LoopMessage { at, what }.packed()))
 }
 
 /// Sends a process that was ready for a finished step what everybody needs of it, and that it is over.

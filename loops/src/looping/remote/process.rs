@@ -3,8 +3,8 @@
 use super::super::loop_thread::TakerTally;
 use super::lent_ranges::LentRanges;
 use super::message::WorkerCount;
-use crate::looping::report::{LoopSite, Part};
-use pleach_runtime::outcome::SiteEnd;
+use crate::looping::report::Part;
+use pleach_runtime::outcome::{SiteEnd, SiteReport};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -72,16 +72,17 @@ impl RemoteProcess {
     }
 
     /// Its report, for a loop that started at this time.
-    pub fn site(&self, name: String, start: Instant) -> LoopSite {
+    pub fn site(&self, name: String, start: Instant) -> SiteReport {
         let since = |at: Instant| at.saturating_duration_since(start).as_secs_f64();
-        LoopSite {
+        SiteReport {
             name,
             host: self.workers.host.clone(),
             joined_s: since(self.joined),
             left_s: self.end.map(|(_, at)| since(at)),
             end: self.end.map(|(end, _)| end),
-            ranges: self.did.ranges,
+            commits: self.did.ranges,
             redone: self.redone,
+            ..SiteReport::default()
         }
     }
 }

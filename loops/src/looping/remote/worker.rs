@@ -44,7 +44,7 @@ impl LoopWorker<'_> {
                         self.share.hand_out([rows]);
                     }
                     What::Results { rows, bytes, .. } if rows.end <= self.share.rows() => {
-                        self.work.unpack((self.units)(&rows), &bytes)?;
+                        self.work.unpack_all((self.units)(&rows), &bytes)?;
                     }
                     What::Over { complete } => {
                         send_message(session, 0, at, What::Heard);

@@ -3,12 +3,13 @@
 use super::split::Split;
 use crate::cli::flags::Verb;
 use crate::loops::{LoopCommand, LoopEntry, LoopOutput};
+use crate::report::json;
 use crate::report::repeats::Repeats;
 use crate::results::{
     JsonInteger, JsonNumber, LoopData, PartData, RunData, SiteData, SplitData, VERSION, WorkerData,
-    how_ended,
 };
-use pleach_loops::looping::{LoopReport, LoopSite, Part};
+use pleach_loops::looping::{LoopReport, Part};
+use pleach_runtime::outcome::SiteReport;
 use std::fmt::Write;
 
 /// What to report about a loop.
@@ -94,24 +95,19 @@ impl LoopResult<'_> {
     /// The processes, if there are several.
     fn sites(&self) -> Option<Vec<SiteData>> {
         self.command.given.cluster.as_ref()?;
-        let root =
-            LoopSite { name: "site0".into(), host: pleach_runtime::host(), ..LoopSite::default() };
+        let root = SiteReport {
+            name: "site0".into(),
+            host: pleach_runtime::host(),
+            ..SiteReport::default()
+        };
         let sites = std::iter::once(&root).chain(&self.report.sites);
         let sites = sites.map(|site| {
             let named = |part: &Part| {
                 part.name == site.name || part.name.starts_with(&format!("{}/", site.name))
             };
             let workers = self.report.parts.iter().enumerate().filter(|(_, part)| named(part));
-            SiteData {
-                name: site.name.clone(),
-                host: site.host.clone(),
-                workers: workers.map(|(at, _)| at).collect(),
-                joined_s: JsonNumber(site.joined_s),
-                left_s: site.left_s.map(JsonNumber),
-                end: site.end.map(how_ended),
-                commits: Some(JsonInteger(site.ranges)),
-                redone: Some(JsonInteger(site.redone)),
-            }
+            let workers = workers.map(|(at, _)| at).collect();
+            json::site(&SiteReport { workers, ..site.clone() })
         });
         Some(sites.collect())
     }

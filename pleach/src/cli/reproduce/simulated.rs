@@ -9,6 +9,7 @@ use crate::cli::progress::interrupts;
 use crate::cli::sim::{Experiment, Scenario, labels};
 use crate::failure::Failure;
 use crate::registry::Entry;
+use pleach_runtime::sync::lock;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 use toml::Table;
@@ -96,7 +97,7 @@ impl Simulated {
             }
             let mut row = row((part, &of), (&all[cell], x), seed);
             measures::note_simulated(&mut row, figures, spec);
-            let mut shared = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut shared = lock(&shared);
             shared.1 += 1;
             step(shared.1, missing.len());
             shared.0.add(row)

@@ -10,6 +10,7 @@ use crate::parallel::in_parallel;
 use crate::registry::Entry;
 use crate::registry::simulated_load::SimulatedLoad;
 use pleach_lab::figures::Figures;
+use pleach_runtime::sync::lock;
 use pleach_runtime::usable_memory;
 use std::sync::Mutex;
 
@@ -128,7 +129,7 @@ impl Experiment {
         let results: Mutex<Vec<Option<Figures>>> = Mutex::new(vec![None; wanted.len()]);
         self.run(&wanted, &|_, cell, seed, figures| {
             let at = seeds.iter().position(|&own| own == seed).unwrap_or(0);
-            let mut results = results.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut results = lock(&results);
             results[cell * seeds.len() + at] = Some(figures.clone());
             Ok(())
         })?;
