@@ -274,6 +274,16 @@ fn files_beside_a_checkpoint_are_only_ours() {
     assert!(!Path::new(&at("run.lock")).exists() && !Path::new(&at("run.part")).exists());
 }
 
+/// It used to be replaced by the file, perhaps on a smaller disk.
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_file_that_is_not_there_yet_stays_a_link() {
+    let [link, target] = ["dangling.pleach", "later.pleach"].map(|name| fresh("saving", name));
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    pleach(&format!("count queens 12 --node-limit 1000 --checkpoint {}", link.display()));
+    assert!(link.is_symlink() && target.is_file());
+}
+
 /// A cycle of links used to overflow the stack.
 #[cfg(unix)]
 #[test]

@@ -246,6 +246,11 @@ def _register(search: _pleach.Search) -> None:
     _searches[:] = [other for other in _searches if not other.done] + [search]
 
 
+if hasattr(os, "register_at_fork"):
+    # A forked process has none of the threads that search.
+    os.register_at_fork(after_in_child=_searches.clear)
+
+
 def _cancel_all() -> None:
     """Stop all searches before the interpreter ends, and wait until they no longer need it."""
     for search in _searches:

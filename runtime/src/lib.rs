@@ -83,7 +83,7 @@ pub use crate::{
     error::RunError,
     host::host,
     layers::by_layers,
-    lock::Lock,
+    lock::{Lock, real_path},
     memory::usable_memory,
     outcome::{
         Balance, Outcome, ProgressSnapshot, SiteEnd, SiteReport, SiteSnapshot, SitesSnapshot,

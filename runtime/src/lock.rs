@@ -32,8 +32,7 @@ impl Lock {
     /// [`io::ErrorKind::ResourceBusy`] if another run uses the file; another error if the lock file cannot be created.
     pub fn acquire(path: &Path) -> io::Result<Self> {
         // A link and its target share one lock.
-        let path = path.canonicalize().or_else(|_| in_real_folder(path))?;
-        let mut lock_path = path.into_os_string();
+        let mut lock_path = real_path(path).into_os_string();
         lock_path.push(".lock");
         let lock_path = PathBuf::from(lock_path);
         let held = HELD.with_borrow_mut(|held| {
@@ -50,14 +49,29 @@ impl Lock {
     }
 }
 
-/// The path of a file that is not there yet, in the folder that its links lead to.
-fn in_real_folder(path: &Path) -> io::Result<PathBuf> {
-    let path = std::path::absolute(path)?;
-    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-    Ok(match (folder, path.file_name()) {
-        (Some(folder), Some(name)) => folder.join(name),
-        _ => path,
-    })
+/// The most links in one path; systems stop at 40 as well.
+const MOST_LINKS: u32 = 40;
+
+/// Follows the links of a path as far as files exist.
+#[must_use]
+pub fn real_path(path: &Path) -> PathBuf {
+    follow(path, MOST_LINKS)
+}
+
+fn follow(path: &Path, links: u32) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    // A link to a file that does not exist yet.
+    if let Some(to) = std::fs::read_link(path).ok().filter(|_| links > 0) {
+        return follow(&path.parent().unwrap_or(Path::new("")).join(to), links - 1);
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = parent.unwrap_or(Path::new(".")).canonicalize();
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_path_buf(),
+    }
 }
 
 /// Opens and locks the lock file. Tries again if its last owner removed it in between.

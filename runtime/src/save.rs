@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::error::RunError;
-use crate::lock::Lock;
+use crate::lock::{Lock, real_path};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::lease::ProgressReport;
 use pleach_core::lease::gateway::Portion;
@@ -74,7 +74,7 @@ impl Save {
     /// If one of the two files is anything but a checkpoint.
     pub fn may_begin(&self) -> io::Result<()> {
         self.may_replace()?;
-        part_of(&self.path.canonicalize().unwrap_or_else(|_| self.path.clone())).map(drop)
+        part_of(&real_path(&self.path)).map(drop)
     }
 
     /// Checks that the file may be replaced: it must be a checkpoint, or empty, or missing.
@@ -157,7 +157,7 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
 /// old one becomes `FILE.old`, in place of one that these runs saved.
 pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // A link stays a link: its target is replaced.
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let path = &real_path(path);
     let part_path = part_of(path)?;
     let written = File::create(&part_path)
         .and_then(|mut file| {

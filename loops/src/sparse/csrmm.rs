@@ -174,7 +174,8 @@ impl<T: Products> Loop for Csrmm<'_, T> {
 
     fn on_device(&self) -> Option<&dyn LoopOnDevice> {
         let words = self.sparse.entries() + self.sparse.height() + 2;
-        u32::try_from(words).is_ok().then_some(self)
+        let fits = u32::try_from(words).is_ok() && self.dense.width() > 0;
+        fits.then_some(self)
     }
 
     fn remote(&self) -> Option<&dyn RemoteLoop> {

@@ -92,10 +92,7 @@ pub fn read<T: Real>(text: &str) -> Result<Csr<T>, String> {
         array(&header, &mut lines, (height, width), text.len())?
     };
     if let Ok((at, line)) = lines.next("nothing") {
-        return Err(format!(
-            "line {at}: '{}': expected nothing after {count} entries",
-            line.trim()
-        ));
+        return Err(format!("line {at}: '{}': expected nothing after the last entry", line.trim()));
     }
     Ok(Csr::of(height, width, &entries))
 }

@@ -263,6 +263,7 @@ fn by_layers(
     start: Option<(Vec<u16>, i64)>,
 ) -> (LayersProgress, Option<Stop>) {
     let to_beat = settings.best.unwrap_or(i64::MAX);
+    let least = tree.least_score();
     let Some(layers) = tree.layers() else {
         let counts = Counts::default();
         return (LayersProgress { counts, best: start, least: i64::MIN }, None);
@@ -275,7 +276,7 @@ fn by_layers(
         }
         if stop.is_none() && Instant::now() >= due {
             due = Instant::now() + WATCH_EVERY;
-            if begun.watch(&snapshot(progress)).is_break() {
+            if begun.watch(&snapshot(progress, least)).is_break() {
                 stop = Some(if begun.time_is_over() { Stop::Time } else { Stop::Asked });
             }
         }
@@ -298,14 +299,15 @@ fn usual_memory() -> usize {
     usable_memory(1).map_or(MEMORY, |most| MEMORY.min(most as usize))
 }
 
-fn snapshot(progress: &LayersProgress) -> ProgressSnapshot {
-    let best = progress.best.as_ref();
+/// What is known within the layers, given a bound that was known before.
+fn snapshot(progress: &LayersProgress, least: i64) -> ProgressSnapshot {
+    let (best, least) = (progress.best.as_ref(), progress.least.max(least));
     ProgressSnapshot {
         counts: progress.counts.clone(),
         best: best.map(|(_, value)| *value),
         solution: best
             .map(|(order, value)| Solution { score: *value, solution: solution_of(order) }),
-        bound: (progress.least > i64::MIN).then_some(progress.least),
+        bound: (least > i64::MIN).then_some(least),
         ..ProgressSnapshot::default()
     }
 }

@@ -2,10 +2,12 @@
 
 use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
+use pleach_runtime::real_path;
+use pleach_runtime::sync::lock;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// A file to be written later.
 pub struct Output {
@@ -133,7 +135,7 @@ impl Target {
         if path.exists() && !path.is_file() {
             return File::options().write(true).open(path).map(Target::Direct);
         }
-        match Part::beside(place(path)) {
+        match Part::beside(real_path(path)) {
             Err(why) if why.kind() == ErrorKind::PermissionDenied && path.exists() => {
                 File::options().write(true).open(path).map(Target::Direct)
             }
@@ -175,7 +177,7 @@ fn fill(mut file: &File, bytes: &[u8]) -> io::Result<()> {
 static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&PARTS)
 }
 
 /// Removes all `.part` files, since the process ends early.
@@ -334,7 +336,7 @@ fn same(one: &Path, other: &Path) -> bool {
 }
 
 fn same_place(one: &Path, other: &Path) -> bool {
-    place(one) == place(other)
+    real_path(one) == real_path(other)
 }
 
 #[cfg(unix)]
@@ -346,30 +348,6 @@ fn identical(a: &Metadata, b: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn identical(_: &Metadata, _: &Metadata) -> bool {
     false
-}
-
-/// Follows the links of a path as far as files exist.
-fn place(path: &Path) -> PathBuf {
-    follow(path, MOST_LINKS)
-}
-
-/// The most links in one path; systems stop at 40 as well.
-const MOST_LINKS: u32 = 40;
-
-fn follow(path: &Path, links: u32) -> PathBuf {
-    if let Ok(place) = path.canonicalize() {
-        return place;
-    }
-    // A link to a file that does not exist yet.
-    if let Some(to) = std::fs::read_link(path).ok().filter(|_| links > 0) {
-        return follow(&path.parent().unwrap_or(Path::new("")).join(to), links - 1);
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let folder = parent.unwrap_or(Path::new(".")).canonicalize();
-    match (folder, path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path.to_path_buf(),
-    }
 }
 
 #[cfg(test)]

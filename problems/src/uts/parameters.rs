@@ -190,6 +190,12 @@ impl fmt::Display for Parameters {
         if matches!(self.tree_type, TreeType::Binomial | TreeType::Hybrid) {
             write!(f, ",q={},m={}", self.q, self.m)?;
         }
+        if self.tree_type == TreeType::Hybrid {
+            write!(f, ",f={}", self.f)?;
+        }
+        if self.g != 1 {
+            write!(f, ",g={}", self.g)?;
+        }
         write!(f, ",seed={}", self.seed)
     }
 }
@@ -203,6 +209,8 @@ mod tests {
         let tree = Parameters::parse("type=binomial,b0=2000,q=0.2,m=5,seed=7").unwrap();
         assert_eq!(tree, binomial(0.2, 5, 7));
         assert_eq!(Parameters::parse(&tree.to_string()), Ok(tree));
+        let hybrid = Parameters::parse("type=hybrid,b0=4,f=0.9,g=3").unwrap();
+        assert_eq!(Parameters::parse(&hybrid.to_string()), Ok(hybrid));
         for (words, said) in [
             ("T99", "unknown tree 'T99'"),
             ("type=oak,m=1", "type=oak: expected binomial"),
