@@ -237,7 +237,9 @@ fn fits(problem: &dyn Problem, top: &dyn Top, certificate: &Certificate) -> Resu
     let twice: i64 = left.values().filter(|&&times| times < 0).map(|times| -times).sum();
     match (missing, twice) {
         (0, 0) if at_begins == at_ends => Ok(()),
-        (0, 0) => wrong("regions begin with other parts of nodes than those with which others end"),
+        (0, 0) => {
+            wrong("partly explored nodes count differently where regions begin and where they end")
+        }
         (0, _) => {
             wrong(format!("regions begin at {} at which no region ends", counted(twice, "node")))
         }

@@ -41,6 +41,7 @@ impl Failure {
                 RunError::NoWorker(why) => Failure::Usage(format!("--devices: {why}")),
                 RunError::Threads(_) => Failure::Usage(format!("--threads: {why}")),
                 RunError::Start(why) => Failure::Usage(format!("--start: {why}")),
+                RunError::NoValues => Failure::Usage(why.to_string()),
                 RunError::Slab(why) => Failure::Machine(why),
                 RunError::Save { .. } => Failure::Usage(format!("--checkpoint {why}")),
                 RunError::Late | RunError::Cutoff | RunError::SecondCutoff | RunError::Alone => {

@@ -362,7 +362,7 @@ fn what_rests_of_nodes_count_cannot_be_forged() {
         let forged = forged(times, begins);
         assert_eq!(forged.search.counts.total, total);
         let why = audit(Triples, &forged, Sample::All).unwrap_err().to_string();
-        assert!(why.contains("other parts of nodes"), "{why}");
+        assert!(why.contains("partly explored nodes"), "{why}");
     }
 }
 

@@ -24,7 +24,6 @@ fn limited(nodes: u64, path: &PathBuf) -> Search<'static> {
     search
 }
 
-/// A file that is not there yet.
 #[test]
 fn flowshops_are_solved_as_by_the_command() {
     let instance = flowshop::named("ta030").unwrap();

@@ -1,4 +1,4 @@
-//! `pleach loop` from outside: the same result on all units, and one line for bad input.
+//! `pleach loop` from outside: the same result on all workers, and one line for bad input.
 
 use crate::outside::{folder, json, pleach, refused};
 use std::fs;
@@ -13,7 +13,7 @@ fn checksum(words: &str) -> f64 {
     told["loop"]["checksum"].as_f64().unwrap()
 }
 
-/// Rounding aside, nothing depends on units, sizes and instructions.
+/// Rounding aside, nothing depends on workers, sizes and instructions.
 #[test]
 fn results_do_not_depend_on_who_computes_them() {
     for words in [

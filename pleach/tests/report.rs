@@ -84,14 +84,14 @@ fn a_search_is_shown_over_time_with_its_schedule() {
 
 #[test]
 fn runs_on_more_workers_are_compared() {
-    let folder = folder("report-units");
+    let folder = folder("report-workers");
     for n in [1, 2, 4] {
         keep(&folder, &format!("count uts T1 --threads {n}"), &format!("{n}.json"));
     }
     keep(&folder, "count uts T1 --threads 3 --node-limit 1000", "stopped.json");
     keep(&folder, "count uts T3 --threads 2", "other.json");
     let html = page(&folder, &["4.json", "2.json", "1.json", "stopped.json", "other.json"]);
-    assert!(html.contains("Compared with run <a href=\"#run-3\">3</a>"), "the fewest units");
+    assert!(html.contains("Compared with run <a href=\"#run-3\">3</a>"), "the fewest workers");
     assert!(html.contains("times as fast as run 3") && html.contains(">ideal<"));
     assert!(html.contains("<a href=\"#run-4\">4</a> was stopped before it was done"));
     assert_eq!(html.matches("Compared with run").count(), 1, "T3 has nothing to compare with");

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A file of this name that is not there yet.
 /// What is searched, and the counts it must have in the end: branched, bounded, counted.
 const SEARCHES: [(&str, u64, u64, u64); 7] = [
     ("count uts T1", 824_953, 4_130_070, 4_130_071),

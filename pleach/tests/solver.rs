@@ -11,7 +11,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A file that is not there yet.
 #[test]
 fn a_solver_overwrites_no_other_search() {
     let path = fresh("solver", "solver.pleach");

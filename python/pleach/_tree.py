@@ -26,14 +26,15 @@ _GOALS = ("minimise", "maximise", "count", "find")
 class Tree(ABC, Generic[N]):
     """A search tree: derive a class with a goal, a root, and what the children of a node are.
 
-    Nodes are any objects. The root must be picklable, and all nodes if several threads or processes search, if the search
-    is saved or looks at the best nodes first, or if a limit may stop layers. A method ``check(solution)`` is optional: it
-    returns the value of a solution, computed from the problem alone, and every result is then checked. So is a method
-    ``fingerprint()``: bytes or a str that tell this tree from others, for checkpoints; without it, a sample of nodes must do.
+    Nodes are any objects. The root must be picklable, and all nodes if several threads or processes search, if the
+    search is saved or looks at the best nodes first, or if a limit may stop layers. A method ``check(solution)`` is
+    optional: it returns the value of a solution, computed from the problem alone, and every result is then checked.
+    So is a method ``fingerprint()``: bytes or a str that tell this tree from others, for checkpoints; without it, a
+    sample of nodes must do.
 
-    Methods ``key(node)``, which must give the root a key as well, and ``dominates(one, other)`` make a search for the best solution begin by layers: all nodes of a
-    depth at once, without those that others of the same key dominate. ``guide(node, bound)`` says how promising a node
-    is, the lower the better.
+    Methods ``key(node)``, which must give the root a key as well, and ``dominates(one, other)`` make a search for
+    the best solution begin by layers: all nodes of a depth at once, without those that others of the same key
+    dominate. ``guide(node, bound)`` says how promising a node is, the lower the better.
     """
 
     goal: ClassVar[Goal]

@@ -98,7 +98,10 @@ impl From<RunError> for Failure {
                 wrong.bound, wrong.value
             )),
             RunError::Replaced | RunError::Site { site: 0, .. } => Failure::Lost(why.to_string()),
-            RunError::Threads(_) | RunError::Solution(_) | RunError::BestFirst => {
+            RunError::Threads(_)
+            | RunError::Solution(_)
+            | RunError::BestFirst
+            | RunError::NoValues => {
                 Failure::Value(why.to_string())
             }
             RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),

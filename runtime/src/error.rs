@@ -58,7 +58,7 @@ pub enum RunError {
     #[error("the solution to start from is wrong: {0}")]
     Start(String),
     /// A value to beat, or a solution to start from, where no best solution is wanted.
-    #[error("expected no value to beat and no solution to start from: no best solution is wanted")]
+    #[error("a value to beat or a solution to start from needs a search for the best solution")]
     NoValues,
     /// A solution fails the check.
     #[error("a solution is wrong: {0}")]

@@ -116,7 +116,7 @@ fn new_counter(tally: &mut Vec<u128>, counter: usize, n: u64) {
     }
 }
 
-/// Records a better solution, or a fault if its value counts and is better than the bound of its node. Returns the score to
+/// Records a better solution, or a fault if values matter and it is better than the bound of its node. Returns the score to
 /// beat. `T` is the tree's type.
 ///
 /// Not a method and never inlined: a rare call must not take registers from the explorer's loop.
@@ -156,7 +156,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds another unit's counts.
+    /// Adds another worker's counts.
     ///
     /// # Panics
     /// If there are more than 2^64 nodes, or 2^128 of what the tree counts.

@@ -62,7 +62,7 @@ pub trait Problem: Sync {
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>>;
 
     /// The fingerprint of everything that the search tree depends on: checkpoints and messages with another fingerprint
-    /// are refused. [`crate::wire::fingerprint`] computes one.
+    /// are refused. It must not be 0. [`crate::wire::fingerprint`] computes one.
     fn fingerprint(&self) -> u64;
 
     /// The fingerprint for a search that begins. If it is computed from a sample, `keep_going` may end the sample early.
@@ -88,7 +88,7 @@ pub trait Problem: Sync {
         None
     }
 
-    /// Whether the heuristic should have most of the time of all units: no search can finish.
+    /// Whether the heuristic should have most of the time of all workers: no search can finish.
     fn favours_improver(&self) -> bool {
         false
     }

@@ -44,7 +44,7 @@ pub trait Tree: Sync {
     /// Adds the children of `node`, in the order in which to explore them, and reports solutions.
     ///
     /// The result must depend only on the node and on `best`, and must always come in the same order: nodes are
-    /// explored on any unit, and some twice, for the fingerprint of the tree.
+    /// explored on any worker, and some twice, for the fingerprint of the tree.
     ///
     /// `best` is the value that a solution must beat, if there is one: the incumbent's, or the one that the search was
     /// started with. A child whose bound is no better is dropped, now or later.
@@ -133,7 +133,7 @@ pub trait Tree: Sync {
     }
 }
 
-/// A heuristic that a unit runs alongside its search.
+/// A heuristic that a worker runs alongside its search.
 pub trait Improver {
     /// Tries for a short while. Returns the best solution so far if it is new.
     fn improve(&mut self) -> Option<Solution>;
@@ -230,7 +230,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     }
 
     /// Adds `n` to a counter of the tree's own: what it counts, apart from nodes and solutions, is up to the tree.
-    /// The counters are exact on any number of units, however often the search is saved, resumed, or loses a process:
+    /// The counters are exact on any number of workers, however often the search is saved, resumed, or loses a process:
     /// [`Counts::tally`] has them at the end.
     ///
     /// # Panics

@@ -151,7 +151,7 @@ impl Pack for Checkpoint {
     }
 }
 
-/// What a unit records when its peer asks for a `Cut`.
+/// What a worker records when its peer asks for a `Cut`.
 #[derive(Clone, Debug, Default)]
 pub struct Cut {
     /// The peer.

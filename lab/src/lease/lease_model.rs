@@ -54,14 +54,14 @@ pub(super) struct InFlight {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub site: Site<Bits>,
-    /// What the units hold, and which holding it belongs to.
+    /// What the workers hold, and which holding it belongs to.
     pub hand: Bits,
     pub in_hand: Option<HoldingId>,
     /// A progress report that was taken but not sent yet.
     pub cut: Option<(HoldingId, ProgressReport<Bits>)>,
     /// Lenders that asked and wait for a progress report.
     pub owed: BTreeSet<Lease>,
-    /// Whether its units prune by a value to beat whose solution nobody knows.
+    /// Whether its workers prune by a value to beat whose solution nobody knows.
     cutoff: bool,
 }
 
@@ -271,7 +271,7 @@ impl LeaseModel {
         self.act(place, |site, actions| site.handle_message(from, message, actions))
     }
 
-    /// Returns what the units hold to their site.
+    /// Returns what the workers hold to their site.
     pub fn settle(&mut self, place: usize) -> Result<(), String> {
         let process = self.at(place)?;
         if let Some(held) = process.in_hand.take() {

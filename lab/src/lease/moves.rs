@@ -333,7 +333,7 @@ impl LeaseModel {
         count: u32,
     ) -> Result<(), String> {
         self.left.gives -= 1;
-        // What the units hold must first return to the site.
+        // What the workers hold must first return to the site.
         if self.at(place)?.in_hand == Some(held) {
             self.settle(place)?;
         }

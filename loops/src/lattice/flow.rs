@@ -305,8 +305,8 @@ fn solid(setup: &Setup) -> Result<(Vec<u16>, f64), String> {
             let across = ny.min(nz) as f64;
             if !(*radius > 0.0 && radius * across >= 0.5 && *radius <= 0.5) {
                 return Err(format!(
-                    "a radius of {radius}: expected at least half a cell, and at most 0.5; a larger box has more cells, \
-                     and with the obstacle 'none' the box is empty"
+                    "a radius of {radius}: expected at least half a cell, and at most 0.5; use a larger box, or \
+                     the obstacle 'none'"
                 ));
             }
             if !centre.iter().all(|it| (0.0..=1.0).contains(it)) {

@@ -16,7 +16,7 @@ pub(super) struct LoopQueue<'a> {
     whole: f64,
     units: u32,
     sizes: &'a Sizes,
-    /// With [`Sizes::Static`], the range of each unit of the machine.
+    /// With [`Sizes::Static`], the range of each worker of the machine.
     ends: Vec<u32>,
     rates: Rates,
     takers: Takers,

@@ -116,7 +116,7 @@ pub fn run_loop<L: Loop>(
     Ok(LoopOutcome { locals, report })
 }
 
-/// The progress of this process's units, and of other processes that were given something.
+/// The progress of this process's workers, and of other processes that were given something.
 fn snapshots(seen: &[TakerProgress], names: &[String], grain: u64) -> Vec<TakerSnapshot> {
     let (own, others) = seen.split_at(names.len().min(seen.len()));
     let own = own.iter().zip(names).map(|(seen, name)| seen.snapshot(name, grain));
@@ -224,7 +224,7 @@ fn without_kernel(devices: &[Spec]) -> Vec<String> {
     asked.map(|(_, name)| format!("{name} not used: it has no kernel for this loop")).collect()
 }
 
-/// The slow-down factor of a unit.
+/// The slow-down factor of a worker.
 pub(super) fn slow_down(slow: &[(String, f64)], unit: &str) -> f64 {
     let named = slow.iter().rev().find(|(name, _)| name == unit);
     named.map_or(1.0, |(_, factor)| factor.max(1.0))

@@ -15,7 +15,7 @@ pub struct LoopSettings {
     pub threads: u32,
     /// Devices that run the loop alongside the threads.
     pub devices: Vec<Spec>,
-    /// Artificial slow-down factors of units, by name. All others run at full speed.
+    /// Artificial slow-down factors of workers, by name. All others run at full speed.
     pub slow: Vec<(String, f64)>,
     /// How many units are taken at a time.
     pub sizes: Sizes,

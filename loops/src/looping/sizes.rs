@@ -37,7 +37,7 @@ const GROWTH: f64 = 8.0;
 pub(super) enum TakerKind {
     Thread,
     Device,
-    /// Another process with all its units.
+    /// Another process with all its workers.
     Site,
 }
 
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_faster_unit_takes_more_and_all_take_less_towards_the_end() {
+    fn a_faster_taker_takes_more_and_all_take_less_towards_the_end() {
         let rates = Rates::new(2);
         assert_eq!(rates.wanted(0, TakerKind::Thread, 2560.0, 0.0, 1.0), Some(10.0));
         rates.record(0, 3000.0, 1e3);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_unit_leaves_the_last_ones_to_the_fast_ones() {
+    fn a_slow_taker_leaves_the_last_ones_to_the_fast_ones() {
         let rates = Rates::new(3);
         rates.record(0, 100.0, 1.0);
         rates.record(1, 100.0, 1.0);

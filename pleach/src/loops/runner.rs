@@ -1,4 +1,4 @@
-//! [`Runner`]: runs the loops of a job in turn, shows progress, and adds up what each unit did.
+//! [`Runner`]: runs the loops of a job in turn, shows progress, and adds up what each worker did.
 
 use crate::cli::flags::{CHUNKS, FlagValues, SPLIT};
 use crate::cli::progress::Shown;
@@ -52,7 +52,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Runs a loop. Returns the local data of all units, in order; `None` if this loop or an earlier one was stopped.
+    /// Runs a loop. Returns the local data of all workers, in order; `None` if this loop or an earlier one was stopped.
     pub fn run<L: Loop>(&mut self, work: &L) -> Result<Option<Vec<L::Local>>, Failure> {
         if !self.report.complete {
             return Ok(None);
@@ -133,7 +133,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The number of the site that a unit's name begins with.
+/// The number of the site that a worker's name begins with.
 fn site_of(name: &str) -> u32 {
     let number = name.strip_prefix("site").unwrap_or_default();
     let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());

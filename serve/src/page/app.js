@@ -434,7 +434,7 @@ function showDetail() {
     ["Done (estimate)", given(s?.done) ? `${(100 * s.done).toFixed(1)} %` : null],
     ["Nodes", s ? short(s.nodes) : null],
     ["Search time", s ? duration(s.seconds) : null],
-    ["Busy units", s ? `${s.busy} of ${s.units}` : null],
+    ["Busy workers", s ? `${s.busy} of ${s.units}` : null],
     ["Sites", s ? String(s.sites) : null],
     ["Threads now", isOver(job) ? null : `${job.workers}, ${count(job.joiners, "joiner")}`],
     ["Thread time", duration(job.worker_s)],

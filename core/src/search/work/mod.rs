@@ -13,7 +13,7 @@ pub use pleach_derive::Pack;
 pub use pool::{Entry, Pool};
 pub(crate) use pool::{bound_at, distance, pack_entries};
 
-/// A piece of work in its canonical encoding, on its way from one unit to another.
+/// A piece of work in its canonical encoding, on its way from one worker to another.
 ///
 /// Only `bytes` are the work; the other fields steer decisions and displays.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -57,7 +57,7 @@ impl Policy {
             return Ok(policy);
         }
         if weights.is_empty() {
-            return Err("balance weighted: expected weights=1/4/…, one per unit".into());
+            return Err("balance weighted: expected weights=1/4/…, one per worker".into());
         }
         Ok(Self { weights: weights.into(), profile: false, ..policy })
     }

@@ -28,7 +28,7 @@ pub(super) struct RemoteProcess {
     pub last: f64,
     /// What it did, as far as the root knows.
     pub did: TakerTally,
-    /// What each of its units did, once reported.
+    /// What each of its workers did, once reported.
     pub reports: Option<Vec<TakerTally>>,
     /// Units that others had to do again.
     pub redone: u64,
@@ -57,7 +57,7 @@ impl RemoteProcess {
         }
     }
 
-    /// What each of its units did; a single line if it did not report that.
+    /// What each of its workers did; a single line if it did not report that.
     pub fn parts(&self, site: &str, whole: f64, took: Duration) -> Vec<Part> {
         let Some(reports) = &self.reports else {
             return vec![Part::new(site.to_string(), &self.did, whole, took)];

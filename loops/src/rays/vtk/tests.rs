@@ -19,7 +19,8 @@ fn pair() -> Mesh {
 fn ascii(cells: &str) -> String {
     format!(
         "# vtk DataFile Version 5.1\na pair\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 5 double\n0 0 0 1 0 0 0 1 0\n\
-         0 0 1 1 1.25 1\nMETADATA\nINFORMATION 1\nNAME L2_NORM_RANGE LOCATION vtkDataArray\nDATA 2 0 1.7\n\n\n{cells}CELL_TYPES 2\n10\n10\n\nCELL_DATA 2\nSCALARS of_cells int\nLOOKUP_TABLE default\n1 2\n\
+         0 0 1 1 1.25 1\nMETADATA\nINFORMATION 1\nNAME L2_NORM_RANGE LOCATION vtkDataArray\nDATA 2 0 1.7\n\n\n\
+         {cells}CELL_TYPES 2\n10\n10\n\nCELL_DATA 2\nSCALARS of_cells int\nLOOKUP_TABLE default\n1 2\n\
          POINT_DATA 5\nVECTORS v float\n0 0 0 1 1 1 2 2 2 3 3 3 4 4 4\nFIELD more 2\nw 2 5 int\n0 1 2 3 4 5 6 7 8 9\n\
          METADATA\nINFORMATION 0\n\nvalue 1 5 float\n0.5 1 2 3 -4.5\n"
     )

@@ -21,7 +21,7 @@ pub struct Sample {
     pub bound: Option<i64>,
     /// The fraction that is done; an estimate in a search.
     pub done: Option<f64>,
-    /// The units of this process, or the takers of a loop.
+    /// The workers of this process, or the takers of a loop.
     pub rows: Vec<Row>,
     /// All sites together.
     pub all_sites: Option<SitesSnapshot>,
@@ -29,7 +29,7 @@ pub struct Sample {
     pub sites: Vec<SiteSnapshot>,
 }
 
-/// A unit of this process, or a taker of a loop.
+/// A worker of this process, or a taker of a loop.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     pub name: String,

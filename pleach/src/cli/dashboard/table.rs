@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn shown(across: usize) -> Vec<String> {
-        let columns = [("unit", 0), ("nodes", 2), ("busy", 1), ("holds", 3)];
+        let columns = [("part", 0), ("nodes", 2), ("busy", 1), ("holds", 3)];
         let row = |name: &str, nodes: &str, part| {
             let number = |text: &str| Cell::Number(text.into());
             vec![Cell::Word(name.into()), number(nodes), Cell::Part(part), number("7")]
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn columns_go_one_by_one_where_there_is_no_room() {
         let all = [
-            "unit   nodes  busy                 holds",
+            "part   nodes  busy                 holds",
             "cpu0  12,345  ██████▌······  50 %      7",
             "gpu0       9  ·············     –      7",
         ];
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(shown(25)[1], "cpu0  12,345  ██▌··  50 %");
         assert_eq!(shown(17)[1], "cpu0  ██▌··  50 %");
         assert_eq!(shown(9)[1], "cpu0");
-        assert_eq!(shown(3), ["un…", "cp…", "gp…"]);
+        assert_eq!(shown(3), ["pa…", "cp…", "gp…"]);
         assert_eq!(shown(0), ["", "", ""]);
     }
 

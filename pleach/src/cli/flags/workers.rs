@@ -68,7 +68,7 @@ pub static DEVICES: Flag<String> = Flag::text(About {
 /// `--slow`.
 pub static SLOW: Flag<String> = Flag::text(About {
     name: "slow",
-    value: Some("UNIT=F"),
+    value: Some("WORKER=F"),
     help: "make a thread or a device F times slower, to try unequal machines (cpu1=4, emulated0=2)",
     default: "none",
     applies: Applies::To(UNITS_OF),
@@ -245,7 +245,7 @@ pub fn slow_factors(words: &[&str], workers: &Workers) -> Result<Vec<(String, f6
                     [] => "this run has none".into(),
                 };
                 return Err(format!(
-                    "--slow {word}: expected UNIT=FACTOR, with a worker ({workers}) and a factor from 1 to 1000000"
+                    "--slow {word}: expected WORKER=FACTOR, with a worker ({workers}) and a factor from 1 to 1000000"
                 ));
             }
         }

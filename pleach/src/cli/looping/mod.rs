@@ -1,4 +1,4 @@
-//! `pleach loop`: runs a loop of independent work, and reports the share of each unit.
+//! `pleach loop`: runs a loop of independent work, and reports the share of each worker.
 
 mod loop_result;
 mod split;

@@ -9,8 +9,8 @@ use crate::cli::progress::interrupts;
 use crate::cli::sim::{Experiment, Scenario, labels};
 use crate::failure::Failure;
 use crate::registry::Entry;
+use pleach_core::wire::fingerprint;
 use pleach_runtime::sync::lock;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Mutex;
 use toml::Table;
 
@@ -31,8 +31,7 @@ impl Simulated {
     pub fn new(registry: &[Entry], id: &str, part: &Part, table: &Table) -> Result<Self, String> {
         let name = format!("figures/{id}.toml, part {}", part.name);
         let scenario = Scenario::read(registry, &name, table)?;
-        let mut print = DefaultHasher::new();
-        table.to_string().hash(&mut print);
+        let print = fingerprint("scenario", &table.to_string().into_bytes());
         let x = match &part.x {
             None => 0,
             Some(key) => {
@@ -41,7 +40,7 @@ impl Simulated {
                 found.ok_or_else(|| format!("{name}: x = '{key}': expected the key of a list"))?
             }
         };
-        Ok(Self { scenario, of: format!("sim {:016x}", print.finish()), x })
+        Ok(Self { scenario, of: format!("sim {:016x}", print), x })
     }
 
     /// Its lists.

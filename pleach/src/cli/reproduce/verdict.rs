@@ -11,7 +11,7 @@ pub struct Outcome {
     pub undecided: usize,
     /// The number of all points.
     pub points: usize,
-    /// The number of its points that were not measured.
+    /// The number of its points of which a run is missing.
     pub missing: usize,
     /// The numbers at one point: the only one, or the one that is closest to failing.
     pub shown: String,
@@ -139,7 +139,7 @@ impl fmt::Display for Outcome {
                 write!(f, "; farthest: {shown}")?;
             }
         }
-        if *missing > 0 { write!(f, " ({missing} more not run)") } else { Ok(()) }
+        if *missing > 0 { write!(f, " ({missing} not measured completely)") } else { Ok(()) }
     }
 }
 

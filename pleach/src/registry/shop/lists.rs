@@ -71,7 +71,7 @@ fn read(text: &str) -> Result<(Vec<Decimal>, u32), String> {
         for word in words.split(separator).filter(|word| !word.is_empty()) {
             let number = Decimal::parse(word, '.');
             numbers.push(number.ok_or_else(|| {
-                format!(", line {line}: '{word}', expected a number from 0 on, with at most 10 digits and 9 decimals")
+                format!(", line {line}: '{word}', expected a number of at least 0, with at most 10 digits and 9 decimals")
             })?);
         }
     }
