@@ -17,8 +17,8 @@ const FIRST: usize = 4;
 /// Maximum width, and nodes of all levels: more take too much memory for their benefit.
 const WIDEST: usize = 1 << 14;
 const MOST: usize = 1 << 22;
-/// Weights of idle time, used in turn: no weight is best everywhere.
-const WEIGHTS: [f64; 3] = [2.0, 4.0, 1.0];
+/// Weights of idle time, used in turn: no weight is best everywhere. Seeds that differ by two use the upper ones.
+const WEIGHTS: [[f64; 3]; 2] = [[2.0, 4.0, 1.0], [2.8, 5.6, 1.4]];
 
 /// The numbers of a variant in rows by machine, which lanes read for many jobs at once.
 struct Rows<N> {
@@ -112,6 +112,7 @@ pub(super) struct Beam<N> {
     level: Level,
     /// The best schedule so far.
     best: (Vec<u16>, i64),
+    weights: [f64; 3],
     /// The number of beams before this one, and the width.
     beams: usize,
     width: usize,
@@ -120,9 +121,10 @@ pub(super) struct Beam<N> {
 
 impl<N: Number> Beam<N> {
     pub fn new(variant: &Variant, level: Level, start: (Vec<u16>, i64), seed: u64) -> Self {
-        // Every other seed has widths between those of the others.
+        // No two of four seeds in sequence make the same beams: every other one has widths between those of the others.
         let width = if seed.is_multiple_of(2) { FIRST } else { FIRST * 3 / 2 };
-        Self { rows: Rows::new(variant), level, best: start, beams: 0, width, work: 0 }
+        let weights = WEIGHTS[(seed / 2 % 2) as usize];
+        Self { rows: Rows::new(variant), level, best: start, weights, beams: 0, width, work: 0 }
     }
 
     /// Whether ranks are known for the objective.
@@ -136,7 +138,7 @@ impl<N: Number> Beam<N> {
 
 impl<N: Number> Improve for Beam<N> {
     fn round(&mut self, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, i64) {
-        let weight = WEIGHTS[self.beams % WEIGHTS.len()];
+        let weight = self.weights[self.beams % self.weights.len()];
         let limit = N::saturating(self.best.1);
         let pass = Pass { rows: &self.rows, width: self.width, weight, limit, keep_going };
         let (found, work) = N::run(self.level, pass);
@@ -148,7 +150,7 @@ impl<N: Number> Improve for Beam<N> {
             }
         }
         self.beams += 1;
-        if self.beams.is_multiple_of(WEIGHTS.len()) {
+        if self.beams.is_multiple_of(self.weights.len()) {
             self.width *= 2;
         }
         self.best.clone()
