@@ -121,7 +121,7 @@ fn help_is_made_of_the_entry() {
     );
     let (_, out, _) = toy("solve ones --help");
     assert!(out.contains("--best") && out.contains("--time-limit"), "{out}");
-    for heading in ["Search:", "Units and balance:", "Limits and saving:", "Output:"] {
+    for heading in ["Search:", "Workers and balance:", "Limits and saving:", "Output:"] {
         assert!(out.contains(heading), "{heading}: {out}");
     }
     for foreign in ["--gantt", "--jobs-first", "--peers", "--show", "--branching"] {
