@@ -101,9 +101,7 @@ impl From<RunError> for Failure {
             RunError::Threads(_)
             | RunError::Solution(_)
             | RunError::BestFirst
-            | RunError::NoValues => {
-                Failure::Value(why.to_string())
-            }
+            | RunError::NoValues => Failure::Value(why.to_string()),
             RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),
             RunError::Save { why: ref cause, .. } if WRONG_FILE.contains(&cause.kind()) => {
                 Failure::Value(format!("checkpoint: {why}"))
