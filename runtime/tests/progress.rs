@@ -44,8 +44,8 @@ fn the_bound_rises_while_other_workers_sleep() {
     assert!(shown.iter().any(|&bound| (200..1000).contains(&bound)), "{shown:?}");
 }
 
-/// The limit on open nodes used to be divided among the workers, so many workers on one wide tree
-/// stopped for lack of memory although there was enough.
+/// The limit on open nodes used to be divided among the workers: with many of them, a wide tree stopped for lack of memory
+/// although there was enough.
 #[test]
 fn a_wide_tree_is_within_the_limit_however_many_workers_there_are() {
     let wide = uts("type=binomial,b0=1000000,q=0.4,m=2", Level::Off);

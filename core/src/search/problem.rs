@@ -101,7 +101,7 @@ pub struct Plain<T>(pub T);
 const OF_ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl<T: Tree> Plain<T> {
-    /// The tree's own fingerprint, if it has one. Elsewhere 0 means that there is none.
+    /// The tree's own fingerprint, if it has one. Elsewhere, 0 marks a missing fingerprint.
     fn own_fingerprint(&self) -> Option<u64> {
         self.0.fingerprint().map(|own| if own == 0 { OF_ZERO } else { own })
     }

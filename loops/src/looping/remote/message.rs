@@ -46,7 +46,7 @@ pub(super) struct WorkerCount {
 }
 
 /// The maximum number of workers of a process.
-const MOST_UNITS: usize = 1 << 14;
+const MOST_WORKERS: usize = 1 << 14;
 const LONGEST_NAME: usize = 256;
 
 impl LoopMessage {
@@ -61,11 +61,11 @@ impl What {
     fn is_possible(&self) -> bool {
         match self {
             What::Ready(WorkerCount { host, names, .. }) => {
-                names.len() <= MOST_UNITS && names.iter().chain([host]).all(|name| is_name(name))
+                names.len() <= MOST_WORKERS && names.iter().chain([host]).all(|name| is_name(name))
             }
             What::WorkerReports(all) => {
                 let is_cost = |did: &TakerTally| did.cost.is_finite() && did.cost >= 0.0;
-                all.len() <= MOST_UNITS && all.iter().all(is_cost)
+                all.len() <= MOST_WORKERS && all.iter().all(is_cost)
             }
             _ => true,
         }

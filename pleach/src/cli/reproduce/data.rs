@@ -4,7 +4,6 @@ use super::measures::{BY_PEER, extreme};
 use super::part::{Part, PartPoint};
 use super::rows::Row;
 use crate::report::columns::mean_and_spread;
-use std::collections::HashMap;
 
 /// The series and the places of a part, in the order in which they are shown.
 #[derive(Clone, Debug, Default)]
@@ -36,15 +35,12 @@ impl<'a> Data<'a> {
         let shown = |values: &[String]| values.iter().map(|it| part.name_of(it).into()).collect();
         let rows: Vec<&Row> =
             rows.iter().filter(|row| row.part == part.name && lists.of.contains(&row.of)).collect();
-        let mut made: HashMap<(&str, &str), usize> = HashMap::new();
-        for row in &rows {
-            *made.entry((&row.series, &row.x)).or_default() += 1;
-        }
         let points =
             lists.series.iter().flat_map(|series| lists.xs.iter().map(move |x| (series, x)));
-        let at =
-            |(series, x): (&String, &String)| made.get(&(&**series, &**x)).copied().unwrap_or(0);
-        let lacking = points.map(|point| lists.runs.saturating_sub(at(point))).sum();
+        let made = |(series, x): (&String, &String)| {
+            rows.iter().filter(|row| row.series == *series && row.x == *x).count()
+        };
+        let lacking = points.map(|point| lists.runs.saturating_sub(made(point))).sum();
         let mut grid = Grid {
             x_name: part.name_of(&lists.x_name).into(),
             series_name: part.name_of(&lists.series_name).into(),
