@@ -207,6 +207,9 @@ impl Logic for Leaf {
                 if links.send((to, number), bytes, &mut ways) {
                     return self.give_up("a site does not read what is sent to it");
                 }
+                if self.outbox.waiting() > 2 * self.limits.waiting {
+                    return self.give_up("the root does not read what is sent to it");
+                }
             }
             HubCommand::Finish => {
                 self.finishing = true;
@@ -289,3 +292,20 @@ mod tests {
         assert_eq!(leaf.outbox.waiting(), 0);
     }
 }
+
+    /// A joiner used to keep any amount for a root that reads too slowly.
+    #[test]
+    fn what_waits_for_the_root_is_limited() {
+        let (version, host) = ("1".into(), "here".into());
+        let hello = Hello { version, host, contact: None, bytes: Vec::new() };
+        let limits = Limits { waiting: 1000, ..Limits::default() };
+        let mut leaf = Leaf::new(&hello, KnownKeys::default(), limits);
+        leaf.handle_frame(0, Frame::new(FrameKind::Welcome, 1, 1, 4_u32.to_le_bytes().into()))
+            .unwrap();
+        let sends = (0..100).find(|_| {
+            leaf.handle_command(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
+            leaf.stage == LeafStage::Over
+        });
+        assert!((10..20).contains(&sends.unwrap()), "{sends:?}");
+        assert_eq!(leaf.outbox.waiting(), 0);
+    }
