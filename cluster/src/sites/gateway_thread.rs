@@ -26,6 +26,9 @@ const PROGRESS_EVERY_NS: u64 = 250_000_000;
 const TAKEN: usize = 64;
 const PILED_UP: usize = 1 << 12;
 
+/// More bytes than a message has around its packet.
+const ENVELOPE: u64 = 64;
+
 /// How long a root that gives way lets its last message be sent.
 const LAST_MESSAGE: Duration = Duration::from_millis(100);
 
@@ -373,7 +376,7 @@ impl<'a> GatewayThread<'a> {
     /// Sends the gateway's messages.
     fn send_messages(&mut self) -> Result<(), RunError> {
         while !self.workers.messages.is_empty() {
-            let mut missing = Vec::new();
+            let (mut missing, mut too_long) = (Vec::new(), None);
             for (to, message) in std::mem::take(&mut self.workers.messages) {
                 let given = if let GatewayMessage::Gift(_, message) = &message {
                     Some(message.lease())
@@ -382,8 +385,18 @@ impl<'a> GatewayThread<'a> {
                 };
                 count_message(&mut self.workers.effects.balance, &mut self.commits, &message);
                 let packet = GatewayPacket { from: self.cluster.me(), message };
-                let message = SessionMessage::Gateway(packet.to_bytes(self.order.fingerprint));
+                let bytes = packet.to_bytes(self.order.fingerprint);
+                if returned.is_some() && bytes.len() as u64 > self.longest_packet() {
+                    too_long = returned;
+                    continue;
+                }
+                let message = SessionMessage::Gateway(bytes);
                 if !self.session.send(to, &message) {
+                let returned = if let GatewayMessage::Lease(LeaseMessage::Return { lease, .. }) = &message {
+                    Some(*lease)
+                } else {
+                    None
+                };
                     missing.push((to, given));
                 }
             }
@@ -396,10 +409,20 @@ impl<'a> GatewayThread<'a> {
         }
         Ok(())
     }
+            if let Some(lease) = too_long {
+                let why = "its open work is too long for a message: others do again what it did since its last commit";
+                self.run_state.warn(why.into());
+                self.gateway().drop_holding(lease)?;
+            }
 
     /// Reports this site's progress to the root periodically.
     fn report_progress(&mut self) {
         let now_ns = self.run_state.now_ns();
+    /// The most bytes of a packet in a message.
+    fn longest_packet(&self) -> u64 {
+        self.cluster.terms().most_commit_bytes.saturating_mul(2).saturating_sub(ENVELOPE)
+    }
+
         if self.cluster.is_root() || now_ns < self.next_progress_ns {
             return;
         }

@@ -19,8 +19,8 @@ pub struct Terms {
     /// unreachable. While it is reachable, or where the lender does not know the work, a site keeps work for two lease
     /// periods: the site that now answers for it finds out within one, and adopts it.
     pub patience_ns: u64,
-    /// About how many bytes a commit may take, with the work given on. A site whose commit would take more only affirms
-    /// that it is at work.
+    /// About how many bytes a commit may take, with the work given on: half of the longest message. A site whose commit
+    /// would take more only affirms that it is at work.
     pub most_commit_bytes: u64,
 }
 

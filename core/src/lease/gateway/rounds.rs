@@ -311,6 +311,15 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.state.timer.site_mut().leave();
         self.take_workers_work()?;
         self.advance_holdings()
+    /// Drops a holding that cannot be returned. Its lender takes it over by the last commit.
+    ///
+    /// # Errors
+    /// The first failure inside the site.
+    pub fn drop_holding(&mut self, lease: Lease) -> Result<(), I::Error> {
+        self.update_leases(None, |it, actions| it.site_mut().drop_holding(lease, actions))?;
+        self.advance_holdings()
+    }
+
     }
 
     /// Learns the best solution of the workers. It must reach other sites no later than the workers' counts, because they
