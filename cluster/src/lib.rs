@@ -62,6 +62,12 @@ pub trait Network: Send {
     /// If a link fails for good, a message is too long or has no such receiver, or an invalid message arrives.
     fn poll(&mut self) -> Result<Option<Arrival>, NetError>;
 
+    /// A site of which a part of a long message has arrived since the last call: it is alive, although what it says is
+    /// not complete yet.
+    fn arriving(&mut self) -> Option<Rank> {
+        None
+    }
+
     /// Why this site has lost the root, if it has and the reason is known.
     fn loss_reason(&mut self) -> Option<&str> {
         None

@@ -108,6 +108,9 @@ impl<'a> GatewayThread<'a> {
             self.workers.handle_messages()?;
             self.look_for_the_root()?;
             self.receive_messages()?;
+            while let Some(site) = self.session.arriving() {
+                self.gateway().on_arriving_message(site);
+            }
             let now_ns = self.run_state.now_ns();
             let cut = self.workers.take_cut()?;
             self.gateway().handle_workers(cut.as_ref())?;
@@ -384,6 +387,12 @@ impl<'a> GatewayThread<'a> {
                     None
                 };
                 count_message(&mut self.workers.effects.balance, &mut self.commits, &message);
+                let returned =
+                    if let GatewayMessage::Lease(LeaseMessage::Return { lease, .. }) = &message {
+                        Some(*lease)
+                    } else {
+                        None
+                    };
                 let packet = GatewayPacket { from: self.cluster.me(), message };
                 let bytes = packet.to_bytes(self.order.fingerprint);
                 if returned.is_some() && bytes.len() as u64 > self.longest_packet() {
@@ -392,11 +401,6 @@ impl<'a> GatewayThread<'a> {
                 }
                 let message = SessionMessage::Gateway(bytes);
                 if !self.session.send(to, &message) {
-                let returned = if let GatewayMessage::Lease(LeaseMessage::Return { lease, .. }) = &message {
-                    Some(*lease)
-                } else {
-                    None
-                };
                     missing.push((to, given));
                 }
             }
@@ -406,23 +410,23 @@ impl<'a> GatewayThread<'a> {
                     self.gateway().on_undelivered(lease)?;
                 }
             }
-        }
-        Ok(())
-    }
             if let Some(lease) = too_long {
                 let why = "its open work is too long for a message: others do again what it did since its last commit";
                 self.run_state.warn(why.into());
                 self.gateway().drop_holding(lease)?;
             }
+        }
+        Ok(())
+    }
 
-    /// Reports this site's progress to the root periodically.
-    fn report_progress(&mut self) {
-        let now_ns = self.run_state.now_ns();
     /// The most bytes of a packet in a message.
     fn longest_packet(&self) -> u64 {
         self.cluster.terms().most_commit_bytes.saturating_mul(2).saturating_sub(ENVELOPE)
     }
 
+    /// Reports this site's progress to the root periodically.
+    fn report_progress(&mut self) {
+        let now_ns = self.run_state.now_ns();
         if self.cluster.is_root() || now_ns < self.next_progress_ns {
             return;
         }

@@ -316,6 +316,16 @@ impl Session {
         }))
     }
 
+    /// A site that is present, and of which a part of a long message has arrived since the last call.
+    pub fn arriving(&mut self) -> Option<SiteId> {
+        while let Some(site) = self.network.arriving() {
+            if self.is_there(site) {
+                return Some(site);
+            }
+        }
+        None
+    }
+
     /// Informs a joiner of the current search if its welcome was about one that is over.
     fn bring_up_to_date(&mut self, site: SiteId) {
         if self.network.me() != 0 || self.announced_to.get(&site) == Some(&self.search) {

@@ -355,7 +355,11 @@ impl Logic for Hub {
         self.announce_end();
     }
 
-    fn on_tick(&mut self) {}
+    fn on_tick(&mut self) {
+        for member in self.members.values_mut() {
+            self.out.arriving.extend(member.site.filter(|_| member.messages.is_arriving()));
+        }
+    }
 
     fn on_flushed(&mut self, _: u32) {}
 
@@ -398,6 +402,36 @@ mod tests {
         assert_eq!(hub.handle_frame(7, Frame::new(FrameKind::Beat, 0, 0, Vec::new())), Ok(()));
         hub.on_disconnected(7, CLOSED);
         assert_eq!(hub.places[2], 8);
+    }
+
+    /// A message that took longer than a lease period used to count as silence.
+    #[test]
+    fn parts_of_a_long_message_are_signs_of_life() {
+        let mut hub = Hub::new(4, Limits::default());
+        let hello =
+            Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
+        hub.handle_command(HubCommand::JoinRequest { number: 7, hello, key: [0; PUBLIC] });
+        hub.handle_command(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
+        let mut arriving = |kind, length| {
+            let body = if kind == FrameKind::Start {
+                100_000_u64.to_le_bytes().into()
+            } else {
+                vec![1; length]
+            };
+            hub.handle_frame(7, Frame::new(kind, 0, 0, body)).unwrap();
+            hub.on_tick();
+            std::mem::take(&mut hub.output_mut().arriving)
+        };
+        // Nothing of it has arrived, then as much as is needed for four ticks.
+        assert_eq!(arriving(FrameKind::Start, 0), []);
+        assert_eq!(arriving(FrameKind::Part, 40_000), [2]);
+        assert_eq!(arriving(FrameKind::Beat, 0), []);
+        assert_eq!(arriving(FrameKind::Part, 1), [2]);
+        assert_eq!(arriving(FrameKind::Part, 1), []);
+        assert_eq!(arriving(FrameKind::Part, 40_000), [2]);
+        // The last part makes it a message.
+        assert_eq!(arriving(FrameKind::Part, 19_998), []);
+        assert!(matches!(hub.out.deliveries.last(), Some(Delivery::Message { from: 2, .. })));
     }
 
     /// A process that asked and went away used to count as one that waits.

@@ -251,6 +251,11 @@ impl Logic for Leaf {
     fn on_tick(&mut self) {
         let (links, mut ways) = self.links();
         links.on_tick(&mut ways);
+        let arriving = self
+            .messages
+            .iter_mut()
+            .filter_map(|(&from, messages)| messages.is_arriving().then_some(from));
+        self.out.arriving.extend(arriving);
         self.finish();
     }
 
@@ -291,7 +296,6 @@ mod tests {
         leaf.handle_command(HubCommand::Send { to: 0, number: 0, bytes: vec![1; 100] });
         assert_eq!(leaf.outbox.waiting(), 0);
     }
-}
 
     /// A joiner used to keep any amount for a root that reads too slowly.
     #[test]
@@ -309,3 +313,4 @@ mod tests {
         assert!((10..20).contains(&sends.unwrap()), "{sends:?}");
         assert_eq!(leaf.outbox.waiting(), 0);
     }
+}

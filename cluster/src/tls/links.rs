@@ -416,6 +416,9 @@ impl Links {
                 confirm(peer, &mut self.links, true, ways.out);
             }
         }
+        for link in self.links.values_mut() {
+            ways.out.arriving.extend(link.messages.is_arriving().then_some(link.site));
+        }
         // A link that is hardly used any more costs more than it saves.
         let idle = |link: &Link| {
             self.peers.get(&link.site).is_none_or(|peer| peer.recent < self.limits.link_after / 16)

@@ -91,6 +91,8 @@ pub enum HubEvent {
 pub struct HubOutput {
     pub deliveries: Vec<Delivery>,
     pub events: Vec<HubEvent>,
+    /// Sites of which a part of a long message has arrived.
+    pub arriving: Vec<Rank>,
     /// Connections with something new to send.
     pub touched: Vec<u32>,
     /// Connections to end, with a last frame if there is one.

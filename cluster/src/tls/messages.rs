@@ -43,11 +43,17 @@ impl PartSequence {
     }
 }
 
+/// Bytes in half a second: a message that arrives more slowly on average is no sign of life.
+const LEAST_IN_A_TICK: usize = 8 << 10;
+
 /// Joins pieces into messages.
 #[derive(Debug, Default)]
 pub struct MessageAssembler {
     sequence: PartSequence,
     open: Vec<u8>,
+    /// The ticks since the incomplete message began, and how much of it had arrived at the last one.
+    ticks: usize,
+    seen: usize,
 }
 
 impl MessageAssembler {
@@ -60,10 +66,22 @@ impl MessageAssembler {
         match piece.kind {
             FrameKind::Whole => return Ok(Some(piece.body)),
             // Memory is allocated as bytes arrive, not as they are announced.
-            FrameKind::Start => self.open = Vec::new(),
+            FrameKind::Start => (self.open, self.ticks, self.seen) = (Vec::new(), 0, 0),
             _ => self.add(&piece.body),
         }
         Ok(done.then(|| std::mem::take(&mut self.open)))
+    }
+
+    /// Notes that half a second has passed. Returns whether more of an incomplete message has arrived meanwhile, fast
+    /// enough.
+    pub fn is_arriving(&mut self) -> bool {
+        if !self.is_open() {
+            return false;
+        }
+        self.ticks += 1;
+        let length = self.open.len();
+        let grows = length > std::mem::replace(&mut self.seen, length);
+        grows && length / self.ticks >= LEAST_IN_A_TICK
     }
 
     fn add(&mut self, bytes: &[u8]) {

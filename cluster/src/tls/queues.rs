@@ -2,8 +2,9 @@
 
 use super::logic::{Delivery, HubCommand, HubEvent};
 use super::wire::Wire;
+use crate::Rank;
 use pleach_runtime::sync::lock;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -71,6 +72,8 @@ const MOST_EVENTS: usize = 1000;
 struct CallerQueues {
     deliveries: VecDeque<Delivery>,
     events: VecDeque<HubEvent>,
+    /// Sites of which a part of a long message has arrived.
+    arriving: BTreeSet<Rank>,
     /// Bytes of unread messages, by the connection that they came on.
     unread: BTreeMap<u32, usize>,
 }
@@ -136,6 +139,18 @@ impl CallerMailbox {
             }
         }
         Some(delivery)
+    }
+
+    /// Notes the sites of which a part of a long message has arrived.
+    pub fn note_arriving(&self, sites: &mut Vec<Rank>) {
+        if !sites.is_empty() {
+            lock(&self.inside).arriving.extend(sites.drain(..));
+        }
+    }
+
+    /// A site of which a part of a long message has arrived since the last call.
+    pub fn take_arriving(&self) -> Option<Rank> {
+        lock(&self.inside).arriving.pop_first()
     }
 
     /// Whether something waits for the caller.

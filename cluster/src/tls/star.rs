@@ -136,6 +136,10 @@ impl Network for Star {
         Ok(delivery.map(|delivery| self.arrival(delivery)))
     }
 
+    fn arriving(&mut self) -> Option<Rank> {
+        self.mailbox.take_arriving()
+    }
+
     fn loss_reason(&mut self) -> Option<&str> {
         if self.me != 0 {
             while let Some(event) = self.mailbox.take_event() {

@@ -290,6 +290,7 @@ impl<L: Logic> Turns<L> {
             self.writes.extend(out.touched.drain(..));
             let cut = std::mem::take(&mut out.cut);
             let connect = std::mem::take(&mut out.connect);
+            self.mailbox.note_arriving(&mut out.arriving);
             let most = self.limits.waiting;
             let flooded = self.mailbox.push_all(&mut out.deliveries, &mut out.events, most);
             if cut.is_empty() && flooded.is_empty() && connect.is_empty() {

@@ -79,6 +79,23 @@ impl<C: Content> LeaseTimer<C> {
         }
     }
 
+    /// Notes that a part of a long message from a site has arrived or, if it is `ours`, that a part of one from here has
+    /// arrived there. What the site says of its leases waits behind it, and what this site last sent of its holdings is
+    /// on its way: it is not sent again.
+    pub fn hear_site(&mut self, site: SiteId, ours: bool, now_ns: u64) {
+        self.site_joined(site, now_ns);
+        for (held, times) in &mut self.holdings {
+            let Some(holding) = self.site.holding(*held) else { continue };
+            if holding.lender() != Some(site) {
+                continue;
+            }
+            times.last_heard_ns = now_ns;
+            if ours && (times.unanswered || holding.returning()) {
+                (times.last_sent_ns, times.owed_ns) = (now_ns, u64::MAX);
+            }
+        }
+    }
+
     /// Notes whether the root is reachable. Sites reach each other through it: returns for how long holders could not
     /// be heard.
     pub fn reach_root(&mut self, reachable: bool, now_ns: u64) -> u64 {

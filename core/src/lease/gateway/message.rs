@@ -26,6 +26,8 @@ pub enum GatewayMessage<D> {
     Nodes(u64),
     /// "Stop, and hand over what you have."
     Stop,
+    /// "A long message from you is arriving here."
+    Arriving,
 }
 
 impl<D: Tally> GatewayMessage<D> {
@@ -37,7 +39,8 @@ impl<D: Tally> GatewayMessage<D> {
             GatewayMessage::Peer(_)
             | GatewayMessage::Draw { .. }
             | GatewayMessage::Nodes(_)
-            | GatewayMessage::Stop => 0,
+            | GatewayMessage::Stop
+            | GatewayMessage::Arriving => 0,
             GatewayMessage::Best(solution) => 8 + solution.solution.len() as u64,
             GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message) => match message {
                 LeaseMessage::Work { content, best, .. } => content.bytes() + plan(best),

@@ -218,6 +218,14 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.update_leases(None, |it, actions| it.site().ask_about_leases_of(site, actions))
     }
 
+    /// Handles a part of a long message that has arrived from a site. The site learns of it: it waits for an answer.
+    pub fn on_arriving_message(&mut self, site: SiteId) {
+        self.state.timer.hear_site(site, false, self.now_ns);
+        if !self.state.over {
+            self.inside.send(site, GatewayMessage::Arriving);
+        }
+    }
+
     /// Handles a change of the root's process: the previous root's grants do not count towards the new one's limit.
     pub fn root_changed(&mut self) {
         if let Some(quota) = &mut self.state.quota {
@@ -303,14 +311,6 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.advance_holdings()
     }
 
-    /// Leaves in an orderly way: hands back all that the site holds.
-    ///
-    /// # Errors
-    /// The first failure inside the site.
-    pub fn leave_search(&mut self) -> Result<(), I::Error> {
-        self.state.timer.site_mut().leave();
-        self.take_workers_work()?;
-        self.advance_holdings()
     /// Drops a holding that cannot be returned. Its lender takes it over by the last commit.
     ///
     /// # Errors
@@ -320,6 +320,14 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.advance_holdings()
     }
 
+    /// Leaves in an orderly way: hands back all that the site holds.
+    ///
+    /// # Errors
+    /// The first failure inside the site.
+    pub fn leave_search(&mut self) -> Result<(), I::Error> {
+        self.state.timer.site_mut().leave();
+        self.take_workers_work()?;
+        self.advance_holdings()
     }
 
     /// Learns the best solution of the workers. It must reach other sites no later than the workers' counts, because they

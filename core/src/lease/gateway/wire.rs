@@ -68,7 +68,10 @@ impl GatewayPacket {
             },
             GatewayMessage::Draw { .. } => self.from > 0,
             GatewayMessage::Peer(message) => message.is_between_sites(),
-            GatewayMessage::Nodes(_) | GatewayMessage::Best(_) | GatewayMessage::Stop => true,
+            GatewayMessage::Nodes(_)
+            | GatewayMessage::Best(_)
+            | GatewayMessage::Stop
+            | GatewayMessage::Arriving => true,
         }
     }
 

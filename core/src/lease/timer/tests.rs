@@ -84,6 +84,61 @@ fn a_holder_that_has_nothing_to_commit_keeps_its_lease() {
     assert!(root.site().lists(lease) && holder.site().holding(Some(lease)).is_some());
 }
 
+/// A message that took longer than a lease period used to cost a site all that it held.
+#[test]
+fn a_lease_lasts_while_a_long_message_about_it_arrives() {
+    for arrives in [true, false] {
+        let (mut root, mut holder, lease) = pair();
+        let mut commit = LeaseActions::new();
+        let part = holder.site().current_report(Some(lease)).unwrap();
+        holder.record_commit(Some(lease), 0, 0);
+        holder.send_commit(Some(lease), part, &mut commit);
+        let mut asked = LeaseActions::new();
+        for now_ns in (0..10 * LEASE).step_by(LEASE as usize / 16) {
+            if arrives {
+                root.hear_site(1, false, now_ns);
+                holder.hear_site(0, true, now_ns);
+                assert_eq!(holder.due_commit(now_ns), None);
+            }
+            // All else waits behind the commit.
+            holder.check_timers(now_ns, &mut LeaseActions::new());
+            root.check_timers(now_ns, &mut asked);
+        }
+        let holds = holder.site().holding(Some(lease)).is_some();
+        assert_eq!(
+            (root.site().lists(lease), holds, asked.is_empty()),
+            (arrives, arrives, arrives)
+        );
+        let mut answers = LeaseActions::new();
+        pass(commit, 1, &mut root, 10 * LEASE, &mut answers);
+        let taken = LeaseAction::Send { to: 1, message: LeaseMessage::Committed { lease } };
+        assert_eq!(answers.contains(&taken), arrives, "{answers:?}");
+    }
+}
+
+/// While a return was on its way, it used to be sent again and again.
+#[test]
+fn a_return_is_not_repeated_while_it_arrives() {
+    let (_, mut holder, lease) = pair();
+    holder.site_mut().change_content(Some(lease), |open| *open = Open(0));
+    let mut said = LeaseActions::new();
+    holder.site_mut().return_holding(Some(lease), &mut said);
+    holder.record_commit(Some(lease), 0, 0);
+    assert_eq!(said.len(), 1);
+    let mut repeats = |from_ns: u64, arrives: bool| {
+        let mut said = LeaseActions::new();
+        for now_ns in (from_ns..from_ns + LEASE).step_by(LEASE as usize / 16) {
+            if arrives {
+                holder.hear_site(0, true, now_ns);
+            }
+            holder.check_timers(now_ns, &mut said);
+        }
+        said.len()
+    };
+    assert_eq!(repeats(0, true), 0);
+    assert!(repeats(LEASE, false) > 0);
+}
+
 /// Commits used to pile up at a lender that reads them more slowly than they come.
 #[test]
 fn a_commit_that_the_lender_has_not_answered_delays_the_next_one() {

@@ -129,6 +129,6 @@ pub fn packets(rng: &mut Rand64, names: &mut u64) -> Vec<GatewayPacket> {
         GatewayMessage::Nodes(load)
     });
     messages.push(GatewayMessage::Best(Solution { score: -3, solution: vec![2, 0, 1] }));
-    messages.push(GatewayMessage::Stop);
+    messages.extend([GatewayMessage::Stop, GatewayMessage::Arriving]);
     messages.into_iter().map(|message| GatewayPacket { from, message }).collect()
 }
