@@ -216,6 +216,14 @@ pub fn names(specs: &[Spec]) -> Vec<String> {
     specs.iter().map(name).collect()
 }
 
+/// A GPU that is named more than once: its workers would wait for one another.
+#[must_use]
+pub fn repeated(specs: &[Spec]) -> Option<DeviceKind> {
+    let kinds = || specs.iter().map(|spec| spec.kind);
+    let is_repeated = |kind: &DeviceKind| kinds().filter(|other| other == kind).count() > 1;
+    kinds().filter(|kind| *kind != DeviceKind::Emulated).find(is_repeated)
+}
+
 impl std::fmt::Display for DeviceKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

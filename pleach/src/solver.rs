@@ -225,12 +225,16 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// options after colons. To search on devices alone, set `threads: 0` in [`Settings`].
     ///
     /// # Errors
-    /// If there is no such kind of device or option.
+    /// If there is no such kind of device or option, or if a GPU is named twice.
     #[cfg(feature = "gpu")]
     pub fn devices(mut self, words: &[&str]) -> Result<Self, RunError> {
-        let spec = |words: &&str| pleach_gpu::spec::Spec::parse(words);
-        let specs: Result<Vec<_>, String> = words.iter().map(spec).collect();
-        self.settings.devices = pleach_gpu::DeviceSet::shared(specs.map_err(RunError::NoWorker)?);
+        use pleach_gpu::spec::{Spec, repeated};
+        let specs: Result<Vec<_>, String> = words.iter().map(|words| Spec::parse(words)).collect();
+        let specs = specs.map_err(RunError::NoWorker)?;
+        if let Some(gpu) = repeated(&specs) {
+            return Err(RunError::NoWorker(format!("{gpu} is named twice")));
+        }
+        self.settings.devices = pleach_gpu::DeviceSet::shared(specs);
         Ok(self)
     }
 

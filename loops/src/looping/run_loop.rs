@@ -9,7 +9,7 @@ use super::settings::{LoopSettings, LoopSnapshot};
 use super::taker_progress::{TakerProgress, TakerSnapshot};
 use crate::looping::contract::Loop;
 use pleach_gpu::pool::DevicePool;
-use pleach_gpu::spec::{Spec, names};
+use pleach_gpu::spec::{Spec, names, repeated};
 use pleach_runtime::error::RunError;
 use pleach_runtime::on_drop::OnDrop;
 use pleach_runtime::worker_pool::WorkerPool;
@@ -29,7 +29,7 @@ pub struct LoopOutcome<H> {
 /// breaking.
 ///
 /// # Errors
-/// If the system cannot start more threads. A panic in the loop continues in the caller.
+/// If the system cannot start more threads, or no worker can be used. A panic in the loop continues in the caller.
 pub fn run_loop<L: Loop>(
     pool: &WorkerPool,
     work: &L,
@@ -195,11 +195,14 @@ type NamedDevices<'s> = Vec<(&'s Spec, String)>;
 /// The devices that take part in a loop, with warnings about them and about the others.
 ///
 /// # Errors
-/// If only devices were asked for, and none has a kernel.
+/// If a GPU is named twice, or if only devices were asked for and none has a kernel.
 pub(super) fn usable_devices(
     has_kernel: bool,
     settings: &LoopSettings,
 ) -> Result<(NamedDevices<'_>, Vec<String>), RunError> {
+    if let Some(gpu) = repeated(&settings.devices) {
+        return Err(RunError::NoWorker(format!("{gpu} is named twice")));
+    }
     if settings.devices.is_empty() || has_kernel {
         let devices: Vec<_> = settings.devices.iter().zip(names(&settings.devices)).collect();
         let warnings = devices.iter().filter_map(search_options).collect();

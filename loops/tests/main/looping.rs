@@ -300,6 +300,15 @@ fn a_device_without_a_kernel_is_named() {
     assert!(go(0).is_err());
 }
 
+#[test]
+fn a_gpu_is_named_once() {
+    let devices = ["gpu0:launch=once", "gpu0"].map(|words| Spec::parse(words).unwrap()).to_vec();
+    let settings = LoopSettings { devices, ..with(1, Sizes::Measured) };
+    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    let refused = run_loop(&WorkerPool::default(), &Counted::new(10), &settings, go_on);
+    assert_eq!(refused.unwrap_err().to_string(), "gpu0 is named twice");
+}
+
 /// Without a GPU, threads do its part of a static split.
 #[test]
 fn a_device_that_cannot_be_used_leaves_its_range_to_others() {

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use pleach_cluster::mpi;
 use pleach_core::steal::{PRESETS, Policy};
 use pleach_gpu::gpus::count;
-use pleach_gpu::spec::{DeviceKind, Spec, names};
+use pleach_gpu::spec::{DeviceKind, Spec, names, repeated};
 use pleach_problems::simd::Level;
 use pleach_runtime::cores;
 use pleach_runtime::error::MOST_THREADS;
@@ -212,6 +212,9 @@ impl Workers {
         if specs.len() > MOST_DEVICES {
             return Err(format!("--devices {list}: expected at most {MOST_DEVICES} devices"));
         }
+        if let Some(gpu) = repeated(&specs) {
+            return Err(format!("--devices {list}: {gpu} is named twice"));
+        }
         if !on_cpu && threads.is_some() {
             return Err(format!("--threads has no effect without cpu among --devices {list}"));
         }
@@ -291,6 +294,10 @@ mod tests {
         assert!(read(None, Some("cpu,gpu")).is_ok_and(|(_, gpus)| gpus.starts_with("gpu0")));
         for bad in ["cpu:explorers=2", "gpu:explorers=x", "", "cpu,,gpu"] {
             assert!(read(None, Some(bad)).is_err(), "{bad}");
+        }
+        for twice in ["gpu0:launch=once,gpu0", "gpu,gpu0", "cpu,gpu0,emulated,gpu0:wait=1"] {
+            let why = format!("--devices {twice}: gpu0 is named twice");
+            assert_eq!(read(None, Some(twice)), Err(why));
         }
         assert!(read(Some("2"), Some("emulated")).is_err());
     }
