@@ -114,10 +114,8 @@ impl<'p> Either<'p> {
         let Trial { after_ns, length_ns } = self.trial;
         let mut reported = Progress::default();
         if !self.now.is_well() {
-            // The CPU has taken over, so the trial is pointless. Leave the device alone: anything that waits for a
-            // kernel that does not end would never return.
-            std::mem::forget((self.resting.take(), self.other.take()));
-            self.stage = TrialStage::Settled;
+            // The CPU has taken over, so the trial is pointless.
+            (self.resting, self.other, self.stage) = (None, None, TrialStage::Settled);
             return reported;
         }
         self.stage = match self.stage {

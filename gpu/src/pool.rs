@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::spec::{DeviceKind, Mode, Spec};
-use super::{DeviceError, open};
+use super::{DeviceError, check, open};
 use pleach_core::search::device::Layout;
 use pleach_runtime::sync::{AtomicBool, AtomicU64, Condvar, Mutex, Ordering, lock};
 use std::ops::{Deref, DerefMut};
@@ -61,6 +61,8 @@ impl DevicePool {
         spec: &Spec,
         wanted: &AtomicBool,
     ) -> Result<BorrowedDevice, DeviceError> {
+        // A GPU may have hung since it was put here.
+        check(spec)?;
         // A device that is meant to fail must not be reused.
         let pool = spec.fail.is_none().then(|| Arc::clone(self));
         let kept = pool.as_ref().and_then(|pool| pool.find(spec.kind, wanted));

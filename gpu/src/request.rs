@@ -52,9 +52,7 @@ impl DeviceRequest {
                 explorer::wanted(problem, on, spec)?
             }
         };
-        if !pool.has(spec, |_| true) {
-            check(spec)?;
-        }
+        check(spec)?;
         Ok(Self { spec: *spec, pool: Arc::clone(pool), mode, layout })
     }
 

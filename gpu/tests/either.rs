@@ -16,6 +16,7 @@ use pleach_problems::flowshop::bound::Bound;
 use pleach_problems::flowshop::{Flowshop, named::named};
 use pleach_problems::simd::Level;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// At once, and after a few rounds.
 const TRIALS: [Trial; 2] =
@@ -116,6 +117,25 @@ fn a_device_that_fails_around_a_trial_loses_nothing() {
         lost += u32::from(search.take_failure().is_some());
     }
     assert!(lost > 10, "{lost}");
+}
+
+/// Devices that are not needed any more hold nothing, whether the other mode is still being prepared or not.
+#[test]
+fn a_device_that_fails_around_a_trial_leaves_nothing_behind() {
+    let (flowshop, best) = flowshop(Bound::One);
+    let (wanted, _) = whole(&flowshop, best);
+    for fail in 2..12 {
+        let pool = Arc::default();
+        let words = format!("emulated:explorers=3:budget=5:late=50:fail={fail}");
+        let mut search = either(&flowshop, &words, &pool, TRIALS[0]);
+        search.add_work(&Problem::root(&flowshop).bytes).unwrap();
+        assert_eq!(run_to_end(&mut search, best).counts, wanted, "launch {fail}");
+        drop(search);
+        // The thread that opens the other mode ends a little later.
+        while Arc::strong_count(&pool) > 1 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 /// A kernel that bounds may first have to be compiled, which takes long.

@@ -44,6 +44,9 @@ fn names(answer: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// Why a GPU cannot be used again.
+pub const REFUSED: &str = "gpu0 not used: one of its kernels hangs; only a new process can use it";
+
 #[test]
 fn counts_on_gpus_are_those_of_the_cpu() {
     for (kernel, command) in [
@@ -123,6 +126,11 @@ fn loops_on_gpus_have_the_results_of_the_cpu() {
                 "{what}"
             );
         }
+        let (found, said) = run("gpu:wait=1", "hang=1").unwrap();
+        assert!((found / wanted - 1.0).abs() < 1e-9, "{words}: {found} for {wanted}");
+        assert!(said.contains("a kernel hangs"), "{words}: {said}");
+        // The second loop of `spmm` does not wait for the kernel of the first one.
+        assert_eq!(said.contains(REFUSED), words.starts_with("spmm"), "{words}: {said}");
         if !kernel.is_empty() {
             let (_, said) = run("cpu,gpu", &format!("kernel={kernel}")).unwrap();
             assert!(said.is_empty(), "{said}");
@@ -325,6 +333,11 @@ fn a_device_that_hangs_is_given_up() {
         let said = "gpu0 failed: a kernel hangs; its work continues on the CPU";
         assert!(warned.contains(said), "{hangs}: {warned}");
     }
+    let output = pleach("count queens 10 11 --devices gpu0:wait=1", "hang=1").unwrap();
+    let (text, warned) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("724") && !text.contains("2,680"), "{text}");
+    assert!(warned.contains(REFUSED) && output.status.code() == Some(2), "{warned}");
 }
 
 #[test]

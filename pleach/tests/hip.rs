@@ -1,6 +1,6 @@
 //! The code for AMD's GPUs, with stand-ins for HIP's libraries.
 
-use crate::gpu::answer;
+use crate::gpu::{REFUSED, answer};
 use crate::outside::folder;
 use crate::stand_in::{driver, stand_in, stand_in_hip};
 use serde_json::Value;
@@ -220,6 +220,10 @@ fn an_amd_gpu_that_fails_or_hangs_loses_nothing() {
             assert!(said.contains(why) && said.contains("continues on the CPU"), "{like}: {said}");
         }
     }
+    let output = pleach("count queens 10 11 --devices gpu0:wait=1", "hang=1").unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("724"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(REFUSED), "{said}");
 }
 
 #[test]

@@ -15,8 +15,9 @@ use pleach_kernels::launch::{
     KernelEntry, Launch, LaunchReport, THREADS, blocks, explorers_per_block,
 };
 use pleach_kernels::serving::{COUNTS, POST, SERVE};
-use pleach_runtime::sync::{Mutex, lock};
+use pleach_runtime::sync::{AtomicBool, Mutex, Ordering, lock};
 use std::ptr::from_ref;
+use std::sync::Arc;
 use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
@@ -41,8 +42,9 @@ pub(super) struct Gpu<D: Driver> {
     staging: Option<PinnedStaging<D>>,
     /// How long the launched kernels may run, until somebody has waited for them.
     running: Option<Duration>,
-    /// Whether a kernel hung: from then on nothing may wait for the driver.
-    hung: bool,
+    /// Whether a kernel hung, also if another open device of the same GPU launched it: from then on nothing may wait for
+    /// the driver.
+    hung: Arc<AtomicBool>,
     /// Dropped last, because everything else needs it.
     driver: D,
 }
@@ -56,8 +58,8 @@ struct LoadedCode<D: Driver> {
 }
 
 impl<D: Driver> Gpu<D> {
-    /// An open GPU without kernels.
-    pub fn new(driver: D) -> Self {
+    /// An open GPU without kernels. All devices of the same GPU share `hung`.
+    pub fn new(driver: D, hung: Arc<AtomicBool>) -> Self {
         Self {
             kernels: Vec::new(),
             loaded: None,
@@ -67,7 +69,7 @@ impl<D: Driver> Gpu<D> {
             tally: None,
             staging: None,
             running: None,
-            hung: false,
+            hung,
             driver,
         }
     }
@@ -120,7 +122,7 @@ impl<D: Driver> Gpu<D> {
         while !self.driver.is_idle()? {
             let waited = start.elapsed();
             if waited >= limit {
-                self.hung = true;
+                self.hung.store(true, Ordering::Relaxed);
                 return self.responds();
             }
             if waited < SHORT {
@@ -134,7 +136,7 @@ impl<D: Driver> Gpu<D> {
     }
 
     fn responds(&self) -> Result<(), DeviceError> {
-        if self.hung {
+        if self.hung.load(Ordering::Relaxed) {
             return Err(DeviceError::Failed("a kernel hangs".into()));
         }
         Ok(())
@@ -156,7 +158,7 @@ impl<D: Driver> Gpu<D> {
         let (start, patience) = (Instant::now(), self.handling.patience());
         while !queue.has_stopped(&self.driver)? {
             if start.elapsed() > patience {
-                self.hung = true;
+                self.hung.store(true, Ordering::Relaxed);
                 return self.responds();
             }
             sleep(SHORT / 10);
@@ -239,7 +241,9 @@ impl<D: Driver> Slots for Gpu<D> {
         let patience = self.handling.patience();
         let (queue, driver) = self.queue()?;
         let done = queue.is_done(driver, slot)?;
-        self.hung |= done.is_err_and(|waited| waited > patience);
+        if done.is_err_and(|waited| waited > patience) {
+            self.hung.store(true, Ordering::Relaxed);
+        }
         self.responds().map(|()| done.is_ok())
     }
 
@@ -253,7 +257,7 @@ impl<D: Driver> Drop for Gpu<D> {
     fn drop(&mut self) {
         // A lost device has already freed its memory.
         let _ = self.clear();
-        if self.hung {
+        if self.hung.load(Ordering::Relaxed) {
             std::mem::forget(self.loaded.take());
             std::mem::forget((self.queue.take(), self.tally.take(), self.staging.take()));
             self.driver.abandon();
@@ -408,7 +412,9 @@ impl<D: Driver> Memory for Gpu<D> {
         let patience = self.handling.patience();
         let Some(staging) = &mut self.staging else { return Ok(true) };
         let come = staging.have_arrived(&self.driver)?;
-        self.hung |= come.is_err_and(|waited| waited > patience);
+        if come.is_err_and(|waited| waited > patience) {
+            self.hung.store(true, Ordering::Relaxed);
+        }
         self.responds().map(|()| come.is_ok())
     }
 

@@ -49,11 +49,13 @@ pub(super) fn count() -> Result<u32, DeviceError> {
 /// The name of a GPU, and its memory in bytes.
 ///
 /// # Errors
-/// Why it cannot be opened.
+/// If the driver fails.
 pub(super) fn describe(number: u32) -> Result<(String, u64), DeviceError> {
-    let Cuda { context, .. } = Cuda::open(number)?;
-    let name = context.name().map_err(failed)?;
-    Ok((name, context.total_mem().map_err(failed)? as u64))
+    let gpu = result::device::get(number as i32).map_err(failed)?;
+    let name = result::device::get_name(gpu).map_err(failed)?;
+    // SAFETY: there is such a GPU.
+    let memory = unsafe { result::device::total_mem(gpu) }.map_err(failed)?;
+    Ok((name, memory as u64))
 }
 
 impl Cuda {

@@ -6,6 +6,9 @@ use super::hip::Amd;
 use super::{cuda, hip};
 use crate::DeviceError;
 use crate::device::Device;
+use pleach_runtime::sync::{AtomicBool, Mutex, Ordering, lock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A GPU of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,12 +74,23 @@ pub fn gpus() -> Result<Vec<DetectedGpu>, DeviceError> {
     (0..count()?).map(seen).collect()
 }
 
+/// Whether a kernel hangs on the GPU with this number: whoever opens it again in this process waits for that kernel.
+fn hung(number: u32) -> Arc<AtomicBool> {
+    static HUNG: Mutex<BTreeMap<u32, Arc<AtomicBool>>> = Mutex::new(BTreeMap::new());
+    Arc::clone(lock(&HUNG).entry(number).or_default())
+}
+
 /// Checks whether there is a GPU with this number on which the kernels can run.
 ///
 /// # Errors
 /// Why there is none.
 pub(crate) fn check(number: u32) -> Result<(), DeviceError> {
-    match place(number)? {
+    let place = place(number)?;
+    if hung(number).load(Ordering::Relaxed) {
+        let why = "one of its kernels hangs; only a new process can use it";
+        return Err(DeviceError::Failed(why.into()));
+    }
+    match place {
         GpuPlace::Nvidia(_) => Ok(()),
         GpuPlace::Amd(number) => hip::check(number),
     }
@@ -87,8 +101,9 @@ pub(crate) fn check(number: u32) -> Result<(), DeviceError> {
 /// # Errors
 /// Why it cannot be used.
 pub(crate) fn open(number: u32) -> Result<Device, DeviceError> {
+    let hung = hung(number);
     Ok(match place(number)? {
-        GpuPlace::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?)),
-        GpuPlace::Amd(number) => Device::new(Gpu::new(Amd::open(number)?)),
+        GpuPlace::Nvidia(number) => Device::new(Gpu::new(Cuda::open(number)?, hung)),
+        GpuPlace::Amd(number) => Device::new(Gpu::new(Amd::open(number)?, hung)),
     })
 }
