@@ -65,3 +65,29 @@ pub(super) fn is_done(words: &[AtomicU32], number: u32) -> bool {
 pub(super) fn stop(words: &[AtomicU32]) {
     words[0].store(1, Ordering::Release);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slots::{AHEAD, MOST_SLOTS};
+    use pleach_kernels::serving::POST;
+
+    /// However the slots of a device take turns, nothing is announced in the place of a batch that takes long.
+    #[test]
+    fn a_slow_batch_keeps_its_place() {
+        let words: Vec<AtomicU32> = (0..POST).map(|_| AtomicU32::new(0)).collect();
+        let parents = Parents { starts: vec![0, 1], words: vec![7] };
+        let mut mailbox = KernelMailbox::default();
+        let mut announce = || mailbox.announce(&words, &parents, 0);
+        let finish = |number| word(&words, number, mail::DONE).store(number, Ordering::Release);
+        let slow = announce().unwrap();
+        // Those of as many slots as a device may have were sent before it, and may be announced later.
+        let others = AHEAD - 1 + MOST_SLOTS as usize - 1;
+        (0..others).for_each(|_| finish(announce().unwrap()));
+        assert!(!is_done(&words, slow));
+        (others + 1..RING).for_each(|_| finish(announce().unwrap()));
+        assert!(announce().is_err(), "its place is next");
+        finish(slow);
+        assert!(announce().is_ok());
+    }
+}

@@ -3,6 +3,14 @@
 use super::DeviceError;
 use pleach_core::search::device::Layout;
 use pleach_core::search::evaluate::Parents;
+use pleach_kernels::serving::RING;
+
+/// The most slots of a device.
+pub const MOST_SLOTS: u32 = 64;
+
+/// How many batches may be sent from the oldest unfinished one on, so that a kernel that is launched once has a place for
+/// each, even if those in its slots are announced in another order.
+pub const AHEAD: usize = RING / 2;
 
 /// Places for batches on a device. What happens in one slot happens in order, independently of the other slots.
 pub trait Slots: Send {

@@ -1,6 +1,7 @@
 //! [`Spec`]: which device to use and how, as in `emulated:explorers=33:inside=hypercube`.
 
 use super::form::{Form, Handling};
+use super::slots::MOST_SLOTS;
 use super::{BoundingMode, Exchange, Givers, Inside};
 use pleach_core::search::named::named;
 
@@ -116,7 +117,7 @@ impl Spec {
             ("mode", "explore") => self.mode = Some(Mode::Explore),
             ("mode", "evaluate") => self.mode = Some(Mode::Evaluate),
             ("mode", _) => return Err("expected explore or evaluate".into()),
-            ("rmax", _) => self.rmax = number(64)?,
+            ("rmax", _) => self.rmax = number(MOST_SLOTS)?,
             ("pool", _) => self.pool = number(1 << 20)?,
             ("launch", "once") => self.once = true,
             ("launch", _) => return Err("expected once".into()),

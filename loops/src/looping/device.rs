@@ -6,6 +6,7 @@ use crate::looping::contract::LoopOnDevice;
 use pleach_core::search::evaluate::Parents;
 use pleach_gpu::DeviceError;
 use pleach_gpu::pool::{BorrowedDevice, DevicePool};
+use pleach_gpu::slots::AHEAD;
 use pleach_gpu::spec::Spec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,16 +27,25 @@ pub(super) struct LoopDevice<'a> {
     free: Vec<usize>,
     /// In the order in which they were sent.
     under_way: Vec<RangeOut>,
+    /// How many ranges were sent.
+    sent: usize,
     /// When the previous range was done; the next one did not start earlier.
     last: Instant,
 }
 
 /// A range under way.
 struct RangeOut {
+    /// How many ranges were sent before it.
+    number: usize,
     slot: usize,
     row: Range<u32>,
     units: Range<usize>,
     since: Instant,
+}
+
+/// Whether the oldest range under way leaves room for another one.
+fn has_room(under_way: &[RangeOut], sent: usize) -> bool {
+    under_way.first().is_none_or(|oldest| sent - oldest.number < AHEAD)
 }
 
 impl<'a> LoopDevice<'a> {
@@ -59,8 +69,8 @@ impl<'a> LoopDevice<'a> {
         let made = device.make_slots(&layout, slots as usize, 1, spec.once);
         made.inspect_err(|_| device.mark_failed())?;
         let free = (0..slots as usize).rev().collect();
-        let (under_way, last) = (Vec::new(), Instant::now());
-        Ok(Some(Self { device, work, room: layout.width, free, under_way, last }))
+        let (under_way, sent, last) = (Vec::new(), 0, Instant::now());
+        Ok(Some(Self { device, work, room: layout.width, free, under_way, sent, last }))
     }
 
     /// Runs ranges until none are left; `units` maps a range to units of the loop.
@@ -81,7 +91,7 @@ impl<'a> LoopDevice<'a> {
             if share.is_stopped() {
                 rest = None;
             }
-            while !self.free.is_empty() {
+            while !self.free.is_empty() && has_room(&self.under_way, self.sent) {
                 let waits = self.under_way.is_empty();
                 let next = rest.take().or_else(|| {
                     if waits { share.next(me, last) } else { share.try_next(me, last) }
@@ -141,7 +151,8 @@ impl<'a> LoopDevice<'a> {
         let slot = self.free.pop().ok_or_else(|| DeviceError::Failed("no slot is free".into()))?;
         let since = Instant::now();
         self.device.slots().start(slot, &parents)?;
-        self.under_way.push(RangeOut { slot, row, units, since });
+        self.under_way.push(RangeOut { number: self.sent, slot, row, units, since });
+        self.sent += 1;
         Ok(())
     }
 
@@ -164,5 +175,29 @@ impl<'a> LoopDevice<'a> {
                 std::thread::sleep(PAUSE);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A range under way that this many others were sent before.
+    fn range(number: usize) -> RangeOut {
+        RangeOut { number, slot: 0, row: 0..1, units: 0..1, since: Instant::now() }
+    }
+
+    #[test]
+    fn a_slow_range_stops_others_from_being_sent() {
+        let slow = 7;
+        let mut under_way = vec![range(slow)];
+        for sent in slow + 1..slow + AHEAD {
+            // Those that were sent later are already done, or are not.
+            assert!(has_room(&under_way, sent));
+            under_way.truncate(1 + sent % 2);
+            under_way.push(range(sent));
+        }
+        assert!(!has_room(&under_way, slow + AHEAD));
+        assert!(has_room(&under_way[1..], slow + AHEAD) && has_room(&[], slow + AHEAD));
     }
 }
