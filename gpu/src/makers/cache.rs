@@ -29,10 +29,10 @@ impl CodeFile {
         static WRITTEN: AtomicU32 = AtomicU32::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let aside = path.with_extension(format!("{}-{number}", std::process::id()));
-        let folder = path.parent().map(fs::create_dir_all);
-        let written = folder.map(|_| fs::write(&aside, sealed(code)));
-        if matches!(written, Some(Ok(()))) {
-            let _ = fs::rename(aside, path);
+        let _ = path.parent().map(fs::create_dir_all);
+        let written = fs::write(&aside, sealed(code));
+        if written.and_then(|()| fs::rename(&aside, path)).is_err() {
+            let _ = fs::remove_file(aside);
         }
     }
 }
@@ -56,6 +56,20 @@ fn unsealed(mut file: Vec<u8>) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failed_writes_leave_no_file() {
+        let folder = std::env::temp_dir().join(format!("pleach-cache-{}", std::process::id()));
+        let files = || fs::read_dir(&folder).unwrap().count();
+        let file = CodeFile(Some(folder.join("code")));
+        fs::create_dir_all(folder.join("code")).unwrap();
+        file.keep(b"code");
+        assert_eq!((file.read(), files()), (None, 1), "a folder is in the way");
+        fs::remove_dir(folder.join("code")).unwrap();
+        file.keep(b"code");
+        assert_eq!((file.read(), files()), (Some(b"code".to_vec()), 1));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn incomplete_files_are_rejected() {
