@@ -70,7 +70,7 @@ pub(super) struct Queue<D: Driver> {
 /// Page-locked memory as words that a running kernel may read and write.
 fn shared(words: &mut [u32]) -> &[AtomicU32] {
     // SAFETY: both types have the same size, alignment and values, and nobody else on the host uses the words.
-    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len()) }
+    unsafe { std::slice::from_raw_parts(words.as_mut_ptr().cast::<AtomicU32>(), words.len()) }
 }
 
 impl<D: Driver> Queue<D> {
@@ -88,7 +88,7 @@ impl<D: Driver> Queue<D> {
         let (stream, mut words) = (driver.stream()?, driver.pin(POST, false)?);
         let there = driver.words(&mut words);
         there.fill(0);
-        let post = there.as_ptr() as u64;
+        let post = there.as_mut_ptr() as u64;
         let record = Serving { post, copy, counts, tables: self.tables, sizes: self.sizes };
         // SAFETY: the record's arrays have the sizes that the kernel expects, and are freed only after it has stopped.
         unsafe { driver.launch(self.kernel, Some(&stream), blocks, from_ref(&record).cast())? };
