@@ -215,7 +215,8 @@ impl<D: Driver> Slots for Gpu<D> {
             all.push(Slot::new(&self.driver, (input, sent), (output, came))?);
         }
         let sizes = layout.constants();
-        let mut queue = Queue { kernel, tables, sizes, slots: all, served: None };
+        let last = Instant::now();
+        let mut queue = Queue { kernel, tables, sizes, slots: all, served: None, last };
         let mut zeros = |words: usize| {
             let address = self.allocate(words)?;
             self.write(address, &vec![0; words]).map(|()| address)

@@ -5,6 +5,8 @@ mod cache;
 mod compile;
 mod cuda;
 mod driver;
+#[cfg(test)]
+mod fake_driver;
 mod forms;
 pub mod gpus;
 mod hip;

@@ -65,6 +65,8 @@ pub(super) struct Queue<D: Driver> {
     pub slots: Vec<Slot<D>>,
     /// The kernel, if it was launched only once.
     pub served: Option<PersistentKernel<D>>,
+    /// When the last batch came back, or when the queue was made: batches under way wait for those before them.
+    pub last: Instant,
 }
 
 /// Page-locked memory as words that a running kernel may read and write.
@@ -174,13 +176,17 @@ impl<D: Driver> Queue<D> {
         Ok(())
     }
 
-    /// Whether a batch has come back; if not, how long it has been under way.
+    /// Whether a batch has come back; if not, for how long it has been under way without another one coming
+    /// back.
     pub fn is_done(&mut self, driver: &D, at: usize) -> Result<Result<(), Duration>, DeviceError> {
         let served = self.is_served(driver, at)?;
         let slot = self.slot(at)?;
-        let done = served && driver.is_past(&slot.stream)?;
-        let waited = slot.since.map_or(Duration::ZERO, |since| since.elapsed());
-        Ok(if done { Ok(()) } else { Err(waited) })
+        let (done, since) = (served && driver.is_past(&slot.stream)?, slot.since);
+        if done {
+            self.last = Instant::now();
+            return Ok(Ok(()));
+        }
+        Ok(Err(since.map_or(Duration::ZERO, |since| since.max(self.last).elapsed())))
     }
 
     /// The slots with a batch under way.
@@ -199,4 +205,29 @@ impl<D: Driver> Queue<D> {
 
 fn misfit() -> DeviceError {
     DeviceError::Failed("the batch does not fit its slot".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake_driver::FakeDriver;
+    use super::*;
+    use pleach_runtime::sync::Ordering;
+
+    #[test]
+    fn a_batch_that_waited_for_others_is_not_hung() {
+        let driver = FakeDriver::default();
+        let slots = Vec::from([(); 3].map(|()| Slot::new(&driver, (0, 9), (0, 9)).unwrap()));
+        let (sizes, last) = ([0; 10], Instant::now());
+        let mut queue = Queue { kernel: (), tables: 0, sizes, slots, served: None, last };
+        let parents = Parents { starts: vec![0, 1], words: vec![7] };
+        (0..3).for_each(|at| queue.start(&driver, at, &parents).unwrap());
+        for at in 0..2 {
+            std::thread::sleep(Duration::from_millis(5));
+            driver.passed.fetch_add(1, Ordering::Relaxed);
+            let now = Instant::now();
+            assert_eq!(queue.is_done(&driver, at).unwrap(), Ok(()));
+            let waited = queue.is_done(&driver, at + 1).unwrap().unwrap_err();
+            assert!(waited <= now.elapsed(), "{waited:?}");
+        }
+    }
 }
