@@ -51,10 +51,17 @@ pub(super) struct Gpu<D: Driver> {
 
 /// Loaded code, which the next run may reuse.
 struct LoadedCode<D: Driver> {
-    /// What it was compiled from: the kernel, the sizes compiled in, and the user's choices.
-    from: (&'static str, Vec<u32>, Handling),
+    from: CodeKey,
     code: D::Code,
     built: BuiltKernel,
+}
+
+/// What code is compiled from: the kernel, the sizes compiled in, and the user's choices.
+type CodeKey = (&'static str, Vec<u32>, Handling);
+
+/// The key of a kernel's code, which does not depend on how long the kernel may run.
+fn code_key(layout: &Layout, handling: Handling) -> CodeKey {
+    (layout.kernel, layout.sizes.clone(), Handling { wait: None, ..handling })
 }
 
 impl<D: Driver> Gpu<D> {
@@ -79,7 +86,7 @@ impl<D: Driver> Gpu<D> {
         // Functions become invalid with their code.
         self.kernels.clear();
         self.queue = None;
-        let from = (layout.kernel, layout.sizes.clone(), self.handling);
+        let from = code_key(layout, self.handling);
         let kept = self.loaded.take().filter(|loaded| loaded.from == from);
         self.loaded = Some(match kept {
             Some(LoadedCode { code, mut built, .. }) => {
@@ -278,7 +285,7 @@ impl<D: Driver> Memory for Gpu<D> {
     }
 
     fn has_kernel(&self, layout: &Layout, handling: Handling) -> bool {
-        let from = (layout.kernel, layout.sizes.clone(), handling);
+        let from = code_key(layout, handling);
         self.loaded.as_ref().is_some_and(|loaded| loaded.from == from)
     }
 
@@ -421,5 +428,30 @@ impl<D: Driver> Memory for Gpu<D> {
 
     fn staged(&self, buffer: usize) -> &[u32] {
         self.staging.as_ref().map_or(&[], |staging| staging.staged(&self.driver, buffer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake_driver::FakeDriver;
+    use super::*;
+
+    #[test]
+    fn another_wait_loads_no_other_code() {
+        let (driver, layout) = (FakeDriver::default(), Layout::default());
+        let mut gpu = Gpu::new(driver.clone(), Arc::default());
+        let handling = |lines, wait| Handling { form: None, lines, wait };
+        for (handling, loads) in [
+            (handling(false, None), 1),
+            (handling(false, Some(3)), 1),
+            (handling(true, Some(3)), 2),
+            (handling(true, None), 2),
+        ] {
+            gpu.configure(handling);
+            assert_eq!(gpu.has_kernel(&layout, handling), loads == driver.loads());
+            gpu.make_slots(&layout, 1, 1, false).unwrap();
+            gpu.clear().unwrap();
+            assert_eq!(driver.loads(), loads, "{handling:?}");
+        }
     }
 }
