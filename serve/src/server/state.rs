@@ -2,7 +2,7 @@
 
 use super::caller::Caller;
 use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
-use super::job::{Job, StopReason};
+use super::job::{Job, Root, StopReason};
 use super::refusal::Refused;
 use super::settings::Settings;
 use super::share::decayed;
@@ -299,65 +299,57 @@ impl Service {
         let _ = state.store_usage();
     }
 
-    /// Calls `act` with the root of a job if it is still this one.
-    fn with_root(&self, id: u64, run: u64, act: impl FnOnce(&mut Job)) {
+    /// Calls `act` with a job and its root if it is still this one.
+    fn with_root<T>(
+        &self,
+        id: u64,
+        run: u64,
+        act: impl FnOnce(&mut Job, &mut Root) -> T,
+    ) -> Option<T> {
         let mut state = self.lock();
-        let job = state.jobs.get_mut(&id);
-        if let Some(job) = job.filter(|job| job.root.as_ref().is_some_and(|root| root.run == run)) {
-            act(job);
-        }
+        let job = state.jobs.get_mut(&id)?;
+        let mut root = job.root.take_if(|root| root.run == run)?;
+        let done = act(job, &mut root);
+        job.root = Some(root);
+        Some(done)
     }
 
     /// The process of a root has started.
     pub(super) fn root_began(&self, id: u64, run: u64, input: Option<ChildStdin>) {
-        self.with_root(id, run, |job| {
-            if let Some(root) = &mut job.root {
-                // It may have been asked to stop before it started.
-                root.input = input.filter(|_| root.stop.is_none());
-            }
-        });
+        // It may have been asked to stop before it started.
+        self.with_root(id, run, |_, root| root.input = input.filter(|_| root.stop.is_none()));
     }
 
     /// Joiners can reach a root.
     pub(super) fn root_listens(&self, id: u64, run: u64, port: u16, key: String) {
-        self.with_root(id, run, |job| {
-            if let Some(root) = &mut job.root {
-                (root.port, root.key) = (Some(port), key);
-            }
-        });
+        self.with_root(id, run, |_, root| (root.port, root.key) = (Some(port), key));
         self.wake.notify_one();
     }
 
     /// A root resumes a search. Returns its state.
     pub(super) fn root_resumes(&self, id: u64, run: u64) -> Option<Update> {
-        let mut search = None;
-        self.with_root(id, run, |job| {
-            search.clone_from(&job.search);
-            if let Some(root) = &mut job.root {
-                root.resumes = true;
-            }
-        });
-        search
+        self.with_root(id, run, |job, root| {
+            root.resumes = true;
+            job.search.clone()
+        })?
     }
 
     /// A root reported its state.
     pub(super) fn root_reported(&self, id: u64, run: u64, update: Update) {
-        self.with_root(id, run, |job| {
-            job.root.iter_mut().for_each(|root| root.workers = Some(update.workers));
+        self.with_root(id, run, |job, root| {
+            root.workers = Some(update.workers);
             job.update(update, now());
         });
     }
 
     /// An earlier root left this state.
     pub(super) fn root_left(&self, id: u64, run: u64, last: Update) {
-        self.with_root(id, run, |job| job.update_last(last, now()));
+        self.with_root(id, run, |job, _| job.update_last(last, now()));
     }
 
     /// Why a root was asked to stop, if it was.
     pub(super) fn stop_now(&self, id: u64, run: u64) -> Option<StopReason> {
-        let mut stop = None;
-        self.with_root(id, run, |job| stop = job.root.as_ref().and_then(|root| root.stop));
-        stop
+        self.with_root(id, run, |_, root| root.stop)?
     }
 
     /// Waits until a root is asked to stop.
