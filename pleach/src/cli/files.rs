@@ -267,7 +267,7 @@ fn is_standard_output(_: &Path) -> bool {
 }
 
 /// Flags that name an output file.
-const WRITTEN: [&str; 10] = [
+pub const WRITTEN: [&str; 10] = [
     "log", "checkpoint", "certificate", "solution", "gantt", "schedule", "trace", "metrics", "svg",
     "out",
 ];

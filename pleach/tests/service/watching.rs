@@ -1,6 +1,8 @@
 //! How jobs end, and what their watchers see.
 
 use super::harness::Service;
+use serde_json::{Value, json};
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -31,4 +33,32 @@ fn a_time_limit_ends_a_search_by_layers() {
     let words = "solve flowshop ta031 --objective flow-time --best neh --time-limit 1s";
     let id = service.submit("ann", words);
     assert_eq!(service.result(id)["stopped_by"], "time-limit");
+}
+
+/// Files that a killed root had not yet written used to be missing for good.
+#[test]
+fn a_result_counts_only_with_the_files_of_its_command() {
+    let mut service = Service::start("service-outputs", "--roots 1");
+    service.text("operator", "user ann");
+    let first = service.submit("ann", "count uts T3 --pace 1000");
+    service.until(first, |job| job.search.is_some());
+    let search = "solve flowshop ta001 --gantt plan.svg";
+    let ids = [search, search, "loop spmm fem:900 --seed 1"].map(|it| service.submit("ann", it));
+    service.end();
+    // As if the roots of the jobs had been killed after they had printed a result.
+    let left = json!({ "status": "optimal", "objective": 1 });
+    let folder = |id: u64| service.folder.join(format!("data/jobs/{id}"));
+    for id in ids {
+        fs::create_dir_all(folder(id)).unwrap();
+        fs::write(folder(id).join("result.json"), format!("{left}\n")).unwrap();
+    }
+    fs::write(folder(ids[1]).join("plan.svg"), "<svg/>").unwrap();
+    let plan = folder(ids[0]).join("plan.svg");
+    service.begin();
+    service.text("ann", &format!("cancel {first}"));
+    let results: [Value; 3] = ids.map(|id| service.result(id));
+    assert_eq!(results[0]["objective"], 1278);
+    assert!(fs::read_to_string(plan).unwrap().starts_with("<svg"));
+    assert_eq!(results[1], left);
+    assert_ne!(results[2], left);
 }

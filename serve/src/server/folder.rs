@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Where files lie until their job is stored: beside the folders of jobs, which are numbers.
 const INCOMING: &str = "jobs/incoming";
@@ -184,6 +185,16 @@ pub fn end_of(folder: &Path, code: Option<i32>, said: &str) -> RootEnd {
     RootEnd { code, stopped_by, result, last, said }
 }
 
+/// Whether each of these files was written after the result.
+pub fn has_all(folder: &Path, outputs: &[PathBuf]) -> bool {
+    // Roots print the result first: an older file is of an earlier root, or came with the submission.
+    let written = |file: &Path| -> io::Result<SystemTime> {
+        folder.join(file).metadata().and_then(|file| file.modified())
+    };
+    written(RESULT.as_ref())
+        .is_ok_and(|printed| outputs.iter().all(|file| written(file).is_ok_and(|at| at >= printed)))
+}
+
 /// Reads a result that was printed to its end.
 fn read_result(path: &Path) -> Result<Vec<u8>, String> {
     let fails = |why: io::Error| format!("cannot read its result: {why}");
@@ -198,6 +209,7 @@ fn read_result(path: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_root_has_ended_as_its_result_says() {
@@ -230,5 +242,25 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         let said = end_of(&folder, Some(0), "").result.unwrap_err();
         assert!(said.starts_with("cannot read its result"), "{said}");
+    }
+
+    #[test]
+    fn files_that_are_older_than_the_result_do_not_belong_to_it() {
+        let folder = std::env::temp_dir().join(format!("pleach-outputs-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |name: &str, seconds: u64| {
+            let file = File::create(folder.join(name)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        };
+        write(RESULT, 20);
+        write("plan.svg", 20);
+        write("best.txt", 10);
+        for (names, all) in
+            [("", true), ("plan.svg", true), ("plan.svg best.txt", false), ("missing", false)]
+        {
+            let outputs: Vec<PathBuf> = names.split_whitespace().map(PathBuf::from).collect();
+            assert_eq!(has_all(&folder, &outputs), all, "{names}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

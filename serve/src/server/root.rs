@@ -3,10 +3,10 @@
 //! If the service is killed, the process runs on until it has saved, because its input ends with the service. It holds
 //! a lock on its result until then, so that the next service waits for it.
 
-use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of};
+use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of, has_all};
 use super::job::StopReason;
 use super::state::Service;
-use crate::api::Update;
+use crate::api::{CommandKind, Update};
 use serde::Deserialize;
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -48,6 +48,14 @@ pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
 }
 
 impl Service {
+    /// Whether the files of a job belong to the result that an earlier root left.
+    fn has_its_files(&self, id: u64, folder: &Path) -> bool {
+        let state = self.lock();
+        // A loop prints a result when it is stopped, too.
+        let job = state.jobs.get(&id).filter(|job| job.kind != CommandKind::Loop);
+        job.is_some_and(|job| has_all(folder, &(self.settings.outputs)(&job.row.args)))
+    }
+
     /// A page about a result, made by `pleach report`.
     pub async fn report_page(&self, result: Vec<u8>) -> Result<Vec<u8>, String> {
         let fails = |why: std::io::Error| format!("cannot make a report: {why}");
@@ -104,7 +112,7 @@ async fn begin(
     }
     if output.metadata()?.len() > 0 {
         let mut end = end_of(folder, Some(0), "");
-        if end.result.is_ok() && end.is_done(false) {
+        if end.result.is_ok() && end.is_done(false) && service.has_its_files(id, folder) {
             end.code = end.stopped_by.as_ref().map_or(end.code, |_| Some(STOPPED));
             return Ok(Begun::Over(end));
         }

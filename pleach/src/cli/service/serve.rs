@@ -1,6 +1,7 @@
 //! `pleach serve`: runs a service until it is stopped.
 
 use super::super::console::{Console, DONE};
+use super::super::files::WRITTEN;
 use super::super::flags::{
     ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, NODE_LIMIT, ROOTS, THREADS, TIME_LIMIT, Verb,
 };
@@ -17,6 +18,7 @@ use pleach_serve::server::{ServeError, Settings, run};
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::ToSocketAddrs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs a service.
@@ -55,6 +57,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         certificate,
         grow: given.get(&GROW)?,
         check: check_command,
+        outputs,
         continued,
         note: if given.on("quiet") { |_| {} } else { note },
     };
@@ -78,6 +81,13 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         }
         Err(why) => usage(why.to_string()),
     }
+}
+
+/// The files that a command writes.
+fn outputs(args: &[String]) -> Vec<PathBuf> {
+    let line = line::parse(args.iter().map(OsString::from));
+    let given = line.as_ref().map(|line| &line.given).ok();
+    WRITTEN.iter().filter_map(|flag| given?.path(flag)).collect()
 }
 
 /// The least time for a continued search: it must load what was saved, and print the result.
@@ -119,6 +129,14 @@ fn note(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_say_which_files_they_write() {
+        let words = "solve flowshop ta001 --gantt plan.svg --start best.txt --solution=all.json";
+        let args: Vec<String> = words.split(' ').map(String::from).collect();
+        assert_eq!(outputs(&args), ["all.json", "plan.svg"].map(PathBuf::from));
+        assert!(outputs(&args[..3]).is_empty());
+    }
 
     #[test]
     fn limits_of_a_continued_search_are_what_is_left() {
