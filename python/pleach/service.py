@@ -158,15 +158,17 @@ class Job:
 
     def watch(self) -> Iterator[dict[str, Any]]:
         """Yield what is known of the job, whenever it changes, until the job is over."""
-        end = time.monotonic() + _PATIENCE
+        lost: float | None = None
         while self.state not in _OVER:
             try:
+                # A stream begins with the state, however long nothing changes after it.
                 for text in self.service._events(self._path("events")):
                     self.info = json.loads(text)
-                    end = time.monotonic() + _PATIENCE
+                    lost = None
                     yield self.info
             except (OSError, http.client.HTTPException):
-                if time.monotonic() > end:
+                lost = time.monotonic() if lost is None else lost
+                if time.monotonic() > lost + _PATIENCE:
                     raise
             if self.state not in _OVER:
                 time.sleep(_AGAIN)

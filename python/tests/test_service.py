@@ -8,10 +8,12 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from pleach.service import Refused, Service
+import pleach.service
+from pleach.service import Job, Refused, Service
 
 PROGRAM = os.environ.get("PLEACH_PROGRAM", "")
 
@@ -78,3 +80,34 @@ def test_what_is_wrong_is_said(service: Service, tmp_path: Path) -> None:
     wrong.write_text("pleach-service-1\naddress 127.0.0.1:1\nname x\n")
     with pytest.raises(ValueError, match="line 3: expected 'certificate'"):
         Service(wrong)
+
+
+def test_a_job_that_was_quiet_is_watched_through_a_restart(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    connections: list[float] = []
+
+    def passes(seconds: float) -> None:
+        clock[0] += seconds
+
+    def events(_: str) -> Iterator[str]:
+        connections.append(clock[0])
+        if len(connections) == 1:
+            yield '{"state": "running"}'
+            passes(100.0)
+            raise ConnectionResetError
+        if len(connections) < 10:
+            raise ConnectionRefusedError
+        yield '{"state": "done"}'
+
+    monkeypatch.setattr(pleach.service, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=passes))
+    monkeypatch.setattr(service, "_events", events)
+    assert [info["state"] for info in Job(service, 1).watch()] == ["running", "done"]
+
+    def nothing(_: str) -> Iterator[str]:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(service, "_events", nothing)
+    before = clock[0]
+    with pytest.raises(ConnectionRefusedError):
+        list(Job(service, 1).watch())
+    assert clock[0] - before > 30.0
