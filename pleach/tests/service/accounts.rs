@@ -2,9 +2,11 @@
 
 use super::harness::Service;
 use super::refusal;
-use pleach_serve::api::{JobState, JobView};
+use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
 use serde_json::{Value, json};
 use std::fs;
+use std::thread::{sleep, spawn};
+use std::time::Duration;
 
 /// What a user has is not hidden by the jobs of others, and not more than a limit.
 #[test]
@@ -98,4 +100,34 @@ fn accounts_that_are_gone_stay_gone() {
     let users: Value = service.client("max").get("/v1/users").unwrap();
     assert!(users["users"].as_array().unwrap().iter().all(|it| it["name"] != "operator"));
     assert!(!service.file("operator").exists());
+}
+
+/// A joiner that waited used to get the next job, and its key, after its account was removed.
+#[test]
+fn joiners_go_with_their_account() {
+    let service = Service::start("service-joiners-gone", "");
+    for user in ["ann", "bob", "night --role joiner --only-for ann"] {
+        service.text("operator", &format!("user {user}"));
+    }
+    let report = JoinerReport {
+        name: "x".into(),
+        threads: 1,
+        build: service.build(),
+        ..JoinerReport::default()
+    };
+    let joiners = || service.client("operator").get::<Value>("/v1/joiners").unwrap();
+    let mut night = service.client("night");
+    let waiting = spawn(move || {
+        loop {
+            night.post::<Assignments>("/v1/joiners/orders", &report)?;
+        }
+    });
+    while joiners()["joiners"] == json!([]) {
+        sleep(Duration::from_millis(20));
+    }
+    service.text("operator", "user night --only-for bob");
+    assert_eq!(joiners()["joiners"][0]["only_for"], "bob");
+    service.text("operator", "user night --remove");
+    assert_eq!(joiners()["joiners"], json!([]));
+    assert_eq!(refusal::<()>(waiting.join().unwrap()).0, 401);
 }

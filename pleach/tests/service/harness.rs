@@ -1,7 +1,8 @@
 //! [`Service`]: a service with a folder of its own, and its users.
 
+use super::refusal;
 use crate::outside::folder;
-use pleach_serve::api::{JobState, JobView};
+use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
 use pleach_serve::client::Client;
 use pleach_serve::credentials::Credentials;
 use serde_json::Value;
@@ -142,6 +143,15 @@ impl Service {
             .args(flags.split_whitespace())
             .spawn();
         Process(child.unwrap())
+    }
+
+    /// The build of the service: a joiner of another one is refused, and learns it.
+    pub fn build(&self) -> String {
+        let report = JoinerReport { name: "x".into(), threads: 1, ..JoinerReport::default() };
+        let answer = self.client("joiners").post::<Assignments>("/v1/joiners/orders", &report);
+        let (status, why) = refusal(answer);
+        assert_eq!(status, 409);
+        why.split("pleach ").nth(1).unwrap().split(',').next().unwrap().to_string()
     }
 
     pub fn job(&self, id: u64) -> JobView {

@@ -19,9 +19,7 @@ impl Service {
         let state = self.lock();
         // Hashes of secrets of 256 bits: how long a comparison takes says nothing.
         let account = state.accounts.values().find(|account| account.row.token == token)?;
-        let row = &account.row;
-        let (name, only_for) = (row.name.clone(), row.only_for.clone());
-        Some(Caller { name, role: row.role, token, only_for })
+        Some(Caller { name: account.row.name.clone(), role: account.row.role, token })
     }
 
     /// Whether a caller still has the same account, role and token.
@@ -51,6 +49,6 @@ impl FromRequestParts<Arc<Service>> for Caller {
         service: &Arc<Service>,
     ) -> Result<Self, Self::Rejection> {
         let caller = token_of(&parts.headers).and_then(|token| service.caller_with(token));
-        caller.ok_or_else(|| Refused(401, "the token is missing or unknown".into()))
+        caller.ok_or_else(Refused::unknown)
     }
 }

@@ -9,8 +9,6 @@ pub(super) struct Caller {
     pub role: Role,
     /// The SHA-256 of the token.
     pub token: [u8; 32],
-    /// For joiners: the only user for whom they work.
-    pub only_for: Option<String>,
 }
 
 impl Caller {

@@ -46,6 +46,19 @@ impl State {
         };
         (order(), joiner.is_some_and(|joiner| joiner.dismissed))
     }
+
+    /// Brings the joiners of an account up to date, or removes them if they are no longer admitted.
+    pub fn update_joiners(&mut self, account: &str, admitted: bool) {
+        let account_row = self.accounts.get(account).map(|account| &account.row);
+        let only_for = account_row.and_then(|row| row.only_for.clone());
+        self.joiners.retain(|name, joiner| {
+            let own = name.split_once('/').is_some_and(|(of, _)| of == account);
+            if own {
+                joiner.only_for.clone_from(&only_for);
+            }
+            admitted || !own
+        });
+    }
 }
 
 impl Joiner {
@@ -78,14 +91,22 @@ impl Service {
             loop {
                 changes.mark_unchanged();
                 let (order, dismissed) = self.lock().order_for(&waiting.name);
-                if dismissed || order != report.serving || changes.changed().await.is_err() {
+                if dismissed
+                    || order != report.serving
+                    || !self.still_knows(caller)
+                    || changes.changed().await.is_err()
+                {
                     return;
                 }
             }
         };
         // After a while it is answered whatever there is.
         let _ = timeout(WAIT, changed).await;
-        let (order, dismissed) = self.lock().order_for(&waiting.name);
+        let (order, dismissed) = {
+            let state = self.lock();
+            state.account_of(caller).ok_or_else(Refused::unknown)?;
+            state.order_for(&waiting.name)
+        };
         if dismissed && self.lock().joiners.remove(&waiting.name).is_some() {
             self.audit(&waiting.name, "left");
         }
@@ -113,6 +134,8 @@ impl Service {
         }
         let name = full_name(caller, report);
         let mut state = self.lock();
+        let account = state.account_of(caller).ok_or_else(Refused::unknown)?;
+        let only_for = account.row.only_for.clone();
         if !state.joiners.contains_key(&name) {
             if state.joiners.len() >= JOINERS {
                 return Err(Refused(
@@ -122,7 +145,7 @@ impl Service {
             }
             let joiner = Joiner {
                 threads: report.threads,
-                only_for: caller.only_for.clone(),
+                only_for,
                 job: None,
                 since: now(),
                 waiting: 0,
@@ -140,7 +163,6 @@ impl Service {
         if let Some(joiner) = state.joiners.get_mut(&name) {
             joiner.waiting += 1;
             joiner.threads = report.threads;
-            joiner.only_for.clone_from(&caller.only_for);
         }
         Ok(name)
     }

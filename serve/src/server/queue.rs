@@ -349,9 +349,7 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
         return Err(Refused(503, "the service is ending".into()));
     }
     // It may have changed while the request arrived.
-    let Some(account) = state.account_of(caller) else {
-        return Err(Refused(401, "the token is no longer valid".into()));
-    };
+    let account = state.account_of(caller).ok_or_else(Refused::unknown)?;
     let known = |job: &&Submission| {
         let known = state.store.job_with_key(&caller.name, &job.key);
         !job.key.is_empty() && known.is_ok_and(|id| id.is_some())

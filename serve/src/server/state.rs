@@ -210,6 +210,7 @@ impl Service {
         } else {
             None
         };
+        let before = known.as_ref().map(|row| (row.role, row.token));
         let mut row = known.unwrap_or_else(|| AccountRow {
             name: name.into(),
             role: Role::User,
@@ -235,10 +236,13 @@ impl Service {
         let (workers, bytes) =
             state.accounts.get(name).map_or((0, 0), |account| (account.workers, account.bytes));
         let what = format!("set {} {name}, weight {}", row.role.word(), row.weight);
+        let admitted = before == Some((row.role, row.token));
         state.accounts.insert(name.into(), Account { row, workers, bytes });
+        state.update_joiners(name, admitted);
         drop(state);
         self.audit(who, &what);
         self.wake.notify_one();
+        self.announce();
         Ok(token)
     }
 
@@ -266,8 +270,11 @@ impl Service {
         }
         state.store.remove_account(name).map_err(|why| Refused(500, why.to_string()))?;
         state.accounts.remove(name);
+        state.update_joiners(name, false);
         drop(state);
         self.audit(who, &format!("removed {name}"));
+        self.wake.notify_one();
+        self.announce();
         Ok(())
     }
 
