@@ -122,6 +122,7 @@ fn users_see_and_control_what_is_theirs() {
     service.text("operator", "pause 1");
     let paused = service.until(slow, |job| job.state == JobState::Paused && job.workers == 0);
     assert_eq!(paused.priority, 5);
+    service.until(slow, |job| job.why == "paused by ann or an operator");
     service.text("ann", "continue 1");
     service.until(slow, |job| job.workers == 1 && job.search.is_some());
     service.text("ann", "cancel 1");

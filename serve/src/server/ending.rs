@@ -85,6 +85,10 @@ impl Service {
             }
         };
         job.has_now(0, 0);
+        if job.row.state == JobState::Paused {
+            // It is no longer being saved: the planner says who paused it.
+            job.why.clear();
+        }
         if job.row.state.is_over() {
             let is_done = job.row.state == JobState::Done;
             self.retire(state, id, keep.filter(|_| is_done));
