@@ -1,7 +1,7 @@
 //! [`Client`]: requests to a service, over TLS, with a certificate known in advance.
 
 use crate::api::{JobView, LONGEST_REQUEST, Refusal, Submission};
-use crate::credentials::{Credentials, sha256};
+use crate::credentials::{Credentials, new_token, sha256};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring::default_provider, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -11,6 +11,7 @@ use rustls::{
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -60,6 +61,9 @@ pub enum ClientError {
         /// What is wrong with it.
         why: String,
     },
+    /// The system has no random bytes.
+    #[error("{0}")]
+    Random(String),
 }
 
 type Stream = BufReader<StreamOwned<ClientConnection, TcpStream>>;
@@ -107,12 +111,12 @@ impl Client {
     }
 
     /// Puts a command into the queue; returns the number of the job. One that was submitted before with the same key is
-    /// not submitted again.
+    /// not submitted again; one without a key gets a new one.
     ///
     /// # Errors
     /// If the service cannot be reached, or refuses the command.
     pub fn submit(&mut self, submission: &Submission) -> Result<u64, ClientError> {
-        let Ids { ids } = self.post("/v1/jobs", submission)?;
+        let Ids { ids } = self.post("/v1/jobs", &*with_key(submission)?)?;
         ids.first().copied().ok_or_else(|| self.malformed("it names no job"))
     }
 
@@ -340,6 +344,15 @@ impl Client {
     }
 }
 
+/// A submission with a key: it may be sent again on a new connection, and must not become two jobs.
+fn with_key(submission: &Submission) -> Result<Cow<'_, Submission>, ClientError> {
+    if !submission.key.is_empty() {
+        return Ok(Cow::Borrowed(submission));
+    }
+    let key = new_token().map_err(ClientError::Random)?;
+    Ok(Cow::Owned(Submission { key, ..submission.clone() }))
+}
+
 fn refused(status: u16, body: &[u8]) -> ClientError {
     let why = serde_json::from_slice::<Refusal>(body).map_or_else(
         |_| format!("the service answered with status {status}"),
@@ -431,5 +444,19 @@ impl ServerCertVerifier for Pinned {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_submission_has_a_key() {
+        let none = Submission { priority: 3, ..Submission::default() };
+        let (one, other) = (with_key(&none).unwrap(), with_key(&none).unwrap());
+        assert!(one.key.len() == 64 && one.key != other.key && one.priority == 3);
+        let own = Submission { key: "own".into(), ..none.clone() };
+        assert_eq!(with_key(&own).unwrap().key, "own");
     }
 }

@@ -151,7 +151,7 @@ fn may_return(why: &ClientError) -> bool {
     match why {
         ClientError::Unreachable { .. } => true,
         ClientError::Refused { status, .. } => *status >= 500,
-        ClientError::Malformed { .. } => false,
+        ClientError::Malformed { .. } | ClientError::Random(_) => false,
     }
 }
 
