@@ -48,6 +48,8 @@ fn many_jobs_hide_none_of_another_user() {
             "invalid value: integer `3000000000`",
         ),
         (json!({ "jobs": [], "args": [] }), "unknown field `args`"),
+        (json!({ "args": ["count"], "key": "k".repeat(201) }), "201 bytes: expected at most 200"),
+        (json!({ "args": vec!["x".repeat(9000); 8] }), "together at most 65536"),
     ] {
         let (status, why) = refusal(bob.post::<Value>("/v1/jobs", &sent));
         assert!(status == 400 && why.contains(said), "{sent}: {status} {why}");

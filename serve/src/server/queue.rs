@@ -23,8 +23,11 @@ const FULL: u16 = 507;
 const WORDS: usize = 1000;
 /// The most jobs of a request.
 const SUBMISSIONS: usize = 1000;
-/// The longest word.
+/// The longest word, and all words of a command together, in bytes.
 const LENGTH: usize = 10_000;
+const COMMAND: usize = 64 << 10;
+/// The longest key of a submission, in bytes.
+const KEY_LENGTH: usize = 200;
 /// The most files of a job.
 const FILES: usize = 1000;
 /// What a user's file counts for at least, in bytes.
@@ -37,14 +40,20 @@ impl Service {
             return Err(Refused(BAD, format!("expected at most {SUBMISSIONS} jobs at once")));
         }
         let (mut kinds, mut files) = (Vec::new(), Vec::new());
-        for Submission { args, files: encoded, .. } in all {
-            if args.len() > WORDS || args.iter().any(|arg| arg.len() > LENGTH) {
-                return Err(Refused(
-                    BAD,
-                    format!(
-                        "the command is too long: expected at most {WORDS} words of at most {LENGTH} bytes"
-                    ),
-                ));
+        for Submission { args, files: encoded, key, .. } in all {
+            if key.len() > KEY_LENGTH {
+                let bytes = key.len();
+                let why = format!("the key has {bytes} bytes: expected at most {KEY_LENGTH}");
+                return Err(Refused(BAD, why));
+            }
+            if args.len() > WORDS
+                || args.iter().any(|arg| arg.len() > LENGTH)
+                || args.iter().map(String::len).sum::<usize>() > COMMAND
+            {
+                let why = format!(
+                    "the command is too long: expected at most {WORDS} words of at most {LENGTH} bytes, together at most {COMMAND}"
+                );
+                return Err(Refused(BAD, why));
             }
             if let Some(word) =
                 args.iter().find(|arg| arg.contains(char::is_control) || *arg == "--")
