@@ -73,8 +73,9 @@ pub fn check_command(
                     verb.word()
                 ));
             }
-            let is_missing = contents(word(2)).is_none() && !Path::new(word(2)).is_file();
-            if (found.is_file)(word(2)) && is_missing {
+            // A file of this process's own folder must not hide the instance of that name.
+            let is_named = || (found.instances)().iter().any(|it| it.name == word(2));
+            if contents(word(2)).is_none() && (found.is_file)(word(2)) && !is_named() {
                 return Err(format!("{}: expected a file, or the name of an instance", word(2)));
             }
             // Several instances are several searches, which joiners of one root could not tell apart.
@@ -288,6 +289,8 @@ mod tests {
             "solve flowshop ta001 --devices cpu,emulated",
             "solve flowshop -",
             "solve flowshop missing.txt",
+            // It is in the folder of this test, but does not come with the command.
+            "solve flowshop Cargo.toml",
             "solve knapsack ta001",
         ] {
             assert!(check(wrong).is_err(), "{wrong}");
