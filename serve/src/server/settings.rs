@@ -16,8 +16,8 @@ pub type CheckCommand =
 pub struct Settings {
     /// The address at which it listens.
     pub listen: SocketAddr,
-    /// The address that credentials name.
-    pub address: Option<String>,
+    /// The address that credentials name; port 0 stands for the one at which it listens.
+    pub address: String,
     /// Its folder.
     pub data: PathBuf,
     /// The program that roots run: `pleach`.
@@ -50,5 +50,26 @@ impl Settings {
     /// The folder of a job.
     pub(super) fn job_folder(&self, id: u64) -> PathBuf {
         self.data.join("jobs").join(id.to_string())
+    }
+}
+
+/// An address with this port in place of port 0.
+pub(super) fn with_port(address: &str, port: u16) -> String {
+    match address.strip_suffix(":0") {
+        Some(host) => format!("{host}:{port}"),
+        None => address.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_port;
+
+    #[test]
+    fn a_port_that_the_system_chose_is_named() {
+        assert_eq!(with_port("node7:0", 40_123), "node7:40123");
+        assert_eq!(with_port("[::1]:0", 40_123), "[::1]:40123");
+        assert_eq!(with_port("node7:7400", 40_123), "node7:7400");
+        assert_eq!(with_port("node7:7000", 40_123), "node7:7000");
     }
 }

@@ -4,7 +4,7 @@ use super::caller::Caller;
 use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
 use super::job::{Job, Root, StopReason};
 use super::refusal::Refused;
-use super::settings::Settings;
+use super::settings::{Settings, with_port};
 use super::share::decayed;
 use super::store::{AccountRow, Store, StoreError, view_of};
 use crate::api::{CommandKind, JobState, JobView, Role, Update, UserChange, UserLimits, UserView};
@@ -152,8 +152,7 @@ impl Service {
 
     /// The address that users and joiners type.
     pub(super) fn address(&self) -> String {
-        let own = || self.listens.to_string();
-        self.settings.address.clone().unwrap_or_else(own)
+        with_port(&self.settings.address, self.listens.port())
     }
 
     /// Wakes all that wait for changes.

@@ -46,7 +46,7 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let half_life = given.get(&HALF_LIFE)?;
     let settings = Settings {
         listen: at,
-        address: given.get(&ADDRESS)?.or_else(|| named(&listen)),
+        address: given.get(&ADDRESS)?.unwrap_or_else(|| named(&listen)),
         data: data.clone(),
         program: own_path(),
         build: BUILD.into(),
@@ -110,14 +110,12 @@ fn continued(args: &[String], time: Duration, nodes: u64) -> Vec<String> {
     out
 }
 
-/// The address that users type, if the service listens at one that they can reach.
-fn named(listen: &str) -> Option<String> {
-    let (host, port) = listen.rsplit_once(':')?;
-    let everywhere = ["0.0.0.0", "[::]", "::"].contains(&host);
-    // A port that the system chooses is known later.
-    (port != "0").then(|| {
-        if everywhere { format!("{}:{port}", pleach_runtime::host()) } else { listen.to_string() }
-    })
+/// The address that users type for one at which the service listens.
+fn named(listen: &str) -> String {
+    match listen.rsplit_once(':') {
+        Some(("0.0.0.0" | "[::]" | "::", port)) => format!("{}:{port}", pleach_runtime::host()),
+        _ => listen.to_string(),
+    }
 }
 
 /// Shows an event, with its time.
@@ -129,6 +127,15 @@ fn note(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn users_type_the_name_of_this_machine_for_all_of_its_addresses() {
+        let host = pleach_runtime::host();
+        for (listen, port) in [("0.0.0.0:7400", 7400), ("0.0.0.0:0", 0), ("[::]:0", 0)] {
+            assert_eq!(named(listen), format!("{host}:{port}"));
+        }
+        assert_eq!(named("127.0.0.1:0"), "127.0.0.1:0");
+    }
 
     #[test]
     fn commands_say_which_files_they_write() {
