@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// A reader that closed the pipe used to leave `watch` running.
 #[test]
@@ -61,4 +63,23 @@ fn a_result_counts_only_with_the_files_of_its_command() {
     assert!(fs::read_to_string(plan).unwrap().starts_with("<svg"));
     assert_eq!(results[1], left);
     assert_ne!(results[2], left);
+}
+
+/// A job that was cancelled just before the service was killed used to keep its checkpoint and its key.
+#[test]
+fn nothing_internal_stays_of_a_job_that_was_cancelled_before_a_kill() {
+    let mut service = Service::start("service-leftover", "");
+    service.text("operator", "user ann");
+    let id = service.submit("ann", "count uts T3 --pace 1000");
+    service.until(id, |job| job.search.is_some());
+    let mut ann = service.client("ann");
+    let _: Value = ann.post(&format!("/v1/jobs/{id}/cancel"), &json!({})).unwrap();
+    service.kill();
+    service.begin();
+    let folder = service.folder.join(format!("data/jobs/{id}"));
+    for name in ["search.pleach", "search.key", "result.json"] {
+        while folder.join(name).exists() {
+            sleep(Duration::from_millis(20));
+        }
+    }
 }

@@ -195,6 +195,20 @@ pub fn has_all(folder: &Path, outputs: &[PathBuf]) -> bool {
         .is_ok_and(|printed| outputs.iter().all(|file| written(file).is_ok_and(|at| at >= printed)))
 }
 
+/// Removes what only the service and roots need from the folder of a job that is over.
+pub fn remove_internal(folder: &Path, failed: bool) {
+    // What failed may be resumed by hand.
+    let saved: &[&str] = if failed { &[] } else { &["", ".old"] };
+    // A root that was killed leaves these.
+    let saved = saved.iter().chain(&[".part", ".lock"]);
+    let saved = saved.map(|ending| format!("{CHECKPOINT}{ending}"));
+    for name in saved.chain([RESULT, KEY].map(String::from)) {
+        // What cannot be removed does no harm.
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    let _ = std::fs::remove_dir(folder);
+}
+
 /// Reads a result that was printed to its end.
 fn read_result(path: &Path) -> Result<Vec<u8>, String> {
     let fails = |why: io::Error| format!("cannot read its result: {why}");

@@ -3,13 +3,13 @@
 //! If the service is killed, the process runs on until it has saved, because its input ends with the service. It holds
 //! a lock on its result until then, so that the next service waits for it.
 
-use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of, has_all};
+use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of, has_all, remove_internal};
 use super::job::StopReason;
 use super::state::Service;
 use crate::api::{CommandKind, Update};
 use serde::Deserialize;
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,6 +23,8 @@ const GRACE: Duration = Duration::from_secs(120);
 const SLOWEST: u64 = 4 << 20;
 /// How long a root may take that was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// How often to look whether the root of an earlier service has ended.
+const LOCK: Duration = Duration::from_millis(20);
 /// The exit code of a command that was stopped.
 const STOPPED: i32 = 3;
 
@@ -45,6 +47,16 @@ pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
         Err(why) => RootEnd::not_started(&why.to_string()),
     };
     service.root_ended(id, run, end);
+}
+
+/// Removes the internal files of a job that was over when the service was killed, once its root has ended.
+pub async fn clear(folder: PathBuf, failed: bool) {
+    if let Ok(output) = File::open(folder.join(RESULT)) {
+        while let Err(TryLockError::WouldBlock) = output.try_lock() {
+            sleep(LOCK).await;
+        }
+    }
+    remove_internal(&folder, failed);
 }
 
 impl Service {
@@ -108,7 +120,7 @@ async fn begin(
         if service.stop_now(id, run).is_some() {
             return Err(std::io::Error::other("stopped before it started"));
         }
-        sleep(Duration::from_millis(20)).await;
+        sleep(LOCK).await;
     }
     if output.metadata()?.len() > 0 {
         let mut end = end_of(folder, Some(0), "");

@@ -1,7 +1,7 @@
 //! [`Service`]: what a service knows, behind one lock, and how it changes.
 
 use super::caller::Caller;
-use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
+use super::folder::{IncomingFiles, LOG, remove_internal};
 use super::job::{Job, Root, StopReason};
 use super::refusal::Refused;
 use super::settings::{Settings, with_port};
@@ -102,11 +102,15 @@ pub(super) fn now() -> f64 {
 }
 
 impl Service {
-    /// Opens the folder of a service; jobs that an earlier one was running are waiting again.
-    pub(super) fn open(settings: Settings, listens: SocketAddr) -> Result<Self, StoreError> {
+    /// Opens the folder of a service; jobs that an earlier one was running are waiting again. Returns also the jobs that
+    /// were over before their end was stored, and whether they failed.
+    pub(super) fn open(
+        settings: Settings,
+        listens: SocketAddr,
+    ) -> Result<(Self, Vec<(u64, bool)>), StoreError> {
         let store = Store::open(&settings.data.join("service.sqlite"))?;
         IncomingFiles::clear(&settings.data);
-        store.end_all_over(now())?;
+        let over = store.end_all_over(now())?;
         let half_life = settings.half_life.as_secs_f64();
         let accounts = store.accounts()?.into_iter().map(|mut row| {
             let away = (now() - row.usage_at).max(0.0);
@@ -143,7 +147,7 @@ impl Service {
         };
         let (changed, _) = watch::channel(0);
         let (state, wake) = (Mutex::new(state), Notify::new());
-        Ok(Self { settings, listens, state, changed, wake })
+        Ok((Self { settings, listens, state, changed, wake }, over))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -387,17 +391,7 @@ impl Service {
     pub(super) fn flush(&self, state: &mut State) {
         let done = state.flush();
         for (id, failed) in done {
-            let folder = self.folder(id);
-            // What failed may be resumed by hand.
-            let saved: &[&str] = if failed { &[] } else { &["", ".old"] };
-            // A root that was killed leaves these.
-            let saved = saved.iter().chain(&[".part", ".lock"]);
-            let saved = saved.map(|ending| format!("{CHECKPOINT}{ending}"));
-            for name in saved.chain([RESULT, KEY].map(String::from)) {
-                // What cannot be removed does no harm.
-                let _ = std::fs::remove_file(folder.join(name));
-            }
-            let _ = std::fs::remove_dir(&folder);
+            remove_internal(&self.folder(id), failed);
         }
     }
 

@@ -297,14 +297,19 @@ impl Store {
         Ok(query.exists(params![id, at])?)
     }
 
-    /// Notes an end for jobs that were over when the service was killed, before their end was stored.
-    pub fn end_all_over(&self, at: f64) -> Result<()> {
-        let over = JobState::ALL.into_iter().filter(|state| state.is_over());
-        for state in over {
-            let query = "UPDATE job SET ended = ? WHERE ended IS NULL AND state = ?";
-            self.0.execute(query, params![at, state.word()])?;
+    /// Notes an end for jobs that were over when the service was killed, before their end was stored. Returns them, and
+    /// whether they failed.
+    pub fn end_all_over(&self, at: f64) -> Result<Vec<(u64, bool)>> {
+        let mut ended = Vec::new();
+        for state in JobState::ALL.into_iter().filter(|state| state.is_over()) {
+            let query = "UPDATE job SET ended = ? WHERE ended IS NULL AND state = ? RETURNING id";
+            let mut query = self.0.prepare(query)?;
+            let ids = query.query_map(params![at, state.word()], |row| row.get::<_, u64>(0))?;
+            for id in ids {
+                ended.push((id?, state == JobState::Failed));
+            }
         }
-        Ok(())
+        Ok(ended)
     }
 
     /// The jobs that are not over, oldest first.
@@ -402,4 +407,32 @@ fn job_of(row: &Row<'_>) -> rusqlite::Result<JobRow> {
         exit: row.get(12)?,
         error: row.get(13)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_were_over_before_their_end_was_stored_end_once() {
+        let folder = std::env::temp_dir().join(format!("pleach-store-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let store = Store::open(&folder.join("service.sqlite")).unwrap();
+        let states = [JobState::Cancelled, JobState::Paused, JobState::Failed, JobState::Done];
+        let ids = states.map(|state| {
+            let key = state.word().to_string();
+            let row = JobRow { user: "ann".into(), key, state, ..JobRow::default() };
+            let id = store.add_job(&row).unwrap();
+            let ended = (state == JobState::Done).then_some(5.0);
+            store.save_job(&JobRow { id, ended, ..row }).unwrap();
+            id
+        });
+        let mut ended = store.end_all_over(7.0).unwrap();
+        ended.sort_unstable();
+        assert_eq!(ended, [(ids[0], false), (ids[2], true)]);
+        assert!(store.end_all_over(8.0).unwrap().is_empty());
+        assert_eq!(store.job(ids[0]).unwrap().unwrap().ended, Some(7.0));
+        drop(store);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }
