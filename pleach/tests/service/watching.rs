@@ -1,6 +1,7 @@
 //! How jobs end, and what their watchers see.
 
 use super::harness::Service;
+use super::refusal;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -63,6 +64,9 @@ fn a_result_counts_only_with_the_files_of_its_command() {
     assert!(fs::read_to_string(plan).unwrap().starts_with("<svg"));
     assert_eq!(results[1], left);
     assert_ne!(results[2], left);
+    // A report refuses this result: no fault of the machine.
+    let report = service.client("ann").get_text(&format!("/v1/jobs/{}/report", ids[1]));
+    assert_eq!(refusal(report).0, 409);
 }
 
 /// A job that was cancelled just before the service was killed used to keep its checkpoint and its key.

@@ -5,6 +5,7 @@
 
 use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of, has_all, remove_internal};
 use super::job::StopReason;
+use super::refusal::Refused;
 use super::state::Service;
 use crate::api::{CommandKind, Update};
 use serde::Deserialize;
@@ -23,6 +24,8 @@ const GRACE: Duration = Duration::from_secs(120);
 const SLOWEST: u64 = 4 << 20;
 /// How long a root may take that was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// The exit code of a command that refuses its input.
+const BAD_INPUT: i32 = 2;
 /// How often to look whether the root of an earlier service has ended.
 const LOCK: Duration = Duration::from_millis(20);
 /// The exit code of a command that was stopped.
@@ -69,8 +72,8 @@ impl Service {
     }
 
     /// A page about a result, made by `pleach report`.
-    pub async fn report_page(&self, result: Vec<u8>) -> Result<Vec<u8>, String> {
-        let fails = |why: std::io::Error| format!("cannot make a report: {why}");
+    pub(super) async fn report_page(&self, result: Vec<u8>) -> Result<Vec<u8>, Refused> {
+        let fails = |why: std::io::Error| Refused(500, format!("cannot make a report: {why}"));
         let mut child = Command::new(&self.settings.program)
             .args(["report", "-", "--out", "-", "--quiet"])
             .stdin(Stdio::piped())
@@ -92,7 +95,8 @@ impl Service {
             return Ok(output.stdout);
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(said.lines().last().unwrap_or("no report").to_string())
+        let why = said.lines().last().unwrap_or("no report").to_string();
+        Err(Refused(if output.status.code() == Some(BAD_INPUT) { 409 } else { 500 }, why))
     }
 }
 
