@@ -2,8 +2,9 @@
 
 use crate::api::Update;
 use crate::credentials::new_token;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -121,8 +122,10 @@ impl RootEnd {
 struct Printed {
     status: String,
     stopped_by: Option<String>,
-    objective: Option<Whole>,
-    lower_bound: Option<Whole>,
+    #[serde(deserialize_with = "whole")]
+    objective: Option<i64>,
+    #[serde(deserialize_with = "whole")]
+    lower_bound: Option<i64>,
     seconds: f64,
     nodes: PrintedNodes,
     settings: PrintedSettings,
@@ -131,7 +134,8 @@ struct Printed {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct PrintedNodes {
-    bounded: Option<Whole>,
+    #[serde(deserialize_with = "whole")]
+    bounded: Option<i64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -141,31 +145,22 @@ struct PrintedSettings {
 }
 
 /// A whole number; JSON has large ones as strings.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Whole {
-    Number(i64),
-    Text(String),
-}
-
-impl Whole {
-    fn value(&self) -> Option<i64> {
-        match self {
-            Whole::Number(value) => Some(*value),
-            Whole::Text(text) => text.parse().ok(),
-        }
-    }
+fn whole<'de, D: Deserializer<'de>>(value: D) -> Result<Option<i64>, D::Error> {
+    Ok(match Value::deserialize(value)? {
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    })
 }
 
 impl Printed {
     /// The last state of the search.
     fn update(&self) -> Update {
-        let value = |number: &Option<Whole>| number.as_ref()?.value();
         Update {
             seconds: self.seconds,
-            nodes: value(&self.nodes.bounded).map_or(0, i64::cast_unsigned),
-            best: value(&self.objective),
-            bound: value(&self.lower_bound),
+            nodes: self.nodes.bounded.map_or(0, i64::cast_unsigned),
+            best: self.objective,
+            bound: self.lower_bound,
             decimals: self.settings.decimals,
             ..Update::default()
         }
@@ -252,6 +247,9 @@ mod tests {
         let last = end(Some(3), large).last.unwrap();
         assert_eq!((last.best, last.bound), (Some(9_007_199_254_740_993), Some(-5)));
         assert_eq!((last.nodes, last.decimals), (7, 2));
+        // A value that is no whole number hides nothing else.
+        let odd = end(Some(3), "{\"status\":\"stopped\",\"objective\":1e300}\n");
+        assert!(odd.stopped_by.is_some() && odd.last.unwrap().best.is_none());
         assert_eq!(end(Some(0), "{\"status\":").result.unwrap_err(), "its result is incomplete");
         std::fs::remove_dir_all(&folder).unwrap();
         let said = end_of(&folder, Some(0), "").result.unwrap_err();
