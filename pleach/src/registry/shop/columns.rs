@@ -136,6 +136,13 @@ impl<'t> Reading<'t> {
                     ));
                 }
                 reading.columns[at] = match column_of(title) {
+                    Column::Names if at > 0 && !words_of(title).is_empty() => {
+                        return Err(format!(
+                            ", line {}, column '{}': a second column of names? expected a machine's name without these words",
+                            first.line,
+                            shown(title)
+                        ));
+                    }
                     Column::Names if at > 0 => Column::Times,
                     Column::Times if words_of(title).iter().any(|word| titled(word).is_some()) => {
                         return Err(format!(
