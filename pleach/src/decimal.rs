@@ -2,6 +2,8 @@
 
 /// Most decimals of a number.
 pub(crate) const MOST_DECIMALS: u32 = 9;
+/// Most decimals of a product of two numbers.
+pub(crate) const MOST_OF_PRODUCT: u32 = 2 * MOST_DECIMALS;
 /// Most digits before the decimals, so that `digits` cannot overflow.
 const MOST_WHOLE: usize = 10;
 
@@ -17,6 +19,11 @@ pub(crate) struct Decimal {
 impl Decimal {
     /// Reads digits, and decimals after a mark. `None` for anything else, and for numbers that are too long.
     pub fn parse(word: &str, mark: char) -> Option<Self> {
+        Self::parse_product(word, mark).filter(|number| number.decimals <= MOST_DECIMALS)
+    }
+
+    /// Reads what may be a product of two numbers.
+    pub fn parse_product(word: &str, mark: char) -> Option<Self> {
         let (whole, part) = word.split_once(mark).unwrap_or((word, "0"));
         let are_digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
         let empty = whole.is_empty() || part.is_empty();
@@ -24,7 +31,7 @@ impl Decimal {
             return None;
         }
         let (whole, part) = (whole.trim_start_matches('0'), part.trim_end_matches('0'));
-        let decimals = u32::try_from(part.len()).ok().filter(|&n| n <= MOST_DECIMALS)?;
+        let decimals = u32::try_from(part.len()).ok().filter(|&n| n <= MOST_OF_PRODUCT)?;
         let digits = format!("0{whole}{part}").parse().ok();
         Some(Self { digits: digits.filter(|_| whole.len() <= MOST_WHOLE)?, decimals })
     }
@@ -57,6 +64,8 @@ mod tests {
         assert_eq!(scaled("007.000", 0), Some(7));
         assert_eq!(scaled("0", 3), Some(0));
         assert_eq!(scaled("0.12", 1), None, "it needs two decimals");
+        let product = Decimal::parse_product("0.123456789012345678", '.');
+        assert_eq!(product.and_then(|it| it.scaled(18)), Some(123_456_789_012_345_678));
         assert_eq!(scaled("9999999999.999999999", 9), Some(9_999_999_999_999_999_999));
         assert_eq!(Decimal::parse("3,25", ','), Decimal::parse("3.25", '.'));
         for bad in [

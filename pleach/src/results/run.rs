@@ -2,7 +2,7 @@
 
 use super::loops::LoopData;
 use super::number::{Amount, JsonInteger, JsonNumber, LARGEST, LONGEST, Seconds, checked};
-use crate::decimal::{MOST_DECIMALS, written};
+use crate::decimal::{MOST_OF_PRODUCT, written};
 use crate::provenance::Provenance;
 use pleach_runtime::SiteEnd;
 use serde::de::Error;
@@ -222,7 +222,7 @@ impl RunData {
     pub fn decimals(&self) -> u32 {
         let decimals = self.settings.get("decimals").and_then(Value::as_u64);
         let decimals = decimals.and_then(|n| u32::try_from(n).ok());
-        decimals.filter(|&n| n <= MOST_DECIMALS).unwrap_or(0)
+        decimals.filter(|&n| n <= MOST_OF_PRODUCT).unwrap_or(0)
     }
 
     /// A value with its decimals.

@@ -49,7 +49,7 @@ pub static BEST: Flag<Start> = Flag {
                 Err(format!("{word}: expected a number from {} to {}", i64::MIN + 1, i64::MAX - 1))
             }
             Ok(value) => Ok(Start::Value(value)),
-            Err(_) => Decimal::parse(word.strip_prefix('-').unwrap_or(word), '.')
+            Err(_) => Decimal::parse_product(word.strip_prefix('-').unwrap_or(word), '.')
                 .map(|_| Start::Decimal)
                 .ok_or_else(|| {
                     format!("{word}: expected none, a number or a name that --help lists")
@@ -229,7 +229,7 @@ pub fn value_to_beat(given: &FlagValues, decimals: u32) -> Result<Option<i64>, F
 /// A value to beat with decimals, in units of the last one; `None` if it is not a number, is too long or has more.
 pub fn in_units(word: &str, decimals: u32) -> Option<i64> {
     let size = word.strip_prefix('-').unwrap_or(word);
-    let units = Decimal::parse(size, '.')?.scaled(decimals)?;
+    let units = Decimal::parse_product(size, '.')?.scaled(decimals)?;
     let units = i64::try_from(units).ok().filter(|&units| units < i64::MAX)?;
     Some(if word == size { units } else { -units })
 }
