@@ -3,6 +3,7 @@
 use crate::outside::{folder, json, pleach, refused};
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 const SHOP: &str = "4 3\n3 7 2 9\n8 1 6 4\n2 9 5 7\n";
 
@@ -26,6 +27,22 @@ fn a_log_is_no_input_and_no_other_output() {
     let saved = fs::read(&file).unwrap();
     refused(&format!("resume {file} --log {file}"), "is the same file as --log");
     assert_eq!(fs::read(&file).unwrap(), saved);
+}
+
+/// A file that replaced the one to which the result was printed used to lose the result.
+#[test]
+fn no_output_replaces_the_one_that_the_result_is_printed_to() {
+    let (_, at) = fresh("printed");
+    for flag in ["metrics", "checkpoint", "log"] {
+        let out = at(flag);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.args(["count", "queens", "6", &format!("--{flag}"), &out]);
+        command.stdout(fs::File::create(&out).unwrap());
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{flag}: {said}");
+        assert!(said.contains("is the file that standard output goes to"), "{flag}: {said}");
+    }
 }
 
 #[test]

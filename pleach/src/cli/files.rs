@@ -32,12 +32,7 @@ impl Output {
     pub fn of(flag: &str, given: &FlagValues) -> Result<Option<Self>, Failure> {
         let Some(path) = given.path(flag) else { return Ok(None) };
         not_a_dash(flag, &path)?;
-        if is_standard_output(&path) {
-            return usage(format!(
-                "--{flag} {} is the file that standard output goes to; choose another file",
-                path.display()
-            ));
-        }
+        not_standard_output(flag, &path)?;
         match Target::of(&path) {
             Ok(target) => Ok(Some(Self { path, target })),
             Err(why) => usage(format!("--{flag} {}: {why}", path.display())),
@@ -250,6 +245,17 @@ const CHUNK: usize = 1 << 23;
 /// The most `.part` files of one name.
 const MOST_PARTS: u32 = 1000;
 
+/// Refuses an output that would replace the result on standard output.
+fn not_standard_output(flag: &str, path: &Path) -> Result<(), Failure> {
+    if is_standard_output(path) {
+        return usage(format!(
+            "--{flag} {} is the file that standard output goes to; choose another file",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
 /// Whether standard output goes to this regular file.
 #[cfg(unix)]
 fn is_standard_output(path: &Path) -> bool {
@@ -282,7 +288,10 @@ pub const READ: [&str; 5] = ["start", "due", "weights", "releases", "setups"];
 pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> {
     // `report` may write its page to standard output.
     for flag in WRITTEN.into_iter().filter(|flag| *flag != "out") {
-        given.path(flag).map_or(Ok(()), |path| not_a_dash(flag, &path))?;
+        if let Some(path) = given.path(flag) {
+            not_a_dash(flag, &path)?;
+            not_standard_output(flag, &path)?;
+        }
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
     let read = READ.into_iter().chain(["beside", "transfer", "obstacle"]);
