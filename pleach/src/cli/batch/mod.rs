@@ -109,14 +109,17 @@ impl Batch<'_, '_> {
             let (done, out) = (all - open.len(), self.out.display());
             console.note(&format!("{done} of {all} runs are in {out} already"));
         }
-        let line = progress::line(quiet);
+        let (line, mut interrupted) = (progress::line(quiet), false);
         for (done, at) in (all - open.len()..).zip(open) {
             let run = &self.plan.runs[at];
             let of = |column| run.row.get(column);
             let what = format!("{}, {}, seed {}", of("instance"), of("setting"), of("seed"));
             line.set_message(format!("run {} of {all}: {what}", done + 1));
             line.tick();
-            let Some(row) = row_of(run)? else { break };
+            let Some(row) = row_of(run)? else {
+                interrupted = true;
+                break;
+            };
             if row.get("status") == rows::FAILED {
                 let why = row.get("message");
                 line.suspend(|| console.note(&format!("{what}: failed: {why}")));
@@ -124,11 +127,11 @@ impl Batch<'_, '_> {
             self.rows.add(row)?;
         }
         line.finish_and_clear();
-        self.report()
+        self.report(interrupted)
     }
 
     /// Prints the summary and draws the pictures.
-    fn report(&self) -> Result<u8, Failure> {
+    fn report(&self, interrupted: bool) -> Result<u8, Failure> {
         let console = self.console;
         let ended = ended(&self.plan, &self.rows);
         let summary = Summary::of(&self.plan, &ended);
@@ -158,7 +161,7 @@ impl Batch<'_, '_> {
         if !summary.contradictions.is_empty() {
             return Ok(FAILED);
         }
-        if interrupts().is_cancelled() && summary.missing > 0 {
+        if interrupted {
             console.note("interrupted; run the same command again to continue");
             return Ok(STOPPED);
         }

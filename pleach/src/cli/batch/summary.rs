@@ -5,6 +5,7 @@ use super::rows::{FAILED, Row, Rows};
 use crate::report::columns::{aligned, digits};
 use crate::results::JsonNumber;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Times are shifted by this before their geometric mean is taken, so that the shortest do not dominate.
 const SHIFT_S: f64 = 1.0;
@@ -193,14 +194,12 @@ fn shifted_mean(times: &[f64]) -> Option<f64> {
 /// A line for each problem whose results contradict each other.
 fn contradictions(ended: &[FinishedRun<'_>], maximises: bool) -> Vec<String> {
     let mut lines = Vec::new();
-    let of = |it: &FinishedRun<'_>| {
-        [it.row.get("instance"), it.row.get("input"), &it.run.question].map(String::from)
-    };
-    let mut problems: Vec<_> = ended.iter().map(of).collect();
-    problems.sort();
-    problems.dedup();
-    for problem in problems {
-        let runs: Vec<&FinishedRun<'_>> = ended.iter().filter(|it| of(it) == problem).collect();
+    let mut problems: BTreeMap<[&str; 3], Vec<&FinishedRun<'_>>> = BTreeMap::new();
+    for it in ended {
+        let problem = [it.row.get("instance"), it.row.get("input"), &it.run.question];
+        problems.entry(problem).or_default().push(it);
+    }
+    for (problem, runs) in problems {
         let pairs = runs
             .iter()
             .enumerate()
