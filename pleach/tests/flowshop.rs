@@ -235,6 +235,12 @@ fn a_table_is_solved_and_its_schedule_written() {
         assert!(svg.contains("<title>job B; x on Ofen: 1.25 to 5.25</title>"), "{svg}");
         assert_eq!(json(&words)["decimals"], 2);
     }
+    let saved = folder("flowshop").join("decimals.pleach").display().to_string();
+    let _ = fs::remove_file(&saved);
+    json(&format!("solve flowshop {table} --checkpoint {saved}"));
+    assert_eq!(json(&format!("resume {saved} --show"))["settings"]["decimals"], 2);
+    let repeated = pleach(&format!("solve flowshop {table} --repeat 3"));
+    assert_eq!(String::from_utf8_lossy(&repeated.stderr).matches(": read as").count(), 1);
     let proof = folder("flowshop").join("decimals.cert");
     let proof = proof.display();
     json(&format!("solve flowshop {table} --certificate {proof}"));

@@ -139,9 +139,7 @@ impl Shown<'_> {
             },
             "seconds": seconds,
         });
-        if labels.decimals > 0 {
-            said["decimals"] = json!(labels.decimals);
-        }
+        labels.note_decimals(&mut said);
         stamped(said)
     }
 

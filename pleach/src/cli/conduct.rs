@@ -249,6 +249,7 @@ fn write_result(
     let text = if given.on("json") {
         let mut record = given.record();
         settings.into_iter().for_each(|(key, value)| record[key] = value);
+        labels.note_decimals(&mut record);
         let preset = given.word("balance").unwrap_or("adaptive");
         let data = report.data((name, instance), preset, &record);
         RunData { repeats: repeats.data(), ..data }.json().to_string()

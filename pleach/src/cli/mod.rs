@@ -282,14 +282,13 @@ fn of_problem(
             let Checked { phrase, value, labels, files } = check(&request, file)?;
             let mut data =
                 json!({ "instance": instance, "valid": true, "objective": JsonInteger(value) });
-            if labels.decimals > 0 {
-                data["decimals"] = json!(labels.decimals);
-            }
+            labels.note_decimals(&mut data);
             let text = if line.given.on("json") {
                 stamped(data)
             } else {
                 format!("{} {instance}: {phrase} {}", entry.name, labels.value(value))
             };
+            reading.over();
             console.print(&text)?;
             let mut written = Ok(());
             for (flag, file) in outputs {

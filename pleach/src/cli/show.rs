@@ -20,7 +20,9 @@ pub fn show(
 ) -> Result<u8, Failure> {
     let file = given.saving.from.as_deref().unwrap_or_default();
     let text = if given.on("json") {
-        stamped(data(contents, (file, name, instance), given.record()))
+        let mut settings = given.record();
+        labels.note_decimals(&mut settings);
+        stamped(data(contents, (file, name, instance), settings))
     } else {
         let mut lines = contents_lines(contents, &format!("{file}: {name} {instance}"), labels);
         let what = if contents.pieces == 0 { "see its result" } else { "resume" };

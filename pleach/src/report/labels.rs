@@ -1,6 +1,7 @@
 //! [`Labels`]: how values and solutions are written for people.
 
 use crate::decimal::written;
+use serde_json::Value;
 
 /// How values and solutions are written for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,13 @@ impl Labels {
     /// A value.
     pub fn value(&self, value: i64) -> String {
         written(value, self.decimals)
+    }
+
+    /// Notes the number of decimals, if there are any, in an object that has values.
+    pub fn note_decimals(&self, object: &mut Value) {
+        if self.decimals > 0 {
+            object["decimals"] = self.decimals.into();
+        }
     }
 
     /// A solution in one line.
