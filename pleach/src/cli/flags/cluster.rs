@@ -9,102 +9,84 @@ use std::time::Duration;
 
 const ABOUT: About = About { group: Group::Processes, applies: Applies::To(SHARED), ..About::BASE };
 
-/// `--listen`.
 pub static LISTEN: Flag<String> = Flag {
     about: About {
-        name: "listen",
-        value: Some("HOST:PORT"),
-        help: "let other processes join the run with 'pleach join'",
         default: "off",
         applies: Applies::To(OPEN),
         record: Record::Value,
-        ..ABOUT
+        ..ABOUT.valued("listen", "HOST:PORT", "let other processes join the run with 'pleach join'")
     },
     parse: address,
 };
 
-/// `--key`.
 pub static KEY: Flag<String> = Flag::text(About {
-    name: "key",
-    value: Some("FILE"),
-    help: "key of the search: anyone with this key may join; --listen creates it if missing",
     default: "pleach.key",
     applies: Applies::To(SHARED_AND_JOIN),
     record: Record::Own(|given| {
         let key = given.word("key").unwrap_or(KEY.about.default);
         Some(json!(given.word("listen").map(|_| key)))
     }),
-    ..ABOUT
+    ..ABOUT.valued(
+        "key",
+        "FILE",
+        "key of the search: anyone with this key may join; --listen creates it if missing",
+    )
 });
 
 /// The number of places without the flag.
 pub const DEFAULT_PLACES: u32 = 64;
 
-/// `--places`.
 pub static PLACES: Flag<u32> = Flag {
     about: About {
-        name: "places",
-        value: Some("N"),
-        help: "maximum number of processes that can take part at once, including this one",
         default: "64",
         record: Record::Own(|given| {
             let places = given.get(&PLACES).ok().flatten().unwrap_or(DEFAULT_PLACES);
             Some(json!(given.word("listen").map(|_| places)))
         }),
-        ..ABOUT
+        ..ABOUT.valued(
+            "places",
+            "N",
+            "maximum number of processes that can take part at once, including this one",
+        )
     },
     parse: |word| whole(word, 2, 4096).map(|places| places as u32),
 };
 
-/// `--patience`.
 pub static PATIENCE: Flag<Option<Duration>> = Flag {
     about: About {
-        name: "patience",
-        value: Some("T"),
-        help: "how long to keep trying to reach the search, or to reconnect to it; none: no limit",
         default: "60s",
         applies: Applies::To(&[Verb::Join]),
-        ..ABOUT
+        ..ABOUT.valued(
+            "patience",
+            "T",
+            "how long to keep trying to reach the search, or to reconnect to it; none: no limit",
+        )
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
 };
 
-/// `--reach`.
 pub static REACH: Flag<Reach> = Flag {
-    about: About {
-        name: "reach",
-        value: Some("HOST:PORT"),
-        help: "address at which other joiners can connect to this one directly; none: communicate only through the \
-               search's first process",
-        default: "the address by which it reaches the search, any port",
-        applies: Applies::To(&[Verb::Join]),
-        ..ABOUT
-    },
+    about: About { default: "the address by which it reaches the search, any port",
+        applies: Applies::To(&[Verb::Join]), ..ABOUT.valued("reach", "HOST:PORT", "address at which other joiners can connect to this one directly; none: communicate only through the \
+               search's first process") },
     parse: |word| if word == "none" { Ok(Reach::Nowhere) } else { address(word).map(Reach::At) },
 };
 
-/// `--standby`.
 pub static STANDBY: Flag<String> = Flag {
-    about: About {
-        name: "standby",
-        value: Some("HOST:PORT"),
-        help: "take over the search if its first process is gone, and listen here; needs --checkpoint FILE for a copy",
-        default: "off",
-        applies: Applies::To(&[Verb::Join]),
-        ..ABOUT
-    },
+    about: About { default: "off",
+        applies: Applies::To(&[Verb::Join]), ..ABOUT.valued("standby", "HOST:PORT", "take over the search if its first process is gone, and listen here; needs --checkpoint FILE for a copy") },
     parse: address,
 };
 
-/// `--mpi`.
 pub static MPI: Flag<String> = Flag {
     about: About {
-        name: "mpi",
-        value: Some("auto|off|PATH"),
-        help: "MPI library to use under a launcher such as mpiexec or srun",
         default: "auto",
         record: Record::ValueOrDefault,
-        ..ABOUT
+        ..ABOUT.valued(
+            "mpi",
+            "auto|off|PATH",
+            "MPI library to use under a launcher such as mpiexec or srun",
+        )
     },
     parse: |word| {
         if word.is_empty() { Err("expected auto, off or a path".into()) } else { Ok(word.into()) }

@@ -67,6 +67,16 @@ impl About {
         choices: Vec::new,
         record: Record::No,
     };
+
+    /// The same for a switch.
+    pub const fn named(self, name: &'static str, help: &'static str) -> Self {
+        Self { name, help, ..self }
+    }
+
+    /// The same for a flag with a value.
+    pub const fn valued(self, name: &'static str, value: &'static str, help: &'static str) -> Self {
+        Self { value: Some(value), ..self.named(name, help) }
+    }
 }
 
 /// What `settings` records of a flag.

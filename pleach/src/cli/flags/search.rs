@@ -29,14 +29,10 @@ pub enum Start {
 
 const ABOUT: About = About { lasts: Lasts::Frozen, record: Record::Value, ..About::BASE };
 
-/// `--best`.
 pub static BEST: Flag<Start> = Flag {
     about: About {
-        name: "best",
-        value: Some("V"),
-        help: "value that a solution must beat: none or a whole number",
         default: "none",
-        ..ABOUT
+        ..ABOUT.valued("best", "V", "value that a solution must beat: none or a whole number")
     },
     parse: |word| match word {
         "none" => Ok(Start::None),
@@ -58,144 +54,83 @@ pub static BEST: Flag<Start> = Flag {
     },
 };
 
-/// `--start`.
 pub static START: Flag<String> = Flag::text(About {
-    name: "start",
-    value: Some("FILE"),
-    help: "solution to start from, as --solution writes it",
     default: "none",
-    ..ABOUT
+    ..ABOUT.valued("start", "FILE", "solution to start from, as --solution writes it")
 });
 
-/// `--bound`.
-pub static BOUND: Flag<String> = Flag::text(About {
-    name: "bound",
-    value: Some("NAME"),
-    help: "lower bound of a node",
-    default: "auto",
-    ..ABOUT
-});
+pub static BOUND: Flag<String> =
+    Flag::text(About { default: "auto", ..ABOUT.valued("bound", "NAME", "lower bound of a node") });
 
-/// `--branching`.
 pub static BRANCHING: Flag<String> = Flag::text(About {
-    name: "branching",
-    value: Some("NAME"),
-    help: "how a node branches",
     default: "auto",
-    ..ABOUT
+    ..ABOUT.valued("branching", "NAME", "how a node branches")
 });
 
-/// `--child-order`.
 pub static CHILD_ORDER: Flag<String> = Flag::text(About {
-    name: "child-order",
-    value: Some("NAME"),
-    help: "order in which the children of a node are explored",
     default: "bound",
-    ..ABOUT
+    ..ABOUT.valued("child-order", "NAME", "order in which the children of a node are explored")
 });
 
-/// `--all`.
-pub static ALL: Flag<()> = Flag::switch(About {
-    name: "all",
-    help: "also count all optimal solutions, in a second search",
-    ..ABOUT
-});
+pub static ALL: Flag<()> =
+    Flag::switch(ABOUT.named("all", "also count all optimal solutions, in a second search"));
 
-/// `--jobs-first`.
-pub static JOBS_FIRST: Flag<()> = Flag::switch(About {
-    name: "jobs-first",
-    help: "read each line of an instance file as a job, not as a machine",
-    ..ABOUT
-});
+pub static JOBS_FIRST: Flag<()> = Flag::switch(
+    ABOUT.named("jobs-first", "read each line of an instance file as a job, not as a machine"),
+);
 
-/// `--objective`.
-pub static OBJECTIVE: Flag<String> = Flag::text(About {
-    name: "objective",
-    value: Some("NAME"),
-    help: "what schedules are judged by: makespan, flow-time, tardiness, lateness or tardy-jobs; sums are \
-               weighted if jobs have weights",
-    default: "makespan",
-    record: Record::ValueOrDefault,
-    ..ABOUT
-});
+pub static OBJECTIVE: Flag<String> = Flag::text(About { default: "makespan",
+    record: Record::ValueOrDefault, ..ABOUT.valued("objective", "NAME", "what schedules are judged by: makespan, flow-time, tardiness, lateness or tardy-jobs; sums are \
+               weighted if jobs have weights") });
 
-/// `--no-wait`.
 pub static NO_WAIT: Flag<()> =
-    Flag::switch(About { name: "no-wait", help: "jobs must not wait between machines", ..ABOUT });
+    Flag::switch(ABOUT.named("no-wait", "jobs must not wait between machines"));
 
-/// `--blocking`.
-pub static BLOCKING: Flag<()> = Flag::switch(About {
-    name: "blocking",
-    help: "a job stays on its machine until the next machine is free",
-    ..ABOUT
-});
+pub static BLOCKING: Flag<()> = Flag::switch(
+    ABOUT.named("blocking", "a job stays on its machine until the next machine is free"),
+);
 
-/// `--due`.
-pub static DUE: Flag<String> = Flag::text(About {
-    name: "due",
-    value: Some("FILE"),
-    help: "due dates, one for each job",
-    ..ABOUT
-});
+pub static DUE: Flag<String> =
+    Flag::text(ABOUT.valued("due", "FILE", "due dates, one for each job"));
 
-/// `--weights`.
-pub static WEIGHTS: Flag<String> = Flag::text(About {
-    name: "weights",
-    value: Some("FILE"),
-    help: "weights, one for each job",
-    ..ABOUT
-});
+pub static WEIGHTS: Flag<String> =
+    Flag::text(ABOUT.valued("weights", "FILE", "weights, one for each job"));
 
-/// `--releases`.
-pub static RELEASES: Flag<String> = Flag::text(About {
-    name: "releases",
-    value: Some("FILE"),
-    help: "release dates, one for each job",
-    ..ABOUT
-});
+pub static RELEASES: Flag<String> =
+    Flag::text(ABOUT.valued("releases", "FILE", "release dates, one for each job"));
 
-/// `--setups`.
-pub static SETUPS: Flag<String> = Flag::text(About {
-    name: "setups",
-    value: Some("FILE"),
-    help: "setup times: for each machine, a line for each preceding job, with a time for each following job",
-    ..ABOUT
-});
+pub static SETUPS: Flag<String> = Flag::text(ABOUT.valued("setups", "FILE", "setup times: for each machine, a line for each preceding job, with a time for each following job"));
 
-/// `--nodes`.
 pub static NODES: Flag<Nodes> = Flag {
     about: About {
-        name: "nodes",
-        value: Some("KIND"),
         choices: || listed(&Nodes::ALL),
-        help: "how open work is stored: pool (a list of nodes) or interval (ranges of leaves)",
         default: "pool",
         record: Record::Own(|given| {
             let nodes = given.get(&NODES).ok().flatten().unwrap_or(Nodes::Pool);
             Some(json!(nodes.to_string()))
         }),
-        ..ABOUT
+        ..ABOUT.valued(
+            "nodes",
+            "KIND",
+            "how open work is stored: pool (a list of nodes) or interval (ranges of leaves)",
+        )
     },
     parse: Nodes::parse,
 };
 
-/// `--best-first`.
 pub static BEST_FIRST: Flag<()> = Flag::switch(About {
-    name: "best-first",
-    help: "explore the nodes with the best bounds first, as long as there is memory for them",
     lasts: Lasts::Kept,
-    ..ABOUT
+    ..ABOUT.named(
+        "best-first",
+        "explore the nodes with the best bounds first, as long as there is memory for them",
+    )
 });
 
 const RANDOM: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Own, Verb::Sim, Verb::Loop, Verb::Audit];
 
-/// `--seed`.
 pub static SEED: Flag<u64> = Flag {
     about: About {
-        name: "seed",
-        value: Some("N"),
-        help: "seed for all random choices",
         default: "0",
         applies: Applies::To(RANDOM),
         lasts: Lasts::Kept,
@@ -203,7 +138,7 @@ pub static SEED: Flag<u64> = Flag {
             let seed = given.get(&SEED).ok().flatten().unwrap_or(0);
             Some(json!(JsonInteger(seed)))
         }),
-        ..ABOUT
+        ..ABOUT.valued("seed", "N", "seed for all random choices")
     },
     parse: |word| whole(word, 0, u64::MAX),
 };

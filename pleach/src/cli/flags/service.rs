@@ -23,46 +23,44 @@ const CLIENTS: &[Verb] = &[
     Verb::User,
 ];
 
-/// `--data`.
-pub static DATA: Flag<String> = Flag::text(About {
-    name: "data",
-    value: Some("FOLDER"),
-    help: "folder of the service: its database, certificate, credentials, and the jobs' files",
-    ..ABOUT
-});
+pub static DATA: Flag<String> = Flag::text(ABOUT.valued(
+    "data",
+    "FOLDER",
+    "folder of the service: its database, certificate, credentials, and the jobs' files",
+));
 
-/// `--address`.
 pub static ADDRESS: Flag<String> = Flag {
     about: About {
-        name: "address",
-        value: Some("HOST:PORT"),
-        help: "address at which users and joiners reach the service, as credentials name it",
         default: "that of --listen; this machine's name instead of 0.0.0.0",
-        ..ABOUT
+        ..ABOUT.valued(
+            "address",
+            "HOST:PORT",
+            "address at which users and joiners reach the service, as credentials name it",
+        )
     },
     parse: super::cluster::address,
 };
 
-/// `--roots`.
 pub static ROOTS: Flag<u64> = Flag {
     about: About {
-        name: "roots",
-        value: Some("N"),
-        help: "maximum number of jobs that run at once; each has a process on this machine",
         default: "twice the cores",
-        ..ABOUT
+        ..ABOUT.valued(
+            "roots",
+            "N",
+            "maximum number of jobs that run at once; each has a process on this machine",
+        )
     },
     parse: |word| whole(word, 1, 10_000),
 };
 
-/// `--half-life`.
 pub static HALF_LIFE: Flag<Duration> = Flag {
     about: About {
-        name: "half-life",
-        value: Some("T"),
-        help: "half-life of recorded usage: after this time, past use counts half",
         default: "1h",
-        ..ABOUT
+        ..ABOUT.valued(
+            "half-life",
+            "T",
+            "half-life of recorded usage: after this time, past use counts half",
+        )
     },
     parse: |word| match time(word)? {
         Duration::ZERO => Err(format!("{word}: expected a time above 0")),
@@ -70,90 +68,65 @@ pub static HALF_LIFE: Flag<Duration> = Flag {
     },
 };
 
-/// `--keep`.
 pub static KEEP: Flag<Option<Duration>> = Flag {
     about: About {
-        name: "keep",
-        value: Some("T"),
-        help: "how long to keep the files of finished jobs, such as 30d; none: forever",
         default: "none",
-        ..ABOUT
+        ..ABOUT.valued(
+            "keep",
+            "T",
+            "how long to keep the files of finished jobs, such as 30d; none: forever",
+        )
     },
     parse: |word| if word == "none" { Ok(None) } else { time(word).map(Some) },
 };
 
-/// `--tls-certificate`.
-pub static TLS_CERTIFICATE: Flag<String> = Flag::text(About {
-    name: "tls-certificate",
-    value: Some("FILE"),
-    help: "certificate of the service with its chain (PEM), instead of one that it makes",
-    ..ABOUT
-});
+pub static TLS_CERTIFICATE: Flag<String> = Flag::text(ABOUT.valued(
+    "tls-certificate",
+    "FILE",
+    "certificate of the service with its chain (PEM), instead of one that it makes",
+));
 
-/// `--tls-key`.
-pub static TLS_KEY: Flag<String> = Flag::text(About {
-    name: "tls-key",
-    value: Some("FILE"),
-    help: "private key of --tls-certificate (PEM)",
-    ..ABOUT
-});
+pub static TLS_KEY: Flag<String> =
+    Flag::text(ABOUT.valued("tls-key", "FILE", "private key of --tls-certificate (PEM)"));
 
-/// `--grow`.
 pub static GROW: Flag<Slurm> = Flag {
-    about: About {
-        name: "grow",
-        value: Some("HOW"),
-        help: "start more joiners while searches could use them: slurm:PARTITION,max=N,time=T, optionally with \
+    about: ABOUT.valued("grow", "HOW", "start more joiners while searches could use them: slurm:PARTITION,max=N,time=T, optionally with \
                threads=N (per joiner, 1 by default) and idle=T (how long a joiner may be idle before it is dismissed, \
-               60s by default)",
-        ..ABOUT
-    },
+               60s by default)"),
     parse: slurm,
 };
 
-/// `--service`.
 pub static SERVICE: Flag<String> = Flag::text(About {
-    name: "service",
-    value: Some("FILE"),
-    help: "credentials: where the service is, and who you are",
     default: "the file that PLEACH_SERVICE names",
     applies: Applies::To(CLIENTS),
-    ..ABOUT
+    ..ABOUT.valued("service", "FILE", "credentials: where the service is, and who you are")
 });
 
-/// `--priority`.
 pub static PRIORITY: Flag<i32> = Flag {
     about: About {
-        name: "priority",
-        value: Some("N"),
-        help: "among your jobs, those with the highest priority come first",
         default: "0",
         applies: Applies::To(&[Verb::Submit]),
-        ..ABOUT
+        ..ABOUT.valued(
+            "priority",
+            "N",
+            "among your jobs, those with the highest priority come first",
+        )
     },
     parse: priority,
 };
 
-/// `--wait`.
 pub static WAIT: Flag<()> = Flag::switch(About {
-    name: "wait",
-    help: "wait for the end of the job, and print its result",
     applies: Applies::To(&[Verb::Submit]),
-    ..ABOUT
+    ..ABOUT.named("wait", "wait for the end of the job, and print its result")
 });
 
-/// `--fetch`.
 pub static FETCH: Flag<String> = Flag::text(About {
-    name: "fetch",
-    value: Some("FOLDER"),
-    help: "write the job's files, its log among them, to this folder",
     applies: Applies::To(&[Verb::Result]),
-    ..ABOUT
+    ..ABOUT.valued("fetch", "FOLDER", "write the job's files, its log among them, to this folder")
 });
 
 const ACCOUNT: About = About { applies: Applies::To(&[Verb::User]), ..ABOUT };
 
-/// `--role`.
 pub static ROLE: Flag<Role> = Flag {
     about: About {
         name: "role",
@@ -169,7 +142,6 @@ pub static ROLE: Flag<Role> = Flag {
     },
 };
 
-/// `--weight`.
 pub static WEIGHT: Flag<f64> = Flag {
     about: About {
         name: "weight",
@@ -184,7 +156,6 @@ pub static WEIGHT: Flag<f64> = Flag {
     },
 };
 
-/// `--most-threads`.
 pub static MOST_THREADS: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-threads",
@@ -195,7 +166,6 @@ pub static MOST_THREADS: Flag<Option<u64>> = Flag {
     parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
 };
 
-/// `--most-jobs`.
 pub static MOST_JOBS: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-jobs",
@@ -206,7 +176,6 @@ pub static MOST_JOBS: Flag<Option<u64>> = Flag {
     parse: |word| limit(word, |word| whole(word, 1, u32::MAX.into())),
 };
 
-/// `--most-memory`.
 pub static MOST_MEMORY: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-memory",
@@ -217,7 +186,6 @@ pub static MOST_MEMORY: Flag<Option<u64>> = Flag {
     parse: |word| limit(word, size),
 };
 
-/// `--most-files`.
 pub static MOST_FILES: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-files",
@@ -228,7 +196,6 @@ pub static MOST_FILES: Flag<Option<u64>> = Flag {
     parse: |word| limit(word, size),
 };
 
-/// `--only-for`.
 pub static ONLY_FOR: Flag<String> = Flag::text(About {
     name: "only-for",
     value: Some("USER"),
@@ -236,14 +203,12 @@ pub static ONLY_FOR: Flag<String> = Flag::text(About {
     ..ACCOUNT
 });
 
-/// `--renew`.
 pub static RENEW: Flag<()> = Flag::switch(About {
     name: "renew",
     help: "make a new token; the old one is no longer valid",
     ..ACCOUNT
 });
 
-/// `--remove`.
 pub static REMOVE: Flag<()> =
     Flag::switch(About { name: "remove", help: "remove the account", ..ACCOUNT });
 

@@ -39,117 +39,95 @@ const UNITS_OF: &[Verb] =
 const CODE_PATHS: &[Verb] =
     &[Verb::Solve, Verb::Count, Verb::Resume, Verb::Join, Verb::Sim, Verb::Devices, Verb::Loop];
 
-/// `--threads`.
 pub static THREADS: Flag<u32> = Flag {
     about: About {
-        name: "threads",
-        value: Some("N"),
-        help: "number of CPU threads",
         default: "all cores",
         applies: Applies::To(THREADS_OF),
         record: Record::Own(|given| Some(json!(given.workers().ok()?.threads))),
-        ..ABOUT
+        ..ABOUT.valued("threads", "N", "number of CPU threads")
     },
     parse: |word| whole(word, 1, MOST_THREADS.into()).map(|threads| threads as u32),
 };
 
-/// `--devices`.
-pub static DEVICES: Flag<String> = Flag::text(About {
-    name: "devices",
-    value: Some("LIST"),
-    help: "comma-separated list of cpu, gpu (all GPUs), gpu0, gpu1, ..., emulated (GPU code on the CPU, for \
-               tests); options follow colons, as in gpu:explorers=2048:inside=hypercube",
-    default: "cpu,gpu where a GPU works",
+pub static DEVICES: Flag<String> = Flag::text(About { default: "cpu,gpu where a GPU works",
     applies: Applies::To(UNITS_OF),
-    record: Record::Own(|given| Some(json!(given.workers().ok()?.devices.words))),
-    ..ABOUT
-});
+    record: Record::Own(|given| Some(json!(given.workers().ok()?.devices.words))), ..ABOUT.valued("devices", "LIST", "comma-separated list of cpu, gpu (all GPUs), gpu0, gpu1, ..., emulated (GPU code on the CPU, for \
+               tests); options follow colons, as in gpu:explorers=2048:inside=hypercube") });
 
-/// `--slow`.
 pub static SLOW: Flag<String> = Flag::text(About {
-    name: "slow",
-    value: Some("WORKER=F"),
-    help: "make a thread or a device F times slower, to try unequal machines (cpu1=4, emulated0=2)",
     default: "none",
     applies: Applies::To(UNITS_OF),
     accepts: Accepts::Several,
     record: Record::Own(|given| Some(json!(given.slow()))),
-    ..ABOUT
+    ..ABOUT.valued(
+        "slow",
+        "WORKER=F",
+        "make a thread or a device F times slower, to try unequal machines (cpu1=4, emulated0=2)",
+    )
 });
 
-/// `--pace`.
 pub static PACE: Flag<u64> = Flag {
     about: About {
-        name: "pace",
-        value: Some("N"),
-        help: "limit every worker to N nodes a second, by sleeping: many processes on few cores \
-               then behave like many slow machines",
         default: "off",
         record: Record::Own(|given| Some(json!(given.get(&PACE).ok().flatten()))),
-        ..ABOUT
+        ..ABOUT.valued(
+            "pace",
+            "N",
+            "limit every worker to N nodes a second, by sleeping: many processes on few cores \
+               then behave like many slow machines",
+        )
     },
     parse: |word| whole(word, 1, 1_000_000_000),
 };
 
-/// `--repeat`.
 pub static REPEAT: Flag<u64> = Flag {
     about: About {
-        name: "repeat",
-        value: Some("N"),
-        help: "run N times; report mean, standard deviation, minimum and maximum",
         default: "1",
         applies: Applies::To(&[Verb::Solve, Verb::Count, Verb::Own, Verb::Loop]),
         record: Record::Own(|given| Some(json!(given.get(&REPEAT).ok().flatten().unwrap_or(1)))),
-        ..ABOUT
+        ..ABOUT.valued(
+            "repeat",
+            "N",
+            "run N times; report mean, standard deviation, minimum and maximum",
+        )
     },
     parse: |word| whole(word, 1, 1000),
 };
 
-/// `--balance`.
 pub static BALANCE: Flag<Policy> = Flag {
-    about: About {
-        name: "balance",
-        value: Some("NAME"),
-        choices: || PRESETS.iter().map(|preset| preset.0.to_string()).collect(),
-        help: "how workers share work: adaptive, random-power, random-half, weighted, ring, lifelines, \
-               overlay, master-worker, hierarchical-master-worker, static, dynamic, guided; options \
-               follow a colon, as in overlay:degree=4,bridges=no",
+    about: About { choices: || PRESETS.iter().map(|preset| preset.0.to_string()).collect(),
         default: "adaptive",
         applies: Applies::To(SEARCHES_AND_SIM),
-        record: Record::ValueOrDefault,
-        ..ABOUT
-    },
+        record: Record::ValueOrDefault, ..ABOUT.valued("balance", "NAME", "how workers share work: adaptive, random-power, random-half, weighted, ring, lifelines, \
+               overlay, master-worker, hierarchical-master-worker, static, dynamic, guided; options \
+               follow a colon, as in overlay:degree=4,bridges=no") },
     parse: |word| Policy::parse(word).map_err(|why| format!("{word}: {why}")),
 };
 
-/// `--simd`.
 pub static SIMD: Flag<Level> = Flag {
     about: About {
-        name: "simd",
-        value: Some("LEVEL"),
         choices: || ["auto".to_string()].into_iter().chain(listed(&Level::ALL)).collect(),
-        help: "vector instructions to use: auto, off, avx2, avx512",
         default: "auto",
         applies: Applies::To(CODE_PATHS),
         record: Record::Own(|given| {
             let level = given.get(&SIMD).ok().flatten().unwrap_or_else(Level::best);
             Some(json!(level.to_string()))
         }),
-        ..ABOUT
+        ..ABOUT.valued("simd", "LEVEL", "vector instructions to use: auto, off, avx2, avx512")
     },
     parse: Level::parse,
 };
 
-/// `--check`.
 pub static CHECK: Flag<Spec> = Flag {
     about: About {
-        name: "check",
-        value: Some("DEVICE"),
-        help: "test the kernels of a device, such as gpu0, against the CPU's counts: all kernels, \
-               or those of the named problems; one line per check",
         applies: Applies::To(&[Verb::Devices]),
         lasts: Lasts::OneRun,
-        ..ABOUT
+        ..ABOUT.valued(
+            "check",
+            "DEVICE",
+            "test the kernels of a device, such as gpu0, against the CPU's counts: all kernels, \
+               or those of the named problems; one line per check",
+        )
     },
     parse: Spec::parse,
 };
