@@ -440,10 +440,14 @@ impl<'a> LoopQueue<'a> {
         self.notify_all();
     }
 
-    /// Whether there is nothing left to take.
-    pub fn is_over(&self) -> bool {
-        let fed = self.fed.load(Ordering::Relaxed);
-        self.is_stopped() || self.ends.is_empty() && !fed && self.row.left().is_empty()
+    /// Whether there is nothing left to take for a device that is being prepared.
+    pub fn is_over(&self, me: usize) -> bool {
+        let nothing = if self.ends.is_empty() {
+            !self.fed.load(Ordering::Relaxed) && self.row.left().is_empty()
+        } else {
+            self.static_range(me).is_none()
+        };
+        self.is_stopped() || nothing
     }
 
     /// Records that a device cannot be used: it takes nothing, and others do its part of a static split.

@@ -156,29 +156,29 @@ impl<L: Loop> Taker<'_, L> {
         let (Some(spec), Some(on)) = (self.spec, work.on_device()) else {
             return (self.locals.run(did), None);
         };
-        let mut device = match LoopDevice::new(on, spec, DevicePool::shared(), &|| share.is_over())
-        {
-            Ok(Some(device)) => device,
-            Ok(None) if self.threads == 0 => {
-                // Other processes have all units, and may give some back.
-                share.give_back(me, []);
-                return (self.locals.run(did), None);
-            }
-            Ok(None) => {
-                share.remove_taker(me);
-                return (work.local(), None);
-            }
-            Err(why) => {
-                let lost = Some(format!("not used: {why}"));
-                if self.threads > 0 {
-                    share.remove_taker(me);
-                    return (work.local(), lost);
+        let mut device =
+            match LoopDevice::new(on, spec, DevicePool::shared(), &|| share.is_over(me)) {
+                Ok(Some(device)) => device,
+                Ok(None) if self.threads == 0 => {
+                    // Other processes have all units, and may give some back.
+                    share.give_back(me, []);
+                    return (self.locals.run(did), None);
                 }
-                // Its own range of a static split is taken below.
-                share.give_back(me, []);
-                return (self.locals.run(did), lost);
-            }
-        };
+                Ok(None) => {
+                    share.remove_taker(me);
+                    return (work.local(), None);
+                }
+                Err(why) => {
+                    let lost = Some(format!("not used: {why}"));
+                    if self.threads > 0 {
+                        share.remove_taker(me);
+                        return (work.local(), lost);
+                    }
+                    // Its own range of a static split is taken below.
+                    share.give_back(me, []);
+                    return (self.locals.run(did), lost);
+                }
+            };
         match device.run(share, me, slow, &|row| self.locals.units(row), did) {
             Ok(()) => (work.local(), None),
             // All threads, including this one, do what is left.
