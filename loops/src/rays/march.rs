@@ -19,8 +19,9 @@ pub struct Tally {
 impl Tally {
     /// Adds statistics from elsewhere.
     pub fn add(&mut self, more: Tally) {
-        self.segments += more.segments;
-        self.lost += more.lost;
+        // Another process may report any number.
+        self.segments = self.segments.saturating_add(more.segments);
+        self.lost = self.lost.saturating_add(more.lost);
     }
 }
 

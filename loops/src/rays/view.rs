@@ -5,6 +5,9 @@ use super::mesh::{Mesh, dot, less};
 /// The most pixels along an edge of a picture: pixel numbers must fit 16 bits.
 pub const MOST_PIXELS: u32 = 16_384;
 
+/// The radii of meshes are below this.
+const MOST_RADIUS: f64 = 1e15;
+
 /// Pixels by which rays miss the centres of pixels, to the right and down. Meshes often have faces exactly there, and a
 /// ray along a face is in the tetrahedra on neither side, or in both.
 const ASIDE: [f64; 2] = [1.37e-3, 0.59e-3];
@@ -75,6 +78,10 @@ impl View {
             return Err(format!("a view with the angle or depth {x}: expected a finite number"));
         }
         let (middle, radius) = mesh.sphere();
+        // Marching takes greater depths for those of faces along the rays.
+        if radius >= MOST_RADIUS {
+            return Err(format!("a mesh of radius {radius:e}: expected less than {MOST_RADIUS:e}"));
+        }
         let (ca, sa) = circle(azimuth_degrees);
         let (ce, se) = circle(elevation_degrees);
         let turn = [[-sa, ca, 0.0], [se * ca, se * sa, -ce], [-ce * ca, -ce * sa, -se]];

@@ -311,3 +311,15 @@ fn an_early_end_changes_little() {
         assert_eq!(count, 0, "up to {most}");
     }
 }
+
+/// Marching used to leave large meshes blank.
+#[test]
+fn meshes_that_cannot_be_marched_are_refused() {
+    let tet = |size: f32| {
+        let points = [[0.0; 3], [size, 0.0, 0.0], [0.0, size, 0.0], [0.0, 0.0, size]];
+        Mesh::new(points.into(), vec![[0, 1, 2, 3]], vec![1.0; 4]).unwrap()
+    };
+    assert!(View::new(10, 10).axes(&tet(1e14)).is_ok());
+    let refused = View::new(10, 10).axes(&tet(1e18)).unwrap_err();
+    assert!(refused.contains("a mesh of radius"), "{refused}");
+}
