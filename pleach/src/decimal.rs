@@ -4,8 +4,8 @@
 pub(crate) const MOST_DECIMALS: u32 = 9;
 /// Most decimals of a product of two numbers.
 pub(crate) const MOST_OF_PRODUCT: u32 = 2 * MOST_DECIMALS;
-/// Most digits before the decimals, so that `digits` cannot overflow.
-const MOST_WHOLE: usize = 10;
+/// Numbers are below this.
+const BELOW: u64 = 10_000_000_000;
 
 /// A decimal number that is not negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,10 +19,12 @@ pub(crate) struct Decimal {
 impl Decimal {
     /// Reads digits, and decimals after a mark. `None` for anything else, and for numbers that are too long.
     pub fn parse(word: &str, mark: char) -> Option<Self> {
-        Self::parse_product(word, mark).filter(|number| number.decimals <= MOST_DECIMALS)
+        let number = Self::parse_product(word, mark)?;
+        let whole = number.digits / 10u64.pow(number.decimals);
+        (number.decimals <= MOST_DECIMALS && whole < BELOW).then_some(number)
     }
 
-    /// Reads what may be a product of two numbers.
+    /// Reads what may be a product of two numbers, or a sum of such products.
     pub fn parse_product(word: &str, mark: char) -> Option<Self> {
         let (whole, part) = word.split_once(mark).unwrap_or((word, "0"));
         let are_digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
@@ -32,8 +34,7 @@ impl Decimal {
         }
         let (whole, part) = (whole.trim_start_matches('0'), part.trim_end_matches('0'));
         let decimals = u32::try_from(part.len()).ok().filter(|&n| n <= MOST_OF_PRODUCT)?;
-        let digits = format!("0{whole}{part}").parse().ok();
-        Some(Self { digits: digits.filter(|_| whole.len() <= MOST_WHOLE)?, decimals })
+        Some(Self { digits: format!("0{whole}{part}").parse().ok()?, decimals })
     }
 
     /// The number as a multiple of 10 to the power of minus `decimals`, of which it needs no more.
@@ -64,8 +65,9 @@ mod tests {
         assert_eq!(scaled("007.000", 0), Some(7));
         assert_eq!(scaled("0", 3), Some(0));
         assert_eq!(scaled("0.12", 1), None, "it needs two decimals");
-        let product = Decimal::parse_product("0.123456789012345678", '.');
-        assert_eq!(product.and_then(|it| it.scaled(18)), Some(123_456_789_012_345_678));
+        let product = |word, decimals| Decimal::parse_product(word, '.')?.scaled(decimals);
+        assert_eq!(product("0.123456789012345678", 18), Some(123_456_789_012_345_678));
+        assert_eq!(product("125000000000.5", 1), Some(1_250_000_000_005));
         assert_eq!(scaled("9999999999.999999999", 9), Some(9_999_999_999_999_999_999));
         assert_eq!(Decimal::parse("3,25", ','), Decimal::parse("3.25", '.'));
         for bad in [
