@@ -246,7 +246,7 @@ const CHUNK: usize = 1 << 23;
 const MOST_PARTS: u32 = 1000;
 
 /// Refuses an output that would replace the result on standard output.
-fn not_standard_output(flag: &str, path: &Path) -> Result<(), Failure> {
+pub fn not_standard_output(flag: &str, path: &Path) -> Result<(), Failure> {
     if is_standard_output(path) {
         return usage(format!(
             "--{flag} {} is the file that standard output goes to; choose another file",

@@ -8,7 +8,7 @@ mod summary;
 
 use super::conduct::last_words;
 use super::console::{Console, DONE, FAILED, STOPPED};
-use super::files::{can_replace, keep_apart, not_a_dash, replace};
+use super::files::{can_replace, keep_apart, not_a_dash, not_standard_output, replace};
 use super::flags::{FlagValues, Use, Verb};
 use super::line::{Line, no_more};
 use super::own_process::{OwnProcess, result_of, this_program};
@@ -57,6 +57,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
     keep_apart(given, std::slice::from_ref(file))?;
     let out = given.path("out").unwrap_or(TABLE.into());
     not_a_dash("out", &out)?;
+    not_standard_output("out", &out)?;
     let table = std::path::absolute(&out)
         .or_else(|why| usage(format!("--out {}: {why}", out.display())))?;
     for picture in PICTURES {
