@@ -86,7 +86,7 @@ impl Service {
         };
         job.has_now(0, 0);
         if job.row.state == JobState::Paused {
-            // It is no longer being saved: the planner says who paused it.
+            // It is no longer being saved: the planner gives another reason.
             job.why.clear();
         }
         if job.row.state.is_over() {

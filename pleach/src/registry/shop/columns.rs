@@ -138,7 +138,7 @@ impl<'t> Reading<'t> {
                 reading.columns[at] = match column_of(title) {
                     Column::Names if at > 0 && !words_of(title).is_empty() => {
                         return Err(format!(
-                            ", line {}, column '{}': a second column of names? expected a machine's name without these words",
+                            ", line {}, column '{}': names of jobs? expected these in the first column, or another name for a machine",
                             first.line,
                             shown(title)
                         ));

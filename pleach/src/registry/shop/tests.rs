@@ -122,7 +122,7 @@ fn faults_are_placed() {
         ("A,1\nB,2\n A ,3\n", ", line 3: a second job 'A', expected different names (line 1 has"),
         ("job,Saw,Saw\nA,1,2\n", ", line 1: a second machine 'Saw'"),
         ("job,M1,due,Due Date\nA,1,2,3\n", ", line 1: 'Due Date' is a second column of that kind"),
-        ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': a second column of names?"),
+        ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': names of jobs?"),
         (
             "job,M1,Setup time\nA,1,2\n",
             ", line 1, column 'Setup time': setup times, expected in a file",
