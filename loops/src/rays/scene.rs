@@ -1,7 +1,7 @@
 //! [`Scene`]: a mesh with a transfer function, and what all its views share.
 
 use super::mesh::{Mesh, at, cross, dot, less};
-use super::transfer::{Piece, Transfer};
+use super::transfer::{Piece, Transfer, span};
 use std::borrow::Cow;
 
 /// A mesh with a transfer function.
@@ -27,9 +27,7 @@ impl<'a> Scene<'a> {
 
     fn of(mesh: Cow<'a, Mesh>, transfer: &Transfer) -> Self {
         let pieces = transfer.pieces(mesh.range());
-        let (low, high) = mesh.range();
-        let (low, high) = (f64::from(low), f64::from(high));
-        let span = (high - low).max(f64::MIN_POSITIVE);
+        let (low, span) = (f64::from(mesh.range().0), span(mesh.range()));
         let (middle, _) = mesh.sphere();
         let value = |point: u32| (f64::from(mesh.values()[point as usize]) - low) / span;
         let gradients = mesh.tets().iter().map(|&tet| {

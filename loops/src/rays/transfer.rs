@@ -116,8 +116,7 @@ impl Transfer {
     /// points it is constant.
     #[must_use]
     pub fn pieces(&self, (low, high): (f32, f32)) -> Vec<Piece> {
-        let (low, span) =
-            (f64::from(low), (f64::from(high) - f64::from(low)).max(f64::MIN_POSITIVE));
+        let (low, span) = (f64::from(low), span((low, high)));
         let place = |control: &Control| (f64::from(control.value) - low) / span;
         let (first, last) = (self.0[0], self.0[self.0.len() - 1]);
         let end = |low: f64, high: f64, it: Control| Piece {
@@ -160,6 +159,11 @@ fn sound(control: &Control) -> Result<(), String> {
     Ok(())
 }
 
+/// What 1 stands for where a range of values is mapped to 0 to 1; one value is mapped to 0.
+pub(super) fn span((low, high): (f32, f32)) -> f64 {
+    if low < high { f64::from(high) - f64::from(low) } else { 1.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +179,15 @@ mod tests {
         assert_eq!(pieces[1].extinction, [12.0, -6.0]);
         assert_eq!(pieces[1].colour[0], [2.0, -1.0]);
         assert_eq!(pieces[2].extinction, [0.0, 1.0]);
+    }
+
+    /// A mesh with one value used to have the colour of the last control point.
+    #[test]
+    fn one_value_lies_between_control_points() {
+        let transfer = Transfer::parse("0 0 0 1 0.1\n100 1 0 0 4").unwrap();
+        let pieces = transfer.pieces((10.0, 10.0));
+        assert_eq!((pieces[1].low, pieces[1].high), (-10.0, 90.0));
+        assert!((pieces[1].extinction[1] - 0.49).abs() < 1e-6, "{pieces:?}");
     }
 
     #[test]
