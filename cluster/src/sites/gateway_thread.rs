@@ -379,26 +379,23 @@ impl<'a> GatewayThread<'a> {
     /// Sends the gateway's messages.
     fn send_messages(&mut self) -> Result<(), RunError> {
         while !self.workers.messages.is_empty() {
-            let (mut missing, mut too_long) = (Vec::new(), None);
+            let (mut missing, mut too_long) = (Vec::new(), Vec::new());
             for (to, message) in std::mem::take(&mut self.workers.messages) {
                 let given = if let GatewayMessage::Gift(_, message) = &message {
                     Some(message.lease())
                 } else {
                     None
                 };
-                count_message(&mut self.workers.effects.balance, &mut self.commits, &message);
-                let returned =
-                    if let GatewayMessage::Lease(LeaseMessage::Return { lease, .. }) = &message {
-                        Some(*lease)
-                    } else {
-                        None
-                    };
                 let packet = GatewayPacket { from: self.cluster.me(), message };
                 let bytes = packet.to_bytes(self.order.fingerprint);
-                if returned.is_some() && bytes.len() as u64 > self.longest_packet() {
-                    too_long = returned;
+                if let GatewayMessage::Lease(LeaseMessage::Return { lease, .. }) = packet.message
+                    && bytes.len() as u64 > self.longest_packet()
+                {
+                    too_long.push(lease);
                     continue;
                 }
+                let balance = &mut self.workers.effects.balance;
+                count_message(balance, &mut self.commits, &packet.message);
                 let message = SessionMessage::Gateway(bytes);
                 if !self.session.send(to, &message) {
                     missing.push((to, given));
@@ -410,7 +407,7 @@ impl<'a> GatewayThread<'a> {
                     self.gateway().on_undelivered(lease)?;
                 }
             }
-            if let Some(lease) = too_long {
+            for lease in too_long {
                 let why = "its open work is too long for a message: others do again what it did since its last commit";
                 self.run_state.warn(why.into());
                 self.gateway().drop_holding(lease)?;

@@ -323,7 +323,7 @@ impl<C: Content> Site<C> {
         }
     }
 
-    /// Gives up a holding that no lender has adopted.
+    /// Gives up a holding: no lender has adopted it, or it cannot be returned.
     pub fn drop_holding(&mut self, lease: Lease, actions: &mut LeaseActions<C>) {
         let Some(at) = self.holdings.iter().position(|holding| holding.held == Some(lease)) else {
             return;
