@@ -79,10 +79,9 @@ impl<C: Content> LeaseTimer<C> {
         }
     }
 
-    /// Notes that a part of a long message from a site has arrived or, if it is `ours`, that a part of one from here has
-    /// arrived there. What the site says of its leases waits behind it, and what this site last sent of its holdings is
-    /// on its way: it is not sent again.
-    pub fn hear_site(&mut self, site: SiteId, ours: bool, now_ns: u64) {
+    /// Notes that part of a long message to or from a site has arrived. What the site says of leases waits behind it, and
+    /// what this site last sent of its holdings is not sent again.
+    pub fn hear_site(&mut self, site: SiteId, now_ns: u64) {
         self.site_joined(site, now_ns);
         for (held, times) in &mut self.holdings {
             let Some(holding) = self.site.holding(*held) else { continue };
@@ -90,7 +89,7 @@ impl<C: Content> LeaseTimer<C> {
                 continue;
             }
             times.last_heard_ns = now_ns;
-            if ours && (times.unanswered || holding.returning()) {
+            if times.unanswered || holding.returning() {
                 (times.last_sent_ns, times.owed_ns) = (now_ns, u64::MAX);
             }
         }

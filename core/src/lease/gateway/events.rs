@@ -281,7 +281,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
             GatewayMessage::Draw { dry } => self.on_draw(from, dry)?,
             GatewayMessage::Nodes(nodes) => self.on_nodes(from, nodes),
             GatewayMessage::Stop => self.stop_search()?,
-            GatewayMessage::Arriving => self.state.timer.hear_site(from, true, now_ns),
+            GatewayMessage::Arriving => self.state.timer.hear_site(from, now_ns),
         }
         self.advance_holdings()
     }

@@ -220,7 +220,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
 
     /// Handles a part of a long message that has arrived from a site. The site learns of it: it waits for an answer.
     pub fn on_arriving_message(&mut self, site: SiteId) {
-        self.state.timer.hear_site(site, false, self.now_ns);
+        self.state.timer.hear_site(site, self.now_ns);
         if !self.state.over {
             self.inside.send(site, GatewayMessage::Arriving);
         }

@@ -96,8 +96,8 @@ fn a_lease_lasts_while_a_long_message_about_it_arrives() {
         let mut asked = LeaseActions::new();
         for now_ns in (0..10 * LEASE).step_by(LEASE as usize / 16) {
             if arrives {
-                root.hear_site(1, false, now_ns);
-                holder.hear_site(0, true, now_ns);
+                root.hear_site(1, now_ns);
+                holder.hear_site(0, now_ns);
                 assert_eq!(holder.due_commit(now_ns), None);
             }
             // All else waits behind the commit.
@@ -129,7 +129,7 @@ fn a_return_is_not_repeated_while_it_arrives() {
         let mut said = LeaseActions::new();
         for now_ns in (from_ns..from_ns + LEASE).step_by(LEASE as usize / 16) {
             if arrives {
-                holder.hear_site(0, true, now_ns);
+                holder.hear_site(0, now_ns);
             }
             holder.check_timers(now_ns, &mut said);
         }
