@@ -25,6 +25,8 @@ pub(super) struct LoopDevice<'a> {
     /// The maximum number of words for the results of a range.
     room: usize,
     free: Vec<usize>,
+    /// Whether its kernel is launched once.
+    once: bool,
     /// In the order in which they were sent.
     under_way: Vec<RangeOut>,
     /// How many ranges were sent.
@@ -73,8 +75,9 @@ impl<'a> LoopDevice<'a> {
         let made = device.make_slots(&layout, slots as usize, 1, spec.once);
         made.inspect_err(|_| device.mark_failed())?;
         let free = (0..slots as usize).rev().collect();
+        let once = spec.once;
         let (under_way, sent, last) = (Vec::new(), 0, Instant::now());
-        Ok(Some(Self { device, work, room: layout.width, free, under_way, sent, last }))
+        Ok(Some(Self { device, work, room: layout.width, free, once, under_way, sent, last }))
     }
 
     /// Runs ranges until none are left; `units` maps a range to units of the loop.
@@ -95,7 +98,7 @@ impl<'a> LoopDevice<'a> {
             if share.is_stopped() {
                 rest = None;
             }
-            while !self.free.is_empty() && has_room(&self.under_way, self.sent) {
+            while !self.free.is_empty() && (!self.once || has_room(&self.under_way, self.sent)) {
                 let waits = self.under_way.is_empty();
                 let next = rest.take().or_else(|| {
                     if waits { share.next(me, last) } else { share.try_next(me, last) }
