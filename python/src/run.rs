@@ -200,11 +200,7 @@ impl Criteria {
             (self.best, self.improved) = (latest.best, Instant::now());
         }
         self.note(&latest);
-        let gap = latest
-            .best
-            .zip(latest.bound)
-            .map(|(best, bound)| (best as f64 - bound as f64).abs() / (best as f64).abs().max(1.0));
-        let reason = if gap.zip(self.gap).is_some_and(|(gap, enough)| gap <= enough) {
+        let reason = if snapshot.gap().zip(self.gap).is_some_and(|(gap, enough)| gap <= enough) {
             Some("gap")
         } else {
             let waited = |limit| self.improved.elapsed() >= limit;

@@ -43,7 +43,7 @@ impl ProgressSnapshot {
 /// The distance between a value and a bound, relative to the value.
 #[must_use]
 pub fn gap(value: i64, bound: i64) -> f64 {
-    (value as f64 - bound as f64).abs() / (value as f64).abs().max(1.0)
+    value.abs_diff(bound) as f64 / (value.unsigned_abs() as f64).max(1.0)
 }
 
 /// The state of a worker.
