@@ -10,6 +10,7 @@ use pleach_core::search::tree::{Counts, Goal, Tree};
 use pleach_core::steal::Policy;
 use pleach_core::wire::certificate::Certificate;
 use pleach_core::wire::checkpoint::Checkpoint;
+use pleach_runtime::start::new_fingerprint;
 use pleach_runtime::{ProgressSnapshot, Recorded, RunError, Settings, cores};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -79,7 +80,7 @@ pub(crate) fn certify(
     }
     let solution = report.outcome.solution.clone().filter(|_| report.status == Status::Optimal);
     let search = Checkpoint {
-        fingerprint: problem.new_fingerprint(&|| true),
+        fingerprint: new_fingerprint(problem),
         about: settings.about,
         elapsed_ns: (outcome.seconds * 1e9) as u64,
         counts: outcome.counts,
