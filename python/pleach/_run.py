@@ -132,6 +132,9 @@ _MOMENT = 1.0
 _searches: list[_pleach.Search] = []
 """Searches that may still run."""
 
+_lock = threading.Lock()
+"""Protects the list of searches."""
+
 
 class Run(Generic[R]):
     """A search in the background, which is cancelled when it is deleted."""
@@ -240,15 +243,22 @@ def _call_back(search: _pleach.Search, calls: tuple[Any, Any], raised: list[Base
 
 def _register(search: _pleach.Search) -> None:
     """Note a search that has started, so that the end of the interpreter stops it."""
-    if not _searches:
-        atexit.unregister(_cancel_all)
-        atexit.register(_cancel_all)
-    _searches[:] = [other for other in _searches if not other.done] + [search]
+    with _lock:
+        if not _searches:
+            atexit.unregister(_cancel_all)
+            atexit.register(_cancel_all)
+        _searches[:] = [other for other in _searches if not other.done] + [search]
+
+
+def _after_fork() -> None:
+    """Forget all searches: a forked process has none of the threads that search."""
+    global _lock
+    _lock = threading.Lock()
+    _searches.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    # A forked process has none of the threads that search.
-    os.register_at_fork(after_in_child=_searches.clear)
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _cancel_all() -> None:
