@@ -25,10 +25,13 @@ pub fn text_of(path: &str) -> io::Result<String> {
 mod sheet {
     use calamine::{DataRef, Reader, Xlsx};
     use std::collections::BTreeMap;
-    use std::io::Cursor;
+    use std::io::{Cursor, Read, copy, sink};
+    use zip::ZipArchive;
 
     /// The most bytes of the text.
     const MOST_BYTES: usize = 1 << 26;
+    /// The most bytes of all files in a workbook, unpacked.
+    const MOST_UNPACKED: u64 = 1 << 28;
 
     /// The first sheet of a workbook. A dense table would let two cells allocate a whole sheet.
     pub fn text(bytes: Vec<u8>) -> Result<String, String> {
@@ -36,6 +39,7 @@ mod sheet {
             let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
             format!("not a workbook that can be read: {why}")
         };
+        check_size(&bytes, MOST_UNPACKED)?;
         let mut book = Xlsx::new(Cursor::new(bytes)).map_err(wrong)?;
         let first = book.sheet_names().first().cloned().ok_or("a workbook without sheets")?;
         let mut reader = book.worksheet_cells_reader(&first).map_err(wrong)?;
@@ -69,6 +73,20 @@ mod sheet {
             text += &format!("\"{}\"", cell.replace('"', "\"\""));
         }
         Ok(text)
+    }
+
+    /// Refuses a workbook whose unpacked files are too large for memory. The sizes that it states may be false, so its
+    /// files are unpacked to nowhere; other faults are left to its reader.
+    fn check_size(bytes: &[u8], most: u64) -> Result<(), String> {
+        let Ok(mut archive) = ZipArchive::new(Cursor::new(bytes)) else { return Ok(()) };
+        let mut left = most;
+        for at in 0..archive.len() {
+            let Ok(file) = archive.by_index(at) else { continue };
+            let size = copy(&mut file.take(left + 1), &mut sink()).unwrap_or(0);
+            let rest = left.checked_sub(size);
+            left = rest.ok_or_else(|| format!("a workbook of more than {most} bytes, unpacked"))?;
+        }
+        Ok(())
     }
 
     /// A cell as text in one line.
@@ -107,6 +125,15 @@ mod sheet {
             let expected = "\"Job\",\"Saw, \"\"new\"\"\",\"Oven\",\"Due\"\n\"A\",\"3.5\",\"2\",\"9\"\n\n\
                             \"B 1\",\"0.3\",\"1\",\"12\"";
             assert_eq!(text(BOOK.to_vec()).unwrap(), expected);
+        }
+
+        #[test]
+        fn workbooks_that_are_too_large_unpacked_are_refused() {
+            // The sizes of its files add up to this.
+            let size = 2592;
+            assert_eq!(check_size(BOOK, size), Ok(()));
+            let why = format!("a workbook of more than {} bytes, unpacked", size - 1);
+            assert_eq!(check_size(BOOK, size - 1), Err(why));
         }
 
         #[test]
