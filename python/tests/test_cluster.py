@@ -114,7 +114,8 @@ def test_joiners_outlive_a_search_that_fails(tmp_path: Path) -> None:
 
     with joined(tmp_path, 1) as (cluster, others):
         for _ in range(2):
-            with pytest.raises(ValueError, match="the bound of the tree is wrong"):
+            # What another process finds is an error of that process.
+            with pytest.raises((ValueError, RuntimeError), match="the bound of .* is wrong: below a node"):
                 pleach.solve(Wrong(), cluster=cluster)
         assert pleach.queens.count(8, cluster=cluster).count == 92
     assert ended(others[0]).startswith("Joined(")
