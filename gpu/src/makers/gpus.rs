@@ -74,7 +74,7 @@ pub fn gpus() -> Result<Vec<DetectedGpu>, DeviceError> {
     (0..count()?).map(seen).collect()
 }
 
-/// Whether a kernel hangs on the GPU with this number: whoever opens it again in this process waits for that kernel.
+/// Whether a kernel hangs on the GPU with this number: opening it again in this process would wait for it.
 fn hung(number: u32) -> Arc<AtomicBool> {
     static HUNG: Mutex<BTreeMap<u32, Arc<AtomicBool>>> = Mutex::new(BTreeMap::new());
     Arc::clone(lock(&HUNG).entry(number).or_default())
