@@ -377,19 +377,20 @@ mod tests {
     use super::super::secure::PUBLIC;
     use super::*;
 
+    /// A process asks on a connection, and gets place 2.
+    fn join(hub: &mut Hub, number: u32) {
+        let hello =
+            Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
+        hub.handle_command(HubCommand::JoinRequest { number, hello, key: [0; PUBLIC] });
+        hub.handle_command(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
+    }
+
     /// A process whose connection broke on its side only used to be kept out by its own old connection.
     #[test]
     fn a_process_that_comes_back_replaces_its_old_connection() {
         let mut hub = Hub::new(4, Limits::default());
         for number in [7, 8] {
-            let hello = Hello {
-                version: "1".into(),
-                host: "here".into(),
-                contact: None,
-                bytes: Vec::new(),
-            };
-            hub.handle_command(HubCommand::JoinRequest { number, hello, key: [0; PUBLIC] });
-            hub.handle_command(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
+            join(&mut hub, number);
         }
         let out = hub.output_mut();
         let joined = |number| Delivery::Joined { site: 2, number, bytes: Vec::new() };
@@ -408,10 +409,7 @@ mod tests {
     #[test]
     fn parts_of_a_long_message_are_signs_of_life() {
         let mut hub = Hub::new(4, Limits::default());
-        let hello =
-            Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
-        hub.handle_command(HubCommand::JoinRequest { number: 7, hello, key: [0; PUBLIC] });
-        hub.handle_command(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
+        join(&mut hub, 7);
         let mut arriving = |kind, length| {
             let body = if kind == FrameKind::Start {
                 100_000_u64.to_le_bytes().into()
@@ -452,10 +450,7 @@ mod tests {
     #[test]
     fn the_reason_of_a_site_that_leaves_is_noted() {
         let mut hub = Hub::new(4, Limits::default());
-        let hello =
-            Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
-        hub.handle_command(HubCommand::JoinRequest { number: 7, hello, key: [0; PUBLIC] });
-        hub.handle_command(HubCommand::Admit { number: 7, site: 2, welcome: Arc::from([]) });
+        join(&mut hub, 7);
         let refusal = Refusal::new(RefusalCode::Cut, "more arrived than was read");
         assert_eq!(hub.handle_frame(7, refusal.frame()), Ok(()));
         let lost = hub.output_mut().deliveries.last();

@@ -16,7 +16,8 @@ pub struct Limits {
     pub message: usize,
     /// The longest welcome.
     pub welcome: usize,
-    /// The most bytes that wait for one receiver. A receiver for which more wait is lost.
+    /// The most bytes that wait for one receiver; a receiver for which more wait is lost. Twice as many may wait for the
+    /// root.
     pub waiting: usize,
     /// A connection that is silent for this long is lost. About five seconds, and at least three.
     pub silence: Duration,

@@ -176,8 +176,7 @@ impl<D: Driver> Queue<D> {
         Ok(())
     }
 
-    /// Whether a batch has come back; if not, for how long it has been under way without another one coming
-    /// back.
+    /// Whether a batch has come back; if not, how long it has been under way since the last one came back.
     pub fn is_done(&mut self, driver: &D, at: usize) -> Result<Result<(), Duration>, DeviceError> {
         let served = self.is_served(driver, at)?;
         let slot = self.slot(at)?;
