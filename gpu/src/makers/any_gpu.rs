@@ -43,7 +43,7 @@ pub(super) struct Gpu<D: Driver> {
     /// How long the launched kernels may run, until somebody has waited for them.
     running: Option<Duration>,
     /// Whether a kernel hung, also if another open device of the same GPU launched it: from then on nothing may wait for
-    /// the driver.
+    /// the driver. The map of all GPUs has one reference, and each open device of this GPU one.
     hung: Arc<AtomicBool>,
     /// Dropped last, because everything else needs it.
     driver: D,
@@ -122,13 +122,19 @@ impl<D: Driver> Gpu<D> {
         Ok(blocks)
     }
 
+    /// How long something that may take `alone` can take when all open devices of this GPU take turns.
+    fn in_turns(&self, alone: Duration) -> Duration {
+        let devices = Arc::strong_count(&self.hung).saturating_sub(1).max(1);
+        alone.saturating_mul(u32::try_from(devices).unwrap_or(u32::MAX))
+    }
+
     /// Waits for all launched kernels, but not forever.
     fn finish(&mut self) -> Result<(), DeviceError> {
         let Some(limit) = self.running.take() else { return self.responds() };
         let start = Instant::now();
         while !self.driver.is_idle()? {
             let waited = start.elapsed();
-            if waited >= limit {
+            if waited >= self.in_turns(limit) {
                 self.hung.store(true, Ordering::Relaxed);
                 return self.responds();
             }
@@ -161,8 +167,8 @@ impl<D: Driver> Gpu<D> {
 
     /// Ends a kernel that was launched once, without waiting forever.
     fn stop_serving(&mut self) -> Result<(), DeviceError> {
+        let (start, patience) = (Instant::now(), self.in_turns(self.handling.patience()));
         let Some(queue) = &mut self.queue else { return Ok(()) };
-        let (start, patience) = (Instant::now(), self.handling.patience());
         while !queue.has_stopped(&self.driver)? {
             if start.elapsed() > patience {
                 self.hung.store(true, Ordering::Relaxed);
@@ -246,7 +252,7 @@ impl<D: Driver> Slots for Gpu<D> {
     }
 
     fn is_done(&mut self, slot: usize) -> Result<bool, DeviceError> {
-        let patience = self.handling.patience();
+        let patience = self.in_turns(self.handling.patience());
         let (queue, driver) = self.queue()?;
         let done = queue.is_done(driver, slot)?;
         if done.is_err_and(|waited| waited > patience) {
@@ -417,7 +423,7 @@ impl<D: Driver> Memory for Gpu<D> {
     fn have_arrived(&mut self) -> Result<bool, DeviceError> {
         self.responds()?;
         self.driver.bind()?;
-        let patience = self.handling.patience();
+        let patience = self.in_turns(self.handling.patience());
         let Some(staging) = &mut self.staging else { return Ok(true) };
         let come = staging.have_arrived(&self.driver)?;
         if come.is_err_and(|waited| waited > patience) {
@@ -453,5 +459,16 @@ mod tests {
             gpu.clear().unwrap();
             assert_eq!(driver.loads(), loads, "{handling:?}");
         }
+    }
+
+    #[test]
+    fn devices_of_a_gpu_wait_for_one_another() {
+        let (hung, second) = (Arc::default(), Duration::from_secs(1));
+        let first = Gpu::new(FakeDriver::default(), Arc::clone(&hung));
+        assert_eq!(first.in_turns(second), second);
+        let other = Gpu::new(FakeDriver::default(), Arc::clone(&hung));
+        assert_eq!((first.in_turns(second), other.in_turns(second)), (2 * second, 2 * second));
+        drop(other);
+        assert_eq!(first.in_turns(second), second);
     }
 }
