@@ -88,21 +88,22 @@ macro_rules! product {
                 }
             }
 
-            /// Extracts the columns and sums of the first rows, as the pattern says.
+            /// Extracts the columns and sums of the first rows, as the pattern says. Returns whether there is room for
+            /// exactly these; if not, they are lost.
             #[target_feature(enable = "avx512f,avx512vl,avx512dq")]
             pub fn take(
                 sums: &mut Sums<Number>,
                 rows: usize,
                 (columns, values): (&mut [u32], &mut [Number]),
                 streams: bool,
-            ) {
-                let each = columns.len() / rows;
+            ) -> bool {
                 let mut at = 0;
                 let steps = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
                 let Sums { pattern, of, columns: all_columns, values: all_values, .. } = sums;
-                all_columns.resize(all_columns.len().max(each + 16), 0);
+                let most = pattern.len() * WORD + 16;
+                all_columns.resize(all_columns.len().max(most), 0);
                 for row in &mut all_values[..rows] {
-                    row.resize(row.len().max(each + 16), 0.0);
+                    row.resize(row.len().max(most), 0.0);
                 }
                 for &(word, bits) in &*pattern {
                     let first = word as usize * WORD;
@@ -129,11 +130,15 @@ macro_rules! product {
                         at += mask.count_ones() as usize;
                     }
                 }
-                for (row, from) in all_values[..rows].iter().enumerate() {
-                    let place = row * each..(row + 1) * each;
-                    put(&all_columns[..each], &mut columns[place.clone()], streams);
-                    put(&from[..each], &mut values[place], streams);
+                if at * rows != columns.len() {
+                    return false;
                 }
+                for (row, from) in all_values[..rows].iter().enumerate() {
+                    let place = row * at..(row + 1) * at;
+                    put(&all_columns[..at], &mut columns[place.clone()], streams);
+                    put(&from[..at], &mut values[place], streams);
+                }
+                true
             }
 
             /// Copies numbers, past the caches if requested.
@@ -189,13 +194,13 @@ macro_rules! entries {
             }
         }
 
-        /// Extracts the columns and sums of the first rows.
+        /// Extracts the columns and sums of the first rows. Returns whether there is room for exactly these.
         pub fn $take(
             sums: &mut Sums<$number>,
             rows: usize,
             out: (&mut [u32], &mut [$number]),
             streams: bool,
-        ) {
+        ) -> bool {
             assert!(Level::Avx512.works());
             // SAFETY: the processor supports the level.
             unsafe { $module::take(sums, rows, out, streams) }

@@ -8,6 +8,7 @@ use super::windows::{self, Place, Windows};
 use crate::real::Real;
 use crate::simd::fetch::fetch;
 use pleach_core::search::level::Level;
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 /// Rows of a unit.
@@ -85,12 +86,12 @@ impl<'a, T: Real> Factors<'a, T> {
         2.0 * self.products
     }
 
-    /// The maximum number of entries in a row of the product: its products, or all columns.
-    pub(super) fn longest(&self, row: usize) -> usize {
-        let columns = &self.a.columns[self.a.starts[row]..self.a.starts[row + 1]];
-        let products =
-            columns.iter().map(|&column| self.b.row(column as usize).len()).sum::<usize>();
-        products.min(self.b.width)
+    /// The possible numbers of entries in a row of the product: at least those of the longest row that it adds up, at
+    /// most its products or all columns.
+    pub(super) fn possible_lengths(&self, row: usize) -> RangeInclusive<usize> {
+        let lengths = self.a.of_row(row).0.iter().map(|&column| self.b.row(column as usize).len());
+        let products: usize = lengths.clone().sum();
+        lengths.max().unwrap_or(0)..=products.min(self.b.width)
     }
 
     pub(super) fn units(&self) -> usize {

@@ -34,7 +34,7 @@ impl<T: Real> Hashed<T> {
             });
         }
         let length = self.used.len();
-        self.used.drain(..).for_each(|at| self.columns[at as usize] = NONE);
+        self.clear();
         Some(length)
     }
 
@@ -84,11 +84,21 @@ impl<T: Real> Hashed<T> {
         (place, false)
     }
 
-    /// Removes all columns and sums.
-    pub fn take(&mut self, columns: &mut [u32], values: &mut [T]) {
+    /// Extracts all columns and sums. Returns whether there is room for exactly these; if not, they are lost.
+    pub fn take(&mut self, columns: &mut [u32], values: &mut [T]) -> bool {
+        if self.used.len() != columns.len() {
+            self.clear();
+            return false;
+        }
         for (at, to) in self.used.drain(..).zip(columns.iter_mut().zip(values)) {
             let at = at as usize;
             (*to.0, *to.1) = (std::mem::replace(&mut self.columns[at], NONE), self.sums[at]);
         }
+        true
+    }
+
+    /// Removes all columns and sums.
+    fn clear(&mut self) {
+        self.used.drain(..).for_each(|at| self.columns[at as usize] = NONE);
     }
 }

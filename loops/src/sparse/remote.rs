@@ -5,7 +5,7 @@ use super::factors::ROWS;
 use super::spmm::{Adding, Counting, Sparse};
 use crate::bytes::{put_numbers, put_words, take_numbers, take_words};
 use crate::looping::{RemoteLoop, ResultPlacement};
-use pleach_core::search::work::{Malformed, Reader};
+use pleach_core::search::work::{Malformed, Pack, Reader};
 
 impl<T: Products> RemoteLoop for Csrmm<'_, T> {
     fn pack(&self, unit: usize, out: &mut Vec<u8>) {
@@ -31,20 +31,24 @@ impl<T: Sparse> RemoteLoop for Counting<'_, T> {
         let mut lengths = self.lengths.part(unit);
         let words = take_words(from, lengths.len())?;
         for (row, (to, length)) in lengths.iter_mut().zip(words).enumerate() {
-            let most = self.factors.longest(unit * ROWS + row);
-            *to = Some(length as usize).filter(|&it| it <= most).ok_or(Malformed::Range)?;
+            let possible = self.factors.possible_lengths(unit * ROWS + row);
+            let length = Some(length as usize).filter(|length| possible.contains(length));
+            *to = length.ok_or(Malformed::Range)?;
         }
         Ok(())
     }
 }
 
 impl<T: Sparse> RemoteLoop for Adding<'_, T> {
+    /// Begins with whether a row was not as long as counted, because only the process that ran it can tell.
     fn pack(&self, unit: usize, out: &mut Vec<u8>) {
+        self.is_wrong().pack(out);
         put_words(self.columns.part(unit).iter().copied(), out);
         put_numbers(&self.values.part(unit), out);
     }
 
     fn unpack(&self, unit: usize, from: &mut Reader<'_>) -> Result<(), Malformed> {
+        self.note(!bool::unpack(from)?);
         let rows = unit * ROWS..((unit + 1) * ROWS).min(self.starts.len() - 1);
         let count = self.starts[rows.end] - self.starts[rows.start];
         let mut columns = self.columns.part(unit);

@@ -14,6 +14,7 @@ use crate::simd::spmm as simd;
 use pleach_core::search::level::Level;
 use std::collections::TryReserveError;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Numbers for which there is vector code.
 pub trait Sparse: Real {
@@ -26,7 +27,8 @@ pub trait Sparse: Real {
         local: &mut Local<'_, Self>,
     );
 
-    /// Extracts the columns and sums of the first rows, with non-temporal stores if requested.
+    /// Extracts the columns and sums of the first rows, with non-temporal stores if requested. Returns whether there is
+    /// room for exactly these.
     #[doc(hidden)]
     fn take_rows(
         level: Level,
@@ -34,7 +36,7 @@ pub trait Sparse: Real {
         rows: usize,
         out: (&mut [u32], &mut [Self]),
         streams: bool,
-    );
+    ) -> bool;
 }
 
 macro_rules! sparse {
@@ -59,7 +61,7 @@ macro_rules! sparse {
                 rows: usize,
                 (columns, values): (&mut [u32], &mut [Self]),
                 streams: bool,
-            ) {
+            ) -> bool {
                 match level {
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 => simd::$take(sums, rows, (columns, values), streams),
@@ -193,6 +195,8 @@ pub struct Adding<'a, T> {
     pub(super) values: Cells<'a, T>,
     /// Whether the product is too large for the caches anyway.
     streams: bool,
+    /// Whether a row is not as long as counted.
+    wrong: AtomicBool,
 }
 
 impl<'a, T: Sparse> Adding<'a, T> {
@@ -206,7 +210,25 @@ impl<'a, T: Sparse> Adding<'a, T> {
         };
         let columns = Cells::cut(&mut product.columns, lengths());
         let values = Cells::cut(&mut product.values, lengths());
-        Self { factors, starts, columns, values, streams }
+        Self { factors, starts, columns, values, streams, wrong: AtomicBool::new(false) }
+    }
+
+    /// Whether a row is not as long as counted, perhaps by a device or another process: the product is then wrong.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        self.wrong.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether rows are as long as counted.
+    pub(super) fn note(&self, fits: bool) {
+        if !fits {
+            self.wrong.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The length of a row of the product, as counted.
+    pub(super) fn length(&self, row: usize) -> usize {
+        self.starts[row + 1] - self.starts[row]
     }
 }
 
@@ -240,7 +262,9 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
                         let place = self.starts[row] - first..self.starts[row + 1] - first;
                         let added = hashed.add(a, row, b).is_some();
                         if added {
-                            hashed.take(&mut columns[place.clone()], &mut values[place]);
+                            let (columns, values) =
+                                (&mut columns[place.clone()], &mut values[place]);
+                            self.note(hashed.take(columns, values));
                         }
                         added
                     })
@@ -251,10 +275,10 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
                 self.factors.mark(row, local);
                 T::add_rows(*level, (a, row, rows), b, local);
                 let place = self.starts[row] - first..self.starts[row + rows] - first;
-                if !place.is_empty() {
-                    let (columns, values) = (&mut columns[place.clone()], &mut values[place]);
-                    T::take_rows(take, &mut local.sums, rows, (columns, values), self.streams);
-                }
+                let out = (&mut columns[place.clone()], &mut values[place]);
+                let fits = T::take_rows(take, &mut local.sums, rows, out, self.streams);
+                let alike = |other: usize| self.length(other) == self.length(row);
+                self.note(fits && (row + 1..row + rows).all(alike));
             }
         }
         #[cfg(target_arch = "x86_64")]

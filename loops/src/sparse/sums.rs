@@ -123,20 +123,24 @@ impl<T: Real> Sums<T> {
         self.pattern.iter().map(|(_, bits)| bits.count_ones() as usize).sum()
     }
 
-    /// Extracts the columns and sums of the first rows, as the pattern says.
-    pub fn take(&mut self, rows: usize, columns: &mut [u32], values: &mut [T]) {
+    /// Extracts the columns and sums of the first rows, as the pattern says. Returns whether there is room for exactly
+    /// these; if not, some are lost.
+    pub fn take(&mut self, rows: usize, columns: &mut [u32], values: &mut [T]) -> bool {
         let each = columns.len() / rows;
         let mut at = 0;
         for &(word, bits) in &self.pattern {
             for column in ones(bits) {
                 let column = word as usize * WORD + column;
                 for row in 0..rows {
-                    columns[row * each + at] = column as u32;
-                    values[row * each + at] = std::mem::take(&mut self.of[row][column]);
+                    let sum = std::mem::take(&mut self.of[row][column]);
+                    if at < each {
+                        (columns[row * each + at], values[row * each + at]) = (column as u32, sum);
+                    }
                 }
                 at += 1;
             }
         }
+        at * rows == columns.len()
     }
 }
 
@@ -168,12 +172,20 @@ mod tests {
         assert_eq!(sums.pattern, [(3, 0b111), (70, 1), (100, 8), (15_624, 1 << 63)]);
         (sums.of[0][6403], sums.of[1][192]) = (7.0, 8.0);
         let (mut columns, mut values) = ([0; 12], [0.0; 12]);
-        sums.take(2, &mut columns, &mut values);
+        assert!(sums.take(2, &mut columns, &mut values));
         let once = [192, 193, 194, 4480, 6403, 999_999];
         assert_eq!(columns, *[once, once].as_flattened());
         assert_eq!(values, [0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         sums.gather();
         assert_eq!(sums.count(), 0, "everything is clean again");
+        for room in [0, 1, 2, 4, 5] {
+            sums.mark(7);
+            sums.mark(8);
+            sums.gather();
+            (sums.of[0][7], sums.of[1][8]) = (1.0, 2.0);
+            assert_eq!(sums.take(2, &mut columns[..room], &mut values[..room]), room == 4);
+            assert!(sums.of.iter().flatten().all(|&sum| sum == 0.0), "{room}");
+        }
         sums.shift(&[(1, 1 << 63 | 1), (2, 3), (9, 1 << 62)], 65);
         assert_eq!(sums.pattern, [(2, 2), (3, 7), (10, 1 << 63)]);
         let moved = [(0, 1 << 63), (1, 3 << 62), (2, 1), (9, 1 << 61)];

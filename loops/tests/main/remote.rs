@@ -10,7 +10,7 @@ use pleach_loops::rays::view::View;
 use pleach_loops::sparse::csrmm::Csrmm;
 use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Csr, Dense};
-use pleach_loops::sparse::spmm::{Adding, Counting, Factors, room};
+use pleach_loops::sparse::spmm::{Adding, Counting, Factors, all, room};
 
 /// Runs a loop here and sends its results there, range by range; wrong bytes are refused.
 fn travels(here: &impl Loop, there: &impl Loop) {
@@ -57,21 +57,72 @@ fn products_arrive_unchanged() {
     }
 }
 
-/// A row that is longer than the product's width, and a column that the product does not have.
+/// Rows that are longer than the product's width or shorter than what they add up, and a column that the product does
+/// not have.
 #[test]
 fn impossible_rows_are_refused() {
     let matrix = named("grid:100", 1).unwrap().unwrap().checked().unwrap();
     let factors = Factors::new(matrix.checked_view(), matrix.checked_view(), Level::Off).unwrap();
     let mut lengths = vec![0; matrix.height()];
     let counting = Counting::new(&factors, &mut lengths);
-    let bytes = vec![0xff; 4 * matrix.height()];
-    assert!(counting.remote().unwrap().unpack_all(0..counting.units(), &bytes).is_err());
+    for byte in [0xff, 0] {
+        let bytes = vec![byte; 4 * matrix.height()];
+        assert!(counting.remote().unwrap().unpack_all(0..counting.units(), &bytes).is_err());
+    }
     drop(counting);
     let mut product = Csr::<f64>::default();
     room(&vec![1; matrix.height()], matrix.width, &mut product).unwrap();
     let adding = Adding::new(&factors, &mut product);
-    let bytes = vec![0xff; 12 * matrix.height()];
-    assert!(adding.remote().unwrap().unpack_all(0..adding.units(), &bytes).is_err());
+    // The first unit has 48 rows.
+    for (column, fits) in [(0xff, false), (0, true)] {
+        let bytes = [&[0][..], &[column; 4 * 48], &[0; 8 * 48]].concat();
+        assert_eq!(adding.remote().unwrap().unpack_all(0..1, &bytes).is_ok(), fits);
+    }
+}
+
+/// Lengths of rows that another process counted wrongly used to spoil other rows, and to crash or hang threads.
+#[test]
+fn wrong_lengths_are_noticed() {
+    let changes =
+        [[1, 0, 0], [0, 0, -1], [1, 1, 1], [-1, -1, -1], [1, -1, 0], [0, -1, 1], [-1, 0, 1]];
+    for (word, level, unsorted) in [
+        ("fem:600", Level::best(), false),
+        ("fem:600", Level::Off, false),
+        ("web:500x4", Level::Off, false),
+        ("web:500x4", Level::Off, true),
+    ] {
+        let matrix = named(word, 1).unwrap().unwrap().checked().unwrap();
+        let factors = Factors::new(matrix.checked_view(), matrix.checked_view(), level).unwrap();
+        let factors = if unsorted { factors.in_any_order() } else { factors };
+        let mut expected = Csr::default();
+        all(&factors, &mut expected).unwrap();
+        let lengths: Vec<usize> = expected.starts.windows(2).map(|two| two[1] - two[0]).collect();
+        let row = lengths.windows(3).position(|three| !three.contains(&0)).unwrap();
+        for change in changes {
+            let mut wrong = lengths.clone();
+            for (length, change) in wrong[row..].iter_mut().zip(change) {
+                *length = length.checked_add_signed(change).unwrap();
+            }
+            let mut products = [Csr::default(), Csr::default(), Csr::default()];
+            for (product, lengths) in products.iter_mut().zip([&wrong, &wrong, &lengths]) {
+                room(lengths, matrix.width, product).unwrap();
+            }
+            let [here, there, right] = products.each_mut().map(|it| Adding::new(&factors, it));
+            let units = here.units();
+            let mut local = here.local();
+            here.run(0..units, &mut local);
+            assert!(here.is_wrong(), "{word}, {level}, {unsorted}, {change:?}");
+            // A thread's memory is clean, and only the process that ran the rows noticed.
+            right.run(0..units, &mut local);
+            assert!(!right.is_wrong() && !there.is_wrong());
+            let mut bytes = Vec::new();
+            (0..units).for_each(|unit| here.remote().unwrap().pack(unit, &mut bytes));
+            there.remote().unwrap().unpack_all(0..units, &bytes).unwrap();
+            assert!(there.is_wrong());
+            drop((here, there, right, local));
+            assert!(products[2] == expected, "{word}, {level}, {unsorted}, {change:?}");
+        }
+    }
 }
 
 #[test]

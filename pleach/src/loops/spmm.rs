@@ -59,6 +59,8 @@ struct Product<T> {
     b: Option<Checked<Csr<T>>>,
     lengths: Vec<usize>,
     result: Csr<T>,
+    /// Whether rows were counted wrongly.
+    wrong: bool,
     level: Level,
     /// Whether the columns within a row may be in any order.
     unsorted: bool,
@@ -76,7 +78,8 @@ impl<T: Sparse> Product<T> {
         let a = a.checked().map_err(Failure::Inside)?;
         let b = b.map(Csr::checked).transpose().map_err(Failure::Inside)?;
         let result = Csr::default();
-        Ok(Self { a, b, lengths, result, level, unsorted, units: 0, operations: 0.0 })
+        let wrong = false;
+        Ok(Self { a, b, lengths, result, wrong, level, unsorted, units: 0, operations: 0.0 })
     }
 }
 
@@ -93,7 +96,17 @@ impl<T: Sparse> Job for Product<T> {
         drop(counting);
         if counted.is_some() {
             room(&self.lengths, b.width, &mut self.result).map_err(Failure::Machine)?;
-            runner.run(&Adding::new(&factors, &mut self.result))?;
+            let adding = Adding::new(&factors, &mut self.result);
+            runner.run(&adding)?;
+            self.wrong = adding.is_wrong();
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        if self.wrong {
+            let why = "the product's rows are not as long as a device or another process counted";
+            return Err(Failure::Machine(why.into()));
         }
         Ok(())
     }
