@@ -10,12 +10,13 @@ template <class Number> struct Product {
     Factors of;
     const Number *a_values;
     const Number *b_values;
-    // Where rows of the product begin.
+    // Where rows of the product begin, by the lengths that the first pass counted, perhaps wrongly.
     const u32 *starts;
     // A warp's sums, and which of them belong to the row.
     Number *sums;
     unsigned char *marks;
-    // Columns, then values, of all rows of the range.
+    // The lengths of the range's rows; then columns, then values, of all of them.
+    u32 *lengths;
     u32 *columns;
     u32 *values;
 
@@ -24,7 +25,8 @@ template <class Number> struct Product {
         starts = of.a_starts + VALUE(launch, 3);
         a_values = reinterpret_cast<const Number *>(of.a_starts + VALUE(launch, 4));
         b_values = reinterpret_cast<const Number *>(of.a_starts + VALUE(launch, 5));
-        columns = address<u32>(launch.bounds);
+        lengths = address<u32>(launch.bounds);
+        columns = lengths + rows.count;
         values = columns + (__ldg(&starts[rows.first + rows.count]) - __ldg(&starts[rows.first]));
     }
 
@@ -63,16 +65,18 @@ template <class Number> struct Product {
             values[u64(at) * (sizeof(Number) / 4) + i] = is.words[i];
     }
 
-    // Extracts the window's columns and sums in order. Returns their number.
-    __device__ u32 take(u32 begin, u32 to) {
+    // Extracts the window's columns and sums in order, as far as the row has room. Returns their number.
+    __device__ u32 take(u32 begin, u32 to, u32 end) {
         u32 lane = threadIdx.x % LANES, taken = 0;
         for (u32 off = lane; off < WINDOW; off += LANES) {
             bool is = marks[off] != 0;
             u32 all = __ballot_sync(ALL_LANES, is);
             if (is) {
                 u32 at = to + taken + rank_in(all, lane);
-                columns[at] = begin + off;
-                write(at, sums[off]);
+                if (at < end) {
+                    columns[at] = begin + off;
+                    write(at, sums[off]);
+                }
                 sums[off] = 0;
                 marks[off] = 0;
             }
@@ -91,14 +95,18 @@ template <class Number> struct Product {
         __syncwarp();
         for (u32 row = first; row < rows.count; row += warps) {
             u32 from = __ldg(&of.a_starts[rows.first + row]), until = __ldg(&of.a_starts[rows.first + row + 1]);
-            u32 to = __ldg(&starts[rows.first + row]) - __ldg(&starts[rows.first]);
+            const u32 *ends = starts + rows.first;
+            u32 place = __ldg(&ends[row]) - __ldg(&ends[0]), to = place;
+            u32 end = __ldg(&ends[row + 1]) - __ldg(&ends[0]);
             for (u32 begin = first_column(of, from, until); begin != NONE;) {
                 u32 next = NONE;
                 for (u32 some = from; some < until; some += LANES)
                     next = lesser(next, add(some + lane, until, begin));
-                to += take(begin, to);
+                to += take(begin, to, end);
                 begin = least_of_warp(next);
             }
+            if (lane == 0)
+                lengths[row] = to - place;
         }
     }
 };

@@ -119,8 +119,7 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
     }
 
     fn words(&self, units: &Range<usize>) -> usize {
-        // Without results there is nothing to launch.
-        (self.entries(units) * (1 + T::WORDS)).max(1)
+        self.factors.rows(units).len() + self.entries(units) * (1 + T::WORDS)
     }
 
     fn order(&self, units: &Range<usize>, words: &mut Vec<u32>) {
@@ -128,7 +127,11 @@ impl<T: Sparse> LoopOnDevice for Adding<'_, T> {
     }
 
     fn store(&self, units: Range<usize>, results: &[u32]) {
-        let entries = self.entries(&units);
+        let (rows, entries) = (self.factors.rows(&units), self.entries(&units));
+        let (lengths, results) = results.split_at(rows.len());
+        if !rows.map(|row| self.length(row) as u32).eq(lengths.iter().copied()) {
+            return self.note(false);
+        }
         let (columns, values) = results[..entries * (1 + T::WORDS)].split_at(entries);
         let (mut from, mut numbers) = (columns.iter(), values.chunks_exact(T::WORDS).map(T::read));
         for unit in units {

@@ -7,7 +7,7 @@ use pleach_loops::looping::Loop;
 use pleach_loops::looping::Sizes;
 use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Checked, Csr};
-use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, multiply, room};
+use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, all, multiply, room};
 
 /// The product, with each pass run in this way.
 fn product<T: Sparse>(a: &Checked<Csr<T>>, b: &Checked<Csr<T>>, level: Level, way: &Way) -> Csr<T> {
@@ -94,6 +94,26 @@ fn rows_may_be_empty_long_and_far_apart() {
         (product.columns, product.values),
         (vec![0, last, 0, last], vec![10.0, 15.0, 14.0, 21.0])
     );
+}
+
+/// A device wrote rows that another process had counted as too short over the next ones, or beyond its results.
+#[test]
+fn wrong_lengths_are_noticed() {
+    let matrix = named("fem:300", 1).unwrap().unwrap().checked().unwrap();
+    let factors = Factors::new(matrix.checked_view(), matrix.checked_view(), Level::Off).unwrap();
+    let mut product = Csr::default();
+    all(&factors, &mut product).unwrap();
+    let lengths: Vec<usize> = product.starts.windows(2).map(|two| two[1] - two[0]).collect();
+    for changes in [[0, 0], [1, 0], [-1, 0], [1, -1], [-1, 1]] {
+        let mut lengths = lengths.clone();
+        for (length, change) in lengths[100..].iter_mut().zip(changes) {
+            *length = length.checked_add_signed(change).unwrap();
+        }
+        room(&lengths, matrix.width, &mut product).unwrap();
+        let adding = Adding::new(&factors, &mut product);
+        Way::new(0, &["emulated"], Sizes::Measured).run(&adding);
+        assert_eq!(adding.is_wrong(), changes != [0, 0], "{changes:?}");
+    }
 }
 
 /// A loop that only devices run.
