@@ -62,7 +62,7 @@ fn plain<T: Real>(rows: &Rows<'_, T>, (dense, width): (&[T], usize), out: &mut [
     }
 }
 
-/// Rows of a unit.
+/// The maximum number of rows of a unit.
 const ROWS: usize = 32 * TOGETHER;
 /// If this many triples of a unit have too little in common, the rest are not tried.
 const TRIES: usize = 4;
@@ -76,6 +76,8 @@ pub struct Csrmm<'a, T> {
     sparse: CsrView<'a, T>,
     dense: DenseView<'a, T>,
     pub(super) result: Cells<'a, T>,
+    /// Rows of a unit: fewer if they are wide, because the results of a unit travel in one message.
+    each: usize,
     level: Level,
     how: Caching,
 }
@@ -102,9 +104,11 @@ impl<'a, T: Products> Csrmm<'a, T> {
             streams: size_of_val(result.numbers()) > LARGE,
         };
         let rows = sparse.height();
-        let lengths = (0..rows).step_by(ROWS).map(|row| ROWS.min(rows - row) * width);
+        let fit = MOST_WORDS / width.saturating_mul(T::WORDS).max(1);
+        let each = (fit / TOGETHER * TOGETHER).clamp(TOGETHER, ROWS);
+        let lengths = (0..rows).step_by(each).map(|row| each.min(rows - row) * width);
         let result = Cells::cut(result.numbers_mut(), lengths);
-        Ok(Self { sparse: *sparse, dense, result, level, how })
+        Ok(Self { sparse: *sparse, dense, result, each, level, how })
     }
 
     /// Floating-point operations of the whole product.
@@ -115,24 +119,23 @@ impl<'a, T: Products> Csrmm<'a, T> {
 
     /// The rows of these units.
     fn rows(&self, units: &Range<usize>) -> Range<usize> {
-        let row = |unit: usize| (unit * ROWS).min(self.sparse.height());
+        let row = |unit: usize| (unit * self.each).min(self.sparse.height());
         row(units.start)..row(units.end)
     }
 
     fn block(&self, unit: usize, sorted: &mut Sorted<T>) {
-        let (first, width) = (unit * ROWS, self.dense.width());
-        let end = (first + ROWS).min(self.sparse.height());
+        let (rows, width) = (self.rows(&(unit..unit + 1)), self.dense.width());
         let dense = (self.dense.numbers(), width);
         let mut out = self.result.part(unit);
-        let (mut row, mut failed) = (first, 0);
-        while row < end {
-            let tried = row + TOGETHER <= end && failed < TRIES;
+        let (mut row, mut failed) = (rows.start, 0);
+        while row < rows.end {
+            let tried = row + TOGETHER <= rows.end && failed < TRIES;
             let three = tried.then(|| Rows::three(self.sparse, row, sorted)).flatten();
             failed += usize::from(tried && three.is_none());
-            let rows = three.unwrap_or_else(|| Rows::one(self.sparse, row));
-            let out = &mut out[(row - first) * width..][..rows.count * width];
-            T::rows(self.level, &rows, dense, self.how, out);
-            row += rows.count;
+            let group = three.unwrap_or_else(|| Rows::one(self.sparse, row));
+            let out = &mut out[(row - rows.start) * width..][..group.count * width];
+            T::rows(self.level, &group, dense, self.how, out);
+            row += group.count;
         }
         #[cfg(target_arch = "x86_64")]
         if self.how.streams {
@@ -156,11 +159,11 @@ impl<T: Products> Loop for Csrmm<'_, T> {
     type Local = Sorted<T>;
 
     fn units(&self) -> usize {
-        self.sparse.height().div_ceil(ROWS)
+        self.sparse.height().div_ceil(self.each)
     }
 
     fn cost_before(&self, unit: usize) -> f64 {
-        let row = (unit * ROWS).min(self.sparse.height());
+        let row = (unit * self.each).min(self.sparse.height());
         (self.sparse.starts[row] + 2 * row) as f64
     }
 
@@ -200,7 +203,7 @@ impl<T: Products> LoopOnDevice for Csrmm<'_, T> {
             parallel: None,
             values: values.map(|value| value as u32).to_vec(),
             words: 2,
-            width: MOST_WORDS.max(ROWS * width * T::WORDS),
+            width: MOST_WORDS.max(self.each * width * T::WORDS),
             tables,
             ..Layout::default()
         })

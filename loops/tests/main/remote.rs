@@ -57,6 +57,23 @@ fn products_arrive_unchanged() {
     }
 }
 
+/// A process could not send a unit of a wide product, because it was longer than any message.
+#[test]
+fn units_of_wide_products_are_short() {
+    let sparse = Csr::of(7, 1, &[(0, 0, 1.0), (5, 0, 2.0)]).checked().unwrap();
+    let dense = Dense::by(1, 700_000, |_, column| column as f64).unwrap();
+    let (mut here, mut there) =
+        (Dense::zeros(7, 700_000).unwrap(), Dense::zeros(7, 700_000).unwrap());
+    let of = |result| Csrmm::new(sparse.checked_view(), dense.view(), result, Level::Off).unwrap();
+    let (from, to) = (of(&mut here), of(&mut there));
+    let mut bytes = Vec::new();
+    from.remote().unwrap().pack(0, &mut bytes);
+    assert_eq!((from.units(), bytes.len()), (3, 3 * 700_000 * 8));
+    travels(&from, &to);
+    drop((from, to));
+    assert!(here.numbers() == there.numbers() && here.row(5)[9] == 18.0);
+}
+
 /// Rows that are longer than the product's width or shorter than what they add up, and a column that the product does
 /// not have.
 #[test]
