@@ -120,7 +120,24 @@ impl<T: Pack + Send, F: Fn(usize) -> T + Sync> RemoteLoop for Shared<T, F> {
     }
 
     fn unpack(&self, unit: usize, from: &mut Reader<'_>) -> Result<(), Malformed> {
-        *self.at(unit) = Pack::unpack(from)?;
+        let value: Option<T> = Pack::unpack(from)?;
+        *self.at(unit) = Some(value.ok_or(Malformed::Range)?);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It made a loop that had run to its end look stopped.
+    #[test]
+    fn a_missing_value_is_refused() {
+        let values = vec![Mutex::new(None::<u64>)];
+        let all = Shared { values, value: |unit: usize| unit as u64, costs: None };
+        for value in [None, Some(7u64)] {
+            assert_eq!(all.unpack_all(0..1, &value.packed()).is_ok(), value.is_some());
+            assert_eq!(*all.at(0), value);
+        }
     }
 }
