@@ -18,7 +18,6 @@ use crate::watch::watch_over;
 use crate::worker_io::WorkerIo;
 use crate::worker_pool::WorkerPool;
 use crate::workers::{Plan, PlannedWorker, plan_workers};
-use pleach_core::search::explorer::joined;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Goal, Solution};
 use pleach_core::search::work::{Malformed, Work};
@@ -263,11 +262,9 @@ const SAMPLE: Duration = Duration::from_millis(50);
 pub fn initial_state(problem: &dyn Problem, settings: &Settings) -> Result<Checkpoint, RunError> {
     let before = state_before(problem, settings)?;
     if settings.resume.is_some() {
-        let content = |why: Malformed| RunError::Resume(why.into());
-        let open = before.clone().flattened().map_err(content)?.pieces;
-        let mut explorer = problem.explorer();
-        let all = joined(&mut *explorer, &open).map_err(content)?;
-        explorer.add_work(&all.bytes).map_err(content)?;
+        let (mut explorer, whole) = (problem.explorer(), before.progress_report());
+        let checked = before.counted().and_then(|_| whole.check_division(&mut *explorer, None));
+        checked.map_err(|why| RunError::Resume(why.into()))?;
     }
     Ok(before)
 }

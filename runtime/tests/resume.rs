@@ -185,6 +185,39 @@ fn leases_of_other_sites_are_taken_over() {
     }
 }
 
+/// A file in which a lease names leaves that are also open elsewhere, or in which a site has more than its lease names,
+/// used to be resumed.
+#[test]
+fn leases_with_leaves_of_others_are_refused() {
+    let (problem, _) = problem(3, Level::best());
+    let mut explorer = problem.explorer();
+    explorer.add_work(&problem.root().bytes).unwrap();
+    let part = Arc::new(explorer.split(0.25).unwrap());
+    let there = Arc::new(explorer.split(0.5).unwrap());
+    let here = Arc::new(explorer.drain());
+    let open = |pieces: &[&Arc<Work>]| {
+        Portion::<Counts>::open(pieces.iter().map(|&it| it.clone()).collect())
+    };
+    let resumed = |given: &[&Arc<Work>], latest: &[&Arc<Work>]| {
+        let latest = Some(Arc::new(ProgressReport::of(open(latest))));
+        let rec = Rec { holder: 1, acked: true, given: Arc::new(open(given)), latest };
+        let mut whole = ProgressReport::of(open(&[&here]));
+        whole.subs.insert(Lease { site: 0, incarnation: 1, number: 0 }, rec);
+        let fingerprint = problem.fingerprint();
+        let before = Checkpoint { fingerprint, run: 1, best: i64::MAX, ..Checkpoint::default() };
+        let resume = Some(Arc::new(before.with_progress_report(&whole)));
+        let settings = Settings { threads: 1, resume, ..Settings::default() };
+        run(&*problem, &settings, &mut |_| ControlFlow::Continue(()))
+    };
+    let all = [&there, &part, &here];
+    assert_eq!(resumed(&all[..2], &all[..2]).unwrap().counts.total, 14_200);
+    for (given, latest) in [(&all[..], &all[..1]), (&all[..1], &all[..2])] {
+        let why = resumed(given, latest).unwrap_err();
+        let shown = "its content cannot be read: a value is out of range";
+        assert!(matches!(why, RunError::Resume(_)) && why.to_string() == shown, "{why}");
+    }
+}
+
 /// A failed save is reported once, the search continues, and the old file stays.
 #[test]
 fn a_failed_save_leaves_the_old_file() {

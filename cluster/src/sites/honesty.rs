@@ -2,9 +2,9 @@
 
 use super::gateway_thread::GatewayThread;
 use super::message::invalid_message_from;
-use pleach_core::lease::SiteId;
-use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket};
-use pleach_core::search::tree::Goal;
+use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
+use pleach_core::lease::{LeaseMessage, ProgressReport, SiteId};
+use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::steal::Message;
 use pleach_runtime::error::RunError;
 
@@ -14,7 +14,7 @@ const MOST_INVALID: u32 = 100;
 impl GatewayThread<'_> {
     /// Whether an honest site can have sent this: nobody sends the root `Done` before the search is over, only the root
     /// begins a stop, only the root grants nodes of a limit, every solution has the stated value, and all work can be
-    /// read.
+    /// kept.
     pub fn may_be(&self, packet: &GatewayPacket) -> bool {
         let (root, message) = (self.cluster.is_root(), &packet.message);
         let best = match message {
@@ -24,8 +24,8 @@ impl GatewayThread<'_> {
             GatewayMessage::Stop => {
                 return !root || self.cluster.is_open() || self.gateway.stopped();
             }
-            GatewayMessage::Gift(..) | GatewayMessage::Lease(_)
-                if !self.workers.can_read(message) =>
+            GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message)
+                if !self.may_keep(message) =>
             {
                 return false;
             }
@@ -42,6 +42,18 @@ impl GatewayThread<'_> {
             Some(Ok(value)) => value == goal.value(best.score) || goal == Goal::Find,
             Some(Err(_)) => false,
         }
+    }
+
+    /// Whether the work in a message can be kept: a progress report divides what was given under its lease, as far as
+    /// the problem's explorer can tell. Nobody keeps one of a lease that is not listed.
+    fn may_keep(&self, message: &LeaseMessage<Portion<Counts>>) -> bool {
+        let spare = &self.workers.effects.spare;
+        if let LeaseMessage::Work { content, .. } = message {
+            return spare.divides(&ProgressReport::of(content.clone()), None);
+        }
+        let Some(progress_report) = message.progress_report() else { return true };
+        let mut given = self.gateway.site().given(message.lease());
+        given.all(|given| spare.divides(progress_report, Some(given)))
     }
 
     /// Handles an invalid message. Where processes live and die together, a search without it might never end.

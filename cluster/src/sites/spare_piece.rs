@@ -1,8 +1,10 @@
 //! [`SparePiece`]: the work that a gateway holds and does not explore.
 
-use pleach_core::lease::gateway::LONGEST_PIECE;
+use pleach_core::lease::ProgressReport;
+use pleach_core::lease::gateway::{LONGEST_PIECE, Portion};
 use pleach_core::search::explorer::Explorer;
 use pleach_core::search::problem::Problem;
+use pleach_core::search::tree::Counts;
 use pleach_core::search::work::{Malformed, Work};
 use std::sync::Mutex;
 
@@ -14,7 +16,7 @@ const ALL: f64 = 0.999;
 /// The work that a gateway holds and does not explore.
 pub(super) struct SparePiece<'p> {
     held: Box<dyn Explorer + 'p>,
-    /// Divides pieces that nobody here works on; empty between calls.
+    /// Checks and divides pieces that nobody here works on; empty between calls.
     table: Mutex<Box<dyn Explorer + 'p>>,
     /// The most bytes that a split should give, and the bytes that a node takes, as far as splits have shown.
     longest: f64,
@@ -66,13 +68,13 @@ impl<'p> SparePiece<'p> {
         Some(given)
     }
 
-    /// Whether a piece can be read: work from other sites is checked before it is kept.
-    pub fn can_read(&self, piece: &Work) -> bool {
-        let mut table = lock(&self.table);
-        let read = table.add_work(&piece.bytes).is_ok();
-        // Empty it again, even if only a part was read.
-        table.drain();
-        read
+    /// Whether a progress report divides what was given: work from other sites is checked before it is kept.
+    pub fn divides(
+        &self,
+        progress_report: &ProgressReport<Portion<Counts>>,
+        given: Option<&Portion<Counts>>,
+    ) -> bool {
+        progress_report.check_division(&mut **lock(&self.table), given).is_ok()
     }
 
     /// Divides a piece into the rest and a share.

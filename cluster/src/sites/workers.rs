@@ -3,7 +3,7 @@
 use super::effects::InnerEffects;
 use super::spare_piece::SparePiece;
 use pleach_core::lease::gateway::{GatewayMessage, Portion, Workers};
-use pleach_core::lease::{LeaseMessage, ProgressReport, SiteId};
+use pleach_core::lease::{ProgressReport, SiteId};
 use pleach_core::search::explorer::joined;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::{Counts, Goal, Solution};
@@ -94,25 +94,6 @@ impl<'a> SiteWorkers<'a> {
 
     fn now_ns(&self) -> u64 {
         self.effects.run_state.now_ns()
-    }
-
-    /// Whether all work that a packet brings can be read.
-    pub fn can_read(&self, message: &GatewayMessage<Counts>) -> bool {
-        let (GatewayMessage::Gift(_, message) | GatewayMessage::Lease(message)) = message else {
-            return true;
-        };
-        let readable = |portion: &Portion<Counts>| {
-            portion.open.iter().all(|piece| self.effects.spare.can_read(piece))
-        };
-        if let LeaseMessage::Work { content, .. } = message {
-            return readable(content);
-        }
-        message.progress_report().is_none_or(|progress_report| {
-            let nested = progress_report.nested().all(|(_, rec)| {
-                readable(&rec.given) && rec.latest.as_ref().is_none_or(|it| readable(&it.content))
-            });
-            nested && readable(&progress_report.content)
-        })
     }
 
     /// Passes an event to the gateway's inner peer, with the work that came with it.

@@ -5,11 +5,11 @@ use super::settings;
 use oorandom::Rand64;
 use pleach_cluster::{Arrival, Network};
 use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
-use pleach_core::lease::{Lease, LeaseMessage, ProgressReport, Terms};
+use pleach_core::lease::{Lease, LeaseMessage, ProgressReport, Rec, Terms};
 use pleach_core::search::laws::mutate;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
-use pleach_core::search::work::{Pack, Reader, Work};
+use pleach_core::search::work::{Nodes, Pack, Reader, Work};
 use pleach_core::steal::{Message, Power};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
@@ -185,21 +185,23 @@ fn only_the_root_grants_nodes() {
     assert!(outcome.counts.bounded <= most && nodes > 0, "{nodes} of {:?}", outcome.counts);
 }
 
-/// The lease that a message gives, if any.
-fn given(bytes: &[u8], fingerprint: u64) -> Option<Lease> {
+/// The lease that a message gives, if any, and the work that it names.
+fn given(bytes: &[u8], fingerprint: u64) -> Option<(Lease, Portion<Counts>)> {
     let read: Result<(u64, u32, Vec<u8>), _> = Pack::unpack(&mut Reader::new(bytes));
     let (_, _, packet) = read.ok().filter(|&(_, variant, _)| variant == 1)?;
     match GatewayPacket::from_bytes(&packet, fingerprint, 2).ok()?.message {
-        GatewayMessage::Gift(_, LeaseMessage::Work { lease, .. }) => Some(lease),
+        GatewayMessage::Gift(_, LeaseMessage::Work { lease, content, .. }) => {
+            Some((lease, content))
+        }
         _ => None,
     }
 }
 
-/// A progress report with unreadable work used to be kept and saved unread. It crashed the root, and everything that
-/// resumed the root's file.
-#[test]
-fn unreadable_work_is_not_kept() {
-    let queens = Queens::new(12, Level::best()).unwrap();
+/// What a root counts, together with a site that takes work, reports this about it, and falls silent.
+fn counted_despite(
+    queens: &Queens,
+    lie: impl Fn(Portion<Counts>) -> ProgressReport<Portion<Counts>> + Send,
+) -> u128 {
     let fingerprint = queens.fingerprint();
     let mut parts = mortal(2, IMPATIENT);
     let (_, mut links) = parts.pop().unwrap();
@@ -210,10 +212,8 @@ fn unreadable_work_is_not_kept() {
             write(&mut links, GatewayMessage::Peer(ask), fingerprint);
             while let Ok(Some(arrival)) = links.poll() {
                 let Arrival::Message { bytes, .. } = arrival else { continue };
-                let Some(lease) = given(&bytes, fingerprint) else { continue };
-                let bad = Work { size: 5.0, least_bound: i64::MIN, bytes: vec![0xff; 40] };
-                let content = Portion::open(vec![Arc::new(bad)]);
-                let progress_report = Arc::new(ProgressReport::of(content));
+                let Some((lease, content)) = given(&bytes, fingerprint) else { continue };
+                let progress_report = Arc::new(lie(content));
                 write(&mut links, GatewayMessage::Lease(LeaseMessage::Ack { lease }), fingerprint);
                 let word = LeaseMessage::Commit { lease, progress_report, best: None };
                 write(&mut links, GatewayMessage::Lease(word), fingerprint);
@@ -227,10 +227,44 @@ fn unreadable_work_is_not_kept() {
         let processes = Some(Arc::clone(&parts[0].0) as _);
         let settings = Settings { processes, pace: Some(500_000), ..settings(1) };
         let outcome =
-            WorkerPool::default().run(&queens, &settings, &mut |_| ControlFlow::Continue(()));
+            WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
         over.store(true, Ordering::Relaxed);
         outcome
     });
     assert!(lies.load(Ordering::Relaxed) > 0, "the root gave nothing away");
-    assert_eq!(outcome.unwrap().counts.total, 14_200);
+    outcome.unwrap().counts.total
+}
+
+/// A progress report with unreadable work used to be kept and saved unread. It crashed the root, and everything that
+/// resumed the root's file.
+#[test]
+fn unreadable_work_is_not_kept() {
+    let queens = Queens::new(12, Level::best()).unwrap();
+    let bad = Arc::new(Work { size: 5.0, least_bound: i64::MIN, bytes: vec![0xff; 40] });
+    let lie = |_| ProgressReport::of(Portion::open(vec![bad.clone()]));
+    assert_eq!(counted_despite(&queens, lie), 14_200);
+}
+
+/// A progress report with leaves that its lease does not name, or with leaves twice, used to be kept. When the root took
+/// it over, the search failed, or counted nodes twice.
+#[test]
+fn leaves_that_were_not_given_are_not_kept() {
+    let mut queens = Queens::new(12, Level::best()).unwrap();
+    queens.nodes = Nodes::Interval;
+    let queens = &queens;
+    let of = |open: Vec<Arc<Work>>| ProgressReport::of(Portion::open(open));
+    let whole = Arc::new(queens.root());
+    assert_eq!(counted_despite(queens, |_| of(vec![whole.clone()])), 14_200);
+    assert_eq!(
+        counted_despite(queens, |given| of([&given.open[..], &given.open].concat())),
+        14_200
+    );
+    let open_and_passed_on = |given: Portion<Counts>| {
+        let mut progress_report = of(given.open.clone());
+        let lease = Lease { site: 1, incarnation: 5, number: 0 };
+        let rec = Rec { holder: 0, acked: true, given: Arc::new(given), latest: None };
+        progress_report.subs.insert(lease, rec);
+        progress_report
+    };
+    assert_eq!(counted_despite(queens, open_and_passed_on), 14_200);
 }

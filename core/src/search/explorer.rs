@@ -3,6 +3,7 @@
 use crate::search::found::{Counts, Solution, WrongBound};
 use crate::search::work::{Malformed, Work};
 use std::borrow::Borrow;
+use std::sync::Arc;
 
 /// The result of a stretch of exploring.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,4 +123,42 @@ fn in_groups(
         Ok(explorer.drain())
     };
     pieces.chunks(GROUP).map(&mut join).collect()
+}
+
+/// Checks pieces of work from elsewhere, with an explorer that has no work, and has none afterwards: that they can be read
+/// and, where work is intervals, that they share no leaves, and lie within what was `given` if that is known. Where work
+/// is open nodes, nothing tells cheaply whether one lies below another.
+///
+/// # Errors
+/// If a piece is malformed, overlaps with another one, or exceeds what was given.
+pub fn check_division(
+    explorer: &mut dyn Explorer,
+    pieces: &[&Work],
+    given: Option<&[Arc<Work>]>,
+) -> Result<(), Malformed> {
+    let checked = if explorer.trims() {
+        divide(explorer, pieces, given)
+    } else {
+        pieces.iter().try_for_each(|piece| {
+            explorer.add_work(&piece.bytes)?;
+            explorer.drain();
+            Ok(())
+        })
+    };
+    explorer.drain();
+    checked
+}
+
+/// As [`check_division`], for work that can be trimmed. May leave work in the explorer.
+fn divide(
+    explorer: &mut dyn Explorer,
+    pieces: &[&Work],
+    given: Option<&[Arc<Work>]>,
+) -> Result<(), Malformed> {
+    let given = given.map(|given| joined(explorer, given)).transpose()?;
+    let all = joined(explorer, pieces)?;
+    explorer.add_work(&all.bytes)?;
+    let Some(given) = given else { return Ok(()) };
+    explorer.trim(&given.bytes)?;
+    if explorer.size() == 0.0 { Ok(()) } else { Err(Malformed::Range) }
 }

@@ -1,11 +1,12 @@
 //! Tests intervals of queens: every cut of every small board, and the laws.
 
 use super::*;
-use pleach_core::search::explorer::Progress;
+use pleach_core::search::explorer::{Progress, check_division};
 use pleach_core::search::laws;
 use pleach_core::search::tree::Counts;
 use pleach_core::search::work::interval::point;
 use pleach_core::search::work::{Interval, Malformed};
+use std::sync::Arc;
 
 fn with_intervals(n: u32) -> Queens {
     Queens { nodes: Nodes::Interval, ..Queens::new(n, Level::Off).expect("a size to count") }
@@ -111,6 +112,34 @@ fn hostile_intervals_do_no_harm() {
     let bounded = Interval { bound: 3, ..rows::whole(6) };
     let bounded = Intervals::one(6, bounded).to_work();
     assert_eq!(queens.explorer().add_work(&bounded.bytes), Err(Malformed::Range));
+}
+
+#[test]
+fn divisions_have_no_leaf_twice_and_none_that_was_not_given() {
+    let queens = with_intervals(8);
+    let part = |(from, upto): (u128, u128)| {
+        let (begin, end) = (point(8, from), point(8, upto));
+        Intervals::one(8, Interval { begin, end, bound: i64::MIN }).to_work()
+    };
+    let given = [(100, 200), (200, 400), (500, 600)].map(|bounds| Arc::new(part(bounds)));
+    let explorer = &mut *queens.explorer();
+    let mut check = |pieces: &[(u128, u128)]| {
+        let pieces: Vec<Work> = pieces.iter().copied().map(part).collect();
+        let pieces: Vec<&Work> = pieces.iter().collect();
+        let alone = check_division(explorer, &pieces, None);
+        let within = check_division(explorer, &pieces, Some(&given[..]));
+        assert_eq!(explorer.size(), 0.0, "work is left");
+        (alone.is_ok(), within.is_ok())
+    };
+    for fits in [&[][..], &[(100, 400)], &[(550, 560), (120, 130), (130, 390)]] {
+        assert_eq!(check(fits), (true, true), "{fits:?}");
+    }
+    for exceeds in [&[(99, 101)][..], &[(399, 401)], &[(120, 130), (400, 500)], &[(150, 550)]] {
+        assert_eq!(check(exceeds), (true, false), "{exceeds:?}");
+    }
+    for wrong in [&[(110, 120), (119, 121)][..], &[(110, 120), (110, 120)], &[(30_000, 30_001)]] {
+        assert_eq!(check(wrong), (false, false), "{wrong:?}");
+    }
 }
 
 #[test]

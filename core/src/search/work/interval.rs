@@ -198,15 +198,6 @@ impl Interval {
         adjacent
     }
 
-    /// The rest of the interval without `other`: the leaves before it and those after it.
-    pub fn without(&self, other: &Self) -> impl Iterator<Item = Self> + use<> {
-        let before = (self.begin.clone(), self.end.clone().min(other.begin.clone()));
-        let behind = (self.begin.clone().max(other.end.clone()), self.end.clone());
-        let bound = self.bound;
-        let parts = [before, behind].into_iter().filter(|(begin, end)| begin < end);
-        parts.map(move |(begin, end)| Self { begin, end, bound })
-    }
-
     /// Compares by first leaf.
     #[must_use]
     pub fn order(&self, other: &Self) -> Ordering {

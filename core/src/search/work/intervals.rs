@@ -5,6 +5,7 @@ use super::interval::{
 };
 use super::pool::{bound_at, distance};
 use super::{Malformed, Pack, Reader, Work};
+use std::iter::once;
 
 /// Disjoint intervals of one tree, in order. Neighbours that touch and have the same bound are
 /// merged.
@@ -108,13 +109,17 @@ impl Intervals {
     /// The leaves that are here but not in `others`.
     #[must_use]
     pub fn without(&self, others: &Self) -> Self {
-        let mut left = Self::none(self.n);
-        for part in &self.parts {
-            let mut rest = vec![part.clone()];
-            for other in &others.parts {
-                rest = rest.iter().flat_map(|part| part.without(other)).collect();
+        let (mut left, mut others) = (Self::none(self.n), &others.parts[..]);
+        for Interval { begin, end, bound } in &self.parts {
+            // What lies before this interval lies before all later ones, too.
+            let before = others.iter().take_while(|other| other.end <= *begin).count();
+            others = &others[before..];
+            let inside = others.iter().take_while(|other| other.begin < *end);
+            let begins = once(begin).chain(inside.clone().map(|other| &other.end));
+            let ends = inside.map(|other| &other.begin).chain(once(end));
+            for (begin, end) in begins.zip(ends).filter(|(begin, end)| begin < end) {
+                left.push(Interval { begin: begin.clone(), end: end.clone(), bound: *bound });
             }
-            rest.into_iter().for_each(|part| left.push(part));
         }
         left
     }
