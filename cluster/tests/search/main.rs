@@ -1,6 +1,7 @@
 //! Searches by several sites, each of which is a thread of the test with its own workers.
 
 mod hostile;
+mod leaving;
 #[allow(dead_code)]
 mod network;
 #[path = "../../../runtime/tests/shared.rs"]
