@@ -279,9 +279,10 @@ impl<'a> Saver<'a> {
     ) -> Result<(Lock, Option<String>), RunError> {
         let begin = || {
             // Check before a lock file is created beside it.
-            self.save.may_replace()?;
+            if !self.save.begun {
+                self.save.may_replace()?;
+            }
             let lock = Lock::acquire(&self.save.path)?;
-            self.save.may_replace()?;
             let written = self.write(&Counts::default(), pieces, control);
             Ok((lock, if self.save.begun { self.note(written) } else { written.map(|()| None)? }))
         };
@@ -337,6 +338,8 @@ impl<'a> Saver<'a> {
         all.elapsed_ns = all.elapsed_ns.saturating_add(self.start.elapsed().as_nanos() as u64);
         all.best = control.best();
         all.solution = control.solution();
+        // Anything may have taken its name since the last save.
+        self.save.may_replace()?;
         replace(&self.save.path, &all.to_bytes(), &self.runs)?;
         self.saves.fetch_add(1, Ordering::Release);
         Ok(())

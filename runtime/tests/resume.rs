@@ -11,7 +11,7 @@ use pleach_core::steal::Policy;
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
-use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Settings, Stop, run};
+use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, run};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -292,6 +292,26 @@ fn a_save_that_succeeds_again_is_reported() {
     assert!(warnings[1].ends_with(": saved again"), "{warnings:?}");
     let file = Checkpoint::from_bytes(&fs::read(&scratch.0).unwrap()).unwrap();
     assert_eq!(file.counts, outcome.counts);
+}
+
+/// A file that took the checkpoint's name during a search by layers used to end the search after them, and one that took it
+/// later was overwritten.
+#[test]
+fn a_foreign_file_that_appears_is_kept_and_the_search_continues() {
+    let scratch = Scratch::new("appears");
+    fs::write(&scratch.0, "20 20\n").unwrap();
+    let (problem, _) = problem(0, Level::best());
+    let save = Some(Save { begun: true, ..scratch.save(Duration::from_secs(100)) });
+    let settings = Settings { threads: 1, save, ..Settings::default() };
+    let mut warnings = Vec::new();
+    let outcome = run(&*problem, &settings, &mut |snapshot: &ProgressSnapshot| {
+        warnings.extend(snapshot.warning.clone());
+        ControlFlow::Continue(())
+    });
+    assert_eq!(outcome.unwrap().counts, counted(0));
+    assert_eq!(fs::read_to_string(&scratch.0).unwrap(), "20 20\n");
+    let named = |line: &String| line.contains("not a checkpoint; refusing to overwrite it");
+    assert!(warnings.len() == 2 && warnings.iter().all(named), "{warnings:?}");
 }
 
 fn fails(problem: &dyn Problem, settings: &Settings) -> String {
