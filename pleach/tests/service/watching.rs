@@ -2,9 +2,11 @@
 
 use super::harness::Service;
 use super::refusal;
+use pleach_serve::api::JobState;
 use serde_json::{Value, json};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -69,21 +71,53 @@ fn a_result_counts_only_with_the_files_of_its_command() {
     assert_eq!(refusal(report).0, 409);
 }
 
-/// A job that was cancelled just before the service was killed used to keep its checkpoint and its key.
+/// What a service that was killed had not yet removed used to stay if the next one was killed as well, or if a job was
+/// cancelled before the root of an earlier service had ended.
 #[test]
-fn nothing_internal_stays_of_a_job_that_was_cancelled_before_a_kill() {
+fn nothing_internal_stays_of_jobs_that_are_over() {
     let mut service = Service::start("service-leftover", "");
     service.text("operator", "user ann");
-    let id = service.submit("ann", "count uts T3 --pace 1000");
-    service.until(id, |job| job.search.is_some());
-    let mut ann = service.client("ann");
-    let _: Value = ann.post(&format!("/v1/jobs/{id}/cancel"), &json!({})).unwrap();
-    service.kill();
-    service.begin();
-    let folder = service.folder.join(format!("data/jobs/{id}"));
-    for name in ["search.pleach", "search.key", "result.json"] {
-        while folder.join(name).exists() {
-            sleep(Duration::from_millis(20));
+    fs::write(service.folder.join("wrong.txt"), "5 2\n3 5\n").unwrap();
+    let failed = service.submit("ann", "solve flowshop wrong.txt");
+    service.until(failed, |job| job.state == JobState::Failed);
+    let slow = "count uts T3 --pace 1000";
+    let [cancelled, open] = [slow, slow].map(|words| service.submit("ann", words));
+    service.text("ann", &format!("cancel {cancelled}"));
+    service.end();
+    // As if services had been killed, and the roots of two jobs were still saving.
+    let jobs = service.folder.join("data/jobs");
+    let files = |id: u64| {
+        ["search.key", "result.json", "search.pleach"]
+            .map(|name| jobs.join(id.to_string()).join(name))
+    };
+    for id in [failed, cancelled, open] {
+        fs::create_dir_all(jobs.join(id.to_string())).unwrap();
+        for file in files(id) {
+            fs::write(file, "").unwrap();
         }
     }
+    let saving = [cancelled, open].map(|id| {
+        let output = File::create(&files(id)[1]).unwrap();
+        output.lock().unwrap();
+        output
+    });
+    service.begin();
+    service.text("ann", &format!("cancel {open}"));
+    while service.job(open).ended.is_none() {
+        sleep(Duration::from_millis(20));
+    }
+    fs::write(&files(open)[2], "").unwrap();
+    let gone = |files: &[PathBuf]| {
+        while files.iter().any(|file| file.exists()) {
+            sleep(Duration::from_millis(20));
+        }
+    };
+    gone(&files(failed)[..2]);
+    assert!(files(failed)[2].exists(), "what failed may be resumed by hand");
+    for id in [cancelled, open] {
+        assert!(files(id)[1..].iter().all(|file| file.exists()), "job {id} is being saved");
+    }
+    drop(saving);
+    gone(&files(cancelled));
+    gone(&files(open));
 }

@@ -1,10 +1,12 @@
 //! What becomes of a job when its root has ended.
 
-use super::folder::{NOT_STARTED, RESULT, RootEnd};
+use super::folder::{NOT_STARTED, RESULT, RootEnd, numbers, remove_internal};
 use super::job::StopReason;
-use super::state::{CRASHES, STEADY, Service, now};
+use super::root::LOCK;
+use super::state::{CRASHES, STEADY, Service, State, now};
 use crate::api::JobState;
 use std::time::{Duration, Instant};
+use tokio::time::sleep;
 
 /// How long a job waits after a fault that is not its own.
 const RETRY: Duration = Duration::from_secs(30);
@@ -103,5 +105,39 @@ impl Service {
         drop(guard);
         self.wake.notify_one();
         self.announce();
+    }
+
+    /// Stores what changed, and removes the internal files of jobs that are over.
+    pub(super) fn flush(&self, state: &mut State) {
+        for (id, failed) in state.flush() {
+            self.clear(id, failed);
+        }
+    }
+
+    /// Removes the internal files of a job that is over, once its root has ended.
+    fn clear(&self, id: u64, failed: bool) {
+        let folder = self.folder(id);
+        if !remove_internal(&folder, failed) {
+            tokio::spawn(async move {
+                while !remove_internal(&folder, failed) {
+                    sleep(LOCK).await;
+                }
+            });
+        }
+    }
+
+    /// Removes the internal files of jobs that were over when an earlier service was killed.
+    pub(super) fn clear_all(&self) {
+        for id in numbers(&self.settings.data) {
+            let over = {
+                let state = self.lock();
+                let job = state.store.job(id).ok().flatten();
+                // The root of a job that is being cancelled may still run.
+                job.filter(|job| job.state.is_over() && !state.jobs.contains_key(&id))
+            };
+            if let Some(job) = over {
+                self.clear(id, job.state == JobState::Failed);
+            }
+        }
     }
 }

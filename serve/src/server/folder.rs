@@ -5,7 +5,7 @@ use crate::credentials::new_token;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -190,8 +190,20 @@ pub fn has_all(folder: &Path, outputs: &[PathBuf]) -> bool {
         .is_ok_and(|printed| outputs.iter().all(|file| written(file).is_ok_and(|at| at >= printed)))
 }
 
-/// Removes what only the service and roots need from the folder of a job that is over.
-pub fn remove_internal(folder: &Path, failed: bool) {
+/// The numbers of the jobs that have a folder.
+pub fn numbers(data: &Path) -> Vec<u64> {
+    let folders = std::fs::read_dir(data.join("jobs")).into_iter().flatten();
+    folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Removes what only the service and roots need from the folder of a job that is over. Removes nothing, and returns
+/// false, while the root of an earlier service may still be saving.
+pub fn remove_internal(folder: &Path, failed: bool) -> bool {
+    if let Ok(output) = File::open(folder.join(RESULT))
+        && matches!(output.try_lock(), Err(TryLockError::WouldBlock))
+    {
+        return false;
+    }
     // What failed may be resumed by hand.
     let saved: &[&str] = if failed { &[] } else { &["", ".old"] };
     // A root that was killed leaves these.
@@ -202,6 +214,7 @@ pub fn remove_internal(folder: &Path, failed: bool) {
         let _ = std::fs::remove_file(folder.join(name));
     }
     let _ = std::fs::remove_dir(folder);
+    true
 }
 
 /// Reads a result that was printed to its end.

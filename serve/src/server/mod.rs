@@ -93,11 +93,9 @@ pub fn run(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(ServeError::Runtime)?.block_on(async {
         let listener = listener::Listener::open(&settings).await?;
-        let (service, over) = Service::open(settings, listener.address)?;
-        let service = Arc::new(service);
-        for (id, failed) in over {
-            tokio::spawn(root::clear(service.folder(id), failed));
-        }
+        let service = Arc::new(Service::open(settings, listener.address)?);
+        let clearing = Arc::clone(&service);
+        tokio::task::spawn_blocking(move || clearing.clear_all());
         let address = service.address();
         for (name, role) in FIRST {
             let path = folder.join(name);

@@ -1,7 +1,7 @@
 //! The planner: ten times a second, and whenever something changed, it starts and stops roots and sends joiners to
 //! jobs, by fair shares.
 
-use super::folder::{CHECKPOINT, KEY};
+use super::folder::{CHECKPOINT, KEY, numbers};
 use super::job::{Root, StopReason};
 use super::joiners::SILENCE;
 use super::queue::file_bytes;
@@ -375,11 +375,8 @@ fn measure_files(service: &Service) {
 
 /// Removes the files of jobs that ended at least `keep` ago. Their results stay.
 fn remove_old_files(service: &Service, keep: Duration) {
-    let folders = std::fs::read_dir(service.settings.data.join("jobs")).into_iter().flatten();
-    let ids = folders.filter_map(|folder| folder.ok()?.file_name().to_str()?.parse().ok());
-    let ids: Vec<u64> = ids.collect();
     let (at, mut removed) = (now() - keep.as_secs_f64(), 0);
-    for id in ids {
+    for id in numbers(&service.settings.data) {
         // What cannot be asked or removed now may be later.
         if removed < SWEPT && service.lock().store.ended_by(id, at).unwrap_or(false) {
             removed += usize::from(std::fs::remove_dir_all(service.folder(id)).is_ok());

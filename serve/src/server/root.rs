@@ -3,14 +3,14 @@
 //! If the service is killed, the process runs on until it has saved, because its input ends with the service. It holds
 //! a lock on its result until then, so that the next service waits for it.
 
-use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of, has_all, remove_internal};
+use super::folder::{CHECKPOINT, KEY, LOG, RESULT, RootEnd, end_of, has_all};
 use super::job::StopReason;
 use super::refusal::Refused;
 use super::state::Service;
 use crate::api::{CommandKind, Update};
 use serde::Deserialize;
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// The exit code of a command that refuses its input.
 const BAD_INPUT: i32 = 2;
 /// How often to look whether the root of an earlier service has ended.
-const LOCK: Duration = Duration::from_millis(20);
+pub const LOCK: Duration = Duration::from_millis(20);
 /// The exit code of a command that was stopped.
 const STOPPED: i32 = 3;
 
@@ -50,16 +50,6 @@ pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
         Err(why) => RootEnd::not_started(&why.to_string()),
     };
     service.root_ended(id, run, end);
-}
-
-/// Removes the internal files of a job that was over when the service was killed, once its root has ended.
-pub async fn clear(folder: PathBuf, failed: bool) {
-    if let Ok(output) = File::open(folder.join(RESULT)) {
-        while let Err(TryLockError::WouldBlock) = output.try_lock() {
-            sleep(LOCK).await;
-        }
-    }
-    remove_internal(&folder, failed);
 }
 
 impl Service {

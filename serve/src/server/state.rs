@@ -1,7 +1,7 @@
 //! [`Service`]: what a service knows, behind one lock, and how it changes.
 
 use super::caller::Caller;
-use super::folder::{IncomingFiles, LOG, remove_internal};
+use super::folder::{IncomingFiles, LOG};
 use super::job::{Job, Root, StopReason};
 use super::refusal::Refused;
 use super::settings::{Settings, with_port};
@@ -102,15 +102,11 @@ pub(super) fn now() -> f64 {
 }
 
 impl Service {
-    /// Opens the folder of a service; jobs that an earlier one was running are waiting again. Returns also the jobs that
-    /// were over before their end was stored, and whether they failed.
-    pub(super) fn open(
-        settings: Settings,
-        listens: SocketAddr,
-    ) -> Result<(Self, Vec<(u64, bool)>), StoreError> {
+    /// Opens the folder of a service; jobs that an earlier one was running are waiting again.
+    pub(super) fn open(settings: Settings, listens: SocketAddr) -> Result<Self, StoreError> {
         let store = Store::open(&settings.data.join("service.sqlite"))?;
         IncomingFiles::clear(&settings.data);
-        let over = store.end_all_over(now())?;
+        store.end_all_over(now())?;
         let half_life = settings.half_life.as_secs_f64();
         let accounts = store.accounts()?.into_iter().map(|mut row| {
             let away = (now() - row.usage_at).max(0.0);
@@ -147,7 +143,7 @@ impl Service {
         };
         let (changed, _) = watch::channel(0);
         let (state, wake) = (Mutex::new(state), Notify::new());
-        Ok((Self { settings, listens, state, changed, wake }, over))
+        Ok(Self { settings, listens, state, changed, wake })
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -387,14 +383,6 @@ impl Service {
         state.unstored.insert(id, FinishedJob { job, result });
     }
 
-    /// Stores what changed, and removes the internal files of jobs that are over.
-    pub(super) fn flush(&self, state: &mut State) {
-        let done = state.flush();
-        for (id, failed) in done {
-            remove_internal(&self.folder(id), failed);
-        }
-    }
-
     /// What a root said, as far as it is kept.
     pub(super) fn log_of(&self, id: u64) -> String {
         std::fs::read(self.folder(id).join(LOG))
@@ -424,7 +412,7 @@ impl State {
     }
 
     /// Stores what changed, all or nothing. Returns the jobs that are over and stored, and whether they failed.
-    fn flush(&mut self) -> Vec<(u64, bool)> {
+    pub fn flush(&mut self) -> Vec<(u64, bool)> {
         if self.unsaved.is_empty() && self.unstored.is_empty() {
             return Vec::new();
         }
