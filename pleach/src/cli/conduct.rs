@@ -144,11 +144,9 @@ impl Job<'_, '_> {
         }
         keep_apart(given, &inputs)?;
         console.keep_log(Log::open(given)?);
-        let [trace, solution, certificate] =
-            ["trace", "solution", "certificate"].map(|flag| Output::of(flag, given));
+        let [trace, certificate] = ["trace", "certificate"].map(|flag| Output::of(flag, given));
         let files = Files {
             trace: trace?,
-            solution: solution?,
             certificate: certificate?,
             about_solution: about_solution(given)?,
         };
@@ -232,7 +230,6 @@ fn save(
 /// The requested output files.
 struct Files {
     trace: Option<Output>,
-    solution: Option<Output>,
     certificate: Option<Output>,
     about_solution: Vec<(&'static str, Output)>,
 }
@@ -275,8 +272,7 @@ fn write_result(
     }
     let solution = report.solution.as_ref();
     written.extend(solution.map(|solution| ("solution", labels.file(solution))));
-    let solution = files.solution.map(|file| ("solution", file));
-    for (flag, file) in solution.into_iter().chain(files.about_solution) {
+    for (flag, file) in files.about_solution {
         if let Some((_, text)) = written.iter().find(|(of, _)| *of == flag) {
             written_all = written_all.and(file.write(text));
             continue;

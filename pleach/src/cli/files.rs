@@ -73,8 +73,8 @@ impl Output {
     }
 }
 
-/// Flags that name a file about a solution, which the problem writes.
-const ABOUT_SOLUTION: [&str; 2] = ["gantt", "schedule"];
+/// Flags that name a file about a solution, which is not written if there is none.
+pub const ABOUT_SOLUTION: [&str; 3] = ["solution", "gantt", "schedule"];
 
 /// The files about a solution that flags name, each after its flag.
 ///

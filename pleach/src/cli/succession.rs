@@ -1,6 +1,7 @@
 //! [`lead`]: the command line with which a standby takes the root's place.
 
 use super::console::Console;
+use super::files::ABOUT_SOLUTION;
 use super::flags::{FLAGS, FlagValues, Lasts};
 use super::follow::{OWN, SHAPING};
 use super::line::{Line, parse_again};
@@ -12,9 +13,6 @@ use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::save::replace;
 use serde_json::Value;
 use std::path::Path;
-
-/// Outputs of the root, which are written beside the copy instead: its folders may not exist here.
-const OUTPUTS: [&str; 3] = ["solution", "gantt", "schedule"];
 
 /// The command line with which this process takes the root's place. What the file says about its search is changed
 /// accordingly: no worker, and no file beside the copy, is as the root's command line says.
@@ -56,7 +54,8 @@ pub fn lead(
 /// A flag of the root's command line as it is for its successor, if it is kept.
 fn kept(flag: &str, copy: &str) -> Option<String> {
     let name = name_of(flag);
-    if OUTPUTS.contains(&name) {
+    if ABOUT_SOLUTION.contains(&name) {
+        // It is written beside the copy: the root's folders may not exist here.
         let end = Path::new(flag).extension().map_or("txt".into(), |end| end.to_string_lossy());
         return Some(format!("--{name}={copy}.{name}.{end}"));
     }

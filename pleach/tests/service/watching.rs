@@ -40,7 +40,8 @@ fn a_time_limit_ends_a_search_by_layers() {
     assert_eq!(service.result(id)["stopped_by"], "time-limit");
 }
 
-/// Files that a killed root had not yet written used to be missing for good.
+/// Files that a killed root had not yet written used to be missing for good; and a search without a solution, which has
+/// none to write, ran again.
 #[test]
 fn a_result_counts_only_with_the_files_of_its_command() {
     let mut service = Service::start("service-outputs", "--roots 1");
@@ -48,12 +49,14 @@ fn a_result_counts_only_with_the_files_of_its_command() {
     let first = service.submit("ann", "count uts T3 --pace 1000");
     service.until(first, |job| job.search.is_some());
     let search = "solve flowshop ta001 --gantt plan.svg";
-    let ids = [search, search, "loop spmm fem:900 --seed 1"].map(|it| service.submit("ann", it));
+    let ids = [search, search, "loop spmm fem:900 --seed 1", search];
+    let ids = ids.map(|words| service.submit("ann", words));
     service.end();
     // As if the roots of the jobs had been killed after they had printed a result.
-    let left = json!({ "status": "optimal", "objective": 1 });
+    let left = json!({ "status": "optimal", "objective": 1, "solution": [1] });
+    let none = json!({ "status": "infeasible", "objective": null, "solution": null });
     let folder = |id: u64| service.folder.join(format!("data/jobs/{id}"));
-    for id in ids {
+    for (id, left) in ids.into_iter().zip([&left, &left, &left, &none]) {
         fs::create_dir_all(folder(id)).unwrap();
         fs::write(folder(id).join("result.json"), format!("{left}\n")).unwrap();
     }
@@ -61,11 +64,12 @@ fn a_result_counts_only_with_the_files_of_its_command() {
     let plan = folder(ids[0]).join("plan.svg");
     service.begin();
     service.text("ann", &format!("cancel {first}"));
-    let results: [Value; 3] = ids.map(|id| service.result(id));
+    let results: [Value; 4] = ids.map(|id| service.result(id));
     assert_eq!(results[0]["objective"], 1278);
     assert!(fs::read_to_string(plan).unwrap().starts_with("<svg"));
     assert_eq!(results[1], left);
     assert_ne!(results[2], left);
+    assert_eq!(results[3], none);
     // A report refuses this result: no fault of the machine.
     let report = service.client("ann").get_text(&format!("/v1/jobs/{}/report", ids[1]));
     assert_eq!(refusal(report).0, 409);

@@ -25,7 +25,7 @@ impl Service {
         let limited = job.row.args.iter().any(|arg| arg.starts_with("--memory"))
             || state.accounts.get(&job.row.user).is_some_and(|it| it.row.limits.memory.is_some());
         let done = end.is_done(limited);
-        let RootEnd { code, result, stopped_by, last, said } = end;
+        let RootEnd { code, result, stopped_by, last, said, .. } = end;
         if let Some(last) = last {
             job.update_last(last, now());
         }

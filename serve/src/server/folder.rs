@@ -92,6 +92,8 @@ pub struct RootEnd {
     pub result: Result<Vec<u8>, String>,
     /// What stopped the search, if its result says that it was stopped; empty if it does not say by what.
     pub stopped_by: Option<String>,
+    /// Whether its result has a solution.
+    pub solved: bool,
     /// The last state of its search, if it is one.
     pub last: Option<Update>,
     /// The last line that it said.
@@ -103,7 +105,8 @@ impl RootEnd {
     pub fn not_started(why: &str) -> Self {
         let said = format!("cannot start: {why}");
         let result = Err("it was not started".into());
-        Self { code: Some(NOT_STARTED), result, stopped_by: None, last: None, said }
+        let code = Some(NOT_STARTED);
+        Self { code, result, stopped_by: None, solved: false, last: None, said }
     }
 
     /// Whether its job is done: its search was not stopped, or was stopped by a limit that its user set.
@@ -122,6 +125,7 @@ impl RootEnd {
 struct Printed {
     status: String,
     stopped_by: Option<String>,
+    solution: Option<IgnoredAny>,
     #[serde(deserialize_with = "whole")]
     objective: Option<i64>,
     #[serde(deserialize_with = "whole")]
@@ -172,12 +176,12 @@ pub fn end_of(folder: &Path, code: Option<i32>, said: &str) -> RootEnd {
     let result = read_result(&folder.join(RESULT));
     let bytes = result.as_deref().unwrap_or_default();
     let printed = serde_json::from_slice::<Printed>(bytes).unwrap_or_default();
-    let stopped = printed.status == "stopped";
+    let (stopped, solved) = (printed.status == "stopped", printed.solution.is_some());
     let last = (!printed.status.is_empty()).then(|| printed.update());
     let stopped_by = stopped.then(|| printed.stopped_by.unwrap_or_default());
     let said = said.strip_prefix("pleach: ").unwrap_or(said);
     let said = said.chars().filter(|c| !c.is_control()).take(400).collect();
-    RootEnd { code, stopped_by, result, last, said }
+    RootEnd { code, result, stopped_by, solved, last, said }
 }
 
 /// Whether each of these files was written after the result.
@@ -255,6 +259,8 @@ mod tests {
             assert_eq!([false, true].map(|limited| end.is_done(limited)), done, "{text}");
             assert!(end.result.is_ok() && end.said == "said", "{text}");
         }
+        assert!(!end(Some(0), "{\"solution\":null}\n").solved);
+        assert!(end(Some(0), "{\"solution\":[1,\"9007199254740993\"]}\n").solved);
         let large = "{\"status\":\"stopped\",\"objective\":\"9007199254740993\",\"lower_bound\":-5,\
                      \"nodes\":{\"bounded\":7},\"settings\":{\"decimals\":2}}\n";
         let last = end(Some(3), large).last.unwrap();

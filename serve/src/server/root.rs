@@ -53,12 +53,12 @@ pub async fn run(service: Arc<Service>, id: u64, run: u64, args: Vec<String>) {
 }
 
 impl Service {
-    /// Whether the files of a job belong to the result that an earlier root left.
-    fn has_its_files(&self, id: u64, folder: &Path) -> bool {
+    /// Whether the files of a job belong to the result that an earlier root left, with or without a solution.
+    fn has_its_files(&self, id: u64, folder: &Path, solved: bool) -> bool {
         let state = self.lock();
         // A loop prints a result when it is stopped, too.
         let job = state.jobs.get(&id).filter(|job| job.kind != CommandKind::Loop);
-        job.is_some_and(|job| has_all(folder, &(self.settings.outputs)(&job.row.args)))
+        job.is_some_and(|job| has_all(folder, &(self.settings.outputs)(&job.row.args, solved)))
     }
 
     /// A page about a result, made by `pleach report`.
@@ -118,7 +118,8 @@ async fn begin(
     }
     if output.metadata()?.len() > 0 {
         let mut end = end_of(folder, Some(0), "");
-        if end.result.is_ok() && end.is_done(false) && service.has_its_files(id, folder) {
+        let done = end.result.is_ok() && end.is_done(false);
+        if done && service.has_its_files(id, folder, end.solved) {
             end.code = end.stopped_by.as_ref().map_or(end.code, |_| Some(STOPPED));
             return Ok(Begun::Over(end));
         }

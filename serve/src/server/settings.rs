@@ -38,8 +38,9 @@ pub struct Settings {
     pub grow: Option<Slurm>,
     /// Checks commands.
     pub check: CheckCommand,
-    /// The files that a command writes into its folder, besides what the service itself asks for.
-    pub outputs: fn(&[String]) -> Vec<PathBuf>,
+    /// The files that a command writes into its folder, besides what the service itself asks for, with or without a
+    /// solution.
+    pub outputs: fn(&[String], bool) -> Vec<PathBuf>,
     /// The command that continues a search after this time and this many nodes: its limits are what is left of them.
     pub continued: fn(&[String], Duration, u64) -> Vec<String>,
     /// Where events are shown.

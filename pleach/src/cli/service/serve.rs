@@ -1,7 +1,7 @@
 //! `pleach serve`: runs a service until it is stopped.
 
 use super::super::console::{Console, DONE};
-use super::super::files::WRITTEN;
+use super::super::files::{ABOUT_SOLUTION, WRITTEN};
 use super::super::flags::{
     ADDRESS, GROW, HALF_LIFE, KEEP, LISTEN, NODE_LIMIT, ROOTS, THREADS, TIME_LIMIT, Verb,
 };
@@ -83,11 +83,12 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     }
 }
 
-/// The files that a command writes.
-fn outputs(args: &[String]) -> Vec<PathBuf> {
+/// The files that a command writes, with or without a solution.
+fn outputs(args: &[String], solved: bool) -> Vec<PathBuf> {
     let line = line::parse(args.iter().map(OsString::from));
     let given = line.as_ref().map(|line| &line.given).ok();
-    WRITTEN.iter().filter_map(|flag| given?.path(flag)).collect()
+    let flags = WRITTEN.iter().filter(|flag| solved || !ABOUT_SOLUTION.contains(flag));
+    flags.filter_map(|flag| given?.path(flag)).collect()
 }
 
 /// The least time for a continued search: it must load what was saved, and print the result.
@@ -139,10 +140,12 @@ mod tests {
 
     #[test]
     fn commands_say_which_files_they_write() {
-        let words = "solve flowshop ta001 --gantt plan.svg --start best.txt --solution=all.json";
+        let words = "solve flowshop ta001 --gantt plan.svg --start best.txt --solution=all.json \
+                     --trace run.json";
         let args: Vec<String> = words.split(' ').map(String::from).collect();
-        assert_eq!(outputs(&args), ["all.json", "plan.svg"].map(PathBuf::from));
-        assert!(outputs(&args[..3]).is_empty());
+        assert_eq!(outputs(&args, true), ["all.json", "plan.svg", "run.json"].map(PathBuf::from));
+        assert_eq!(outputs(&args, false), [PathBuf::from("run.json")]);
+        assert!(outputs(&args[..3], true).is_empty());
     }
 
     #[test]
