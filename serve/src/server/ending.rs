@@ -22,17 +22,17 @@ impl Service {
         let state = &mut *guard;
         let Some(job) = state.jobs.get_mut(&id) else { return };
         let Some(root) = job.root.take_if(|root| root.run == run) else { return };
-        let limited = job.row.args.iter().any(|arg| arg.starts_with("--memory"))
-            || state.accounts.get(&job.row.user).is_some_and(|it| it.row.limits.memory.is_some());
+        let limited = job.view.args.iter().any(|arg| arg.starts_with("--memory"))
+            || state.accounts.get(&job.view.user).is_some_and(|it| it.row.limits.memory.is_some());
         let done = end.is_done(limited);
         let RootEnd { code, result, stopped_by, last, said, .. } = end;
         if let Some(last) = last {
             job.update_last(last, now());
         }
-        let row = &mut job.row;
+        let view = &mut job.view;
         if root.since.elapsed() > STEADY {
             // What happened long ago was another fault.
-            row.failures = 0;
+            job.failures = 0;
         }
         let stopped_by = stopped_by.as_deref();
         let by_signal = stopped_by == Some("cancelled");
@@ -44,10 +44,10 @@ impl Service {
             Ok(result) => (Some(result), None),
             Err(why) => (None, Some(why)),
         };
-        row.state = match (root.stop, code) {
+        view.state = match (root.stop, code) {
             (Some(StopReason::Cancel), _) => JobState::Cancelled,
             _ if done && unread.is_none() => {
-                (row.exit, row.error) = (code, None);
+                (view.exit, view.error) = (code, None);
                 JobState::Done
             }
             (Some(StopReason::SetAside), _) => JobState::Failed,
@@ -56,43 +56,43 @@ impl Service {
             // One that does not end in time is killed; it continues from its last save.
             (Some(StopReason::Yield), None | Some(0 | 3 | NOT_STARTED)) => JobState::Waiting,
             _ if done => {
-                (row.exit, row.error) = (code, unread);
+                (view.exit, view.error) = (code, unread);
                 JobState::Failed
             }
             _ if by_signal => {
-                row.error = Some("a signal stopped it".into());
+                view.error = Some("a signal stopped it".into());
                 job.not_before = Some(Instant::now() + AGAIN);
                 JobState::Waiting
             }
             _ if not_its_own => {
-                row.error = Some(said);
+                view.error = Some(said);
                 job.not_before = Some(Instant::now() + RETRY);
                 JobState::Waiting
             }
             (_, Some(2)) => {
-                (row.exit, row.error) = (code, Some(said));
+                (view.exit, view.error) = (code, Some(said));
                 JobState::Failed
             }
             _ => {
-                row.failures += 1;
+                job.failures += 1;
                 let how = match (code, stopped_by) {
                     (None, _) => "a signal ended it".into(),
                     (_, Some("memory")) => "it ran out of memory".into(),
                     (Some(code), _) => format!("exit code {code}"),
                 };
                 let error = if said.is_empty() { how } else { format!("{how}: {said}") };
-                (row.exit, row.error) = (code, Some(error));
+                (view.exit, view.error) = (code, Some(error));
                 job.not_before = Some(Instant::now() + AGAIN);
-                if row.failures < CRASHES { JobState::Waiting } else { JobState::Failed }
+                if job.failures < CRASHES { JobState::Waiting } else { JobState::Failed }
             }
         };
         job.has_now(0, 0);
-        if job.row.state == JobState::Paused {
+        if job.view.state == JobState::Paused {
             // It is no longer being saved: the planner gives another reason.
-            job.why.clear();
+            job.view.why.clear();
         }
-        if job.row.state.is_over() {
-            let is_done = job.row.state == JobState::Done;
+        if job.view.state.is_over() {
+            let is_done = job.view.state == JobState::Done;
             self.retire(state, id, keep.filter(|_| is_done));
         } else {
             state.unsaved.insert(id);

@@ -1,7 +1,7 @@
 //! [`Job`]: a job that is not over, as the service knows it.
 
 use super::share::JobShare;
-use super::store::{JobRow, Store, StoreError, view_of};
+use super::store::{Store, StoreError};
 use crate::api::{CommandKind, HistoryPoint, JobState, JobView, SearchHistory, Update};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -53,8 +53,10 @@ pub struct Root {
 
 /// A job that is not over.
 pub struct Job {
-    /// What is stored about it.
-    pub row: JobRow,
+    /// The job as users see it.
+    pub view: JobView,
+    /// Roots that crashed.
+    pub failures: u32,
     /// What its command does.
     pub kind: CommandKind,
     /// Its process.
@@ -65,18 +67,8 @@ pub struct Job {
     pub not_before: Option<Instant>,
     /// The joiners that crashed on it, and when each last did.
     pub crashed: BTreeMap<String, Instant>,
-    /// The state of its search.
-    pub search: Option<Update>,
     /// Its history.
     pub history: Vec<HistoryPoint>,
-    /// The threads that work for it.
-    pub workers: u32,
-    /// The joiners that serve it.
-    pub joiners: u32,
-    /// Why it has this many threads.
-    pub why: String,
-    /// Seconds until it is expected to have more threads.
-    pub more_in_s: Option<f64>,
     room: Room,
 }
 
@@ -94,7 +86,7 @@ struct Room {
 
 impl Job {
     /// A job that has no process.
-    pub fn new(row: JobRow, kind: CommandKind) -> Self {
+    pub fn new(view: JobView, kind: CommandKind) -> Self {
         let room = Room {
             most: u32::MAX,
             idle_since: None,
@@ -103,35 +95,26 @@ impl Job {
             wait: Duration::from_secs(1),
         };
         Self {
-            row,
+            view,
+            failures: 0,
             kind,
             root: None,
             runs: 0,
             not_before: None,
             crashed: BTreeMap::new(),
-            search: None,
             history: Vec::new(),
-            workers: 0,
-            joiners: 0,
-            why: String::new(),
-            more_in_s: None,
             room,
         }
     }
 
     /// Stores the last state of its search and its history.
     pub fn save_history(&self, store: &Store) -> Result<(), StoreError> {
-        store.save_history(self.row.id, self.search.as_ref(), &self.search_history())
-    }
-
-    /// Takes the history that an earlier service has stored.
-    pub fn resume_history(&mut self, search: Option<Update>, history: SearchHistory) {
-        (self.search, self.history) = (search, history.history);
+        store.save_history(self.view.id, self.view.search.as_ref(), &self.search_history())
     }
 
     /// Whether it should be considered when machines are shared out.
     pub fn wants(&self) -> bool {
-        match (&self.root, self.row.state) {
+        match (&self.root, self.view.state) {
             (Some(root), _) => root.stop.is_none(),
             (None, JobState::Waiting | JobState::Running) => {
                 self.not_before.is_none_or(|at| at <= Instant::now())
@@ -153,9 +136,9 @@ impl Job {
     /// What matters for fair shares.
     pub fn share(&self) -> JobShare {
         JobShare {
-            id: self.row.id,
-            user: self.row.user.clone(),
-            priority: self.row.priority,
+            id: self.view.id,
+            user: self.view.user.clone(),
+            priority: self.view.priority,
             open: self.root.as_ref().is_some_and(|root| root.port.is_some()) && !self.is_alone(),
             running: self.root.is_some(),
             is_search: self.is_search(),
@@ -169,7 +152,7 @@ impl Job {
 
     /// Whether it has all the threads that it can use.
     pub fn is_full(&self) -> bool {
-        self.workers >= self.room.most
+        self.view.workers >= self.room.most
     }
 
     /// Asks its root to stop.
@@ -185,7 +168,7 @@ impl Job {
 
     /// Takes the last state that a root left, unless it had not begun to continue the search.
     pub fn update_last(&mut self, last: Update, at: f64) {
-        let before = self.search.as_ref();
+        let before = self.view.search.as_ref();
         if before.is_none_or(|it| last.nodes >= it.nodes && last.seconds >= it.seconds) {
             self.update(last, at);
         }
@@ -218,34 +201,22 @@ impl Job {
             });
         }
         let warning = update.warning.clone();
-        let before = self.search.take().and_then(|search| search.warning);
-        self.search = Some(Update { warning: warning.or(before), ..update });
+        let before = self.view.search.take().and_then(|search| search.warning);
+        self.view.search = Some(Update { warning: warning.or(before), ..update });
     }
 
     /// Notes that its number of threads changed.
     pub fn has_now(&mut self, workers: u32, joiners: u32) {
-        if self.workers != workers {
+        if self.view.workers != workers {
             self.room.settle();
         }
-        (self.workers, self.joiners) = (workers, joiners);
+        (self.view.workers, self.view.joiners) = (workers, joiners);
     }
 
     /// The history of its search.
     pub fn search_history(&self) -> SearchHistory {
-        let decimals = self.search.as_ref().map_or(0, |search| search.decimals);
+        let decimals = self.view.search.as_ref().map_or(0, |search| search.decimals);
         SearchHistory { decimals, history: self.history.clone() }
-    }
-
-    /// The job as users see it.
-    pub fn view(&self) -> JobView {
-        JobView {
-            workers: self.workers,
-            joiners: self.joiners,
-            why: self.why.clone(),
-            more_in_s: self.more_in_s,
-            search: self.search.clone(),
-            ..view_of(&self.row)
-        }
     }
 }
 
@@ -286,8 +257,8 @@ mod tests {
 
     #[test]
     fn a_root_that_works_alone_is_not_stopped_for_others() {
-        let row = JobRow { id: 1, state: JobState::Running, ..JobRow::default() };
-        let mut job = Job::new(row, CommandKind::Search);
+        let view = JobView { id: 1, state: JobState::Running, ..JobView::default() };
+        let mut job = Job::new(view, CommandKind::Search);
         job.root = Some(Root {
             run: 1,
             input: None,
@@ -308,8 +279,8 @@ mod tests {
     /// The moment at which there were too many used to be dropped, and the first one with it.
     #[test]
     fn however_long_a_search_is_its_history_has_the_first_and_the_last_moment() {
-        let row = JobRow { id: 1, state: JobState::Running, ..JobRow::default() };
-        let mut job = Job::new(row, CommandKind::Search);
+        let view = JobView { id: 1, state: JobState::Running, ..JobView::default() };
+        let mut job = Job::new(view, CommandKind::Search);
         for at in 0..5000 {
             job.update(Update { nodes: at, ..Update::default() }, at as f64);
             let nodes = |moment: Option<&HistoryPoint>| moment.map(|moment| moment.nodes);

@@ -207,15 +207,15 @@ impl Service {
         // A crash long ago had another cause.
         job.crashed.retain(|_, at| at.elapsed() < STEADY);
         joiner.crashes.retain(|_, (_, at)| at.elapsed() < STEADY);
-        job.row.crashes = if job.crashed.is_empty() { 1 } else { job.row.crashes + 1 };
+        job.view.crashes = if job.crashed.is_empty() { 1 } else { job.view.crashes + 1 };
         job.crashed.insert(name.into(), Instant::now());
         let times = joiner.crashes.get(&order.job).map_or(0, |(times, _)| *times);
         joiner.crashes.insert(order.job, (times + 1, Instant::now()));
         let error: String = error.chars().filter(|c| !c.is_control()).take(400).collect();
         let text = format!("job {} crashed: {error}", order.job);
         if job.crashed.len() >= CRASHES as usize {
-            job.row.error = Some(format!("set aside after crashes of {CRASHES} joiners: {error}"));
-            job.row.state = JobState::Failed;
+            job.view.error = Some(format!("set aside after crashes of {CRASHES} joiners: {error}"));
+            job.view.state = JobState::Failed;
             job.stop(StopReason::SetAside);
         }
         state.unsaved.insert(order.job);

@@ -72,7 +72,7 @@ fn plan(service: &Arc<Service>, seconds: f64, explain: bool, store: bool) -> boo
     let half_life = service.settings.half_life.as_secs_f64();
     state.use_up(seconds, half_life);
     for job in state.jobs.values_mut() {
-        job.row.worker_s += f64::from(job.workers) * seconds;
+        job.view.worker_s += f64::from(job.view.workers) * seconds;
     }
     let gone: Vec<String> = state
         .joiners
@@ -143,8 +143,8 @@ fn contenders(state: &State, roots: usize) -> Vec<JobShare> {
         if job.root.is_some() {
             all.push(job.share());
         } else {
-            let own = waiting.entry(&job.row.user).or_default();
-            own.push((Reverse(job.row.priority), id));
+            let own = waiting.entry(&job.view.user).or_default();
+            own.push((Reverse(job.view.priority), id));
             // There may be thousands.
             if own.len() > 2 * roots {
                 first(own);
@@ -163,7 +163,7 @@ fn carry_out(service: &Arc<Service>, state: &mut State, plan: &Plan) -> bool {
     let mut changed = false;
     for job in state.jobs.values_mut() {
         let stops = job.root.as_ref().is_some_and(|root| root.stop.is_none())
-            && plan.roots.binary_search(&job.row.id).is_err();
+            && plan.roots.binary_search(&job.view.id).is_err();
         // What is no search would lose its work.
         if stops && job.is_search() {
             job.stop(StopReason::Yield);
@@ -196,9 +196,9 @@ fn carry_out(service: &Arc<Service>, state: &mut State, plan: &Plan) -> bool {
     state.accounts.values_mut().for_each(|account| account.workers = 0);
     for job in state.jobs.values_mut() {
         let own = if job.root.is_some() { service.settings.root_threads } else { 0 };
-        let (threads, joiners) = served.get(&job.row.id).copied().unwrap_or_default();
+        let (threads, joiners) = served.get(&job.view.id).copied().unwrap_or_default();
         job.has_now(own + threads, joiners);
-        if let Some(account) = state.accounts.get_mut(&job.row.user) {
+        if let Some(account) = state.accounts.get_mut(&job.view.user) {
             account.workers += own + threads;
         }
     }
@@ -209,7 +209,7 @@ fn carry_out(service: &Arc<Service>, state: &mut State, plan: &Plan) -> bool {
 fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
     let memory = |name: &str| state.accounts.get(name)?.row.limits.memory;
     let Some(job) = state.jobs.get_mut(&id) else { return };
-    let mut args = job.row.args.clone();
+    let mut args = job.view.args.clone();
     let threads = service.settings.root_threads.to_string();
     args.extend(["--json", "--threads", &threads].map(String::from));
     match job.kind {
@@ -227,7 +227,7 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
                 args.extend([flag.to_string(), value.to_string()]);
             }
             args.extend(["--updates", "--until-eof", "--quiet"].map(String::from));
-            if let Some(memory) = memory(&job.row.user) {
+            if let Some(memory) = memory(&job.view.user) {
                 // The job may be older than the limit.
                 remove_memory(&mut args);
                 args.extend(["--memory".to_string(), memory.to_string()]);
@@ -247,8 +247,8 @@ fn start_root(service: &Arc<Service>, state: &mut State, id: u64) {
         workers: None,
         stop: None,
     });
-    job.row.state = JobState::Running;
-    job.row.started.get_or_insert_with(now);
+    job.view.state = JobState::Running;
+    job.view.started.get_or_insert_with(now);
     state.unsaved.insert(id);
     tokio::spawn(root::run(Arc::clone(service), id, run, args));
 }
@@ -264,7 +264,7 @@ fn remove_memory(args: &mut Vec<String>) {
 /// Says of each job why it has what it has, and when it can expect more.
 fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &Plan) {
     let all: u32 = state.accounts.values().map(|account| account.workers).sum();
-    let active = |name: &str| state.jobs.values().any(|job| job.row.user == name && job.wants());
+    let active = |name: &str| state.jobs.values().any(|job| job.view.user == name && job.wants());
     let users = state.accounts.values().filter(|account| active(&account.row.name));
     let weights: f64 = users.map(|account| account.row.weight).sum();
     let of_user: BTreeMap<String, (u32, f64, Option<u32>)> = state
@@ -282,12 +282,12 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
     let root_threads = service.settings.root_threads;
     let mut estimates = if size <= 1000 { 4 } else { 0 };
     for job in state.jobs.values_mut() {
-        let (id, user) = (job.row.id, &job.row.user);
+        let (id, user) = (job.view.id, &job.view.user);
         let (workers, weight, most) = of_user.get(user).copied().unwrap_or((0, 1.0, None));
         let share = |part: f64| format!("{:.0} %", 100.0 * part);
         let due = weight / weights.max(1e-9);
         let at_limit = most.is_some_and(|most| workers >= most);
-        job.why = match (&job.root, job.row.state) {
+        job.view.why = match (&job.root, job.view.state) {
             (Some(root), _) if root.stop == Some(StopReason::Pause) => {
                 "saving, to be paused".into()
             }
@@ -295,7 +295,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 "saving: the jobs of other users come first".into()
             }
             (Some(root), _) if root.stop.is_some() => "stopping".into(),
-            (None, JobState::Paused) if !job.why.is_empty() => continue,
+            (None, JobState::Paused) if !job.view.why.is_empty() => continue,
             (None, JobState::Paused) => format!("paused by {user} or an operator"),
             // Others see the reason, too, and so it does not have the error.
             (None, _) if job.not_before.is_some_and(|at| at > Instant::now()) => {
@@ -320,7 +320,7 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
                 "its root prepares the search, or searches by layers: joiners come later".into()
             }
             (Some(_), _) if job.is_full() => {
-                format!("it can keep no more than {} busy now", threads(job.workers))
+                format!("it can keep no more than {} busy now", threads(job.view.workers))
             }
             (Some(_), _) if at_limit => {
                 format!("{user} has {}, the most allowed", threads(workers))
@@ -332,11 +332,11 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
             ),
         };
         if job.root.is_some() && avoided.contains(&id) {
-            job.why += "; joiners that crashed on it serve only others for a while";
+            job.view.why += "; joiners that crashed on it serve only others for a while";
         }
         let grows = job.is_search() && !job.is_alone() && !job.is_full();
         let wants = job.wants() && grows && !at_limit;
-        job.more_in_s = if wants && estimates > 0 && situation.users.len() > 1 {
+        job.view.more_in_s = if wants && estimates > 0 && situation.users.len() > 1 {
             estimates -= 1;
             situation.more_in(id)
         } else {
@@ -348,8 +348,8 @@ fn say_why(service: &Service, state: &mut State, situation: &Situation, plan: &P
 /// Measures the files of the jobs of users with a limit.
 fn measure_files(service: &Service) {
     let jobs_of = |state: &State, name: &str| -> Vec<u64> {
-        let own = state.jobs.values().filter(|job| job.row.user == name);
-        own.map(|job| job.row.id).collect()
+        let own = state.jobs.values().filter(|job| job.view.user == name);
+        own.map(|job| job.view.id).collect()
     };
     let limited: Vec<(String, Vec<u64>)> = {
         let state = service.lock();

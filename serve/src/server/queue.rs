@@ -5,7 +5,7 @@ use super::folder::{CHECKPOINT, IncomingFiles, KEY, LOG, RESULT};
 use super::job::{Job, StopReason};
 use super::refusal::Refused;
 use super::state::{SHOWN, Service, State, now};
-use super::store::{JobRow, StoreError};
+use super::store::StoreError;
 use crate::api::{JobState, JobView, Role, SearchHistory, Submission, names_elsewhere};
 use crate::credentials::new_token;
 use base64::Engine;
@@ -98,7 +98,7 @@ impl Service {
         may_submit(state, caller, all, new)?;
         let at = now();
         let mut added = Vec::new();
-        let mut rows = Vec::new();
+        let mut views = Vec::new();
         for job in all {
             let key = if job.key.is_empty() {
                 new_token().map_err(|why| Refused(500, why))?
@@ -106,18 +106,19 @@ impl Service {
                 job.key.clone()
             };
             let (user, args, priority) = (caller.name.clone(), job.args.clone(), job.priority);
-            rows.push(JobRow { user, key, args, priority, submitted: at, ..JobRow::default() });
+            let view = JobView { user, args, priority, submitted: at, ..JobView::default() };
+            views.push((view, key));
         }
         let mut added_bytes = 0;
         let stored = state.store.together(|store| {
             let mut ids = Vec::new();
-            for (((row, kind), files), bytes) in rows.into_iter().zip(&kinds).zip(files).zip(sizes)
-            {
-                if let Some(id) = store.job_with_key(&row.user, &row.key)? {
+            let jobs = views.into_iter().zip(&kinds).zip(files).zip(sizes);
+            for ((((view, key), kind), files), bytes) in jobs {
+                if let Some(id) = store.job_with_key(&view.user, &key)? {
                     ids.push(id);
                     continue;
                 }
-                let id = store.add_job(&row)?;
+                let id = store.add_job(&view, &key)?;
                 // A submission that failed may have left files under this number, of another user.
                 match std::fs::remove_dir_all(self.folder(id)) {
                     Err(why) if why.kind() != ErrorKind::NotFound => {
@@ -129,7 +130,7 @@ impl Service {
                 files.move_to(&self.folder(id)).map_err(StoreError::Files)?;
                 ids.push(id);
                 added_bytes += bytes;
-                added.push(Job::new(JobRow { id, ..row }, *kind));
+                added.push(Job::new(JobView { id, ..view }, *kind));
             }
             if new > 0 {
                 IncomingFiles::sync_moves(&self.settings.data).map_err(StoreError::Files)?;
@@ -143,7 +144,7 @@ impl Service {
             account.bytes += added_bytes;
         }
         for job in added {
-            state.jobs.insert(job.row.id, job);
+            state.jobs.insert(job.view.id, job);
         }
         drop(guard);
         self.wake.notify_one();
@@ -167,7 +168,7 @@ impl Service {
             return Err(Refused(CONFLICT, format!("job {id} is over: {}", view.state.word())));
         }
         let mut state = self.lock();
-        if state.jobs.get(&id).is_none_or(|job| job.row.state.is_over()) {
+        if state.jobs.get(&id).is_none_or(|job| job.view.state.is_over()) {
             return Err(Refused(CONFLICT, format!("job {id} is over")));
         }
         act(&mut state, self)?;
@@ -183,8 +184,8 @@ impl Service {
         self.act(caller, id, "cancelled", |state, service| {
             let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
             // Stored at once, so that it holds even if the service is killed before the root has ended.
-            job.row.state = JobState::Cancelled;
-            job.why = "stopping".into();
+            job.view.state = JobState::Cancelled;
+            job.view.why = "stopping".into();
             if job.root.is_some() {
                 job.stop(StopReason::Cancel);
                 state.unsaved.insert(id);
@@ -206,9 +207,9 @@ impl Service {
                     format!("job {id} is not a search, so it cannot be paused"),
                 ));
             }
-            job.row.state = JobState::Paused;
+            job.view.state = JobState::Paused;
             job.stop(StopReason::Pause);
-            job.why = format!("{} paused it", caller.name);
+            job.view.why = format!("{} paused it", caller.name);
             state.unsaved.insert(id);
             service.flush(state);
             Ok(())
@@ -219,16 +220,16 @@ impl Service {
     pub(super) fn resume(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
         self.act(caller, id, "continued", |state, _| {
             let Some(job) = state.jobs.get_mut(&id) else { return Ok(()) };
-            match (&mut job.root, job.row.state) {
+            match (&mut job.root, job.view.state) {
                 // It starts again once it has stopped.
                 (Some(root), _) if root.stop == Some(StopReason::Pause) => {
                     root.stop = Some(StopReason::Yield);
-                    job.row.state = JobState::Waiting;
+                    job.view.state = JobState::Waiting;
                 }
-                (None, JobState::Paused) => job.row.state = JobState::Waiting,
+                (None, JobState::Paused) => job.view.state = JobState::Waiting,
                 _ => {}
             }
-            job.why = "starting".into();
+            job.view.why = "starting".into();
             state.unsaved.insert(id);
             Ok(())
         })
@@ -243,7 +244,7 @@ impl Service {
     ) -> Result<JobView, Refused> {
         self.act(caller, id, &format!("set priority {priority} for"), |state, _| {
             if let Some(job) = state.jobs.get_mut(&id) {
-                job.row.priority = priority;
+                job.view.priority = priority;
                 state.unsaved.insert(id);
             }
             Ok(())
@@ -254,7 +255,7 @@ impl Service {
     pub(super) fn job(&self, caller: &Caller, id: u64) -> Result<JobView, Refused> {
         let state = self.lock();
         let view = match state.jobs.get(&id) {
-            Some(job) => Some(job.view()),
+            Some(job) => Some(job.view.clone()),
             None => match state.ended.iter().rev().find(|job| job.id == id) {
                 Some(view) => Some(view.clone()),
                 None => state.store.job(id).map_err(|why| Refused(500, why.to_string()))?,
@@ -269,13 +270,14 @@ impl Service {
     pub(super) fn list(&self, caller: &Caller) -> Vec<JobView> {
         let state = self.lock();
         let last_of = |own: bool| {
-            let waits = |job: &&Job| job.root.is_none() && (job.row.user == caller.name) == own;
-            state.jobs.values().filter(waits).nth(SHOWN).map_or(u64::MAX, |job| job.row.id)
+            let waits = |job: &&Job| job.root.is_none() && (job.view.user == caller.name) == own;
+            state.jobs.values().filter(waits).nth(SHOWN).map_or(u64::MAX, |job| job.view.id)
         };
         let (own, others) = (last_of(true), last_of(false));
-        let last = |job: &Job| if job.row.user == caller.name { own } else { others };
+        let last = |job: &Job| if job.view.user == caller.name { own } else { others };
         let open = state.jobs.values().rev();
-        let open = open.filter(|job| job.row.id < last(job) || job.root.is_some()).map(Job::view);
+        let open = open.filter(|job| job.view.id < last(job) || job.root.is_some());
+        let open = open.map(|job| job.view.clone());
         let ended = state.ended.iter().rev().take(SHOWN).cloned();
         open.chain(ended).map(|job| caller.may_see(job)).collect()
     }
@@ -381,7 +383,7 @@ fn may_submit(state: &State, caller: &Caller, all: &[Submission], new: u64) -> R
             "--memory cannot be set: an operator has set a memory limit for your jobs".into(),
         ));
     }
-    let own = state.jobs.values().filter(|job| job.row.user == caller.name).count();
+    let own = state.jobs.values().filter(|job| job.view.user == caller.name).count();
     if fresh > 0 && limits.jobs.is_some_and(|most| own + fresh > most as usize) {
         let most = limits.jobs.unwrap_or_default();
         let why =

@@ -58,7 +58,7 @@ impl Service {
         let state = self.lock();
         // A loop prints a result when it is stopped, too.
         let job = state.jobs.get(&id).filter(|job| job.kind != CommandKind::Loop);
-        job.is_some_and(|job| has_all(folder, &(self.settings.outputs)(&job.row.args, solved)))
+        job.is_some_and(|job| has_all(folder, &(self.settings.outputs)(&job.view.args, solved)))
     }
 
     /// A page about a result, made by `pleach report`.

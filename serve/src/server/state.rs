@@ -6,7 +6,7 @@ use super::job::{Job, Root, StopReason};
 use super::refusal::Refused;
 use super::settings::{Settings, with_port};
 use super::share::decayed;
-use super::store::{AccountRow, Store, StoreError, view_of};
+use super::store::{AccountRow, Store, StoreError};
 use crate::api::{CommandKind, JobState, JobView, Role, Update, UserChange, UserLimits, UserView};
 use crate::credentials::{new_token, sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,17 +114,17 @@ impl Service {
             (row.name.clone(), Account { row, workers: 0, bytes: 0 })
         });
         let accounts = accounts.collect();
-        let jobs = store.open_jobs()?.into_iter().map(|mut row| {
-            if row.state == JobState::Running {
-                row.state = JobState::Waiting;
+        let jobs = store.open_jobs()?.into_iter().map(|(mut view, failures)| {
+            if view.state == JobState::Running {
+                view.state = JobState::Waiting;
             }
             // One that this program refuses says so when it runs.
-            let folder = settings.job_folder(row.id);
+            let folder = settings.job_folder(view.id);
             let contents = |name: &str| std::fs::read(folder.join(name)).ok();
-            let kind = (settings.check)(&row.args, &contents).unwrap_or(CommandKind::Search);
-            let (id, mut job) = (row.id, Job::new(row, kind));
-            let search = store.job(id)?.and_then(|view| view.search);
-            job.resume_history(search, store.search_history(id)?.unwrap_or_default());
+            let kind = (settings.check)(&view.args, &contents).unwrap_or(CommandKind::Search);
+            let (id, mut job) = (view.id, Job::new(view, kind));
+            job.failures = failures;
+            job.history = store.search_history(id)?.unwrap_or_default().history;
             Ok((id, job))
         });
         let jobs = jobs.collect::<Result<_, StoreError>>()?;
@@ -197,7 +197,7 @@ impl Service {
             if name == who {
                 return Err(Refused(409, "you cannot change your own role".into()));
             }
-            if state.jobs.values().any(|job| job.row.user == name) {
+            if state.jobs.values().any(|job| job.view.user == name) {
                 return Err(Refused(
                     409,
                     format!("{name} has unfinished jobs, so its role cannot change"),
@@ -260,7 +260,7 @@ impl Service {
         if name == who {
             return Err(Refused(409, "you cannot remove yourself".into()));
         }
-        let open = state.jobs.values().filter(|job| job.row.user == name).count();
+        let open = state.jobs.values().filter(|job| job.view.user == name).count();
         if open > 0 {
             return Err(Refused(409, format!("{name} has unfinished jobs: {open}")));
         }
@@ -336,7 +336,7 @@ impl Service {
     pub(super) fn root_resumes(&self, id: u64, run: u64) -> Option<Update> {
         self.with_root(id, run, |job, root| {
             root.resumes = true;
-            job.search.clone()
+            job.view.search.clone()
         })?
     }
 
@@ -374,9 +374,13 @@ impl Service {
     /// Removes a job that is over from those that are not. It is stored with the next changes, together with others.
     pub(super) fn retire(&self, state: &mut State, id: u64, result: Option<Vec<u8>>) {
         let Some(mut job) = state.jobs.remove(&id) else { return };
-        job.row.ended = Some(now());
+        let view = &mut job.view;
+        view.ended = Some(now());
+        // It no longer has threads.
+        (view.workers, view.joiners, view.more_in_s) = (0, 0, None);
+        view.why.clear();
         state.unsaved.remove(&id);
-        state.ended.push(JobView { search: job.search.clone(), ..view_of(&job.row) });
+        state.ended.push(view.clone());
         if state.ended.len() > 2 * SHOWN {
             state.ended.drain(..SHOWN);
         }
@@ -400,7 +404,7 @@ impl State {
     /// The number of running searches that could use more threads, and may.
     pub fn wanting(&self) -> usize {
         let may = |job: &Job| {
-            self.accounts.get(&job.row.user).is_some_and(|account| {
+            self.accounts.get(&job.view.user).is_some_and(|account| {
                 account.row.limits.workers.is_none_or(|most| account.workers < most)
             })
         };
@@ -418,15 +422,15 @@ impl State {
         }
         let saved = self.store.together(|store| {
             for job in self.unsaved.iter().filter_map(|id| self.jobs.get(id)) {
-                store.save_job(&job.row)?;
+                store.save_job(&job.view, job.failures)?;
                 if job.root.is_none() && !job.history.is_empty() {
                     job.save_history(store)?;
                 }
             }
             self.unstored.values().try_for_each(|FinishedJob { job, result }| {
-                store.save_job(&job.row)?;
+                store.save_job(&job.view, job.failures)?;
                 job.save_history(store)?;
-                result.as_ref().map_or(Ok(()), |result| store.save_result(job.row.id, result))
+                result.as_ref().map_or(Ok(()), |result| store.save_result(job.view.id, result))
             })
         });
         self.failing = saved.is_err();
@@ -436,7 +440,7 @@ impl State {
         }
         self.unsaved.clear();
         let over = std::mem::take(&mut self.unstored).into_iter();
-        over.map(|(id, ended)| (id, ended.job.row.state == JobState::Failed)).collect()
+        over.map(|(id, ended)| (id, ended.job.view.state == JobState::Failed)).collect()
     }
 
     /// Stores what users and running jobs have used.
@@ -444,7 +448,7 @@ impl State {
         self.store.together(|store| {
             self.accounts.values().try_for_each(|account| store.save_account(&account.row))?;
             self.jobs.values().filter(|job| job.root.is_some()).try_for_each(|job| {
-                store.save_job(&job.row)?;
+                store.save_job(&job.view, job.failures)?;
                 job.save_history(store)
             })
         })

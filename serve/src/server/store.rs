@@ -64,39 +64,6 @@ pub struct AccountRow {
     pub usage_at: f64,
 }
 
-/// A job as it is stored.
-#[derive(Clone, Debug, Default)]
-pub struct JobRow {
-    /// Its number; 0 before it is stored.
-    pub id: u64,
-    /// Its owner.
-    pub user: String,
-    /// What makes a repeated submission the same job.
-    pub key: String,
-    /// The command.
-    pub args: Vec<String>,
-    /// Among the owner's jobs, the highest comes first.
-    pub priority: i32,
-    /// What it is doing.
-    pub state: JobState,
-    /// When it was submitted.
-    pub submitted: f64,
-    /// When it first ran.
-    pub started: Option<f64>,
-    /// When it ended.
-    pub ended: Option<f64>,
-    /// Thread-seconds used.
-    pub worker_s: f64,
-    /// Joiners that crashed while they served it.
-    pub crashes: u32,
-    /// Roots that crashed.
-    pub failures: u32,
-    /// The exit code of its command.
-    pub exit: Option<i32>,
-    /// Why it failed.
-    pub error: Option<String>,
-}
-
 /// The database.
 pub struct Store(Connection);
 
@@ -120,7 +87,7 @@ pub enum StoreError {
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-const JOB: &str = "id, user, key, args, priority, state, submitted, started, ended, worker_s, crashes, failures, exit, error";
+const JOB: &str = "id, user, args, priority, state, submitted, started, ended, worker_s, crashes, exit, error, search";
 
 impl Store {
     /// Opens a database, and creates it if it does not exist.
@@ -207,8 +174,8 @@ impl Store {
         Ok(query.query_row([user], |row| row.get(0))?)
     }
 
-    /// Stores a new job, and returns its number.
-    pub fn add_job(&self, job: &JobRow) -> Result<u64> {
+    /// Stores a new job that was submitted with this key, and returns its number.
+    pub fn add_job(&self, job: &JobView, key: &str) -> Result<u64> {
         let args = serde_json::to_string(&job.args)?;
         self.0
             .prepare_cached(
@@ -217,7 +184,7 @@ impl Store {
             )?
             .execute(params![
                 job.user,
-                job.key,
+                key,
                 args,
                 job.priority,
                 job.state.word(),
@@ -226,8 +193,8 @@ impl Store {
         Ok(self.0.last_insert_rowid() as u64)
     }
 
-    /// Stores what changed about a job.
-    pub fn save_job(&self, job: &JobRow) -> Result<()> {
+    /// Stores what changed about a job, of which this number of roots crashed.
+    pub fn save_job(&self, job: &JobView, failures: u32) -> Result<()> {
         self.0
             .prepare_cached(
                 "UPDATE job SET priority = ?, state = ?, started = ?, ended = ?, worker_s = ?, crashes = ?,
@@ -240,7 +207,7 @@ impl Store {
                 job.ended,
                 job.worker_s,
                 job.crashes,
-                job.failures,
+                failures,
                 job.exit,
                 job.error,
                 job.id
@@ -287,7 +254,7 @@ impl Store {
     pub fn job(&self, id: u64) -> Result<Option<JobView>> {
         // The database counts to less.
         let Ok(id) = i64::try_from(id) else { return Ok(None) };
-        let query = format!("SELECT {JOB}, search FROM job WHERE id = ?");
+        let query = format!("SELECT {JOB} FROM job WHERE id = ?");
         Ok(self.0.prepare_cached(&query)?.query_row([id], view).optional()?)
     }
 
@@ -305,18 +272,19 @@ impl Store {
         Ok(())
     }
 
-    /// The jobs that are not over, oldest first.
-    pub fn open_jobs(&self) -> Result<Vec<JobRow>> {
+    /// The jobs that are not over, oldest first, and the number of roots of each that crashed.
+    pub fn open_jobs(&self) -> Result<Vec<(JobView, u32)>> {
         let mut query = self.0.prepare(&format!(
-            "SELECT {JOB} FROM job WHERE state IN ('waiting', 'running', 'paused') ORDER BY id"
+            "SELECT {JOB}, failures FROM job WHERE state IN ('waiting', 'running', 'paused') ORDER BY id"
         ))?;
-        Ok(query.query_map([], job_of)?.collect::<rusqlite::Result<_>>()?)
+        let rows = query.query_map([], |row| Ok((view(row)?, row.get("failures")?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
     /// The last jobs that are over, newest first.
     pub fn ended_jobs(&self, most: usize) -> Result<Vec<JobView>> {
         let mut query = self.0.prepare_cached(&format!(
-            "SELECT {JOB}, search FROM job WHERE state IN ('done', 'failed', 'cancelled') ORDER BY id DESC LIMIT ?"
+            "SELECT {JOB} FROM job WHERE state IN ('done', 'failed', 'cancelled') ORDER BY id DESC LIMIT ?"
         ))?;
         Ok(query.query_map([most as i64], view)?.collect::<rusqlite::Result<_>>()?)
     }
@@ -354,51 +322,26 @@ impl Store {
     }
 }
 
-/// A job without its search, as users see it.
-pub fn view_of(row: &JobRow) -> JobView {
-    JobView {
-        id: row.id,
-        user: row.user.clone(),
-        args: row.args.clone(),
-        state: row.state,
-        priority: row.priority,
-        submitted: row.submitted,
-        started: row.started,
-        ended: row.ended,
-        worker_s: row.worker_s,
-        crashes: row.crashes,
-        error: row.error.clone(),
-        exit: row.exit,
-        ..JobView::default()
-    }
-}
-
 /// A stored job as users see it.
 fn view(row: &Row<'_>) -> rusqlite::Result<JobView> {
-    let search: Option<String> = row.get("search")?;
-    let search = search.and_then(|text| serde_json::from_str(&text).ok()).flatten();
-    Ok(JobView { search, ..view_of(&job_of(row)?) })
-}
-
-fn job_of(row: &Row<'_>) -> rusqlite::Result<JobRow> {
-    let (args, state): (String, String) = (row.get(3)?, row.get(5)?);
+    let (args, state): (String, String) = (row.get(2)?, row.get(4)?);
     let state = JobState::ALL.into_iter().find(|it| it.word() == state);
-    let state = state.unwrap_or(JobState::Waiting);
-    Ok(JobRow {
+    let search: Option<String> = row.get(12)?;
+    Ok(JobView {
         id: row.get(0)?,
         user: row.get(1)?,
-        key: row.get(2)?,
         args: serde_json::from_str(&args).unwrap_or_default(),
-        priority: row.get(4)?,
-        state,
-        submitted: row.get(6)?,
-        started: row.get(7)?,
-        ended: row.get(8)?,
-        worker_s: row.get(9)?,
-        crashes: row.get(10)?,
-        failures: row.get(11)?,
-        exit: row.get(12)?,
-        error: row.get(13)?,
+        priority: row.get(3)?,
+        state: state.unwrap_or(JobState::Waiting),
+        submitted: row.get(5)?,
+        started: row.get(6)?,
+        ended: row.get(7)?,
+        worker_s: row.get(8)?,
+        crashes: row.get(9)?,
+        exit: row.get(10)?,
+        error: row.get(11)?,
+        search: search.and_then(|text| serde_json::from_str(&text).ok()).flatten(),
+        ..JobView::default()
     })
 }
 
@@ -413,11 +356,10 @@ mod tests {
         let store = Store::open(&folder.join("service.sqlite")).unwrap();
         let states = [JobState::Cancelled, JobState::Paused, JobState::Failed, JobState::Done];
         let ids = states.map(|state| {
-            let key = state.word().to_string();
-            let row = JobRow { user: "ann".into(), key, state, ..JobRow::default() };
-            let id = store.add_job(&row).unwrap();
+            let job = JobView { user: "ann".into(), state, ..JobView::default() };
+            let id = store.add_job(&job, state.word()).unwrap();
             let ended = (state == JobState::Done).then_some(5.0);
-            store.save_job(&JobRow { id, ended, ..row }).unwrap();
+            store.save_job(&JobView { id, ended, ..job }, 0).unwrap();
             id
         });
         store.end_all_over(7.0).unwrap();
