@@ -209,13 +209,15 @@ pub fn remove_internal(folder: &Path, failed: bool) -> bool {
         return false;
     }
     // What failed may be resumed by hand.
-    let saved: &[&str] = if failed { &[] } else { &["", ".old"] };
-    // A root that was killed leaves these.
-    let saved = saved.iter().chain(&[".part", ".lock"]);
-    let saved = saved.map(|ending| format!("{CHECKPOINT}{ending}"));
-    for name in saved.chain([RESULT, KEY].map(String::from)) {
-        // What cannot be removed does no harm.
-        let _ = std::fs::remove_file(folder.join(name));
+    let saved = [CHECKPOINT.to_string(), format!("{CHECKPOINT}.old")];
+    let files = std::fs::read_dir(folder).into_iter().flatten();
+    for name in files.filter_map(|file| file.ok()?.file_name().into_string().ok()) {
+        // A process that was killed leaves others with the same beginning.
+        let is_own = [RESULT, CHECKPOINT, KEY].iter().any(|own| name.starts_with(own));
+        if is_own && !(failed && saved.contains(&name)) {
+            // What cannot be removed does no harm.
+            let _ = std::fs::remove_file(folder.join(name));
+        }
     }
     let _ = std::fs::remove_dir(folder);
     true
@@ -273,6 +275,35 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         let said = end_of(&folder, Some(0), "").result.unwrap_err();
         assert!(said.starts_with("cannot read its result"), "{said}");
+    }
+
+    #[test]
+    fn internal_files_are_removed_under_all_their_names() {
+        let folder = std::env::temp_dir().join(format!("pleach-internal-{}", std::process::id()));
+        let saved = ["search.pleach", "search.pleach.old"];
+        let users = ["log.txt", "plan.svg"];
+        let all = [&saved[..], &users].concat();
+        for (failed, mut stays) in [(true, all), (false, users.to_vec())] {
+            std::fs::create_dir_all(&folder).unwrap();
+            // A key has the last name while it is written.
+            let others = ["result.json", "search.pleach.part", "search.pleach.lock", "search.key"];
+            let others = others.iter().chain(&["search.key.0123456789abcdef"]);
+            for name in others.chain(&saved).chain(&users) {
+                File::create(folder.join(name)).unwrap();
+            }
+            let output = File::open(folder.join(RESULT)).unwrap();
+            output.lock().unwrap();
+            assert!(!remove_internal(&folder, failed), "its root still saves");
+            drop(output);
+            assert!(remove_internal(&folder, failed));
+            let files = std::fs::read_dir(&folder).unwrap();
+            let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+            let mut files: Vec<String> = files.collect();
+            files.sort();
+            stays.sort_unstable();
+            assert_eq!(files, stays);
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
