@@ -104,6 +104,33 @@ fn accounts_that_are_gone_stay_gone() {
     assert!(!service.file("operator").exists());
 }
 
+/// The key of a search used to be the same for good, so that a joiner whose account was removed could still join.
+#[test]
+fn each_start_of_a_search_has_a_new_key() {
+    let service = Service::start("service-new-key", "");
+    service.text("operator", "user ann");
+    let id = service.submit("ann", "count uts T3 --pace 1000");
+    let report = JoinerReport {
+        name: "x".into(),
+        threads: 1,
+        build: service.build(),
+        ..JoinerReport::default()
+    };
+    let mut joiner = service.client("joiners");
+    let mut order_after = |run: u64| loop {
+        let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
+        if let Some(order) = orders.order.filter(|order| order.run > run) {
+            break order;
+        }
+    };
+    let first = order_after(0);
+    for verb in ["pause", "continue"] {
+        service.text("ann", &format!("{verb} {id}"));
+    }
+    assert_ne!(order_after(first.run).key, first.key);
+    service.text("ann", &format!("cancel {id}"));
+}
+
 /// A joiner that waited used to get the next job, and its key, after its account was removed.
 #[test]
 fn joiners_go_with_their_account() {

@@ -128,6 +128,8 @@ async fn begin(
         }
         output.set_len(0)?;
     }
+    // Joiners that are no longer admitted may know the last key.
+    let _ = std::fs::remove_file(folder.join(KEY));
     let args = if folder.join(CHECKPOINT).exists() {
         let Update { seconds, nodes, .. } = service.root_resumes(id, run).unwrap_or_default();
         (service.settings.continued)(args, Duration::from_secs_f64(seconds.max(0.0)), nodes)
