@@ -99,15 +99,27 @@ impl Credentials {
     /// # Errors
     /// If the file exists, or cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), CredentialsError> {
-        let text = format!(
+        private::create(path, &self.text())
+            .map_err(|why| CredentialsError::CannotWrite { path: path.into(), why })
+    }
+
+    /// Writes a file, in place of an existing one.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn replace(&self, path: &Path) -> Result<(), CredentialsError> {
+        private::replace(path, &self.text())
+            .map_err(|why| CredentialsError::CannotWrite { path: path.into(), why })
+    }
+
+    fn text(&self) -> String {
+        format!(
             "{WORD}\naddress {}\ncertificate {}\nname {}\ntoken {}\n",
             self.address,
             digits_of(&self.certificate),
             self.name,
             self.token
-        );
-        private::create(path, &text)
-            .map_err(|why| CredentialsError::CannotWrite { path: path.into(), why })
+        )
     }
 }
 

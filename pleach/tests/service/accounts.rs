@@ -3,6 +3,7 @@
 use super::harness::Service;
 use super::refusal;
 use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
+use pleach_serve::credentials::Credentials;
 use serde_json::{Value, json};
 use std::fs;
 use std::thread::{sleep, spawn};
@@ -102,6 +103,21 @@ fn accounts_that_are_gone_stay_gone() {
     let users: Value = service.client("max").get("/v1/users").unwrap();
     assert!(users["users"].as_array().unwrap().iter().all(|it| it["name"] != "operator"));
     assert!(!service.file("operator").exists());
+}
+
+/// The files that a service writes used to name the address of its first start.
+#[test]
+fn a_service_at_another_address_names_it_in_its_files() {
+    let mut service = Service::start("service-moved", "");
+    let token = service.client("operator").credentials().token.clone();
+    service.end();
+    service.address = "127.0.0.1:0".into();
+    service.begin();
+    for name in ["operator", "joiners"] {
+        assert_eq!(Credentials::read(&service.file(name)).unwrap().address, service.address);
+    }
+    assert_eq!(service.client("operator").credentials().token, token);
+    assert_eq!(service.text("operator", "jobs").trim(), "no jobs");
 }
 
 /// The key of a search used to be the same for good, so that a joiner whose account was removed could still join.

@@ -99,15 +99,22 @@ pub fn run(
         let address = service.address();
         for (name, role) in FIRST {
             let path = folder.join(name);
-            if !path.exists() && service.needs(name, role) {
-                // A file that was removed gets a new token; the old one is no longer valid.
-                let change = UserChange { role: Some(role), ..UserChange::default() };
-                let token = service.set_account("service", name, &change, true);
-                let token =
-                    token.map_err(|refused| ServeError::Random(refused.1))?.unwrap_or_default();
-                let (address, name) = (address.clone(), name.to_string());
-                Credentials { address, certificate: listener.certificate, name, token }
-                    .write(&path)?;
+            let known = Credentials::read(&path).ok().filter(|known| known.name == name);
+            let token = match &known {
+                Some(known) => known.token.clone(),
+                None if !path.exists() && service.needs(name, role) => {
+                    // A file that was removed gets a new token; the old one is no longer valid.
+                    let change = UserChange { role: Some(role), ..UserChange::default() };
+                    let token = service.set_account("service", name, &change, true);
+                    token.map_err(|refused| ServeError::Random(refused.1))?.unwrap_or_default()
+                }
+                None => continue,
+            };
+            let (address, name) = (address.clone(), name.to_string());
+            let current = Credentials { address, certificate: listener.certificate, name, token };
+            // The service may have started at another address, or with another certificate.
+            if known.as_ref() != Some(&current) {
+                current.replace(&path)?;
             }
         }
         ready(listener.address);
