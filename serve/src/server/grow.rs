@@ -1,6 +1,6 @@
 //! `--grow`: asks Slurm for joiners while searches could use more threads, and lets them go when they are idle.
 
-use super::state::{Service, now};
+use super::state::Service;
 use crate::slurm::Slurm;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl Service {
             let number = name.rsplit_once("/slurm-").and_then(|(_, rest)| rest.rsplit_once('-'));
             let Some(id) = number.and_then(|(id, _)| id.parse().ok()) else { continue };
             joined.insert(id);
-            let long = joiner.idle_since.is_some_and(|since| now() - since > idle.as_secs_f64());
+            let long = joiner.idle_since.is_some_and(|since| since.elapsed() > idle);
             if long && !joiner.dismissed {
                 (joiner.dismissed, joiner.job) = (true, None);
                 dismissed.push(name.clone());

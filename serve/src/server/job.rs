@@ -185,10 +185,10 @@ impl Job {
             workers: update.workers,
             nodes: update.nodes,
         };
-        // The last moment is always there; those before thin out with age.
+        // The last moment is always there; those before thin out with age. The clock may have been set back.
         let step = |a: &HistoryPoint, b: &HistoryPoint| b.at - a.at;
         if let [.., before, last] = &self.history[..]
-            && step(before, last) < 0.5
+            && (0.0..0.5).contains(&step(before, last))
         {
             self.history.pop();
         }
@@ -274,6 +274,17 @@ mod tests {
             let share = job.share();
             assert_eq!((share.open, share.may_stop), (shared, shared), "{workers:?}");
         }
+    }
+
+    /// Each moment used to replace the last one until the clock had caught up.
+    #[test]
+    fn a_history_continues_when_the_clock_is_set_back() {
+        let mut job = Job::new(JobView::default(), CommandKind::Search);
+        for at in [100.0, 101.0, 50.0, 51.0, 51.1, 52.0] {
+            job.update(Update::default(), at);
+        }
+        let times: Vec<f64> = job.history.iter().map(|moment| moment.at).collect();
+        assert_eq!(times, [100.0, 101.0, 50.0, 51.0, 52.0]);
     }
 
     /// The moment at which there were too many used to be dropped, and the first one with it.

@@ -150,7 +150,7 @@ impl Service {
                 since: now(),
                 waiting: 0,
                 heard: Instant::now(),
-                idle_since: Some(now()),
+                idle_since: Some(Instant::now()),
                 dismissed: false,
                 crashes: BTreeMap::new(),
             };

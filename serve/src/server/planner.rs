@@ -185,7 +185,7 @@ fn carry_out(service: &Arc<Service>, state: &mut State, plan: &Plan) -> bool {
         changed |= joiner.job != *job;
         joiner.job = *job;
         joiner.idle_since = match joiner.job {
-            None => joiner.idle_since.or_else(|| Some(now())),
+            None => joiner.idle_since.or_else(|| Some(Instant::now())),
             Some(_) => None,
         };
         if let Some(job) = job {

@@ -80,8 +80,8 @@ pub(super) struct Joiner {
     pub waiting: u32,
     /// When the last one was answered or cut off.
     pub heard: Instant,
-    /// Since when it has had no job, in seconds since 1970.
-    pub idle_since: Option<f64>,
+    /// Since when it has had no job.
+    pub idle_since: Option<Instant>,
     /// Whether it should end.
     pub dismissed: bool,
     /// How often it crashed on a job, and when it last did.
