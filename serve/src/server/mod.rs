@@ -28,6 +28,7 @@ pub use store::StoreError;
 
 use crate::api::{Role, UserChange};
 use crate::credentials::{Credentials, CredentialsError};
+use std::fs::TryLockError;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -88,7 +89,10 @@ pub fn run(
     std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
     builder.recursive(true).create(&folder).map_err(fails)?;
     let lock = std::fs::File::create(folder.join("lock")).map_err(fails)?;
-    lock.try_lock().map_err(|_| ServeError::InUse(folder.clone()))?;
+    lock.try_lock().map_err(|why| match why {
+        TryLockError::WouldBlock => ServeError::InUse(folder.clone()),
+        TryLockError::Error(why) => fails(why),
+    })?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(ServeError::Runtime)?.block_on(async {
