@@ -243,7 +243,7 @@ impl Client {
         path: &str,
         mut each: impl FnMut(Option<&str>) -> bool,
     ) -> Result<(), ClientError> {
-        let mut stream = self.connect(Some(SILENCE)).map_err(|why| self.unreachable(why))?;
+        let mut stream = self.connect(SILENCE).map_err(|why| self.unreachable(why))?;
         let send = self.head("GET", path, "1.0", None);
         stream.get_mut().write_all(send.as_bytes()).map_err(|why| self.unreachable(why))?;
         let (status, length) = read_head(&mut stream).map_err(|why| self.unreachable(why))?;
@@ -278,7 +278,7 @@ impl Client {
                 Err(_) => {}
             }
         }
-        let stream = self.connect(Some(self.timeout)).map_err(|why| self.unreachable(why))?;
+        let stream = self.connect(self.timeout).map_err(|why| self.unreachable(why))?;
         let answer = self.exchange(stream, &head, body);
         answer.unwrap_or_else(|why| Err(self.unreachable(why)))
     }
@@ -310,14 +310,14 @@ impl Client {
         )
     }
 
-    /// Opens a connection. Without a timeout, reading may take any time.
-    fn connect(&self, timeout: Option<Duration>) -> std::io::Result<Stream> {
+    /// Opens a connection on which reading may be silent for this long.
+    fn connect(&self, timeout: Duration) -> std::io::Result<Stream> {
         let mut last = std::io::Error::new(ErrorKind::NotFound, "the host name has no address");
         for at in self.credentials.address.to_socket_addrs()? {
             match TcpStream::connect_timeout(&at, CONNECT) {
                 Ok(socket) => {
                     socket.set_nodelay(true)?;
-                    socket.set_read_timeout(timeout)?;
+                    socket.set_read_timeout(Some(timeout))?;
                     socket.set_write_timeout(Some(self.timeout))?;
                     // The certificate is known; its names do not matter.
                     let name = ServerName::IpAddress(at.ip().into());
