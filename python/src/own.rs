@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long the interpreter is kept between two looks at what the engine wants, at least and at most.
 const STRETCH: (Duration, Duration) = (Duration::from_micros(500), Duration::from_millis(2));
+/// The most nodes of a stretch, and those between two looks at the clock: nodes that take long may follow on cheap ones.
+const NODES: (u64, u64) = (1 << 16, 16);
 
 /// The most counters of a tree.
 const COUNTERS: usize = 4096;
@@ -320,15 +322,25 @@ impl<const GOAL: u8> Explorer for Attached<'_, GOAL> {
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
-        let start = Instant::now();
-        let progress = Python::attach(|_| self.inner.run(fuel.max(self.stretch), best));
-        let took = start.elapsed();
-        if took < STRETCH.0 {
-            self.stretch = (self.stretch * 2).min(1 << 16);
-        } else if took > STRETCH.1 {
-            self.stretch = (self.stretch / 2).max(1);
+        let asked = fuel.max(self.stretch);
+        let mut all = Progress::default();
+        let took = Python::attach(|_| {
+            // Other threads may have had the interpreter for long.
+            let start = Instant::now();
+            while all.used < asked
+                && all.found.is_none()
+                && all.fault.is_none()
+                && self.inner.size() > 0.0
+                && start.elapsed() < STRETCH.1
+            {
+                all.add(self.inner.run(NODES.1.min(asked - all.used), best));
+            }
+            start.elapsed()
+        });
+        if all.used >= asked && took < STRETCH.0 {
+            self.stretch = (self.stretch * 2).min(NODES.0);
         }
-        progress
+        all
     }
 
     fn split(&mut self, share: f64) -> Option<Work> {

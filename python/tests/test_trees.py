@@ -209,6 +209,19 @@ def test_any_object_can_be_a_node() -> None:
     assert (result.value, result.solution) == (2, (0, 1, 2)) and len(seen) == 3
 
 
+def test_solutions_do_not_lengthen_stretches() -> None:
+    """They end a stretch early, which does not mean that nodes are cheap."""
+
+    def act(node: int, out: pleach.Children) -> None:
+        if node < 20:
+            out.solution(-node, [node])
+        if node < 5000:
+            out.child(node + 1)
+
+    result = pleach.solve(Raises(act), node_limit=100)
+    assert result.stopped_by == "node-limit" and result.nodes < 1000
+
+
 def test_a_goal_can_be_to_find_one() -> None:
     class Find(Raises):
         goal = "find"
