@@ -18,6 +18,9 @@ const STRETCH: (Duration, Duration) = (Duration::from_micros(500), Duration::fro
 /// The most nodes of a stretch, and those between two looks at the clock: nodes that take long may follow on cheap ones.
 const NODES: (u64, u64) = (1 << 16, 16);
 
+/// The most leaves of a node.
+const MOST_LEAVES: u64 = 1 << 40;
+
 /// The most counters of a tree.
 const COUNTERS: usize = 4096;
 
@@ -122,7 +125,12 @@ impl Children {
 
     /// Adds children that need no exploring; they are counted as nodes.
     fn leaves(&mut self, n: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.leaves = self.leaves.saturating_add(amount(n, "leaves")?);
+        let sum = self.leaves + amount(n, "leaves")?;
+        if sum > MOST_LEAVES {
+            let why = format!("leaves: {sum} in a node, expected at most 2**40");
+            return Err(PyValueError::new_err(why));
+        }
+        self.leaves = sum;
         Ok(())
     }
 

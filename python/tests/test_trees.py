@@ -241,6 +241,11 @@ def test_a_goal_can_be_to_find_one() -> None:
         (lambda node, out: out.child_within(True, 1), TypeError, "bound: True, expected a whole number"),
         (lambda node, out: out.child_within(1.5, 1), TypeError, "bound: 1.5, expected a whole number"),
         (lambda node, out: out.leaves(-1), ValueError, "leaves: -1, expected 0 or more"),
+        (
+            lambda node, out: [out.leaves(2**40), out.leaves(1)],
+            ValueError,
+            f"leaves: {2**40 + 1} in a node, expected at most 2**40",
+        ),
         (lambda node, out: out.count("x"), TypeError, "count: 'x', expected a whole number"),
         (lambda node, out: out.solution(1, ["x"]), TypeError, "solution: 'x', expected a whole number"),
         (lambda node, out: out.solution(1, 2), TypeError, "not iterable"),
