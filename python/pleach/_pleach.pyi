@@ -59,7 +59,7 @@ class Search:
         """Waits for the result, for at most `timeout` seconds, and calls back from this thread."""
 
     def cancel(self) -> None:
-        """Asks the search to stop."""
+        """Asks the search to stop, if it runs in this process."""
 
     def hold(self, paused: bool) -> None:
         """Holds the search, or lets it continue."""

@@ -18,6 +18,8 @@ const YEAR: Duration = Duration::from_secs(1 << 25);
 pub struct Cluster {
     processes: Mutex<Option<Arc<Processes>>>,
     address: Option<String>,
+    /// The process that opened it.
+    process: u32,
 }
 
 /// Runs a function on a thread of its own, and waits for it with an ear for signals.
@@ -50,7 +52,13 @@ fn failed(py: Python<'_>, why: RunError) -> PyErr {
 impl Cluster {
     fn of(processes: Processes) -> Self {
         let address = processes.address().map(|address| address.to_string());
-        Self { processes: Mutex::new(Some(Arc::new(processes))), address }
+        let processes = Mutex::new(Some(Arc::new(processes)));
+        Self { processes, address, process: std::process::id() }
+    }
+
+    /// Whether this process opened it. A forked one has none of its threads, and must not speak in its name.
+    fn is_own(&self) -> bool {
+        self.process == std::process::id()
     }
 
     /// The processes for a search, unless this one has left them or another search is under way.
@@ -66,6 +74,10 @@ impl Cluster {
 
     /// The processes, unless this one has left them.
     fn processes(&self) -> PyResult<Arc<Processes>> {
+        if !self.is_own() {
+            let why = "cluster: opened before this process was forked, expected one of its own";
+            return Err(PyValueError::new_err(why));
+        }
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         processes
             .clone()
@@ -131,6 +143,9 @@ impl Cluster {
     /// Leaves the others in the middle of a search, or ends their wait for further searches.
     #[pyo3(signature = (leaves=false))]
     fn close(&self, py: Python<'_>, leaves: bool) -> PyResult<()> {
+        if !self.is_own() {
+            return Ok(());
+        }
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(processes) = processes else { return Ok(()) };
         interruptible(py, move || {
@@ -144,7 +159,10 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let processes = self.processes.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if !self.is_own() {
+            return std::mem::forget(processes);
+        }
         // Others may have to answer first, and this thread has the interpreter.
         Python::attach(|py| py.detach(|| drop(processes)));
     }

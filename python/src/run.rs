@@ -238,6 +238,8 @@ impl Criteria {
 #[pyclass(frozen, module = "pleach._pleach")]
 pub struct Search {
     shared: Arc<Shared>,
+    /// The process in which its threads run.
+    process: u32,
 }
 
 impl Search {
@@ -257,7 +259,12 @@ impl Search {
         };
         let thread = std::thread::Builder::new().name("pleach".into()).spawn(run);
         thread.map_err(|why| PyRuntimeError::new_err(format!("cannot start a thread: {why}")))?;
-        Ok(Self { shared })
+        Ok(Self { shared, process: std::process::id() })
+    }
+
+    /// Whether its threads run in this process. A forked process has none of them, and they may have had a lock.
+    fn runs_here(&self) -> bool {
+        self.process == std::process::id()
     }
 }
 
@@ -325,6 +332,10 @@ impl Search {
         on_improvement: Option<Bound<'_, PyAny>>,
         on_progress: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Option<Py<PyDict>>> {
+        if !self.runs_here() && !self.done() {
+            let why = "the search runs in the process that this one was forked from";
+            return Err(PyRuntimeError::new_err(why));
+        }
         let timeout = timeout.map(|t| Duration::try_from_secs_f64(t).unwrap_or(Duration::MAX));
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut calls = Calls { on_improvement, on_progress, version: 0, solution: None };
@@ -367,9 +378,11 @@ impl Search {
         }
     }
 
-    /// Asks the search to stop.
+    /// Asks the search to stop, if it runs in this process.
     fn cancel(&self) {
-        self.shared.stop("cancelled");
+        if self.runs_here() {
+            self.shared.stop("cancelled");
+        }
     }
 
     /// Pauses the search, or lets it continue.
@@ -403,7 +416,7 @@ impl Search {
 
 impl Drop for Search {
     fn drop(&mut self) {
-        self.shared.stop("cancelled");
+        self.cancel();
     }
 }
 

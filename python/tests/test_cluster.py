@@ -109,6 +109,23 @@ def test_a_process_is_stopped_and_no_node_is_lost(killed: signal.Signals, tmp_pa
         others[0].communicate()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_does_not_close_the_cluster(tmp_path: Path) -> None:
+    with joined(tmp_path, 1) as (cluster, others):
+        child = os.fork()
+        if child == 0:
+            try:
+                with pytest.raises(ValueError, match="cluster: opened before this process was forked"):
+                    pleach.queens.count(8, cluster=cluster)
+                cluster.close()
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert pleach.queens.count(8, cluster=cluster).count == 92
+    assert ended(others[0]).startswith("Joined(")
+
+
 def test_joiners_outlive_a_search_that_fails(tmp_path: Path) -> None:
     from shared_tree import Wrong
 

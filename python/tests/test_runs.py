@@ -208,6 +208,31 @@ print(runs[0].done)
     assert ended.stdout.strip() == "False" and ended.stderr == ""
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_process_leaves_searches_alone() -> None:
+    program = """
+import os, pleach
+done, run = pleach.queens.count(8, blocking=False), pleach.uts.count("T1XXL", blocking=False)
+done.wait()
+child = os.fork()
+if child == 0:
+    try:
+        run.wait()
+    except RuntimeError as why:
+        print(done.wait().count, why, flush=True)
+    run.cancel()
+    del run
+else:
+    os.waitpid(child, 0)
+    assert not run.done
+    run.cancel()
+    print(run.wait().stopped_by)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    said = ["92 the search runs in the process that this one was forked from", "cancelled"]
+    assert ended.stdout.splitlines() == said
+
+
 def test_versions_are_shown(capsys: Any) -> None:
     pleach.show_versions()
     said = capsys.readouterr().out
