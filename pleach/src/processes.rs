@@ -5,6 +5,7 @@ use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::{Key, Reach};
 use pleach_runtime::{Cancel, RunError, Settings, usable_memory};
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -168,8 +169,9 @@ impl Processes {
     /// If the network fails.
     pub fn sign_off(&self) -> Result<(), RunError> {
         let Some(cluster) = &self.cluster else { return Ok(()) };
-        let start = Instant::now();
-        cluster.next_order(|| start.elapsed() < SIGN_OFF).map(|_| ())
+        // A search that is still ending keeps the network until then.
+        let start = OnceCell::<Instant>::new();
+        cluster.next_order(|| start.get_or_init(Instant::now).elapsed() < SIGN_OFF).map(|_| ())
     }
 
     /// The cluster of processes, if there are several.

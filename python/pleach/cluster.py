@@ -123,10 +123,16 @@ def join(
             function, arguments, best_first = _read(about)
             limits = _run.limits(own, 1 if function == "own" else None)
             limits |= {"cluster": engine, "about": about, "best_first": best_first}
+            search = getattr(_pleach, function)(*arguments, limits)
             try:
-                raw = _run.waited(getattr(_pleach, function)(*arguments, limits))
+                raw = _run.waited(search)
             except _pleach.SearchLost:
                 continue
+            except KeyboardInterrupt:
+                # A second Ctrl-C: closing waits until the search has handed its work back.
+                search.cancel()
+                leaves = True
+                break
             searches, nodes = searches + 1, nodes + raw["nodes"]
             leaves = raw["stopped_by"] == "interrupt"
             if leaves:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import pleach
+from pleach import _pleach, _run
 
 FOLDER = Path(__file__).parent
 
@@ -124,6 +125,40 @@ def test_a_forked_process_does_not_close_the_cluster(tmp_path: Path) -> None:
         assert os.waitpid(child, 0)[1] == 0
         assert pleach.queens.count(8, cluster=cluster).count == 92
     assert ended(others[0]).startswith("Joined(")
+
+
+def test_a_second_ctrl_c_still_hands_work_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+
+    class Engine:
+        """Stands in for the processes, and for the search."""
+
+        @staticmethod
+        def join(*words: object) -> Engine:
+            """Join at once."""
+            return Engine()
+
+        def next(self) -> object:
+            """Return a search."""
+            processes: Any = self
+            return pleach.cluster.Cluster(processes)._shared("queens", (8, True), False)["about"]
+
+        def cancel(self) -> None:
+            """Cancel it."""
+            done.append("cancel")
+
+        def close(self, leaves: bool) -> None:
+            """Close."""
+            done.append(leaves)
+
+    def interrupted(search: Engine) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_pleach, "Cluster", Engine)
+    monkeypatch.setattr(_pleach, "queens", lambda *arguments: Engine())
+    monkeypatch.setattr(_run, "waited", interrupted)
+    assert pleach.cluster.join("127.0.0.1:1") == pleach.cluster.Joined(0, 0)
+    assert done == ["cancel", True]
 
 
 def test_joiners_outlive_a_search_that_fails(tmp_path: Path) -> None:
