@@ -6,6 +6,7 @@ import atexit
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from pleach.cluster import Cluster
 
 R = TypeVar("R")
+
+_News = Callable[[dict[str, Any]], object]
+"""A function that takes news of the engine."""
 
 
 class Options(TypedDict, total=False):
@@ -151,10 +155,10 @@ class Run(Generic[R]):
         self._search, self._read, self._view = search, read, view
         self._raised: list[BaseException] = []
         self._thread: threading.Thread | None = None
-        if on_improvement is not None or on_progress is not None:
-            calls = (_shown(on_improvement, view), _shown(on_progress, view))
-            # The thread must not refer to this object, which is cancelled when nothing else does.
-            target = (search, calls, self._raised)
+        self._calls = [_shown(call, view) for call in (on_improvement, on_progress)]
+        if any(self._calls):
+            # The thread must not refer to this object, nor to functions that may: it is cancelled when nothing else does.
+            target = (search, [_weak(call) for call in self._calls], self._raised)
             self._thread = threading.Thread(target=_call_back, args=target, daemon=True)
             self._thread.start()
 
@@ -233,7 +237,7 @@ class Run(Generic[R]):
         return f"<pleach.Run {self._state()}, best {self.best}, bound {self.bound}>"
 
 
-def _call_back(search: _pleach.Search, calls: tuple[Any, Any], raised: list[BaseException]) -> None:
+def _call_back(search: _pleach.Search, calls: list[_News | None], raised: list[BaseException]) -> None:
     """Wait for a search and call back; keep what a function raises."""
     try:
         search.wait(None, *calls)
@@ -272,14 +276,26 @@ def _cancel_all() -> None:
             pass  # Nobody waits for this result any more.
 
 
-def _shown(
-    call: Callable[[Progress], object] | None, view: View
-) -> Callable[[dict[str, Any]], object] | None:
+def _shown(call: Callable[[Progress], object] | None, view: View) -> _News | None:
     """Return a function that passes on news of the engine as a Progress."""
     return None if call is None else lambda raw: call(view.progress(raw))
 
 
-def waited(search: _pleach.Search, *calls: Callable[[dict[str, Any]], object] | None) -> dict[str, Any]:
+def _weak(call: _News | None) -> _News | None:
+    """Return a function that calls another one for as long as something else refers to that."""
+    if call is None:
+        return None
+    found = weakref.ref(call)
+
+    def weak(raw: dict[str, Any]) -> object:
+        """Call it."""
+        function = found()
+        return None if function is None else function(raw)
+
+    return weak
+
+
+def waited(search: _pleach.Search, *calls: _News | None) -> dict[str, Any]:
     """Return the result of a search that has started; the end of the interpreter stops it."""
     _register(search)
     raw = search.wait(None, *calls)

@@ -50,6 +50,17 @@ def test_a_deleted_run_is_cancelled() -> None:
     thread.join()
 
 
+def test_a_deleted_run_is_cancelled_although_its_callback_refers_to_it() -> None:
+    def begin() -> tuple[Any, weakref.ref[Any]]:
+        run: pleach.Run[Any] = pleach.uts.count("T1XXL", blocking=False, on_improvement=lambda progress: run.cancel())
+        return run._search, weakref.ref(run)
+
+    search, gone = begin()
+    gc.collect()
+    assert gone() is None
+    assert search.wait()["stopped_by"] == "cancelled"
+
+
 def test_callbacks_are_called_in_the_calling_thread() -> None:
     callers: set[threading.Thread] = set()
     progress: list[pleach.Progress] = []
