@@ -3,10 +3,11 @@
 use crate::cluster::Cluster;
 use crate::report::{Finished, News, finished, news};
 use pleach::{Cancel, Checkpoint, Error, Pause, Processes, ProgressSnapshot, RunError, Settings};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::any::Any;
+use std::ffi::CString;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,6 +148,8 @@ struct State {
     /// The latest news, and how many there were.
     news: News,
     version: u64,
+    /// Warnings that nobody has seen yet.
+    warnings: Vec<String>,
     /// Why the search was asked to stop.
     reason: Option<&'static str>,
     end: Option<Arc<Result<Finished, Failure>>>,
@@ -192,7 +195,8 @@ struct Criteria {
 
 impl Criteria {
     fn watch(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
-        if snapshot.warning.is_some() {
+        if let Some(warning) = &snapshot.warning {
+            self.shared.state().warnings.push(warning.clone());
             return ControlFlow::Continue(());
         }
         let latest = News::of(snapshot);
@@ -345,11 +349,13 @@ impl Search {
             let at_most = left.map_or(POLL, |left| left.min(POLL));
             let version = calls.version;
             py.detach(|| self.shared.wait(version, at_most));
-            let (news, version, end) = {
-                let state = self.shared.state();
-                (state.news.clone(), state.version, state.end.clone())
+            let (news, version, end, warnings) = {
+                let mut state = self.shared.state();
+                let warnings = std::mem::take(&mut state.warnings);
+                (state.news.clone(), state.version, state.end.clone(), warnings)
             };
-            let called = py.check_signals().and_then(|()| match failed {
+            let warned = warn(py, warnings).and_then(|()| py.check_signals());
+            let called = warned.and_then(|()| match failed {
                 None => calls.call(py, news, version, end.as_deref()),
                 Some(_) => Ok(()),
             });
@@ -418,6 +424,16 @@ impl Drop for Search {
     fn drop(&mut self) {
         self.cancel();
     }
+}
+
+/// Passes warnings on to Python.
+fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+    let category = py.get_type::<PyRuntimeWarning>();
+    warnings.into_iter().try_for_each(|line| {
+        // An option of the command is an argument here.
+        let line = CString::new(line.trim_start_matches("--")).unwrap_or_default();
+        PyErr::warn(py, &category, &line, 1)
+    })
 }
 
 /// A finished search as the last news about it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,19 @@ def test_problems_are_stopped_and_resumed(tmp_path: Path) -> None:
         pleach.queens.count(8, checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint: .*: No such file or directory"):
         pleach.queens.count(8, checkpoint=tmp_path / "no" / "file")
+
+
+def test_a_search_that_cannot_be_saved_warns(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    file = folder / "run.pleach"
+    run = pleach.uts.count("T1XXL", checkpoint=file, every=3600, blocking=False)
+    while not file.exists():
+        time.sleep(0.01)
+    shutil.rmtree(folder)
+    run.cancel()
+    with pytest.warns(RuntimeWarning, match="^checkpoint .*the work since the last save is lost"):
+        assert run.wait().status == "stopped"
 
 
 class Ways(Named):
