@@ -297,8 +297,13 @@ def _weak(call: _News | None) -> _News | None:
 
 def waited(search: _pleach.Search, *calls: _News | None) -> dict[str, Any]:
     """Return the result of a search that has started; the end of the interpreter stops it."""
-    _register(search)
-    raw = search.wait(None, *calls)
+    try:
+        _register(search)
+        raw = search.wait(None, *calls)
+    except BaseException:
+        # Ctrl-C may come before the wait.
+        search.cancel()
+        raise
     assert raw is not None, "a wait without a limit has a result"
     return raw
 

@@ -123,14 +123,12 @@ def join(
             function, arguments, best_first = _read(about)
             limits = _run.limits(own, 1 if function == "own" else None)
             limits |= {"cluster": engine, "about": about, "best_first": best_first}
-            search = getattr(_pleach, function)(*arguments, limits)
             try:
-                raw = _run.waited(search)
+                raw = _run.waited(getattr(_pleach, function)(*arguments, limits))
             except _pleach.SearchLost:
                 continue
             except KeyboardInterrupt:
                 # A second Ctrl-C: closing waits until the search has handed its work back.
-                search.cancel()
                 leaves = True
                 break
             searches, nodes = searches + 1, nodes + raw["nodes"]

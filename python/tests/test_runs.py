@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import pleach
+from pleach import _run
 
 
 def test_a_run_is_watched_cancelled_and_keeps_the_best() -> None:
@@ -191,6 +192,19 @@ def test_ctrl_c_in_a_wait_keeps_the_result() -> None:
     finally:
         sender.join()
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_search_that_is_interrupted_before_the_wait_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[Any] = []
+
+    def interrupted(search: Any) -> None:
+        begun.append(search)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_run, "_register", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pleach.uts.count("T1XXL")
+    assert begun[0].wait()["stopped_by"] == "cancelled"
 
 
 def test_an_import_starts_no_thread_and_loads_no_package() -> None:
