@@ -97,6 +97,9 @@ def test_unusual_matrices() -> None:
     )
     with pytest.raises(ValueError, match=r"^b: .*fewer than 2\^31 columns"):
         pleach.loops.multiply(sparse.csr_array(np.eye(1)), wide)
+    unaligned = np.frombuffer(b"x" + np.arange(6.0).tobytes(), np.float64, offset=1).reshape(3, 2)
+    assert not unaligned.flags.aligned
+    assert (pleach.loops.multiply(sparse.csr_array(np.eye(3)), unaligned) == unaligned).all()
     # Neither factors nor products are copied.
     a = matrix(50, 50, 0.2)
     product = pleach.loops.multiply(a, a)
