@@ -71,6 +71,9 @@ const SOLUTION: usize = 5;
 /// A row of the stack: bound, depth and share of the tree, then the numbers of the node.
 const NODE: usize = 3;
 
+/// The greatest depth of open work, as in other trees: deeper nodes count as equally deep.
+const DEEPEST: i64 = (u32::MAX / 2) as i64;
+
 /// The share of the whole tree.
 const WHOLE: f64 = (1_i64 << 62) as f64;
 
@@ -135,7 +138,7 @@ impl Stack {
 fn entries(rows: &[i64], width: usize) -> impl Iterator<Item = Entry<&[i64]>> {
     rows.chunks_exact(width).map(|row| Entry {
         bound: row[0],
-        depth: row[1] as u32,
+        depth: row[1].min(DEEPEST) as u32,
         share: (row[2] as f64 / WHOLE) as f32,
         node: &row[NODE..],
     })
@@ -341,7 +344,7 @@ impl<const GOAL: u8> Explorer for NativeExplorer<'_, GOAL> {
             progress.counts.branched = state.branched as u64;
             progress.counts.bounded = state.bounded as u64;
             progress.counts.total = state.total as u128;
-            progress.counts.depth = state.depth as u32;
+            progress.counts.depth = state.depth.min(DEEPEST) as u32;
             all.add(progress);
             if solved && goal != Goal::Count {
                 let value = self.stack.found[VALUE];
