@@ -31,7 +31,8 @@ class Options(TypedDict, total=False):
     threads: how many threads search; all cores by default, one for trees written as Python classes.
     time_limit: stop after this many seconds, or this timedelta.
     node_limit: stop after about this many nodes.
-    memory: stop when open work takes more bytes than this; four fifths of the free memory by default.
+    memory: stop when the process has grown by more bytes than this since the search began, or by a third of them if
+        it is saved; four fifths of the free memory by default.
     best_first: explore the nodes with the best bounds first, as long as there is memory for them. Only for knapsacks,
         cliques, quadratic assignment and your own trees.
     gap: stop when the gap between the best value and the bound is at most this, 0.01 for 1 %.

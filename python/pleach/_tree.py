@@ -34,7 +34,8 @@ class Tree(ABC, Generic[N]):
 
     Methods ``key(node)``, which must give the root a key as well, and ``dominates(one, other)`` make a search for
     the best solution begin by layers: all nodes of a depth at once, without those that others of the same key
-    dominate. ``guide(node, bound)`` says how promising a node is, the lower the better.
+    dominate. A key is None or a number from 0 to 2**128 - 1. ``guide(node, bound)`` says how promising a node is, the
+    lower the better.
     """
 
     goal: ClassVar[Goal]
