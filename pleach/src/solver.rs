@@ -163,8 +163,9 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Stops once open work takes more memory than this, with the result so far; by default four fifths of free
-    /// memory. Processes that a launcher starts on one machine share it equally.
+    /// Stops with the result so far once the process has grown by more bytes than this since the search began, or by a
+    /// third of them if the search is saved; by default four fifths of free memory. Processes that a launcher starts
+    /// on one machine share it equally.
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.settings.memory = Some(bytes);
