@@ -163,8 +163,8 @@ fn two_threads(name: &str, problem: Start<'_>) -> Result<(), RunError> {
 fn steals(name: &str, spin: Duration) -> Result<(), RunError> {
     let mut waits = Vec::new();
     for seed in 0..20 {
-        let settings = Settings { spin, seed, ..threads(2) };
-        let report = Solver::of(uts("T3")).settings(settings).run()?;
+        let solver = Solver::of(uts("T3")).threads(2);
+        let report = solver.settings(|all| (all.spin, all.seed) = (spin, seed)).run()?;
         waits.extend(report.outcome.balance.steal_ns.iter().map(|&ns| ns as f64 / 1e3));
     }
     println!("steal, {name}: median {:.1} us of {} steals", median(waits.clone()), waits.len());

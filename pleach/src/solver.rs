@@ -48,6 +48,7 @@ type OnSolution<'a> = Box<dyn FnMut(i64, &[i64]) + 'a>;
 /// let report = pleach::Solver::new(Bits(12))
 ///     .threads(2)
 ///     .time_limit(Duration::from_secs(60))
+///     .settings(|all| all.seed = 7) // those without a method here, too
 ///     .on_progress(|snapshot| {
 ///         eprintln!("{} nodes", snapshot.counts.bounded);
 ///         ControlFlow::Continue(()) // `Break` stops the search, with what is known so far
@@ -85,10 +86,11 @@ impl<'a, P: Problem> Solver<'a, P> {
         }
     }
 
-    /// All settings at once.
+    /// Changes settings, including those without a method of their own. Everything else stays as it is, so calls may
+    /// come in any order.
     #[must_use]
-    pub fn settings(mut self, settings: Settings) -> Self {
-        self.settings = settings;
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
         self
     }
 
@@ -251,7 +253,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     }
 
     /// Devices that search alongside the threads, as in the command's `--devices`: `gpu`, `gpu0`, `emulated`, each with
-    /// options after colons. To search on devices alone, set `threads: 0` in [`Settings`].
+    /// options after colons. To search on devices alone, set `threads` to 0 by [`Solver::settings`].
     ///
     /// # Errors
     /// If there is no such kind of device or option, or if a GPU is named twice.

@@ -452,3 +452,11 @@ fn heuristics_of_trees_run_beside_the_search() {
     assert_eq!(report.outcome.counts.branched, 1);
     assert!(solve(21).is_err(), "the heuristic claims too much");
 }
+
+/// Settings used to replace all calls before them, and to turn the heuristic off.
+#[test]
+fn settings_change_only_what_they_name() {
+    let solver = Solver::new(Ones { n: 20, claims: 20 }).threads(1);
+    let report = solver.settings(|all| all.seed = 7).run().unwrap();
+    assert_eq!((report.outcome.workers.len(), report.outcome.counts.branched), (1, 1));
+}

@@ -2,8 +2,7 @@
 
 use crate::outside::folder;
 use pleach::{
-    Children, Goal, Malformed, Pack, Policy, Reader, RunError, Sample, Settings, Solver, Status,
-    Tree, audit,
+    Children, Goal, Malformed, Pack, Policy, Reader, RunError, Sample, Solver, Status, Tree, audit,
 };
 use std::fs;
 use std::ops::ControlFlow;
@@ -56,8 +55,8 @@ fn counters_are_exact_on_any_number_of_threads() {
     for policy in ["adaptive", "ring", "lifelines", "master-worker", "static", "overlay:degree=2"] {
         for threads in [1, 2, 5] {
             let policy = Policy::parse(policy).unwrap();
-            let settings = Settings { threads, policy, ..Settings::default() };
-            let report = Solver::new(Subsets { n }).settings(settings).run().unwrap();
+            let solver = Solver::new(Subsets { n }).threads(threads);
+            let report = solver.settings(|all| all.policy = policy).run().unwrap();
             assert_eq!((report.count, &report.outcome.counts.tally), (1 << n, &wanted(n)));
         }
     }
@@ -226,9 +225,8 @@ fn layers_are_stopped_and_resumed() {
         assert_eq!((report.status, report.objective), (Status::Optimal, optimum), "{limit}");
     }
     // A watcher may stop the layers, too.
-    let settings = Settings { progress_every: Duration::ZERO, ..Settings::default() };
     let report = Solver::new(Tour::new(40, 2))
-        .settings(settings)
+        .settings(|all| all.progress_every = Duration::ZERO)
         .on_progress(|_| ControlFlow::Break(()))
         .run();
     assert_eq!(report.unwrap().status, Status::Stopped);
@@ -403,6 +401,6 @@ fn the_top_of_a_tree_is_explored_although_copies_take_long() {
         }
     }
     let policy = Policy::parse("dynamic:share=chunk/1,cutoff=2").unwrap();
-    let settings = Settings { policy, threads: 2, ..Settings::default() };
-    assert_eq!(Solver::new(Tall).settings(settings).run().unwrap().count, 16);
+    let solver = Solver::new(Tall).threads(2).settings(|all| all.policy = policy);
+    assert_eq!(solver.run().unwrap().count, 16);
 }

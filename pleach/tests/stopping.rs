@@ -387,13 +387,12 @@ impl pleach::Tree for Endless {
 /// A starting solution whose score had the wrong sign used to be trusted.
 #[test]
 fn a_start_solution_is_checked() {
-    use pleach::{Goal, Plain, Problem, Settings, Solution, Solver, knapsack::Knapsack};
+    use pleach::{Goal, Plain, Problem, Solution, Solver, knapsack::Knapsack};
     let problem = || Plain(Knapsack::new(10, &[[6, 4], [5, 3], [8, 6]]).unwrap());
     assert_eq!(problem().goal(), Goal::Maximise);
     let run = |score, plan: Vec<i64>| {
-        let settings =
-            Settings { start: Some(Solution { score, solution: plan }), ..Settings::default() };
-        Solver::of(problem()).settings(settings).run()
+        let start = Some(Solution { score, solution: plan });
+        Solver::of(problem()).settings(|all| all.start = start).run()
     };
     let why = run(13, vec![2, 3]).unwrap_err().to_string();
     let right = Goal::Maximise.score(13);
