@@ -346,7 +346,7 @@ pub(crate) fn search(
         settings.trace.then(|| first(problem, settings)).into_iter().collect();
     let trace = settings.trace;
     let watch = &mut |snapshot: &ProgressSnapshot| {
-        if trace && snapshot.warning.is_none() {
+        if trace {
             note(&mut moments, Moment::of(snapshot));
         }
         watch(snapshot)

@@ -74,8 +74,9 @@ pub fn by_layers(
     let write = |saver: &Saver<'_>| saver.lock_and_write(before.pieces.clone(), control);
     let (_lock, warning) = saver.as_ref().map(write).transpose()?.unzip();
     let warned = warning.flatten().is_some_and(|warning| {
-        watch(&ProgressSnapshot { warning: Some(warning), ..ProgressSnapshot::default() })
-            .is_break()
+        let known = LayersProgress::new(control.solution());
+        let begun = snapshot(problem.goal(), &before, known, begin.elapsed());
+        watch(&ProgressSnapshot { warning: Some(warning), ..begun }).is_break()
     });
     let open = std::mem::take(&mut before.pieces);
     let shared = Mutex::new(LayersProgress::new(control.solution()));

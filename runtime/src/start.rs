@@ -7,14 +7,14 @@ use crate::error::{MOST_THREADS, RunError};
 use crate::gather::gather;
 use crate::on_drop::OnDrop;
 use crate::outcome::Watcher;
-use crate::outcome::{Outcome, ProgressSnapshot, WorkerReport};
+use crate::outcome::{Outcome, WorkerReport};
 use crate::profile;
 use crate::run_state::RunState;
 use crate::save::Saver;
 use crate::settings::Settings;
 use crate::timed_improver::TimedImprover;
 use crate::transport::Mailboxes;
-use crate::watch::watch_over;
+use crate::watch::{last_warnings, watch_over};
 use crate::worker_io::WorkerIo;
 use crate::worker_pool::WorkerPool;
 use crate::workers::{Plan, PlannedWorker, plan_workers};
@@ -108,7 +108,7 @@ impl WorkerPool {
                 run_state.warn(warning);
             }
         }
-        last_warnings(run_state, watch);
+        last_warnings(problem, run_state, outcome.lower_bound, watch);
         outcome.balance.weights = settings.policy.weights.to_vec();
         outcome.counts.add(&before.counts);
         outcome.seconds = run_state.seconds();
@@ -240,19 +240,6 @@ pub fn reached_limit(settings: &Settings, before: &Checkpoint) -> Option<Stop> {
         (settings.node_limit == Some(0), Stop::Nodes),
     ];
     limits.into_iter().find_map(|(reached, why)| reached.then_some(why))
-}
-
-/// Shows the user the remaining warnings.
-pub fn last_warnings(run_state: &RunState<'_>, watch: &mut Watcher<'_>) {
-    while let Some(warning) = run_state.next_warning() {
-        let seconds = run_state.seconds();
-        // There is nothing left to stop.
-        let _ = watch(&ProgressSnapshot {
-            warning: Some(warning),
-            seconds,
-            ..ProgressSnapshot::default()
-        });
-    }
 }
 
 /// The longest time to sample the tree for its fingerprint.

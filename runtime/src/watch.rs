@@ -108,6 +108,22 @@ pub fn watch_over(
     });
 }
 
+/// Shows the user the remaining warnings, with what is known at the end: no solution has a score below `proven`.
+pub fn last_warnings(
+    problem: &dyn Problem,
+    run_state: &RunState<'_>,
+    proven: i64,
+    watcher: &mut Watcher<'_>,
+) {
+    let proven = run_state.least_score().max(proven);
+    let mut known = WatchState { proven, ..WatchState::default() };
+    while let Some(warning) = run_state.next_warning() {
+        let snapshot = take_snapshot(problem, run_state, &mut known);
+        // There is nothing left to stop.
+        let _ = watcher(&ProgressSnapshot { warning: Some(warning), ..snapshot });
+    }
+}
+
 /// Whether open work takes more memory than it may; if the system does not report memory use, whether there is so much
 /// open work that the tree may be endless.
 fn is_memory_full(run_state: &RunState<'_>) -> bool {

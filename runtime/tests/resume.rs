@@ -233,7 +233,8 @@ fn a_failed_save_leaves_the_old_file() {
         slow: slow_threads([8.0, 8.0]),
         ..Settings::default()
     };
-    let (mut warnings, mut looks, mut last_good) = (Vec::new(), 0, Vec::new());
+    let (mut warnings, mut nodes) = (Vec::new(), Vec::new());
+    let (mut looks, mut last_good) = (0, Vec::new());
     let mut look = |snapshot: &ProgressSnapshot| {
         looks += 1;
         if looks == 10 {
@@ -243,6 +244,7 @@ fn a_failed_save_leaves_the_old_file() {
             last_good = fs::read(&scratch.0).unwrap();
         }
         warnings.extend(snapshot.warning.clone());
+        nodes.push(snapshot.counts.bounded);
         ControlFlow::Continue(())
     };
     let outcome = run(&*problem, &settings, &mut look).unwrap();
@@ -252,6 +254,8 @@ fn a_failed_save_leaves_the_old_file() {
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("the search continues"), "{warnings:?}");
     assert!(warnings[1].contains("the work since the last save is lost"), "{warnings:?}");
+    // A warning at the end used to come with counts of zero.
+    assert!(nodes.is_sorted() && nodes.last() > Some(&0), "{nodes:?}");
     let kept = fs::read(&scratch.0).unwrap();
     assert!(kept == last_good, "the file was changed");
     assert!(Checkpoint::from_bytes(&kept).is_ok());

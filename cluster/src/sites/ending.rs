@@ -15,7 +15,7 @@ use pleach_runtime::error::RunError;
 use pleach_runtime::gather::{complete_outcome, sum_workers};
 use pleach_runtime::outcome::Watcher;
 use pleach_runtime::outcome::{Balance, Outcome, SiteEnd, SiteReport, WorkerReport};
-use pleach_runtime::start::last_warnings;
+use pleach_runtime::watch::last_warnings;
 use std::time::{Duration, Instant};
 
 /// How long the root waits for the totals of other sites, if these may have died.
@@ -59,7 +59,7 @@ impl SiteRun<'_> {
                 self.add_site_reports(&mut outcome, gateway_result.commits);
             }
         }
-        last_warnings(run_state, watch);
+        last_warnings(problem, run_state, outcome.lower_bound, watch);
         Ok(outcome)
     }
 

@@ -23,12 +23,10 @@ use pleach_runtime::save::Saver;
 use pleach_runtime::settings::ProcessGroup;
 use pleach_runtime::settings::Settings;
 use pleach_runtime::site_state::SiteState;
-use pleach_runtime::start::{
-    RunContext, initial_state, last_warnings, new_control, random_id, reached_limit,
-};
+use pleach_runtime::start::{RunContext, initial_state, new_control, random_id, reached_limit};
 use pleach_runtime::sync::{Mutex, lock};
 use pleach_runtime::transport::Mailboxes;
-use pleach_runtime::watch::watch_over;
+use pleach_runtime::watch::{last_warnings, watch_over};
 use pleach_runtime::worker_pool::WorkerPool;
 use pleach_runtime::workers::{Plan, PlannedWorker, plan_workers};
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,7 +127,7 @@ impl ProcessGroup for Cluster {
                 if for_all || cluster.is_root() && !taken_over || !cluster.is_open() {
                     session.send_all(&SessionMessage::Failed(why.to_string()));
                 }
-                last_warnings(run_state, watch);
+                last_warnings(problem, run_state, i64::MIN, watch);
                 return Err(why);
             }
         };
