@@ -112,6 +112,9 @@ impl<'a, P: Problem> Solver<'a, P> {
 
     /// Starts from a solution of this value, which others must beat. [`Tree::check`], where it can, must find the same
     /// value, or the search fails.
+    ///
+    /// # Panics
+    /// If the value is the worst of 64 bits.
     #[must_use]
     pub fn start(mut self, value: i64, solution: Vec<i64>) -> Self {
         self.settings.start = Some(self.problem.goal().solution(value, solution));

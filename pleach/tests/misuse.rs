@@ -129,6 +129,35 @@ fn a_solution_is_found_whatever_its_value() {
     }
 }
 
+/// A solution with the value that means "none yet".
+struct NoneYet;
+
+impl Tree for NoneYet {
+    type Node = u32;
+    const GOAL: Goal = Goal::Maximise;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, _: &u32, _: Option<i64>, out: &mut Children<Self>) {
+        out.solution(i64::MIN, || vec![0]);
+    }
+}
+
+/// It used to be dropped, and the search ended without a solution.
+#[test]
+#[should_panic(expected = "has the value -9223372036854775808: expected one that is better than")]
+fn the_value_of_a_solution_is_better_than_none() {
+    let _ = Solver::new(NoneYet).threads(1).run();
+}
+
+#[test]
+#[should_panic(expected = "has the value 9223372036854775807: expected one that is better than")]
+fn the_value_of_a_start_is_better_than_none() {
+    let _ = Goal::Minimise.solution(i64::MAX, vec![]);
+}
+
 /// Where any solution will do, bounds and values are not compared: this used to be a wrong bound.
 struct FoundBelow(i64);
 

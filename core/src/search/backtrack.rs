@@ -1,7 +1,7 @@
 //! [`Backtrack`]: trees whose nodes are states that moves change in place and undo, so that no node is copied.
 
 use crate::search::explorer::{Explorer, Progress};
-use crate::search::found::{Found, record_solution};
+use crate::search::found::{Found, record_solution, refuse_worst};
 use crate::search::tree::{Children, Counts, Goal, Improver, Tree, read};
 use crate::search::work::{Entry, Malformed, Pack, Pool, Work};
 use std::mem::take;
@@ -145,12 +145,17 @@ impl<B: Backtrack + ?Sized> Moves<'_, B> {
     }
 
     /// As [`Children::solution`].
+    ///
+    /// # Panics
+    /// If the value is the worst of the range.
     #[inline]
     pub fn solution(&mut self, value: i64, solution: impl FnOnce() -> Vec<i64>) {
         let Some(score) = B::GOAL.reported(value) else { return };
         if score < self.cutoff {
             self.fuel = 0;
             self.cutoff = record_solution::<B>(self.found, B::GOAL, score, self.bound, solution);
+        } else if score == i64::MAX {
+            refuse_worst(B::GOAL);
         }
     }
 }

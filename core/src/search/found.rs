@@ -46,10 +46,16 @@ impl Goal {
     }
 
     /// A solution with this value.
+    ///
+    /// # Panics
+    /// If the best solution is wanted, and the value is the worst of 64 bits: it means "none yet".
     #[must_use]
     pub fn solution(self, value: i64, solution: Vec<i64>) -> Solution {
-        let score = self.reported(value).unwrap_or_else(|| self.score(value));
-        Solution { score, solution }
+        let score = self.reported(value);
+        if score == Some(i64::MAX) {
+            refuse_worst(self);
+        }
+        Solution { score: score.unwrap_or_else(|| self.score(value)), solution }
     }
 
     /// The value to beat behind a score; `None` if any solution will do.
@@ -138,6 +144,14 @@ pub(crate) fn record_solution<T: ?Sized>(
         found.solution = Some(Solution { score, solution: solution() });
     }
     score
+}
+
+/// Refuses the value that means "none yet". Never inlined, as above.
+#[cold]
+#[inline(never)]
+pub(crate) fn refuse_worst(goal: Goal) -> ! {
+    let value = goal.value(i64::MAX);
+    panic!("a solution has the value {value}: expected one that is better than none");
 }
 
 /// The counts of a search.

@@ -2,7 +2,7 @@
 
 use crate::search::explorer::Explorer;
 pub use crate::search::found::{Counts, Goal, Solution, WrongBound};
-use crate::search::found::{Found, record_solution};
+use crate::search::found::{Found, record_solution, refuse_worst};
 use crate::search::real::{nearest, outward, real};
 use crate::search::work::{Entry, Malformed, Pack, Pool};
 
@@ -242,15 +242,20 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
 
     /// Reports a finished solution. `solution` is called only if the solution beats the incumbent.
     ///
-    /// The worst value of the range, `i64::MAX` when minimising and `i64::MIN` when maximising, means "none yet" and
-    /// cannot be a solution's value. A search that counts ignores solutions, since they must not prune what it counts;
-    /// one that looks for any solution ignores values.
+    /// A search that counts ignores solutions, since they must not prune what it counts; one that looks for any solution
+    /// ignores values.
+    ///
+    /// # Panics
+    /// If the value is the worst of the range, `i64::MAX` when minimising and `i64::MIN` when maximising: it means "none
+    /// yet".
     #[inline]
     pub fn solution(&mut self, value: i64, solution: impl FnOnce() -> Vec<i64>) {
         let Some(score) = T::GOAL.reported(value) else { return };
         if score < self.cutoff {
             self.fuel = 0;
             self.cutoff = record_solution::<T>(self.found, T::GOAL, score, self.bound, solution);
+        } else if score == i64::MAX {
+            refuse_worst(T::GOAL);
         }
     }
 
