@@ -1,5 +1,6 @@
 //! Certificates of proofs: [`certify`] makes one by a second search, [`audit`] explores parts of it again.
 
+use crate::decimal::written;
 use crate::parallel::in_parallel;
 use crate::report::{Report, Status, counted};
 use oorandom::Rand64;
@@ -62,7 +63,7 @@ pub(crate) fn certify(
         return Ok(None);
     }
     if let Some(better) = outcome.solution {
-        let value = goal.value(better.score);
+        let value = written(goal.value(better.score), problem.decimals());
         return Err(RunError::Solution(format!(
             "the second search found a solution of value {value}, which the first search had missed"
         )));
@@ -157,6 +158,7 @@ pub(crate) fn audit(
 ) -> Result<Audit, NoProof> {
     let Certificate { search, regions } = certificate;
     let goal = problem.goal();
+    let shown = |value: i64| written(value, problem.decimals());
     let Some(top) = problem.top() else { return wrong("this problem has no certificates") };
     if !problem.has_fingerprint(search.fingerprint) {
         return wrong("it was made for another tree");
@@ -167,6 +169,7 @@ pub(crate) fn audit(
         match problem.check(&solution.solution) {
             Some(Err(why)) => return wrong(format!("its solution is invalid: {why}")),
             Some(Ok(value)) if value != claimed => {
+                let [value, claimed] = [value, claimed].map(shown);
                 return wrong(format!("its solution has the value {value}, not {claimed}"));
             }
             Some(Ok(_)) => objective = Some(claimed),
@@ -174,8 +177,9 @@ pub(crate) fn audit(
         }
         if solution.score != search.best {
             return wrong(format!(
-                "its solution has the value {claimed}, but it proves the value {}",
-                goal.value(search.best)
+                "its solution has the value {}, but it proves the value {}",
+                shown(claimed),
+                shown(goal.value(search.best))
             ));
         }
     }

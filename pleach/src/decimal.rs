@@ -1,5 +1,7 @@
 //! [`Decimal`]: an exact decimal number; [`written`]: a whole number as a multiple of a power of ten.
 
+pub(crate) use pleach_core::search::real::written;
+
 /// Most decimals of a number.
 pub(crate) const MOST_DECIMALS: u32 = 9;
 /// Most decimals of a product of two numbers.
@@ -41,15 +43,6 @@ impl Decimal {
     pub fn scaled(self, decimals: u32) -> Option<u64> {
         self.digits.checked_mul(10u64.pow(decimals.checked_sub(self.decimals)?))
     }
-}
-
-/// A multiple of 10 to the power of minus `decimals`.
-pub(crate) fn written(value: i64, decimals: u32) -> String {
-    let width = decimals as usize;
-    let sign = if value < 0 { "-" } else { "" };
-    let digits = format!("{:0>1$}", value.unsigned_abs(), width + 1);
-    let (whole, part) = digits.split_at(digits.len() - width);
-    if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
 }
 
 #[cfg(test)]

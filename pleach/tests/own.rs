@@ -204,8 +204,16 @@ fn layers_count_the_same_on_any_number_of_threads() {
     let again = Solver::new(tour()).start(optimum, plan.clone()).run().unwrap();
     assert_eq!((again.status, again.objective), (Status::Optimal, Some(optimum)));
     assert_eq!(again.solution, Some(plan.clone()));
-    let wrong = Solver::new(tour()).start(optimum - 1, plan).run();
-    assert!(matches!(wrong, Err(RunError::Start(_))), "{wrong:?}");
+    let why = Solver::new(tour()).start(optimum - 1, plan).run().unwrap_err();
+    assert!(matches!(why, RunError::Start(_)) && has_four_decimals(&why), "{why}");
+}
+
+/// Whether an error has both of its values as real numbers: it used to have them in units of the last decimal.
+fn has_four_decimals(why: &RunError) -> bool {
+    let why = why.to_string();
+    let numbers = why.split([' ', ',']).filter_map(|word| word.split_once('.'));
+    let real = |(whole, part): &(&str, &str)| whole.parse::<u64>().is_ok() && part.len() == 4;
+    numbers.filter(real).count() == 2
 }
 
 /// Wherever layers are stopped, the search can be resumed, and ends with the optimum.
@@ -295,9 +303,11 @@ fn layers_outlive_a_file_that_cannot_be_written() {
 #[test]
 fn wrong_bounds_and_solutions_are_noticed_in_layers() {
     let wrong = Tour { wrong: 1e6, ..Tour::new(8, 3) };
-    assert!(matches!(Solver::new(wrong).run(), Err(RunError::Bound(_))));
+    let why = Solver::new(wrong).run().unwrap_err();
+    assert!(matches!(why, RunError::Bound(_)) && has_four_decimals(&why), "{why}");
     let off = Tour { off: 1.0, ..Tour::new(8, 3) };
-    assert!(matches!(Solver::new(off).run(), Err(RunError::Solution(_))));
+    let why = Solver::new(off).run().unwrap_err();
+    assert!(matches!(why, RunError::Solution(_)) && has_four_decimals(&why), "{why}");
 }
 
 /// A panic in a tree's own code continues in the caller, and stops the layers.

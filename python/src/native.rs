@@ -350,7 +350,8 @@ impl<const GOAL: u8> Explorer for NativeExplorer<'_, GOAL> {
                 let value = self.stack.found[VALUE];
                 if goal != Goal::Find && goal.score(value) < state.bound {
                     let bound = goal.value(state.bound);
-                    all.fault = Some(WrongBound { tree: "the tree", bound, value });
+                    let tree = "the tree";
+                    all.fault = Some(WrongBound { tree, bound, value, decimals: 0 });
                 } else {
                     all.found = Some(goal.solution(value, self.tree.solution(&self.stack.found)));
                 }

@@ -2,6 +2,7 @@
 
 use crate::error::RunError;
 use pleach_core::search::problem::Problem;
+use pleach_core::search::real::written;
 use pleach_core::search::tree::{Goal, Solution};
 
 /// Recomputes the value of a run's best solution, if there is one.
@@ -22,9 +23,12 @@ pub fn check_value(problem: &dyn Problem, best: &Solution) -> Result<(), RunErro
     match problem.check(&best.solution) {
         None => Ok(()),
         Some(Ok(value)) if value == claimed || goal == Goal::Find => Ok(()),
-        Some(Ok(value)) => Err(RunError::Solution(format!(
-            "the search claims the value {claimed}, but the problem's check computes {value}"
-        ))),
+        Some(Ok(value)) => {
+            let [claimed, value] = [claimed, value].map(|it| written(it, problem.decimals()));
+            Err(RunError::Solution(format!(
+                "the search claims the value {claimed}, but the problem's check computes {value}"
+            )))
+        }
         Some(Err(why)) => Err(RunError::Solution(why)),
     }
 }

@@ -41,6 +41,10 @@ impl Problem for Recorded<'_> {
         Box::new(Recorder { recorded: self, inner, region: Region::default(), ran: false })
     }
 
+    fn decimals(&self) -> u32 {
+        self.problem.decimals()
+    }
+
     fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
         self.problem.check(solution)
     }

@@ -19,6 +19,7 @@ use crate::worker_io::WorkerIo;
 use crate::worker_pool::WorkerPool;
 use crate::workers::{Plan, PlannedWorker, plan_workers};
 use pleach_core::search::problem::Problem;
+use pleach_core::search::real::written;
 use pleach_core::search::tree::{Goal, Solution};
 use pleach_core::search::work::{Malformed, Work};
 use pleach_core::steal::{End, Peer, PeerTree};
@@ -299,7 +300,8 @@ pub fn check_start(problem: &dyn Problem, start: &Solution) -> Result<(), RunErr
     match problem.check(&start.solution) {
         Some(Err(why)) => Err(RunError::Start(why)),
         Some(Ok(value)) if goal != Goal::Find && goal.score(value) != score => {
-            let given = goal.value(score);
+            let [given, value] =
+                [goal.value(score), value].map(|it| written(it, problem.decimals()));
             Err(RunError::Start(format!("its value is given as {given}, but it is {value}")))
         }
         _ => Ok(()),

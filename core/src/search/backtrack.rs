@@ -153,7 +153,8 @@ impl<B: Backtrack + ?Sized> Moves<'_, B> {
         let Some(score) = B::GOAL.reported(value) else { return };
         if score < self.cutoff {
             self.fuel = 0;
-            self.cutoff = record_solution::<B>(self.found, B::GOAL, score, self.bound, solution);
+            self.cutoff =
+                record_solution::<B>(self.found, (B::GOAL, 0), score, self.bound, solution);
         } else if score == i64::MAX {
             refuse_worst(B::GOAL);
         }

@@ -1,5 +1,6 @@
 //! What a search finds: [`Goal`], [`Solution`], [`Counts`], and a bound that is wrong.
 
+use crate::search::real::{scale, written};
 use crate::search::work::{Malformed, Pack, Reader};
 
 /// The greatest number of counters of a tree.
@@ -58,6 +59,17 @@ impl Goal {
         Solution { score: score.unwrap_or_else(|| self.score(value)), solution }
     }
 
+    /// The next number of units that no solution within a real bound beats, however it is rounded. Bounds that are not a
+    /// number say nothing.
+    pub(crate) fn outward(self, bound: f64, decimals: u32) -> i64 {
+        let units = bound * scale(decimals);
+        match self {
+            _ if units.is_nan() => self.value(i64::MIN),
+            Goal::Maximise => units.ceil() as i64,
+            _ => units.floor() as i64,
+        }
+    }
+
     /// The value to beat behind a score; `None` if any solution will do.
     #[must_use]
     #[inline]
@@ -79,8 +91,8 @@ pub struct Solution {
 /// lost the best solution to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the bound of {tree} is wrong: below a node with the bound {bound} there is a solution of value \
-     {value}"
+    "the bound of {tree} is wrong: below a node with the bound {} there is a solution of value {}",
+    written(*bound, *decimals), written(*value, *decimals)
 )]
 pub struct WrongBound {
     /// The tree's type.
@@ -89,6 +101,8 @@ pub struct WrongBound {
     pub bound: i64,
     /// The value of the solution.
     pub value: i64,
+    /// Both are whole numbers of units of 10 to the power of minus this.
+    pub decimals: u32,
 }
 
 /// The findings of a stretch of exploring.
@@ -123,14 +137,14 @@ fn new_counter(tally: &mut Vec<u128>, counter: usize, n: u64) {
 }
 
 /// Records a better solution, or a fault if values matter and it is better than the bound of its node. Returns the score to
-/// beat. `T` is the tree's type.
+/// beat. `T` is the tree's type; its values have `decimals`.
 ///
 /// Not a method and never inlined: a rare call must not take registers from the explorer's loop.
 #[cold]
 #[inline(never)]
 pub(crate) fn record_solution<T: ?Sized>(
     found: &mut Found,
-    goal: Goal,
+    (goal, decimals): (Goal, u32),
     score: i64,
     bound: i64,
     solution: impl FnOnce() -> Vec<i64>,
@@ -139,7 +153,7 @@ pub(crate) fn record_solution<T: ?Sized>(
         let full = std::any::type_name::<T>();
         let tree = full.rsplit("::").next().unwrap_or(full);
         let (bound, value) = (goal.value(bound), goal.value(score));
-        found.fault = Some(WrongBound { tree, bound, value });
+        found.fault = Some(WrongBound { tree, bound, value, decimals });
     } else {
         found.solution = Some(Solution { score, solution: solution() });
     }

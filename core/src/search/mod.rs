@@ -15,7 +15,7 @@ pub mod level;
 pub mod named;
 pub mod problem;
 pub mod ranked;
-mod real;
+pub mod real;
 pub mod region;
 pub(crate) mod sample;
 pub mod seed;

@@ -1,12 +1,10 @@
-//! Real values as whole numbers of a unit, and how they are rounded.
-
-use crate::search::found::Goal;
+//! Real values as whole numbers of a unit: how they are rounded and written.
 
 /// The most decimals of values.
 pub const MOST_DECIMALS: u32 = 9;
 
 /// The number of units in 1.
-fn scale(decimals: u32) -> f64 {
+pub(crate) fn scale(decimals: u32) -> f64 {
     assert!(decimals <= MOST_DECIMALS, "{decimals} decimals: expected at most {MOST_DECIMALS}");
     10f64.powi(decimals.cast_signed())
 }
@@ -25,25 +23,25 @@ pub fn nearest(value: f64, decimals: u32) -> i64 {
     units as i64
 }
 
-/// The next number of units that no solution within a bound beats, however it is rounded. Bounds that are not a number
-/// say nothing.
-pub fn outward(goal: Goal, bound: f64, decimals: u32) -> i64 {
-    let units = bound * scale(decimals);
-    match goal {
-        _ if units.is_nan() => goal.value(i64::MIN),
-        Goal::Maximise => units.ceil() as i64,
-        _ => units.floor() as i64,
-    }
-}
-
 /// A number of units as a value.
 pub fn real(units: i64, decimals: u32) -> f64 {
     units as f64 / scale(decimals)
 }
 
+/// A number of units as a decimal number.
+#[must_use]
+pub fn written(units: i64, decimals: u32) -> String {
+    let width = decimals as usize;
+    let sign = if units < 0 { "-" } else { "" };
+    let digits = format!("{:0>1$}", units.unsigned_abs(), width + 1);
+    let (whole, part) = digits.split_at(digits.len() - width);
+    if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::found::Goal;
 
     #[test]
     fn bounds_never_exclude_what_rounds_to_a_better_value() {
@@ -54,8 +52,8 @@ mod tests {
             let noise = (rng.rand_float() - 0.5) * 1e-9;
             for decimals in [0, 1, 2, 6] {
                 let units = nearest(value, decimals);
-                assert!(outward(Goal::Minimise, value + noise, decimals) <= units);
-                assert!(outward(Goal::Maximise, value + noise, decimals) >= units);
+                assert!(Goal::Minimise.outward(value + noise, decimals) <= units);
+                assert!(Goal::Maximise.outward(value + noise, decimals) >= units);
                 assert!((real(units, decimals) - value).abs() <= 0.5001 / scale(decimals));
             }
         }
@@ -63,7 +61,7 @@ mod tests {
 
     #[test]
     fn bounds_may_be_infinite_or_unknown() {
-        let score = |goal: Goal, bound| goal.score(outward(goal, bound, 3));
+        let score = |goal: Goal, bound| goal.score(goal.outward(bound, 3));
         for (goal, nothing_below) in
             [(Goal::Minimise, f64::INFINITY), (Goal::Maximise, f64::NEG_INFINITY)]
         {

@@ -3,7 +3,7 @@
 use crate::search::explorer::Explorer;
 pub use crate::search::found::{Counts, Goal, Solution, WrongBound};
 use crate::search::found::{Found, record_solution, refuse_worst};
-use crate::search::real::{nearest, outward, real};
+use crate::search::real::{nearest, real};
 use crate::search::work::{Entry, Malformed, Pack, Pool};
 
 /// A search tree: its root, and how a node branches.
@@ -122,7 +122,8 @@ pub trait Tree: Sync {
         None
     }
 
-    /// Recomputes a solution's value from the problem alone. `None` means that the tree has no check.
+    /// Recomputes a solution's value from the problem alone, in units if values are real. `None` means that the tree has
+    /// no check.
     ///
     /// If a tree has a check, no solution is reported unchecked.
     ///
@@ -198,7 +199,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// Adds a child below which no solution has a better value than a real number, as [`Children::child_within`].
     #[inline]
     pub fn child_within_real(&mut self, bound: f64, node: T::Node) {
-        self.child_within(outward(T::GOAL, bound, self.tree.decimals()), node);
+        self.child_within(T::GOAL.outward(bound, self.tree.decimals()), node);
     }
 
     /// Adds children with nothing below them: they are counted as made, and never explored.
@@ -253,7 +254,8 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         let Some(score) = T::GOAL.reported(value) else { return };
         if score < self.cutoff {
             self.fuel = 0;
-            self.cutoff = record_solution::<T>(self.found, T::GOAL, score, self.bound, solution);
+            let values = (T::GOAL, self.tree.decimals());
+            self.cutoff = record_solution::<T>(self.found, values, score, self.bound, solution);
         } else if score == i64::MAX {
             refuse_worst(T::GOAL);
         }

@@ -181,7 +181,7 @@ impl<const V: usize> Part<V> {
         (stretch.cutoff, stretch.fuel) = (score, 0);
         if score < bound {
             let (bound, value) = (Goal::Maximise.value(bound), size.into());
-            stretch.fault = Some(WrongBound { tree: "Cliques", bound, value });
+            stretch.fault = Some(WrongBound { tree: "Cliques", bound, value, decimals: 0 });
         } else {
             stretch.found = Some(self.with(clique));
         }
