@@ -16,7 +16,7 @@ pub enum Stop {
     Asked = 3,
     /// A solution was found, and one was enough.
     Found = 4,
-    /// Too many open nodes for the memory: the tree may be endless.
+    /// The process took more memory than it may: the tree may be endless.
     Memory = 5,
     /// A worker failed.
     Failed = 6,

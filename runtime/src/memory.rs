@@ -69,7 +69,7 @@ fn of_addresses() -> Option<u64> {
     Some(most.saturating_sub(taken) / 3)
 }
 
-/// The memory that the work of a run may use. Any thread may check it.
+/// How much the process may grow during a run. Any thread may check it.
 pub(crate) struct MemoryLimit {
     start: Instant,
     /// The memory that the process used when the run began.

@@ -30,7 +30,7 @@ pub struct RunState<'a> {
     progress_requests: AtomicU64,
     start: Instant,
     saver: Option<Saver<'a>>,
-    /// The memory that open work may take, if the system reports memory use.
+    /// By how much the process may grow, if the system reports memory use.
     memory_limit: Option<MemoryLimit>,
     /// Lines for the user.
     warnings: Mutex<VecDeque<String>>,
@@ -89,7 +89,7 @@ impl<'a> RunState<'a> {
         (self.elapsed() + Duration::from_nanos(self.before.elapsed_ns)).as_secs_f64()
     }
 
-    /// The memory that open work may take, if the system reports memory use.
+    /// By how much the process may grow, if the system reports memory use.
     pub(crate) fn memory_limit(&self) -> Option<&MemoryLimit> {
         self.memory_limit.as_ref()
     }

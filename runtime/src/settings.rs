@@ -52,8 +52,8 @@ pub struct Settings {
     pub time_limit: Option<Duration>,
     /// Stop after about this number of nodes.
     pub node_limit: Option<u64>,
-    /// Stop once the process has grown by more bytes than this, or by a third of them if the run is saved; the default is
-    /// four fifths of the free memory.
+    /// Stop once the whole process takes this many bytes more than when the run began, or a third of that if the run is
+    /// saved, since the final save needs copies. The default is four fifths of the free memory.
     pub memory: Option<u64>,
     /// The seed for all random choices.
     pub seed: u64,

@@ -124,7 +124,7 @@ pub fn last_warnings(
     }
 }
 
-/// Whether open work takes more memory than it may; if the system does not report memory use, whether there is so much
+/// Whether the process takes more memory than it may; if the system does not report memory use, whether there is so much
 /// open work that the tree may be endless.
 fn is_memory_full(run_state: &RunState<'_>) -> bool {
     let Some(limit) = run_state.memory_limit() else {

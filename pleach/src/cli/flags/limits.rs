@@ -54,7 +54,8 @@ pub static MEMORY: Flag<u64> = Flag {
         ..ABOUT.valued(
             "memory",
             "SIZE",
-            "stop once open work takes more memory than this: 512M, 8G, or bytes",
+            "stop once the process takes this much more memory than when the search began: \
+             512M, 8G, or bytes",
         )
     },
     parse: size,

@@ -180,7 +180,8 @@ pub static MOST_MEMORY: Flag<Option<u64>> = Flag {
     about: About {
         name: "most-memory",
         value: Some("SIZE"),
-        help: "maximum memory of each job on the service's machine: 500M, 8G; none: no limit",
+        help: "--memory of each of the user's searches on the service's machine: 500M, 8G; none: no \
+               limit",
         ..ACCOUNT
     },
     parse: |word| limit(word, size),
