@@ -153,6 +153,17 @@ impl Variant {
         self.shop.instance.job(job)[machine].into()
     }
 
+    /// By machine, the time of a job on all machines behind it.
+    pub(super) fn tails(&self, job: usize) -> Vec<i64> {
+        let times = self.shop.instance.job(job).iter();
+        let mut tails: Vec<i64> = times.map(|&time| time.into()).collect();
+        let mut behind = 0;
+        for tail in tails.iter_mut().rev() {
+            (*tail, behind) = (behind, behind + *tail);
+        }
+        tails
+    }
+
     /// The setup time of a machine between two jobs.
     pub(super) fn setup(&self, machine: usize, before: usize, after: usize) -> i64 {
         let jobs = self.jobs();

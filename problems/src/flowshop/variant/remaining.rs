@@ -80,10 +80,11 @@ impl<N: Number> Orders<N> {
     pub fn new(variant: &Variant) -> Self {
         let (jobs, objective) = (variant.jobs(), variant.objective());
         let setups = variant.shop().setups.is_some();
+        let tails: Vec<Vec<i64>> = (0..jobs).map(|job| variant.tails(job)).collect();
         let operation = |job: usize, k: usize| {
             let before = (0..jobs).filter(|&before| setups && before != job);
             let setup = before.map(|before| variant.setup(k, before, job)).min().unwrap_or(0);
-            let tail = (k + 1..variant.machines()).map(|k| variant.time(job, k)).sum();
+            let tail = tails[job][k];
             Operation {
                 job: job as u16,
                 time: N::of(variant.time(job, k)),

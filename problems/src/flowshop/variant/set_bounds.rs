@@ -138,8 +138,9 @@ impl<N: Number> Numbers<N> {
         let (jobs, machines) = (variant.jobs(), variant.machines());
         let all = || (0..jobs).flat_map(|job| (0..machines).map(move |k| (job, k)));
         let sums = variant.objective() == Objective::FlowTime;
+        let tails: Vec<Vec<i64>> = (0..jobs).map(|job| variant.tails(job)).collect();
         let ended = |(job, k): (usize, usize)| {
-            let tail: i64 = (k + 1..machines).map(|k| variant.time(job, k)).sum();
+            let tail = tails[job][k];
             match variant.objective() {
                 Objective::Lateness => tail - variant.due(job),
                 Objective::FlowTime => variant.weight(job) * (tail - variant.release(job)),

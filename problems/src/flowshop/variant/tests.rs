@@ -446,3 +446,15 @@ fn too_many_sets_have_no_bounds() {
     let bounds = SetBounds::<i64>::new(&variant, Level::best(), 1, usize::MAX, &mut || true);
     assert_eq!(bounds.bytes(), 0);
 }
+
+/// The time behind each machine used to be summed from the beginning for every one, which took a square of the machines.
+#[test]
+fn shops_of_many_machines_are_prepared() {
+    let machines = 200_000;
+    let shop = Shop::new(Instance::new(machines, vec![1; 2 * machines]).unwrap());
+    let variant = Variant::new(shop, Objective::FlowTime, Passing::Wait).unwrap();
+    assert_eq!(variant.tails(1)[machines - 3..], [2, 1, 0]);
+    let tree = VariantTree::new(variant, Level::Off);
+    let least = pleach_core::search::problem::Problem::least_score(&tree);
+    assert_eq!(least, 2 * machines as i64 + 1);
+}
