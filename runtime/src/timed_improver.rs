@@ -6,7 +6,8 @@ use pleach_core::search::tree::{Improver, Solution};
 
 /// The time that a heuristic gets at first.
 const FIRST_NS: u64 = 100_000_000;
-/// Afterwards it gets this part of the worker's time, or the second if the problem favours it.
+/// Afterwards it gets this part of the worker's time, or the second if the problem favours it, or as long as it succeeds:
+/// the only thread must search, too.
 const SHARE: f64 = 1.0 / 8.0;
 const FAVOURED_SHARE: f64 = 15.0 / 16.0;
 
@@ -42,10 +43,11 @@ impl<'p> TimedImprover<'p> {
         found
     }
 
-    /// Whether it should run: at first, for as long again as its last success took, and periodically.
+    /// Whether it should run: at first, most of the time for as long again as its last success took, and periodically.
     pub fn due(&self, total_ns: u64) -> bool {
-        self.spent_ns < FIRST_NS.max(2 * self.gained_at_ns)
-            || (self.spent_ns as f64) < self.share * total_ns as f64
+        let succeeds = self.spent_ns < 2 * self.gained_at_ns;
+        let share = if succeeds { FAVOURED_SHARE } else { self.share };
+        self.spent_ns < FIRST_NS || (self.spent_ns as f64) < share * total_ns as f64
     }
 
     /// Records time spent, and whether it improved the incumbent.
@@ -59,5 +61,39 @@ impl<'p> TimedImprover<'p> {
     /// The seconds spent.
     pub fn seconds(&self) -> f64 {
         self.spent_ns as f64 * 1e-9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nothing;
+
+    impl Improver for Nothing {
+        fn improve(&mut self) -> Option<Solution> {
+            None
+        }
+    }
+
+    /// As long as its heuristic succeeded, a thread used not to search at all.
+    #[test]
+    fn the_search_keeps_a_share_of_the_time_while_its_heuristic_succeeds() {
+        let improver = Box::new(Nothing);
+        let mut timed =
+            TimedImprover { improver, share: SHARE, known: 0, spent_ns: 0, gained_at_ns: 0 };
+        let (turn_ns, mut searched_ns, mut total_ns) = (10_000_000, 0, 0);
+        while total_ns < 100 * FIRST_NS {
+            if timed.due(total_ns) {
+                timed.record_time(turn_ns, true);
+            } else {
+                searched_ns += turn_ns;
+            }
+            total_ns += turn_ns;
+        }
+        assert!((total_ns / 20..total_ns / 10).contains(&searched_ns), "{searched_ns}");
+        // Without success, it gets its usual share.
+        timed.gained_at_ns = 0;
+        assert!(!timed.due(total_ns));
     }
 }
