@@ -47,7 +47,8 @@ pub(crate) const CHANGING: Terms = Terms {
 /// How long a process waits between two attempts to reach the root.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// The longest attempt to return where there is a standby: the other address may answer.
+/// The longest attempt to return where there is a standby, and then between two parts of a welcome: the other address may
+/// answer.
 const LONGEST_ATTEMPT: Duration = Duration::from_secs(10);
 
 /// The limits of links between processes: at a stop, a site hands over all its work in one message.

@@ -38,7 +38,7 @@ pub struct JoinOptions {
     pub bytes: Vec<u8>,
     /// The limits on memory and time.
     pub limits: Limits,
-    /// The longest time for joining.
+    /// The longest time for joining, and then between two parts of a welcome.
     pub patience: Duration,
     /// Where other joiners reach this one.
     pub reach: Reach,
@@ -81,12 +81,13 @@ struct Begun {
 ///
 /// If joining fails or takes too long.
 pub fn join(joining: JoinOptions, wake: Wake) -> Result<(Star, Vec<u8>), JoinError> {
-    let (address, limits, patience) = (joining.address.clone(), joining.limits, joining.patience);
+    let (address, limits) = (joining.address.clone(), joining.limits);
     if joining.bytes.len() > BYTES_LIMIT {
         return Err(JoinError::Bytes { bytes: joining.bytes.len(), limit: BYTES_LIMIT });
     }
     let year = Duration::from_secs(365 * 24 * 3600);
-    let deadline = Instant::now() + patience.min(year);
+    let patience = joining.patience.min(year);
+    let deadline = Instant::now() + patience;
     let (sender, receiver) = channel();
     let begin = move || run(joining, deadline, wake, &sender);
     let thread = std::thread::Builder::new().name("tls".into()).spawn(begin);
@@ -142,6 +143,9 @@ impl Waiting {
                 // Both threads watch the same deadline: an error after it means that joining took too long.
                 Ok(Report::Failed(error)) if Instant::now() < self.deadline => return Err(error),
                 Ok(Report::Answer) => {}
+                Err(RecvTimeoutError::Timeout) if self.welcome_arrives() => {
+                    self.deadline = Instant::now() + patience;
+                }
                 Ok(Report::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
                     let (address, stage) = (address.into(), self.stage);
                     return Err(JoinError::TimedOut {
@@ -172,6 +176,11 @@ impl Waiting {
                 _ => self.begun = Some(begun),
             }
         }
+    }
+
+    /// Whether a part of a long welcome has arrived since the last call.
+    fn welcome_arrives(&self) -> bool {
+        self.begun.as_ref().is_some_and(|begun| begun.mailbox.take_arriving() == Some(0))
     }
 }
 
@@ -343,5 +352,33 @@ fn shake_hands(wire: &mut Wire, deadline: Instant) -> Result<(), ConnectionError
                 ));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long welcome over a slow link used to be given up in the middle.
+    #[test]
+    fn a_welcome_may_take_longer_as_long_as_it_arrives() {
+        let (sender, receiver) = channel();
+        let poll = Poll::new().unwrap();
+        let orders = Arc::new(Orders::new(mio::Waker::new(poll.registry(), Token(0)).unwrap()));
+        let answer = move || drop(sender.send(Report::Answer));
+        let mailbox = Arc::new(CallerMailbox::new(Arc::new(answer)));
+        mailbox.note_arriving(&mut vec![0]);
+        let begun = Some(Box::new(Begun { orders, mailbox: mailbox.clone(), acceptor: None }));
+        // The time for joining is over.
+        let deadline = Instant::now();
+        let mut waiting = Waiting { receiver, deadline, stage: Stage::Answer, begun };
+        let rest = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            let welcome = HubEvent::Welcome { site: 1, places: 2, bytes: vec![5; 99] };
+            mailbox.push_all(&mut Vec::new(), &mut vec![welcome], usize::MAX);
+        });
+        let joined = waiting.answer("root", Duration::from_secs(20));
+        rest.join().unwrap();
+        assert_eq!(joined.map(|(_, welcome)| welcome).ok(), Some((1, 2, vec![5; 99])));
     }
 }
