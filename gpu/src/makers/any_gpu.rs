@@ -228,8 +228,7 @@ impl<D: Driver> Slots for Gpu<D> {
             all.push(Slot::new(&self.driver, (input, sent), (output, came))?);
         }
         let sizes = layout.constants();
-        let last = Instant::now();
-        let mut queue = Queue { kernel, tables, sizes, slots: all, served: None, last };
+        let mut queue = Queue { kernel, tables, sizes, slots: all, served: None };
         let mut zeros = |words: usize| {
             let address = self.allocate(words)?;
             self.write(address, &vec![0; words]).map(|()| address)

@@ -22,7 +22,8 @@ pub(super) struct Slot<D: Driver> {
     came: D::Pinned,
     came_room: usize,
     children: usize,
-    /// When the batch under way started; `None` if the slot is free.
+    /// When the batch under way was sent or, if that was later, when one that was sent before it came back: until then it
+    /// may have waited for that one. `None` if the slot is free.
     since: Option<Instant>,
     /// The batch's number, while a kernel that was launched once has it.
     announced: Option<u32>,
@@ -65,8 +66,6 @@ pub(super) struct Queue<D: Driver> {
     pub slots: Vec<Slot<D>>,
     /// The kernel, if it was launched only once.
     pub served: Option<PersistentKernel<D>>,
-    /// When the last batch came back, or when the queue was made: batches under way wait for those before them.
-    pub last: Instant,
 }
 
 /// Page-locked memory as words that a running kernel may read and write.
@@ -176,16 +175,18 @@ impl<D: Driver> Queue<D> {
         Ok(())
     }
 
-    /// Whether a batch has come back; if not, how long it has been under way since the last one came back.
+    /// Whether a batch has come back; if not, how long it has been under way since the last one before it came back.
     pub fn is_done(&mut self, driver: &D, at: usize) -> Result<Result<(), Duration>, DeviceError> {
         let served = self.is_served(driver, at)?;
         let slot = self.slot(at)?;
         let (done, since) = (served && driver.is_past(&slot.stream)?, slot.since);
-        if done {
-            self.last = Instant::now();
-            return Ok(Ok(()));
+        if !done {
+            return Ok(Err(since.map_or(Duration::ZERO, |since| since.elapsed())));
         }
-        Ok(Err(since.map_or(Duration::ZERO, |since| since.max(self.last).elapsed())))
+        let now = Instant::now();
+        let times = self.slots.iter_mut().filter_map(|slot| slot.since.as_mut());
+        times.filter(|time| Some(**time) >= since).for_each(|time| *time = now);
+        Ok(Ok(()))
     }
 
     /// The slots with a batch under way.
@@ -212,12 +213,16 @@ mod tests {
     use super::*;
     use pleach_runtime::sync::Ordering;
 
+    /// A queue with this many slots.
+    fn queue(driver: &FakeDriver, slots: usize) -> Queue<FakeDriver> {
+        let slots = (0..slots).map(|_| Slot::new(driver, (0, 9), (0, 9)).unwrap()).collect();
+        Queue { kernel: (), tables: 0, sizes: [0; 10], slots, served: None }
+    }
+
     #[test]
     fn a_batch_that_waited_for_others_is_not_hung() {
         let driver = FakeDriver::default();
-        let slots = Vec::from([(); 3].map(|()| Slot::new(&driver, (0, 9), (0, 9)).unwrap()));
-        let (sizes, last) = ([0; 10], Instant::now());
-        let mut queue = Queue { kernel: (), tables: 0, sizes, slots, served: None, last };
+        let mut queue = queue(&driver, 3);
         let parents = Parents { starts: vec![0, 1], words: vec![7] };
         (0..3).for_each(|at| queue.start(&driver, at, &parents).unwrap());
         for at in 0..2 {
@@ -228,5 +233,22 @@ mod tests {
             let waited = queue.is_done(&driver, at + 1).unwrap().unwrap_err();
             assert!(waited <= now.elapsed(), "{waited:?}");
         }
+    }
+
+    /// Its time used to begin again with every batch that came back.
+    #[test]
+    fn a_batch_that_later_ones_overtake_may_be_hung() {
+        let driver = FakeDriver::default();
+        let mut queue = queue(&driver, 2);
+        let parents = Parents { starts: vec![0, 1], words: vec![7] };
+        queue.start(&driver, 1, &parents).unwrap();
+        let sent = Instant::now();
+        std::thread::sleep(Duration::from_millis(5));
+        queue.start(&driver, 0, &parents).unwrap();
+        driver.passed.store(1, Ordering::Relaxed);
+        assert_eq!(queue.is_done(&driver, 0).unwrap(), Ok(()));
+        let least = sent.elapsed();
+        let waited = queue.is_done(&driver, 1).unwrap().unwrap_err();
+        assert!(waited >= least, "{waited:?}");
     }
 }
