@@ -199,7 +199,9 @@ impl<'a, P: Problem> Solver<'a, P> {
         Ok(self)
     }
 
-    /// Called about ten times a second; breaking stops the search.
+    /// Called about ten times a second, and for each [warning](ProgressSnapshot::warning), which nothing else shows;
+    /// breaking stops the search. When the search is [certified](Self::certify), the second one counts its nodes from 0
+    /// again.
     #[must_use]
     pub fn on_progress(
         mut self,
