@@ -192,6 +192,34 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// Resumes a saved search, on any number of threads; the value to beat and the best solution are
     /// taken from the file.
     ///
+    /// ```
+    /// # use pleach::{Children, Goal, Tree};
+    /// # struct Bits(u32);
+    /// # impl Tree for Bits {
+    /// #     type Node = u32;
+    /// #     const GOAL: Goal = Goal::Count;
+    /// #     fn root(&self) -> u32 { 0 }
+    /// #     fn expand(&self, &n: &u32, _: Option<i64>, out: &mut Children<Self>) {
+    /// #         if n == self.0 { return out.count(1); }
+    /// #         out.child(n + 1);
+    /// #         out.child(n + 1);
+    /// #     }
+    /// # }
+    /// # let folder = std::env::temp_dir().join(format!("pleach-resume-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder).unwrap();
+    /// # let file = folder.join("run.pleach");
+    /// use pleach::Solver;
+    /// use std::time::Duration;
+    ///
+    /// let every = Duration::from_secs(30);
+    /// Solver::new(Bits(12)).checkpoint(&file, every).node_limit(100).run()?;
+    /// // Perhaps much later, in another process.
+    /// let report = Solver::new(Bits(12)).resume(&file)?.checkpoint(&file, every).run()?;
+    /// assert_eq!(report.count, 4096);
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// # Ok::<(), pleach::RunError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the file cannot be read. Whether it belongs to this problem is checked when the search begins.
     pub fn resume(mut self, path: impl AsRef<Path>) -> Result<Self, RunError> {
