@@ -16,6 +16,7 @@ use pleach_lab::network::{Link, Network};
 use pleach_lab::random_cluster::{random_cluster, random_device};
 use pleach_lab::recorded::Recorded;
 use pleach_lab::sites::random::random_fleet;
+use pleach_lab::sites::{Churn, SiteClass};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::knapsack::Knapsack;
@@ -190,6 +191,27 @@ fn a_coordinator_of_sites_is_exact_whatever_goes_wrong() {
     }
     println!("{} runs, {died} sites died, {pieces} pieces", seeds() / 2);
     assert!(u64::from(died) > seeds() / 4 && pieces > seeds());
+}
+
+/// What the coordinator and the gateways of sites explore before they give takes as long as they need for it.
+#[test]
+fn the_tops_of_sites_take_time() {
+    let mut problem = small_flowshop(1);
+    let optimum = alone(&problem, i64::MAX).1;
+    problem.reference = optimum;
+    let mut search = Search::new(&problem, 2_000_000, optimum);
+    assert!(search.measure(u64::MAX));
+    for words in
+        ["static:cutoff=8,coordinator=yes", "static:cutoff=1,second_cutoff=8,coordinator=yes"]
+    {
+        let mut fleet = random_fleet(Policy::parse(words).unwrap(), 1);
+        fleet.sites = vec![SiteClass { count: 2, workers: 4, speed: 0.5, device: None }];
+        (fleet.churn, fleet.stop_ns, fleet.node_limit) = (Churn::default(), None, None);
+        let figures = fleet.run(&search).unwrap();
+        // Nothing is below the last of eight jobs, so the four workers have nothing to do.
+        let alone_ns = 2 * figures.alone_ns.unwrap();
+        assert!(figures.declared_ns > alone_ns * 9 / 10, "{words}: {} ns", figures.declared_ns);
+    }
 }
 
 /// Late giving explores some work twice, and that part is known: the rest is the whole tree.

@@ -8,7 +8,7 @@ use crate::cluster_state::{MESSAGE, NEVER, TURN, WAKE, Worker};
 use crate::device::{self, Device};
 use crate::figures::Figures;
 use crate::hub::HubState;
-use crate::load::{Hand, Load, WorkDone};
+use crate::load::{Hand, Load, WorkDone, WorkResult};
 use crate::machine::Machine;
 use crate::network::Traffic;
 use crate::queue::Queue;
@@ -66,6 +66,8 @@ pub(super) struct SiteRecord {
     pub since_ns: u64,
     /// When its pause ends.
     pub stands_ns: u64,
+    /// When its gateway will have explored the top of the work that arrived last.
+    pub explores_until_ns: u64,
     /// When it is connected again.
     pub cut_off_ns: u64,
     /// Sites with which it has exchanged messages.
@@ -285,6 +287,12 @@ impl SiteRecord {
         let device = self.device.filter(|_| at > self.first);
         device::hand(load, device, self.speed, mix(seed, 24, at.into()))
     }
+
+    /// How long the gateway takes to explore the top of some work.
+    pub fn top_ns(&self, top: &WorkResult) -> u64 {
+        let speed = self.device.map_or(self.speed, |device| device.host_speed);
+        (top.time_ns as f64 / speed) as u64
+    }
 }
 
 fn record(first: u32, class: &SiteClass) -> SiteRecord {
@@ -308,6 +316,7 @@ fn record(first: u32, class: &SiteClass) -> SiteRecord {
         nodes: 0,
         since_ns: 0,
         stands_ns: 0,
+        explores_until_ns: 0,
         cut_off_ns: 0,
         contacts: HashSet::new(),
         missed_by: BTreeSet::new(),

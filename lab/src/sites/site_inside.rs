@@ -164,8 +164,11 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
             put.map_err(|why| format!("a piece cannot be read: {why}"))?;
         }
         if let Some(depth) = self.inner.state.fleet.policy.second_cutoff {
-            // The gateway works alongside the workers, and what is above the depth is little.
-            self.hand().seed(depth).ok_or("this load has no top to explore")?;
+            let top = self.hand().seed(depth).ok_or("this load has no top to explore")?;
+            // Meanwhile the gateway does nothing else.
+            let record = &mut self.inner.state.records[self.site as usize];
+            self.now_ns = self.now_ns.max(record.explores_until_ns) + record.top_ns(&top);
+            record.explores_until_ns = self.now_ns;
         }
         Ok(())
     }

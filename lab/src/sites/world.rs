@@ -85,7 +85,7 @@ impl<'a, L: Load> World<'a, L> {
         }
         self.gateways[site as usize] = Some(gateway);
         (record.alive, record.since_ns, record.over) = (true, now_ns, false);
-        (record.stands_ns, record.cut_off_ns) = (0, 0);
+        (record.stands_ns, record.explores_until_ns, record.cut_off_ns) = (0, 0, 0);
         record.gateway_wake_ns = now_ns;
         self.inner.clear(site, now_ns);
         let gateway = self.inner.state.gateway(site);
@@ -99,23 +99,27 @@ impl<'a, L: Load> World<'a, L> {
         mix(self.inner.state.fleet.seed, self.drawn, 30)
     }
 
-    /// The whole work, explored down to the cutoff.
-    fn whole(&self) -> Result<Portion<WorkDone>, String> {
+    /// The whole work, explored down to the cutoff, and how long that takes.
+    fn whole(&self) -> Result<(Portion<WorkDone>, u64), String> {
         let root = self.inner.state.load.root();
-        let Some(depth) = self.policy.cutoff else { return Ok(Portion::open(vec![root.into()])) };
+        let Some(depth) = self.policy.cutoff else {
+            return Ok((Portion::open(vec![root.into()]), 0));
+        };
         let mut hand = self.inner.state.load.hand();
         let put = hand.add_work(&root.bytes);
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
-        hand.seed(depth).ok_or("this load has no top to explore")?;
+        let top = hand.seed(depth).ok_or("this load has no top to explore")?;
         let open = if hand.size() > 0.0 { vec![hand.copy().into()] } else { Vec::new() };
-        Ok(Portion { done: hand.done(), open })
+        let top_ns = self.inner.state.records[0].top_ns(&top);
+        Ok((Portion { done: hand.done(), open }, top_ns))
     }
 
     pub fn run(mut self) -> Result<Figures, String> {
         let fleet = self.inner.state.fleet;
-        let whole = self.whole()?;
+        let (whole, top_ns) = self.whole()?;
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, ProgressReport::of(whole), None), 0)?;
+        self.state().records[0].explores_until_ns = top_ns;
         for site in 1..fleet.count() - fleet.churn.absent {
             let incarnation = self.incarnation();
             self.place_site(site, Site::new(site, incarnation), 0)?;
@@ -238,12 +242,13 @@ impl<'a, L: Load> World<'a, L> {
         if !record.alive {
             return Ok(());
         }
-        let stands_ns = record.stands_ns;
-        if stands_ns > then_ns {
-            self.state().plan(me, stands_ns);
+        let is_gateway = me == record.first;
+        let explores_until_ns = if is_gateway { record.explores_until_ns } else { 0 };
+        let until_ns = record.stands_ns.max(explores_until_ns);
+        if until_ns > then_ns {
+            self.state().plan(me, until_ns);
             return Ok(());
         }
-        let is_gateway = me == record.first;
         let mut now_ns = then_ns;
         if !std::mem::replace(&mut self.state().workers[me as usize].began, true) {
             self.tell(me, Event::Stepped { nodes: 0, busy_ns: 0 }, now_ns)?;
@@ -281,6 +286,7 @@ impl<'a, L: Load> World<'a, L> {
             now_ns += self.inner.state.fleet.handle_ns;
             if let Some(SimMessage::Far { from, message, .. }) = self.state().packets.take(place) {
                 self.with_gateway(site, now_ns, |gateway| gateway.handle_message(from, message))?;
+                now_ns = now_ns.max(self.inner.state.records[site as usize].explores_until_ns);
             }
         }
         let cut = self.cut(site)?;
