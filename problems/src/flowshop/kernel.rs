@@ -2,6 +2,7 @@
 
 use super::johnson::{Between, Step, walk};
 use super::tables::{Partial, Tables, Word};
+use crate::simd::instructions::Instructions;
 
 /// Limits that bounds are compared with: the reference for branching, and the incumbent.
 #[derive(Clone, Copy, Debug)]
@@ -40,26 +41,13 @@ impl BlockStats {
 /// Lanes at the front, and at the back.
 pub const SIDES: [u32; 2] = [0x5555_5555, 0xaaaa_aaaa];
 
-/// A task that runs where the kernel's instructions are enabled: `run` must always be inlined.
-pub trait Task {
-    /// Runs the task.
-    fn run(self);
-}
-
 /// Bounds all children of a node, block by block.
-pub trait Kernel: Copy + Send {
+pub trait Kernel: Instructions {
     /// The type of a time.
     type Word: Word;
 
     /// Jobs per block: at most 16, two lanes each.
     const JOBS: usize;
-
-    /// Runs a task where the kernel's instructions are enabled, so that calls of the kernel can be
-    /// inlined into it.
-    #[inline]
-    fn inside(&self, task: impl Task) {
-        task.run();
-    }
 
     /// Computes `after` from `before` by placing a job at one end.
     #[inline]
@@ -132,6 +120,8 @@ pub trait Kernel: Copy + Send {
 /// Portable code.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
+
+impl Instructions for Plain {}
 
 impl Kernel for Plain {
     type Word = u32;

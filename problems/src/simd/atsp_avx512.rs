@@ -1,39 +1,20 @@
 //! Scans a row of distances with AVX-512: 16 cities at a time.
 
 use super::Level;
-use crate::atsp::partial::rows::{Kernel, Row, Task};
+use super::instructions::{Instructions, Task, proof};
+use crate::atsp::partial::rows::{Kernel, Row};
 use std::arch::x86_64::*;
 
 const LANES: usize = 16;
 
-/// Proof that the processor supports the instructions.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lanes(());
-
-impl Lanes {
-    /// The kernel, if the processor supports it.
-    pub fn new() -> Option<Self> {
-        Level::Avx512.works().then_some(Self(()))
-    }
-}
+proof!(Lanes: Level::Avx512, "avx512f,bmi1,bmi2,lzcnt,popcnt");
 
 impl Kernel for Lanes {
-    #[inline]
-    fn inside(&self, task: impl Task) {
-        // SAFETY: `new` checked for the instructions.
-        unsafe { inside(task) }
-    }
-
     #[inline]
     fn open(&self, row: &Row, cities: usize, left: u64, limit: i32) -> u64 {
         // SAFETY: `new` checked for the instructions.
         unsafe { open(row, cities, left, limit) }
     }
-}
-
-#[target_feature(enable = "avx512f,bmi1,bmi2,lzcnt,popcnt")]
-fn inside(task: impl Task) {
-    task.run();
 }
 
 #[target_feature(enable = "avx512f,bmi1,bmi2,lzcnt,popcnt")]

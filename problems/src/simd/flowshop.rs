@@ -9,26 +9,11 @@
 /// ones) and `least` (the first lane of a mask with the least word, and that word).
 macro_rules! kernel {
     ($kernel:ident: $level:expr, $features:literal, $word:ty, $lanes:literal $(, $place:ident)?) => {
-        /// Proof that the processor supports the instructions.
-        #[derive(Clone, Copy, Debug)]
-        pub struct $kernel(());
-
-        impl $kernel {
-            /// The kernel, if the processor supports it.
-            pub fn new() -> Option<Self> {
-                $level.works().then_some(Self(()))
-            }
-        }
+        proof!($kernel: $level, $features);
 
         impl Kernel for $kernel {
             type Word = $word;
             const JOBS: usize = $lanes / 2;
-
-            #[inline]
-            fn inside(&self, task: impl Task) {
-                // SAFETY: `new` checked for the instructions.
-                unsafe { inside(task) }
-            }
 
             #[inline]
             fn pass(
@@ -97,11 +82,6 @@ macro_rules! kernel {
                 // SAFETY: `new` checked for the instructions; the length fits.
                 unsafe { least(load(bounds.as_ptr()), open) }
             }
-        }
-
-        #[target_feature(enable = $features)]
-        fn inside(task: impl Task) {
-            task.run();
         }
 
         /// Bounds the children of one block.

@@ -5,8 +5,9 @@ pub(crate) use words32::Words32;
 
 use super::Level;
 use super::flowshop::kernel;
+use super::instructions::{Instructions, Task, proof};
 use crate::flowshop::johnson::Step;
-use crate::flowshop::kernel::{BlockStats, Kernel, Limits, SIDES, Task, least_lane};
+use crate::flowshop::kernel::{BlockStats, Kernel, Limits, SIDES, least_lane};
 use crate::flowshop::tables::Partial;
 use std::arch::x86_64::*;
 

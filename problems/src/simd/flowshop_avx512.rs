@@ -5,8 +5,9 @@ pub(crate) use words32::Words32;
 
 use super::Level;
 use super::flowshop::kernel;
+use super::instructions::{Instructions, Task, proof};
 use crate::flowshop::johnson::Step;
-use crate::flowshop::kernel::{BlockStats, Kernel, Limits, SIDES, Task};
+use crate::flowshop::kernel::{BlockStats, Kernel, Limits, SIDES};
 use crate::flowshop::tables::{Partial, Tables};
 use std::arch::x86_64::*;
 

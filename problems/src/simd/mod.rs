@@ -21,6 +21,7 @@ pub(crate) mod uts_avx512;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod uts_sha;
 
+pub(crate) mod instructions;
 pub(crate) mod lanes;
 
 pub use pleach_core::search::level::Level;

@@ -12,16 +12,7 @@
 /// which the mask also marks, by another vector's).
 macro_rules! kernel {
     ($kernel:ident: $level:expr, $features:literal, $word:ty, $lanes:literal * $sets:literal) => {
-        /// Proof that the processor supports the instructions.
-        #[derive(Clone, Copy, Debug)]
-        pub struct $kernel(());
-
-        impl $kernel {
-            /// The kernel, if the processor supports it.
-            pub fn new() -> Option<Self> {
-                $level.works().then_some(Self(()))
-            }
-        }
+        proof!($kernel: $level);
 
         impl Kernel for $kernel {
             type Word = $word;

@@ -1,6 +1,7 @@
 //! The queens kernel for AVX2: 8 lanes of 32 bits, moved by permutations from tables.
 
 use super::Level;
+use super::instructions::proof;
 use super::queens::kernel;
 use crate::queens::layer::{Kernel, Layer, Limits, PAD, VisitCounts};
 use std::arch::x86_64::*;

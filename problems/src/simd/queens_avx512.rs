@@ -1,6 +1,7 @@
 //! Queens kernels for AVX-512: 32 lanes of 16 bits for boards up to 16, else 16 lanes of 32 bits.
 
 use super::Level;
+use super::instructions::proof;
 use super::queens::kernel;
 use crate::queens::layer::{Kernel, Layer, Limits, PAD, VisitCounts};
 use std::arch::x86_64::*;

@@ -1,6 +1,7 @@
 //! [`Rows`]: the other cities by distance from each city, in lanes; [`Kernel`], which scans a row.
 
 use super::super::instance::{Instance, MOST_COST};
+use crate::simd::instructions::Instructions;
 
 /// Most cities: one bit each in a word.
 pub const MOST_CITIES: usize = 64;
@@ -91,21 +92,8 @@ impl Rows {
     }
 }
 
-/// A task that runs where the kernel's instructions are enabled: `run` must always be inlined.
-pub trait Task {
-    /// Runs the task.
-    fn run(self);
-}
-
 /// Scans a row.
-pub(crate) trait Kernel: Copy + Send {
-    /// Runs a task where the kernel's instructions are enabled, so that calls of the kernel can be
-    /// inlined into it.
-    #[inline]
-    fn inside(&self, task: impl Task) {
-        task.run();
-    }
-
+pub(crate) trait Kernel: Instructions {
     /// The lanes whose cities are left and cost less than the limit, in a row of `cities` cities.
     fn open(&self, row: &Row, cities: usize, left: u64, limit: i32) -> u64;
 }
@@ -113,6 +101,8 @@ pub(crate) trait Kernel: Copy + Send {
 /// Portable code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plain;
+
+impl Instructions for Plain {}
 
 impl Kernel for Plain {
     #[inline]

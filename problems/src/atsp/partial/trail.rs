@@ -1,8 +1,9 @@
 //! [`Trail`]: depth-first search along one path, with the possible successors at each step.
 
-use super::rows::{Kernel, MOST_CITIES, Plain, Rows, Task};
+use super::rows::{Kernel, MOST_CITIES, Plain, Rows};
 use super::{Node, Paths};
 use crate::simd::Level;
+use crate::simd::instructions::Task;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{atsp_avx2, atsp_avx512};
 use pleach_core::search::explorer::{Explorer, Progress};
