@@ -21,3 +21,5 @@ pub mod real;
 mod simd;
 #[cfg(not(loom))]
 pub mod sparse;
+#[cfg(not(loom))]
+mod vtk;

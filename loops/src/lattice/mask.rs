@@ -1,5 +1,7 @@
 //! [`Mask`]: which cells are solid, from a function or a legacy VTK file of structured points.
 
+use crate::vtk::legacy::Reader;
+
 /// The solid cells of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
@@ -32,111 +34,54 @@ impl Mask {
         }
     }
 
-    /// Reads legacy VTK structured points: `DIMENSIONS` and one array of `SCALARS`, as text or as binary bytes
-    /// (`unsigned_char` or `char`). A number other than 0 means a solid cell.
+    /// Reads legacy VTK structured points: `DIMENSIONS` and one array of `SCALARS`. A number other than 0 means a solid
+    /// cell.
     ///
     /// # Errors
-    /// What was found and what was expected, in one line.
+    /// Where the file is wrong, what was found and what was expected, in one line.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
-        let mut lines = Lines { rest: bytes, number: 0 };
-        let first = lines.next("# vtk DataFile Version")?;
-        if !first.starts_with("# vtk DataFile Version") {
+        if !bytes.starts_with(b"# vtk DataFile Version") {
             return Err("line 1: expected # vtk DataFile Version".into());
         }
-        lines.next("a title")?;
-        let binary = match lines.next("ASCII or BINARY")?.trim() {
-            "ASCII" => false,
-            "BINARY" => true,
-            other => return Err(format!("line 3: '{}': expected ASCII or BINARY", short(other))),
+        let mut reader = Reader::new(bytes, "STRUCTURED_POINTS")?;
+        let (mut size, mut kind) = (None, None);
+        loop {
+            let word = reader.word()?;
+            match word.to_ascii_uppercase().as_str() {
+                "ORIGIN" | "SPACING" | "ASPECT_RATIO" | "POINT_DATA" | "CELL_DATA" => {
+                    reader.line();
+                }
+                "DIMENSIONS" => size = Some([reader.count()?, reader.count()?, reader.count()?]),
+                "SCALARS" => {
+                    reader.word()?;
+                    kind = Some(reader.kind()?);
+                    if let Some(each) = reader.word_here().filter(|each| each != "1") {
+                        return Err(reader.wrong(&each, "one number for each cell"));
+                    }
+                }
+                "LOOKUP_TABLE" => {
+                    reader.word()?;
+                    break;
+                }
+                _ => {
+                    let expected = "structured points with one array of SCALARS";
+                    return Err(reader.wrong(&word, expected));
+                }
+            }
+        }
+        let Some((size, kind)) = size.zip(kind) else {
+            return Err(reader.wrong("LOOKUP_TABLE", "DIMENSIONS and SCALARS first"));
         };
-        let (size, kind) = header(&mut lines)?;
+        if size.contains(&0) {
+            return Err(format!("{size:?} cells: expected at least one"));
+        }
         let cells = size.iter().try_fold(1usize, |product, &by| product.checked_mul(by));
-        let cells = cells.filter(|&cells| cells <= lines.rest.len());
-        let cells = cells.ok_or_else(|| format!("{size:?} cells: the file is too short"))?;
-        let solid = if binary {
-            if kind != "unsigned_char" && kind != "char" {
-                return Err(format!(
-                    "'{}': expected unsigned_char or char in a binary file",
-                    short(&kind)
-                ));
-            }
-            lines.rest[..cells].iter().map(|&byte| byte != 0).collect()
-        } else {
-            numbers(lines.rest, cells)?
-        };
-        Ok(Self { size, solid })
-    }
-}
-
-/// The lines of a file, which may end in bytes that are not text.
-struct Lines<'b> {
-    rest: &'b [u8],
-    number: usize,
-}
-
-impl Lines<'_> {
-    fn next(&mut self, expected: &str) -> Result<String, String> {
-        if self.rest.is_empty() {
-            return Err(format!("the file ends; expected {expected}"));
-        }
-        self.number += 1;
-        let end = self.rest.iter().position(|&byte| byte == b'\n').unwrap_or(self.rest.len());
-        let line = String::from_utf8_lossy(&self.rest[..end]).trim_end().to_string();
-        self.rest = self.rest.get(end + 1..).unwrap_or_default();
-        Ok(line)
-    }
-}
-
-/// Reads the sizes and the number type, and stops before the first number.
-fn header(lines: &mut Lines<'_>) -> Result<([usize; 3], String), String> {
-    let (mut size, mut kind) = (None, None);
-    loop {
-        let line = lines.next("LOOKUP_TABLE")?;
-        let wrong = |expected: &str| {
-            format!("line {}: '{}': expected {expected}", lines.number, short(&line))
-        };
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        match words[..] {
-            ["DATASET", "STRUCTURED_POINTS"]
-            | ["ORIGIN" | "SPACING" | "ASPECT_RATIO" | "POINT_DATA" | "CELL_DATA", ..]
-            | [] => {}
-            ["DIMENSIONS", x, y, z] => {
-                let of = |word: &str| word.parse().ok().filter(|&it: &usize| it > 0);
-                let (Some(x), Some(y), Some(z)) = (of(x), of(y), of(z)) else {
-                    return Err(wrong("three sizes"));
-                };
-                size = Some([x, y, z]);
-            }
-            ["SCALARS", _, it] | ["SCALARS", _, it, "1"] => kind = Some(it.to_string()),
-            ["LOOKUP_TABLE", _] => match (size, kind) {
-                (Some(size), Some(kind)) => return Ok((size, kind)),
-                _ => return Err(wrong("DIMENSIONS and SCALARS first")),
-            },
-            _ => return Err(wrong("structured points with one array of SCALARS")),
+        let solid = reader.numbers(cells, kind)?.into_iter().map(|number| number != 0.0).collect();
+        match reader.next_word().filter(|_| !reader.binary) {
+            None => Ok(Self { size, solid }),
+            Some(more) => Err(reader.wrong(&more, "nothing after the last cell")),
         }
     }
-}
-
-fn numbers(bytes: &[u8], cells: usize) -> Result<Vec<bool>, String> {
-    let mut words = bytes.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let mut solid = Vec::with_capacity(cells);
-    for at in 0..cells {
-        let word =
-            words.next().ok_or_else(|| format!("the file ends after {at} of {cells} cells"))?;
-        let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
-        let wrong =
-            || format!("cell {at}: '{}': expected a number", short(&String::from_utf8_lossy(word)));
-        solid.push(number.ok_or_else(wrong)? != 0.0);
-    }
-    match words.next() {
-        None => Ok(solid),
-        Some(_) => Err(format!("expected nothing after {cells} cells")),
-    }
-}
-
-/// The beginning of a text, for messages.
-fn short(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 #[cfg(test)]
@@ -156,6 +101,10 @@ mod tests {
         );
         let mut binary = format!("{HEAD}BINARY\n{BODY}").into_bytes();
         binary.extend([1, 0, 0, 255, b'\n']);
+        assert_eq!(Mask::read(&binary), Ok(wanted.clone()));
+        let body = BODY.replace("unsigned_char", "int");
+        let mut binary = format!("{HEAD}BINARY\n{body}").into_bytes();
+        binary.extend([1, 0, 0, 256].into_iter().flat_map(i32::to_be_bytes));
         assert_eq!(Mask::read(&binary), Ok(wanted));
     }
 
@@ -174,9 +123,15 @@ mod tests {
             ("2 1 2", "99999999999 99999999999 99999999999"),
             ("2 1 2", "2 2 2"),
             ("2 1 2", "0 1 2"),
+            ("unsigned_char 1", "unsigned_char 3"),
+            ("DIMENSIONS 2 1 2\n", ""),
+            ("0 1\n", "0 1 1\n"),
         ] {
             let bad = String::from_utf8(good.clone()).unwrap().replace(from, to);
             assert!(Mask::read(bad.as_bytes()).is_err(), "{to}");
         }
+        let bad = String::from_utf8(good).unwrap().replace("0 1\n", "0 x\n");
+        let why = Mask::read(bad.as_bytes()).unwrap_err();
+        assert_eq!(why, "line 12: 'x', expected a number");
     }
 }

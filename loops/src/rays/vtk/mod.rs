@@ -3,7 +3,6 @@
 mod base64;
 mod grid;
 mod legacy;
-mod numbers;
 mod split;
 mod tags;
 mod xml;

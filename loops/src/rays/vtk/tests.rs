@@ -212,7 +212,7 @@ impl Form {
             ).bytes());
             match format {
                 "ascii" => {
-                    let numbers = super::numbers::Kind::xml(kind).unwrap().read(&bytes, false);
+                    let numbers = crate::vtk::numbers::Kind::xml(kind).unwrap().read(&bytes, false);
                     file.extend(numbers.iter().flat_map(|x| format!(" {x}\n").into_bytes()));
                 }
                 "binary" => file.extend(self.array(&bytes)),

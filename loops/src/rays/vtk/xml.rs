@@ -2,8 +2,8 @@
 
 use super::base64;
 use super::grid::Grid;
-use super::numbers::Kind;
 use super::tags::Tag;
+use crate::vtk::numbers::Kind;
 use flate2::read::ZlibDecoder;
 use std::io::Read;
 
