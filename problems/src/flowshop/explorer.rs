@@ -16,7 +16,6 @@ use crate::simd::instructions::Task;
 use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::ranked::RankedExplorer;
 use pleach_core::search::tree::{Solution, read};
-use pleach_core::search::work::pool::divide;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 use std::cell::Cell;
 
@@ -25,8 +24,8 @@ pub struct Frames<'f, K: Kernel> {
     pub(super) flowshop: &'f Flowshop,
     pub(super) kernel: K,
     tables: Tables<K::Word>,
-    /// Nodes not in a frame yet, shallowest first.
-    waiting: Vec<Entry<Node>>,
+    /// Nodes not in a frame yet.
+    waiting: Pool<Node>,
     /// The jobs of the frames in lanes: first all jobs of the first frame, then fewer and fewer.
     pub(super) bases: Vec<Base<K::Word>>,
     pub(super) frames: Vec<Frame<K::Word>>,
@@ -63,7 +62,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
             flowshop,
             kernel,
             tables,
-            waiting: Vec::new(),
+            waiting: Pool::default(),
             bases: Vec::new(),
             frames: Vec::new(),
             used: 0,
@@ -178,7 +177,7 @@ impl<'f, K: Kernel> Frames<'f, K> {
         let node = self.path(self.used);
         let frame = &self.frames[self.used];
         let (bound, depth) = (frame.bound.wide().into(), node.placed() as u32);
-        self.waiting.push(Entry { bound, depth, share: frame.tree_part, node });
+        self.waiting.append(Pool::new(vec![Entry { bound, depth, share: frame.tree_part, node }]));
     }
 
     /// The lane and bound of the most promising child of the last frame. Pops the frame if it has
@@ -330,10 +329,7 @@ fn word<W: Word>(limit: i64) -> W {
 
 impl<K: Kernel> Explorer for Frames<'_, K> {
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        let more = read(self.flowshop, work)?;
-        let mut waiting = Pool::new(std::mem::take(&mut self.waiting));
-        waiting.append(more);
-        self.waiting = waiting.into_entries();
+        self.waiting.append(read(self.flowshop, work)?);
         Ok(())
     }
 
@@ -342,19 +338,17 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
     }
 
     fn least_bound(&self) -> Option<i64> {
-        let waiting = self.waiting.iter().map(|entry| entry.bound);
         let frames = self.frames[..self.used].iter().filter_map(|frame| {
             let (_, open) = frame.open(Self::LANES).min_by_key(|&(_, bound)| bound)?;
             Some(i64::from(frame.bound.max(open).wide()))
         });
-        waiting.chain(frames).min()
+        frames.chain(self.waiting.least_bound()).min()
     }
 
     fn open_share(&self) -> Option<f64> {
-        let waiting: f64 = self.waiting.iter().map(|entry| f64::from(entry.share)).sum();
         let frames = self.frames[..self.used].iter();
         let frames = frames.map(|frame| f64::from(frame.tree_part) * frame.n_open as f64);
-        Some(waiting + frames.sum::<f64>())
+        Some(self.waiting.share() + frames.sum::<f64>())
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
@@ -384,7 +378,7 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
 
     fn split(&mut self, share: f64) -> Option<Work> {
         let open = self.frames[..self.used].iter().map(|frame| frame.n_open);
-        let (mut given, of_frames) = divide(&mut self.waiting, open, share)?;
+        let (mut given, of_frames) = self.waiting.divide(open, share)?;
         for (at, &n) in of_frames.iter().enumerate() {
             self.give(at, n, &mut given);
         }
@@ -392,7 +386,7 @@ impl<K: Kernel> Explorer for Frames<'_, K> {
     }
 
     fn drain(&mut self) -> Work {
-        let mut all = std::mem::take(&mut self.waiting);
+        let mut all = std::mem::take(&mut self.waiting).into_entries();
         for at in 0..self.used {
             self.give(at, self.frames[at].n_open, &mut all);
         }

@@ -3,7 +3,7 @@
 pub mod interval;
 pub mod intervals;
 pub mod pack;
-pub mod pool;
+pub(crate) mod pool;
 
 use super::named::named;
 pub use interval::Interval;

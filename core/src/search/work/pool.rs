@@ -68,6 +68,11 @@ impl<N> Pool<N> {
         &self.stack
     }
 
+    /// Takes the next node to explore.
+    pub fn pop(&mut self) -> Option<Entry<N>> {
+        self.stack.pop()
+    }
+
     /// Adds another pool's nodes.
     pub fn append(&mut self, mut other: Self) {
         if self.stack.is_empty() {
@@ -118,31 +123,30 @@ impl<N> Pool<N> {
         self.stack = kept;
         Some(Self { stack: given })
     }
-}
 
-/// Gives a share of `waiting`, which is ordered by depth, and of the deeper `frames`, each with
-/// this many open children. Returns the nodes given and how many children to take from each frame;
-/// `None` if nothing is given.
-pub fn divide<N>(
-    waiting: &mut Vec<Entry<N>>,
-    frames: impl Iterator<Item = usize>,
-    share: f64,
-) -> Option<(Vec<Entry<N>>, Vec<usize>)> {
-    let mut sizes: Vec<usize> =
-        waiting.chunk_by(|a, b| a.depth == b.depth).map(<[_]>::len).collect();
-    let runs = sizes.len();
-    sizes.extend(frames);
-    let mut of_waiting = portions(&sizes, share)?;
-    let of_frames = of_waiting.split_off(runs);
-    let mut given = Vec::new();
-    // From the deepest run to the shallowest, so that earlier indices stay valid.
-    let mut end = waiting.len();
-    for (&n, &size) in of_waiting.iter().zip(&sizes).rev() {
-        let start = end - size;
-        given.extend(waiting.drain(start..start + n));
-        end = start;
+    /// Gives a share of the pool and of the deeper `frames`, each with this many open children. Returns
+    /// the nodes given and how many children to take from each frame; `None` if nothing is given.
+    pub fn divide(
+        &mut self,
+        frames: impl Iterator<Item = usize>,
+        share: f64,
+    ) -> Option<(Vec<Entry<N>>, Vec<usize>)> {
+        let runs = self.stack.chunk_by(|a, b| a.depth == b.depth);
+        let mut sizes: Vec<usize> = runs.map(<[_]>::len).collect();
+        let runs = sizes.len();
+        sizes.extend(frames);
+        let mut of_pool = portions(&sizes, share)?;
+        let of_frames = of_pool.split_off(runs);
+        let mut given = Vec::new();
+        // From the deepest run to the shallowest, so that earlier indices stay valid.
+        let mut end = self.stack.len();
+        for (&n, &size) in of_pool.iter().zip(&sizes).rev() {
+            let start = end - size;
+            given.extend(self.stack.drain(start..start + n));
+            end = start;
+        }
+        Some((given, of_frames))
     }
-    Some((given, of_frames))
 }
 
 /// The greatest depth accepted from the wire; it leaves room to add to a depth without overflow.

@@ -9,7 +9,6 @@ use crate::simd::{atsp_avx2, atsp_avx512};
 use pleach_core::search::explorer::{Explorer, Progress};
 use pleach_core::search::ranked::RankedExplorer;
 use pleach_core::search::tree::{Solution, read};
-use pleach_core::search::work::pool::divide;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
 /// A node on the path.
@@ -34,7 +33,7 @@ const NO_LANE: u8 = u8::MAX;
 pub(crate) struct Trail<'p, K> {
     pub(super) paths: &'p Paths,
     pub(super) kernel: K,
-    waiting: Vec<Entry<Node>>,
+    waiting: Pool<Node>,
     /// The node of the first frame.
     first: Node,
     first_part: f32,
@@ -54,7 +53,7 @@ impl<'p, K: Kernel> Trail<'p, K> {
     /// A search with no work yet.
     pub fn new(paths: &'p Paths, kernel: K) -> Self {
         let frames = Vec::with_capacity(MOST_CITIES);
-        let (waiting, first) = (Vec::new(), Node::default());
+        let (waiting, first) = (Pool::default(), Node::default());
         Self { paths, kernel, waiting, first, first_part: 1.0, frames, open: 0 }
     }
 
@@ -236,10 +235,7 @@ impl<K: Kernel> Task for Dive<'_, '_, K> {
 
 impl<K: Kernel> Explorer for Trail<'_, K> {
     fn add_work(&mut self, work: &[u8]) -> Result<(), Malformed> {
-        let more = read(self.paths, work)?;
-        let mut waiting = Pool::new(std::mem::take(&mut self.waiting));
-        waiting.append(more);
-        self.waiting = waiting.into_entries();
+        self.waiting.append(read(self.paths, work)?);
         Ok(())
     }
 
@@ -248,17 +244,15 @@ impl<K: Kernel> Explorer for Trail<'_, K> {
     }
 
     fn least_bound(&self) -> Option<i64> {
-        let waiting = self.waiting.iter().map(|entry| entry.bound);
         let open = self.frames.iter().filter(|frame| frame.open != 0);
         let frames = open.map(|frame| self.bound(frame, frame.open.trailing_zeros() as usize));
-        waiting.chain(frames).min()
+        frames.chain(self.waiting.least_bound()).min()
     }
 
     fn open_share(&self) -> Option<f64> {
-        let waiting: f64 = self.waiting.iter().map(|entry| f64::from(entry.share)).sum();
         let open = |at: usize| f64::from(self.frames[at].open.count_ones());
         let frames = (0..self.frames.len()).map(|at| f64::from(self.tree_part(at)) * open(at));
-        Some(waiting + frames.sum::<f64>())
+        Some(self.waiting.share() + frames.sum::<f64>())
     }
 
     fn run(&mut self, fuel: u64, best: i64) -> Progress {
@@ -280,7 +274,7 @@ impl<K: Kernel> Explorer for Trail<'_, K> {
 
     fn split(&mut self, share: f64) -> Option<Work> {
         let open = self.frames.iter().map(|frame| frame.open.count_ones() as usize);
-        let (mut given, of_frames) = divide(&mut self.waiting, open, share)?;
+        let (mut given, of_frames) = self.waiting.divide(open, share)?;
         for (at, &n) in of_frames.iter().enumerate() {
             self.give(at, n, &mut given);
         }
@@ -288,7 +282,7 @@ impl<K: Kernel> Explorer for Trail<'_, K> {
     }
 
     fn drain(&mut self) -> Work {
-        let mut all = std::mem::take(&mut self.waiting);
+        let mut all = std::mem::take(&mut self.waiting).into_entries();
         for at in 0..self.frames.len() {
             self.give(at, self.frames[at].open.count_ones() as usize, &mut all);
         }
