@@ -3,8 +3,6 @@
 /// Further results of a simulated run on sites. All times are simulated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteFigures {
-    /// Workers of all sites.
-    pub workers: u32,
     /// The speeds of all workers present, integrated over time.
     pub capacity_ns: f64,
     /// Sites that joined later.
@@ -13,18 +11,12 @@ pub struct SiteFigures {
     pub left: u32,
     /// Sites that died.
     pub died: u32,
-    /// Sites that were cut off from all others for a while.
-    pub cut_off: u32,
-    /// Sites that paused for a while.
-    pub stood: u32,
     /// Progress reports sent.
     pub commits: u64,
     /// Messages that site 0 forwarded as a hub.
     pub forwarded: u64,
     /// The time that it took for these and its own.
     pub hub_ns: u64,
-    /// Messages inside sites.
-    pub near: u64,
     /// The size of the largest progress report in bytes.
     pub largest: u64,
     /// Nodes that sites were allowed to explore, if there is a limit.
@@ -40,8 +32,6 @@ pub struct SiteFigures {
 pub struct Occupancy {
     /// The time.
     pub at_ns: u64,
-    /// Sites present.
-    pub sites: u32,
     /// Workers that work.
     pub busy: u32,
     /// Workers present.

@@ -130,7 +130,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             packets: Slots::default(),
             file: None,
             figures: Figures { peers: sites, ..Figures::default() },
-            of_sites: SiteFigures { workers: first - sites, ..SiteFigures::default() },
+            of_sites: SiteFigures::default(),
             busy: 0,
             start: load.hand().best(),
             broken: None,
@@ -178,7 +178,6 @@ impl<'a, L: Load> FleetState<'a, L> {
     ) {
         let record = &self.records[site as usize];
         let (round, to) = (record.round, record.first + to);
-        self.of_sites.near += 1;
         let at_ns = now_ns + self.fleet.near_ns;
         self.put_message(SimMessage::Near { round, from, to, message, work }, at_ns);
     }

@@ -90,7 +90,6 @@ impl<L: Load> World<'_, L> {
             }
             Incident::Cut => {
                 if let Some(site) = self.any_site(|record| record.alive) {
-                    self.state().of_sites.cut_off += 1;
                     self.state().records[site as usize].cut_off_ns = now_ns + churn.cut_ns;
                     self.state().records[site as usize].unnoticed = true;
                     self.schedule(now_ns + churn.notice_ns, Incident::Noticed(site));
@@ -132,12 +131,10 @@ impl<L: Load> World<'_, L> {
     /// Records the state of the run, less and less often, so that there are few moments.
     fn check_sites(&mut self, now_ns: u64) {
         let state = &mut self.inner.state;
-        let there: Vec<_> = state.records.iter().filter(|record| record.alive).collect();
-        let workers = there.iter().map(|record| record.peers - 1).sum();
-        let moment =
-            Occupancy { at_ns: now_ns, sites: there.len() as u32, busy: state.busy, workers };
+        let there = state.records.iter().filter(|record| record.alive);
+        let workers = there.map(|record| record.peers - 1).sum();
         let over_time = &mut state.of_sites.over_time;
-        over_time.push(moment);
+        over_time.push(Occupancy { at_ns: now_ns, busy: state.busy, workers });
         if over_time.len() >= 400 {
             let mut odd = false;
             over_time.retain(|_| {
@@ -155,7 +152,6 @@ impl<L: Load> World<'_, L> {
     fn stand(&mut self, site: SiteId, now_ns: u64, for_ns: u64) {
         let range = self.inner.state.range(site);
         let state = self.state();
-        state.of_sites.stood += 1;
         state.records[site as usize].stands_ns = now_ns + for_ns;
         for at in range {
             if let Some(stretch) = &mut state.workers[at].stretch {
