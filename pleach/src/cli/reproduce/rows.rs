@@ -49,6 +49,8 @@ pub struct Rows {
     origin: Origin,
     /// The rows of this program on this machine.
     pub all: Vec<Row>,
+    /// Those in the files of other figures in the same folder.
+    others: Vec<Row>,
 }
 
 impl Rows {
@@ -58,7 +60,13 @@ impl Rows {
     /// If it cannot be opened, another process uses it, or it holds something else.
     pub fn open(path: &Path, origin: Origin) -> Result<Self, Failure> {
         let (file, all) = LineFile::open(path, |lines, _| read(lines, &origin))?;
-        Ok(Self { file, origin, all })
+        let others = of_others(path, &origin);
+        Ok(Self { file, origin, all, others })
+    }
+
+    /// The same run, if another figure has a row for it.
+    pub fn elsewhere(&self, row: &Row) -> Option<&Row> {
+        self.others.iter().find(|other| other.of == row.of && other.seed == row.seed)
     }
 
     /// Whether a run has a row already.
@@ -93,6 +101,17 @@ fn read(text: &str, origin: &Origin) -> Result<Vec<Row>, String> {
         }
     }
     Ok(rows)
+}
+
+/// The rows of an origin in all other files of a folder, of full or of quick versions as the file itself.
+fn of_others(path: &Path, origin: &Origin) -> Vec<Row> {
+    let ending = |path: &Path| path.to_string_lossy().ends_with(".quick.jsonl");
+    let folder = path.parent().and_then(|folder| folder.read_dir().ok());
+    let files = folder.into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = files.filter(|other| other != path && ending(other) == ending(path));
+    let texts: Vec<_> = files.filter_map(|other| std::fs::read_to_string(other).ok()).collect();
+    let rows = texts.iter().flat_map(|text| text.lines()).filter_map(Row::read);
+    rows.filter(|(_, of)| of == origin).map(|(row, _)| row).collect()
 }
 
 /// The rows of the origin that wrote last, if there are any.
@@ -164,6 +183,13 @@ mod tests {
         assert_eq!(Rows::open(&path, origin.clone()).unwrap().all, [row(0), row(1)]);
         let newer = Origin { commit: "def".into(), ..origin.clone() };
         assert_eq!(Rows::open(&path, newer).unwrap().all, []);
+        // Another figure has the run at another point.
+        let other = Rows::open(&folder.join("other.jsonl"), origin.clone()).unwrap();
+        let at = |seed| Row { x: "9".into(), part: "two".into(), ..row(seed) };
+        assert_eq!(other.elsewhere(&at(1)), Some(&row(1)));
+        assert_eq!(other.elsewhere(&at(2)), None);
+        let quick = Rows::open(&folder.join("other.quick.jsonl"), origin.clone()).unwrap();
+        assert_eq!(quick.elsewhere(&at(1)), None);
         let (of, all) = latest(&std::fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!((of, all.len()), (origin.clone(), 2));
         std::fs::write(&path, "not a row\n").unwrap();
