@@ -17,10 +17,10 @@ TABLE = ROOT / "gpu/kernels/resources.csv"
 # Kernel, name of the instance, its sizes as constants; no sizes for code that takes any instance.
 VARIANTS = [
     ("queens", "any", []),
-    ("queens", "17", [17]),
-    ("queens", "20", [20]),
+    ("queens", "17", [17, 2]),
+    ("queens", "20", [20, 2]),
     ("queens_intervals", "any", []),
-    ("queens_intervals", "17", [17]),
+    ("queens_intervals", "17", [17, 2]),
     ("flowshop", "any", []),
     ("flowshop", "ta030", [20, 20, 4, 0]),
     ("flowshop", "ta030, two", [20, 20, 4, 190]),

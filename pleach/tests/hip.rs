@@ -131,12 +131,12 @@ fn counts_on_waves_of_64_lanes_are_those_of_the_cpu() {
 fn launches_are_as_the_kernels_expect_them() {
     let file = folder("hip").join("launches.txt");
     for (words, kernel, entries, sizes) in [
-        ("count queens 9 --devices gpu", "queens", &["put", "explore", "balance"][..], " 9 0 0"),
+        ("count queens 9 --devices gpu", "queens", &["put", "explore", "balance"][..], " 9 2 0"),
         (
             "count queens 8 --nodes interval --devices gpu",
             "queens_intervals",
             &["explore"],
-            " 8 0 ",
+            " 8 2 0",
         ),
         (
             "solve flowshop VFR10_10_2 --best optimum --bound two --devices gpu:mode=evaluate",

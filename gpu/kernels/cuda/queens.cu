@@ -25,17 +25,21 @@ constexpr u32 DIVE_ROOM = LANES * (FRAMES + 1) + LANES;
 
 struct Queens {
     u32 full;
+    // Half of the squares of a row, which mirror the others; all squares where the whole board is searched.
     u32 half;
-    // The middle column of an odd board; none on even ones.
+    // The middle column of an odd board, its own mirror image; none on even ones, or where the whole board is searched.
     u32 middle;
+    // How many boards each one of at least two queens stands for: two, or one where the whole board is searched.
+    u32 usual;
     // First row in which lanes dive: always below those in which mirror images are skipped.
     u32 deep;
 
     __device__ explicit Queens(const Launch &launch) {
         u32 n = SIZE(launch, 0);
+        usual = SIZE(launch, 1);
         full = 0xffffffffu >> (32 - n);
-        half = (1u << n / 2) - 1;
-        middle = n % 2 == 1 ? 1u << n / 2 : 0;
+        half = usual == 1 ? full : (1u << n / 2) - 1;
+        middle = usual == 1 || n % 2 == 0 ? 0 : 1u << n / 2;
         deep = greater(n, ALONE + 2) - ALONE;
     }
 
@@ -49,7 +53,7 @@ struct Queens {
 
     // How many boards this one stands for, mirror image included; the empty board is no placement.
     __device__ u32 images(u32 columns) const {
-        return columns == 0 ? 0 : columns == middle ? 1 : 2;
+        return columns == 0 ? 0 : columns == middle ? 1 : usual;
     }
 
     // Whether a lane can dive from here. Boards without free squares only need to be counted.
@@ -109,8 +113,8 @@ struct Lane {
 
     __device__ Board &frame(u32 i) const { return frames[i * THREADS]; }
 
-    // Searches alone for this many steps, or until nothing is left. Below the second row every
-    // board counts for its mirror image too, and counts as branched as soon as it is made.
+    // Searches alone for this many steps, or until nothing is left. Below the second row all boards
+    // stand for the same number of boards, and count as branched as soon as they are made.
     __device__ void dive(const Queens &queens, u32 steps, Counts &counts) {
         u32 row = u32(__popc(board.columns)), fresh = board.free >> 31;
         // Dead boards in the low half, whole ones in the high half.
@@ -146,9 +150,9 @@ struct Lane {
         holds = board.free != 0;
         low = holds ? low : 0;
         high = holds ? high : 0;
-        counts.branched += 2 * (fresh + placed - dead);
-        counts.bounded += 2 * placed;
-        counts.total += 2 * whole;
+        counts.branched += queens.usual * (fresh + placed - dead);
+        counts.bounded += queens.usual * placed;
+        counts.total += queens.usual * whole;
         counts.depth = greater(counts.depth, whole ? u32(__popc(queens.full)) : row + 1);
     }
 };

@@ -18,6 +18,8 @@ struct Queens {
     };
 
     u32 n;
+    // How many boards each one of at least two queens stands for: two, or one where the whole board is searched.
+    u32 usual;
     u32 row;
     u32 columns;
     // Diagonals leave the board by one square in each row, but none is lost: they can move back.
@@ -28,20 +30,22 @@ struct Queens {
     Trail &trail;
 
     __device__ Queens(const Launch &launch, u32, Counts &to, Trail &memory)
-        : n(places(launch)), row(0), columns(0), left(0), right(0), open(0), counts(to), trail(memory) {}
+        : n(places(launch)), usual(SIZE(launch, 1)), row(0), columns(0), left(0), right(0), open(0), counts(to),
+          trail(memory) {}
 
     __device__ static u32 places(const Launch &launch) { return SIZE(launch, 0); }
 
     __device__ u32 full() const { return ~0u >> (32 - n); }
-    __device__ u32 middle() const { return 1u << n / 2; }
-    __device__ bool symmetric() const { return n % 2 == 1 && columns == middle(); }
+    // The middle column of an odd board, its own mirror image; none on even ones, or where the whole board is searched.
+    __device__ u32 middle() const { return usual == 1 || n % 2 == 0 ? 0 : 1u << n / 2; }
+    __device__ bool symmetric() const { return columns == middle(); }
     __device__ u32 free() const { return full() & ~(columns | u32(left) | u32(right >> 32)); }
 
     // Free squares of the next row to try, leaving out mirror images.
     __device__ u32 tried(u32 free) const {
-        u32 half = middle() - 1;
+        u32 half = usual == 1 ? full() : (1u << n / 2) - 1;
         if (row == 0)
-            return free & (n % 2 == 1 ? half | middle() : half);
+            return free & (half | middle());
         return row == 1 && symmetric() ? free & half : free;
     }
 
@@ -49,11 +53,11 @@ struct Queens {
         u32 free_here = free();
         open = tried(free_here);
         u32 number = u32(__popc(open));
-        // A board stands for its mirror image too; the middle square of an odd row is its own.
-        u32 made = 2 * number - (row == 0 ? n % 2 : 0);
+        // A board may stand for its mirror image too; the middle square of an odd row is its own.
+        u32 made = usual * number - (row == 0 && middle() != 0);
         bool last = row + 1 == n;
         if (counted && free_here != 0) {
-            counts.branched += row == 0 ? 0 : row == 1 && symmetric() ? 1 : 2;
+            counts.branched += row == 0 ? 0 : row == 1 && symmetric() ? 1 : usual;
             counts.bounded += made;
             counts.total += last ? made : 0;
             counts.depth = greater(counts.depth, row + (number != 0));

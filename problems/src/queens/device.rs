@@ -27,7 +27,7 @@ impl OnDevice for Queens {
         Layout {
             kernel,
             parallel: None,
-            sizes: vec![self.n],
+            sizes: vec![self.n, self.usual_images() as u32],
             values: Vec::new(),
             nodes: self.nodes,
             words,
@@ -42,7 +42,7 @@ impl OnDevice for Queens {
     fn to_words(&self, work: &[u8], words: &mut Vec<u32>) -> Result<(), Malformed> {
         if self.nodes == Nodes::Interval {
             let valid = |bound| bound == i64::MIN;
-            return self.intervals().write(work, &rows::whole(self.n), valid, words);
+            return self.intervals().write(work, &rows::whole(self), valid, words);
         }
         for Entry { node, .. } in read(self, work)?.into_entries() {
             let free = node.free | if node.fresh { FRESH } else { 0 };

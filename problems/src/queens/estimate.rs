@@ -11,7 +11,8 @@ const DIVES: u32 = 1000;
 
 /// The mean fraction of the tree below an open board of each row, mirror images included.
 ///
-/// Always the same for a given board size, so that all workers of a run agree.
+/// Always the same for a given board size, so that all workers of a run agree. These are for
+/// searches of half the board; `Queens::share` halves them for searches of all of it.
 pub fn shares(queens: &Queens) -> Shares {
     let mut made = [0.0; ROWS];
     let mut open = [0.0; ROWS];

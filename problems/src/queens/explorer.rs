@@ -15,7 +15,7 @@ const ENOUGH: usize = 2 * MIN_VISIT;
 /// Placements that end a visit: about a microsecond.
 const VISIT: u64 = 4096;
 
-/// The first row whose boards all count twice.
+/// The first row whose boards all stand for the same number of boards.
 const FIRST: u32 = 2;
 
 /// Depth-first search by layers: the lowest layer with enough boards comes first.
@@ -94,16 +94,17 @@ impl<'q, K: Kernel> Wide<'q, K> {
         let limits = Limits { made: VISIT, below: ENOUGH, finish };
         let counted = self.kernel.visit(here, below, limits);
         let row = layer as u32 + FIRST;
+        let images = self.queens.usual_images();
         let counts = &mut progress.counts;
-        counts.bounded += 2 * counted.made;
-        counts.branched += 2 * counted.kept;
+        counts.bounded += images * counted.made;
+        counts.branched += images * counted.kept;
         if counted.made > 0 {
             counts.depth = counts.depth.max(row + 1);
         }
         if last {
             // A board with a free square in the last row has exactly one: a solution.
-            counts.bounded += 2 * counted.kept;
-            counts.total += u128::from(2 * counted.kept);
+            counts.bounded += images * counted.kept;
+            counts.total += u128::from(images * counted.kept);
             if counted.kept > 0 {
                 counts.depth = counts.depth.max(row + 2);
             }
@@ -123,11 +124,10 @@ impl<'q, K: Kernel> Wide<'q, K> {
     }
 
     fn entries(&self, boards: Vec<Board>) -> Vec<Entry<Board>> {
-        let shares = &self.queens.shares;
         let entry = |board: Board| Entry {
             bound: i64::MIN,
             depth: board.row,
-            share: shares[board.row as usize],
+            share: self.queens.share(board.row),
             node: board,
         };
         boards.into_iter().map(entry).collect()
@@ -171,8 +171,7 @@ impl<K: Kernel> Explorer for Wide<'_, K> {
     }
 
     fn open_share(&self) -> Option<f64> {
-        let shares = &self.queens.shares;
-        let share = |row: u32| f64::from(shares[row as usize]);
+        let share = |row: u32| f64::from(self.queens.share(row));
         let waiting: f64 = self.waiting.iter().map(|entry| share(entry.depth)).sum();
         let layers = self.layers.iter().zip(FIRST..);
         Some(waiting + layers.map(|(layer, row)| layer.size() as f64 * share(row)).sum::<f64>())

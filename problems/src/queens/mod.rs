@@ -39,7 +39,8 @@ impl Queens {
             let (least, most) = (SIZES.start(), SIZES.end());
             return Err(format!("queens {n}: expected a board of {least} to {most} queens"));
         }
-        let mut queens = Self { n, level, nodes: Nodes::Pool, shares: estimate::NONE };
+        let (nodes, shares) = (Nodes::Pool, estimate::NONE);
+        let mut queens = Self { n, level, nodes, whole: false, shares };
         queens.shares = estimate::shares(&queens);
         Ok(queens)
     }
@@ -53,7 +54,7 @@ impl Problem for Queens {
     fn root(&self) -> Work {
         match self.nodes {
             Nodes::Pool => Pool::whole(Tree::root(self)).to_work(),
-            Nodes::Interval => Intervals::one(self.n as usize, rows::whole(self.n)).to_work(),
+            Nodes::Interval => Intervals::one(self.n as usize, rows::whole(self)).to_work(),
         }
     }
 
@@ -80,7 +81,8 @@ impl Problem for Queens {
     }
 
     fn fingerprint(&self) -> u64 {
-        fingerprint("queens", &(self.n, self.nodes.to_string().into_bytes()))
+        let name = if self.whole { "whole queens" } else { "queens" };
+        fingerprint(name, &(self.n, self.nodes.to_string().into_bytes()))
     }
 }
 

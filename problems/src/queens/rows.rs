@@ -9,15 +9,15 @@ use pleach_core::search::ranked::Ranked;
 use pleach_core::search::work::Interval;
 use std::ops::Range;
 
-/// The interval that makes up the whole tree together with its mirror image.
-pub fn whole(n: u32) -> Interval {
-    let half = (n / 2) as u16;
-    let end = match n {
-        1 => vec![1],
-        _ if n % 2 == 1 => vec![half, half],
-        _ => vec![half],
-    };
-    Interval { end, ..Interval::whole(n as usize) }
+/// All leaves to search: half of them, which make up the whole tree together with their mirror
+/// images, or all.
+pub fn whole(queens: &Queens) -> Interval {
+    let (all, half) = (Interval::whole(queens.n as usize), (queens.n / 2) as u16);
+    if queens.whole || queens.n == 1 {
+        return all;
+    }
+    let end = if queens.n % 2 == 1 { vec![half, half] } else { vec![half] };
+    Interval { end, ..all }
 }
 
 /// A board, the untried squares of its next row, and the one tried last.
@@ -52,10 +52,9 @@ impl<'q> Rows<'q> {
         counts.branched += self.queens.images(board);
         let tried = self.queens.tried(board);
         let number = tried.count_ones();
-        let mut made = 2 * u64::from(number);
+        let mut made = self.queens.usual_images() * u64::from(number);
         if board.row == 0 {
-            // The middle square of an odd row is its own mirror image.
-            made -= u64::from(self.queens.n % 2);
+            made -= u64::from((tried & self.queens.middle()).count_ones());
         }
         counts.bounded += made;
         progress.used = counts.bounded;
@@ -101,7 +100,7 @@ impl Ranked for Rows<'_> {
     }
 
     fn whole(&self) -> Interval {
-        whole(self.queens.n)
+        whole(self.queens)
     }
 
     fn valid_bound(&self, bound: i64) -> bool {
@@ -169,7 +168,7 @@ impl Ranked for Rows<'_> {
     }
 
     fn tree_part(&self, depth: usize) -> f64 {
-        self.queens.shares[depth + 1].into()
+        self.queens.share(depth as u32 + 1).into()
     }
 
     fn explore(&mut self, fuel: u64, _best: i64, progress: &mut Progress) {

@@ -3,6 +3,7 @@
 use super::*;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws;
+use pleach_core::search::tree::Counts;
 use pleach_core::search::work::{Entry, Malformed};
 
 /// Solutions and placements on boards of 1, 2, … squares per side.
@@ -37,6 +38,11 @@ fn queens(n: u32, level: Level) -> Queens {
     Queens::new(n, level).expect("a size that can be counted")
 }
 
+/// A search of half of the board, and one of all of it.
+fn both(n: u32, level: Level) -> [Queens; 2] {
+    [false, true].map(|whole| Queens { whole, ..queens(n, level) })
+}
+
 /// Every explorer that can count the board, the plain one first.
 fn explorers(queens: &Queens) -> Vec<Box<dyn Explorer + '_>> {
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
@@ -67,10 +73,71 @@ fn check(progress: &Progress, n: u32) {
 fn all_levels_count_right() {
     for n in 1..=14 {
         for level in levels() {
-            let queens = queens(n, level);
-            check(&count(&mut *queens.explorer(), &queens), n);
+            for queens in both(n, level) {
+                check(&count(&mut *queens.explorer(), &queens), n);
+            }
         }
     }
+}
+
+/// What a board of which the first rows are filled leads to, by trying every square.
+fn by_hand(n: u32, placed: &mut Vec<u32>, counts: &mut Counts) {
+    let row = placed.len() as u32;
+    if row == n {
+        counts.total += 1;
+        return;
+    }
+    let attacks = |column: u32, (other, &queen): (u32, &u32)| {
+        queen == column || queen.abs_diff(column) == row - other
+    };
+    let free = |column: &u32| !(0..).zip(placed.iter()).any(|queen| attacks(*column, queen));
+    let free: Vec<u32> = (0..n).filter(free).collect();
+    counts.branched += u64::from(row > 0 && !free.is_empty());
+    counts.bounded += free.len() as u64;
+    for column in free {
+        placed.push(column);
+        by_hand(n, placed, counts);
+        placed.pop();
+    }
+}
+
+#[test]
+fn nodes_are_those_of_the_whole_board() {
+    for n in 1..=9 {
+        let mut wanted = Counts::default();
+        by_hand(n, &mut Vec::new(), &mut wanted);
+        for queens in both(n, Level::Off) {
+            for nodes in Nodes::ALL {
+                let queens = Queens { nodes, ..queens };
+                let Counts { branched, bounded, total, .. } =
+                    count(&mut *queens.explorer(), &queens).counts;
+                let found = (branched, bounded, total);
+                let wanted = (wanted.branched, wanted.bounded, wanted.total);
+                assert_eq!(found, wanted, "{n} queens, {nodes}, whole: {}", queens.whole);
+            }
+        }
+    }
+}
+
+/// On the whole board, each board of two queens is a node of its own.
+#[test]
+fn the_whole_board_has_twice_as_many_nodes_in_row_two() {
+    let sizes = both(17, Level::Off).map(|queens| {
+        let root = Problem::root(&queens);
+        let top = Problem::top(&queens).expect("open nodes");
+        let seeded = top.seed(&root.bytes, 2, i64::MAX, u64::MAX, &|| true).expect("the root");
+        (seeded.work.size, seeded.progress.counts.bounded)
+    });
+    assert_eq!(sizes, [(120.0, 17 + 240), (240.0, 17 + 240)]);
+}
+
+/// A checkpoint of one is no checkpoint of the other; those of half the board can still be read.
+#[test]
+fn half_and_whole_boards_have_different_fingerprints() {
+    let [half, whole] = both(9, Level::Off);
+    let before = fingerprint("queens", &(9_u32, b"pool".to_vec()));
+    assert_eq!(Problem::fingerprint(&half), before);
+    assert_ne!(Problem::fingerprint(&whole), before);
 }
 
 #[test]
@@ -89,25 +156,24 @@ fn the_best_level_counts_large_boards_right() {
 
 #[test]
 fn all_widths_count_the_same() {
-    for n in 1..=13 {
-        let queens = queens(n, Level::Off);
+    for queens in (1..=13).flat_map(|n| both(n, Level::Off)) {
         let mut explorers = explorers(&queens);
         let plain = count(&mut *explorers[0], &queens);
-        check(&plain, n);
+        check(&plain, queens.n);
         for (i, explorer) in explorers.iter_mut().enumerate() {
-            assert_eq!(count(&mut **explorer, &queens).counts, plain.counts, "{i} on {n} queens");
+            let counts = count(&mut **explorer, &queens).counts;
+            assert_eq!(counts, plain.counts, "{i} on {} queens", queens.n);
         }
     }
 }
 
 #[test]
 fn all_explorers_exchange_work() {
-    for n in 1..=12 {
-        let queens = queens(n, Level::Off);
+    for queens in (1..=12).flat_map(|n| both(n, Level::Off)) {
         let root = Problem::root(&queens);
         let whole = count(&mut TreeExplorer::new(&queens), &queens);
         let kinds = explorers(&queens).len();
-        let rounds = if n < 11 { 8 } else { 2 };
+        let rounds = if queens.n < 11 { 8 } else { 2 };
         for seed in 0..rounds {
             for first in 0..kinds {
                 let make = |i: usize| explorers(&queens).swap_remove((first + i) % kinds);
@@ -174,8 +240,8 @@ fn boards_are_packed_by_the_law() {
 
 #[test]
 fn shares_tell_what_is_open() {
-    for level in levels() {
-        let queens = queens(12, level);
+    for queens in levels().into_iter().flat_map(|level| both(12, level)) {
+        let level = queens.level;
         let mut explorer = queens.explorer();
         explorer.add_work(&Problem::root(&queens).bytes).expect("the root");
         assert_eq!(explorer.open_share(), Some(1.0));

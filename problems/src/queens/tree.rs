@@ -14,13 +14,15 @@ pub type Shares = [f32; *SIZES.end() as usize + 1];
 ///
 /// The left and right halves of the first row mirror each other, so only one is searched and counts
 /// twice. On odd boards the middle square of the first row is its own mirror image: there the
-/// second row is halved instead.
+/// second row is halved instead. All counts are those of the whole board, nodes included.
 #[derive(Clone, Copy, Debug)]
 pub struct Queens {
     pub(super) n: u32,
     pub(super) level: Level,
     /// How work is stored and sent. Intervals are explored in plain code at every level.
     pub nodes: Nodes,
+    /// Whether to search the whole board, where each board counts once. All counts stay the same.
+    pub whole: bool,
     pub(super) shares: Shares,
 }
 
@@ -96,14 +98,22 @@ impl Queens {
         Board { row: board.row + 1, columns, left, right, free, fresh: true }
     }
 
+    /// The squares of a row that mirror the others; all squares if the whole board is searched.
+    fn half(&self) -> u32 {
+        if self.whole { self.full() } else { (1 << (self.n / 2)) - 1 }
+    }
+
+    /// The square of a row that is its own mirror image: the middle one of an odd board. No square
+    /// if the whole board is searched.
+    pub(super) fn middle(&self) -> u32 {
+        if self.whole { 0 } else { (self.n % 2) << (self.n / 2) }
+    }
+
     /// Free squares of the next row to try, leaving out mirror images.
     pub(super) fn tried(&self, board: &Board) -> u32 {
-        let half = (1 << (self.n / 2)) - 1;
-        let middle = 1 << (self.n / 2);
         match board.row {
-            0 if self.n % 2 == 1 => board.free & (half | middle),
-            0 => board.free & half,
-            1 if self.n % 2 == 1 && board.columns == middle => board.free & half,
+            0 => board.free & (self.half() | self.middle()),
+            1 if board.columns == self.middle() => board.free & self.half(),
             _ => board.free,
         }
     }
@@ -155,16 +165,22 @@ impl Tree for Queens {
 impl Queens {
     /// The estimated fraction of the whole tree below a board of this row.
     pub(super) fn share(&self, row: u32) -> f32 {
-        self.shares[row as usize]
+        // The estimates hold for boards that stand for their mirror images, too.
+        let part = if self.whole && row > 0 { 0.5 } else { 1.0 };
+        part * self.shares[row as usize]
     }
 
     /// How many boards this one stands for; the empty board is no placement and counts for none.
     pub(super) fn images(&self, board: &Board) -> u64 {
-        let symmetric = self.n % 2 == 1 && board.columns == 1 << (self.n / 2);
         match board.row {
             0 => 0,
-            1 if symmetric => 1,
-            _ => 2,
+            1 if board.columns == self.middle() => 1,
+            _ => self.usual_images(),
         }
+    }
+
+    /// How many boards each one with at least two queens stands for.
+    pub(super) fn usual_images(&self) -> u64 {
+        if self.whole { 1 } else { 2 }
     }
 }

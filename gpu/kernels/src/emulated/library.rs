@@ -44,7 +44,7 @@ type Loading = Arc<OnceLock<Result<LaunchFn, Fault>>>;
 /// All kernels that this process has asked for.
 static KERNELS: Mutex<Vec<(String, Loading)>> = Mutex::new(Vec::new());
 
-/// The entry point of a kernel: its name, then its sizes if they are compiled in, as in "queens 10".
+/// The entry point of a kernel: its name, then its sizes if they are compiled in, as in "queens 10 2".
 pub(super) fn entry(kernel: &str) -> Result<LaunchFn, Fault> {
     loading(kernel).get_or_init(|| load(kernel)).clone()
 }

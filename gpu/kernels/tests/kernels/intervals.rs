@@ -233,6 +233,19 @@ fn queens(n: u32) -> Queens {
 }
 
 #[test]
+fn whole_boards_are_counted_as_halves_are() {
+    for n in 1..=9 {
+        let mut board = queens(n);
+        let wanted = on_cpu(&board, i64::MAX).counts;
+        board.whole = true;
+        for how in uses().filter(|how| n < 8 || how.budget > 1).step_by(if n == 9 { 10 } else { 2 })
+        {
+            assert_eq!(explore(&board, how, i64::MAX).counts, wanted, "{n} queens, {how:?}");
+        }
+    }
+}
+
+#[test]
 fn boards_are_counted_as_on_the_cpu() {
     for n in 1..=9 {
         let queens = queens(n);

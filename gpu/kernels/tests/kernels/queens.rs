@@ -22,6 +22,18 @@ fn boards_are_counted_as_on_the_cpu() {
 }
 
 #[test]
+fn whole_boards_are_counted_as_halves_are() {
+    for n in 1..=12 {
+        let mut queens = Queens::new(n, Level::best()).unwrap();
+        let wanted = on_cpu(&queens, i64::MAX).counts;
+        queens.whole = true;
+        for how in uses().filter(|how| n < 8 || how.budget > 7).step_by(if n < 8 { 3 } else { 9 }) {
+            assert_eq!(explore(&queens, how, i64::MAX).counts, wanted, "{n} queens, {how:?}");
+        }
+    }
+}
+
+#[test]
 fn larger_boards_are_counted_as_on_the_cpu() {
     for n in 9..=11 {
         let queens = Queens::new(n, Level::best()).unwrap();

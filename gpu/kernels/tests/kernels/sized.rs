@@ -23,8 +23,10 @@ fn agrees(problem: &dyn Problem, kernel: &'static str, best: i64) {
 
 #[test]
 fn boards_are_counted() {
-    let queens = Queens::new(10, Level::best()).unwrap();
-    agrees(&queens, "queens 10", i64::MAX);
+    let mut queens = Queens::new(10, Level::best()).unwrap();
+    agrees(&queens, "queens 10 2", i64::MAX);
+    queens.whole = true;
+    agrees(&queens, "queens 10 1", i64::MAX);
 }
 
 #[test]
