@@ -10,6 +10,7 @@ fn counts_are_exact_on_every_code_path() {
         ("count uts T1", 4_130_071, 824_953, 4_130_070),
         ("count uts T3", 4_112_897, 513_863, 4_112_896),
         ("count queens 12", 14_200, 0, 856_188),
+        ("count queens 12 --whole", 14_200, 0, 856_188),
         ("count queens 1", 1, 0, 1),
     ] {
         for how in ["--threads 1", "--threads 3 --balance random-half:share=1/8", "--simd off"] {
@@ -80,6 +81,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("solve uts T1", "solve uts: expected flowshop, atsp, queens, knapsack, clique or qap"),
         ("check queens 8 x", "check queens: expected flowshop, atsp, clique or qap"),
         ("solve queens 8 --bound one", "--bound does not apply to 'solve queens'"),
+        ("solve queens 8 --whole", "--whole does not apply to 'solve queens'"),
         ("solve queens 8 --gantt x.svg", "--gantt does not apply to 'solve queens'"),
         ("solve queens 8 --best neh", "--best does not apply to 'solve queens'"),
         ("solve knapsack /no/file --best neh", "/no/file: "),

@@ -8,6 +8,7 @@ fn counts_on_devices_are_those_of_the_cpu() {
         ("count queens 12", "emulated"),
         ("count queens 11", "cpu,emulated:explorers=33:inside=adapt"),
         ("count queens 10", "cpu,emulated,emulated:explorers=3"),
+        ("count queens 11 --whole", "cpu,emulated"),
         ("count queens 10 --nodes interval", "emulated"),
         ("count queens 11 --nodes interval", "cpu,emulated:explorers=300:inside=windows"),
         ("count uts type=binomial,b0=60,q=0.19,m=5,seed=3", "emulated"),

@@ -67,6 +67,8 @@ fn counts_are_those_of_the_command() {
     let command = json("count queens 11");
     assert_eq!(command["count"].as_u64().map(u128::from), Some(counted.ways));
     assert_eq!(command["nodes"]["bounded"], counted.nodes.bounded);
+    let whole = queens::count_whole(11, threads(2)).unwrap();
+    assert_eq!((whole.ways, whole.nodes), (counted.ways, counted.nodes));
     let found = queens::first(8, threads(1)).unwrap();
     assert_eq!(found.status, Status::Found);
     let columns: Vec<i64> =

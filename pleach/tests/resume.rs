@@ -9,11 +9,12 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What is searched, and the counts it must have in the end: branched, bounded, counted.
-const SEARCHES: [(&str, u64, u64, u64); 7] = [
+const SEARCHES: [(&str, u64, u64, u64); 8] = [
     ("count uts T1", 824_953, 4_130_070, 4_130_071),
     ("count uts T3", 513_863, 4_112_896, 4_112_897),
     ("count queens 14", 17_327_860, 27_358_552, 365_596),
     ("count queens 14 --nodes interval", 17_327_860, 27_358_552, 365_596),
+    ("count queens 14 --whole", 17_327_860, 27_358_552, 365_596),
     (TA030, 2_415_779, 45_246_962, 0),
     (TA030_INTERVAL, 2_415_779, 45_246_962, 0),
     (TA030_BY_JOB, 2_415_779, 45_246_962, 0),

@@ -43,11 +43,10 @@ fn a_checkpoint_of_another_search_is_kept() {
         assert_eq!(fs::read(&path).unwrap(), before, "{words}");
     }
     // The same words with another frozen flag.
-    refused(
-        &format!("count queens 15 --nodes interval --checkpoint {file}"),
-        "holds another search",
-    );
-    assert_eq!(fs::read(&path).unwrap(), before);
+    for flag in ["--nodes interval", "--whole"] {
+        refused(&format!("count queens 15 {flag} --checkpoint {file}"), "holds another search");
+        assert_eq!(fs::read(&path).unwrap(), before, "{flag}");
+    }
     // The same words, and a file that has changed.
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data/knapsack/correlated-60.txt");
     let text = fs::read_to_string(data).unwrap();

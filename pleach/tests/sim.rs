@@ -152,6 +152,21 @@ fn devices_are_slow_while_they_are_short_of_work() {
     assert!(mean(row, "fill") < 1.0);
 }
 
+/// The nodes are those of half of the board, but they are shared in other pieces.
+#[test]
+fn whole_boards_are_simulated() {
+    let words = "sim queens 10 --peers 9 --seed 3";
+    let row = |words: &str| json(words)["rows"][0].clone();
+    let [half, whole] = [row(words), row(&format!("{words} --whole"))];
+    assert_eq!((mean(&half, "nodes"), mean(&whole, "nodes")), (35_538.0, 35_538.0));
+    assert_ne!(mean(&half, "time_s"), mean(&whole, "time_s"));
+    let text = "peers = 9\nseeds = [3]\n[load]\nproblem = 'queens'\ninstance = 10\nwhole = true\n";
+    let words = scenario("whole.toml", text);
+    assert_eq!(json(&words)["rows"][0]["figures"], whole["figures"]);
+    refused(&format!("{words} --whole"), "does not apply to a scenario file; set load.whole");
+    refused("sim uts T1 --peers 5 --whole", "--whole does not apply to 'sim uts'");
+}
+
 /// Refuses a scenario, naming its file.
 fn bad(text: &str, said: &str) {
     let words = scenario("bad.toml", text);
@@ -191,6 +206,14 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
             "load.nodes = 3: expected pool or interval",
         ),
         ("peers = 3\n[load]\nproblem = 'queens'\ninstance = 40", "expected a board of 1 to 32"),
+        (
+            "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1'\nwhole = true",
+            "load.whole = true: expected false for uts",
+        ),
+        (
+            "peers = 3\n[load]\nproblem = 'queens'\ninstance = 8\nwhole = 1",
+            "load.whole = 1: expected true or false",
+        ),
         (
             "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1XL'\nrecorded = 3",
             "load.recorded = 3: expected true or false",

@@ -81,6 +81,7 @@ fn help_shows_only_what_applies() {
     assert!(!flowshop.contains("--peers") && !flowshop.contains("--show"), "{flowshop}");
     let queens = text("count queens --help");
     assert!(queens.contains("--nodes") && !queens.contains("--gantt"), "{queens}");
+    assert!(queens.contains("--whole") && !flowshop.contains("--whole"), "{queens}");
     assert!(!queens.contains("--best") && !queens.contains("--solution"), "{queens}");
     assert!(text("sim atsp --help").contains("--peers"));
     assert!(text("resume --help").contains("--show"));
@@ -220,7 +221,7 @@ fn settings_record_every_flag() {
     let keys = [
         "threads", "devices", "slow", "pace", "repeat", "balance", "best", "start", "bound",
         "branching", "child_order", "all", "jobs_first", "objective", "no_wait", "blocking", "due",
-        "weights", "releases", "setups", "time_limit", "node_limit", "memory", "nodes",
+        "weights", "releases", "setups", "time_limit", "node_limit", "memory", "nodes", "whole",
         "best_first", "checkpoint", "every", "listen", "key", "places", "mpi", "simd", "seed",
         "trace", "solution", "gantt", "beside", "schedule", "log", "metrics", "json", "quiet",
         "dashboard",

@@ -182,8 +182,8 @@ def knapsack(
 def clique(graph: Graph, best: int | None, limits: dict[str, Any]) -> Search:
     """Searches for the largest clique."""
 
-def queens(n: int, count: bool, limits: dict[str, Any]) -> Search:
-    """Counts the ways to place queens, or finds one."""
+def queens(n: int, count: bool, whole: bool, limits: dict[str, Any]) -> Search:
+    """Counts the ways to place queens, on the whole board or on half of it, or finds one."""
 
 def uts(tree: str, limits: dict[str, Any]) -> Search:
     """Counts the nodes of a tree."""

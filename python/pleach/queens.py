@@ -31,23 +31,30 @@ class Placement(Result):
 
 
 @overload
-def count(n: int, *, blocking: Literal[True] = True, **options: Unpack[_run.Options]) -> Counted: ...
+def count(
+    n: int, *, whole: bool = False, blocking: Literal[True] = True, **options: Unpack[_run.Options]
+) -> Counted: ...
 
 
 @overload
-def count(n: int, *, blocking: Literal[False], **options: Unpack[_run.Options]) -> _run.Run[Counted]: ...
+def count(
+    n: int, *, whole: bool = False, blocking: Literal[False], **options: Unpack[_run.Options]
+) -> _run.Run[Counted]: ...
 
 
 def count(
-    n: int, *, blocking: bool = True, **options: Unpack[_run.Options]
+    n: int, *, whole: bool = False, blocking: bool = True, **options: Unpack[_run.Options]
 ) -> Counted | _run.Run[Counted]:
     """Count all ways to place n queens on a board of n rows and columns.
 
+    whole: whether to search the whole board, not only the half that the other one mirrors. The counts are the same.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
     size = _numbers.whole("n", n, 1, 2**32 - 1)
-    return _run.start("queens", (size, True), counted, View(), options, blocking)
+    if not isinstance(whole, bool):
+        _numbers.wrong(TypeError, "whole", whole, "True or False")
+    return _run.start("queens", (size, True, whole), counted, View(), options, blocking)
 
 
 @overload
@@ -73,4 +80,4 @@ def solve(
         """Return the result as a placement."""
         return Placement(columns=view.solution(raw["solution"]), **view.common(raw))
 
-    return _run.start("queens", (size, False), placement, view, options, blocking)
+    return _run.start("queens", (size, False, False), placement, view, options, blocking)

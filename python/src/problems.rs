@@ -262,12 +262,15 @@ pub fn clique(graph: &Graph, best: Option<i64>, limits: Limits) -> PyResult<Sear
     Search::start(limits, move |search| Ok(cliques::solve(&graph, best, search)?.report.into()))
 }
 
-/// Counts the ways to place queens, or finds one.
+/// Counts the ways to place queens, on the whole board or on half of it, or finds one.
 #[pyfunction]
-pub fn queens(n: u32, count: bool, limits: Limits) -> PyResult<Search> {
+pub fn queens(n: u32, count: bool, whole: bool, limits: Limits) -> PyResult<Search> {
     Search::start(limits, move |search| {
-        let report =
-            if count { boards::count(n, search)?.report } else { boards::first(n, search)?.report };
+        let report = match (count, whole) {
+            (false, _) => boards::first(n, search)?.report,
+            (true, false) => boards::count(n, search)?.report,
+            (true, true) => boards::count_whole(n, search)?.report,
+        };
         Ok(report.into())
     })
 }

@@ -19,6 +19,7 @@ tour: Callable[..., Any] = pleach.atsp.solve
 pack: Callable[..., Any] = pleach.knapsack.solve
 clique: Callable[..., Any] = pleach.clique.solve
 assign: Callable[..., Any] = pleach.qap.solve
+board: Callable[..., Any] = pleach.queens.count
 T = [[1, 2], [3, 4]]
 
 CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
@@ -78,6 +79,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: clique({"a": ["b"]}), ValueError, "graph['a']: 'b', expected neighbours that are vertices"),
     (lambda: clique({}), ValueError, "graph: 0 vertices, expected from 1 to 4096"),
     (lambda: pleach.queens.count(0), ValueError, "n: 0, expected a number from 1"),
+    (lambda: board(8, whole=1), TypeError, "whole: 1, expected True or False"),
     (lambda: pleach.queens.count(99), ValueError, "queens 99: expected a board"),
     (lambda: pleach.uts.count("x=1"), ValueError, "tree: "),
     (lambda: pleach.uts.count("type=binomial,b0=2,q=0.5,m=2"), ValueError, "the tree may be infinite"),

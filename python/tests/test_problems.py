@@ -87,6 +87,8 @@ def test_queens_and_trees_are_counted_exactly() -> None:
     counted = pleach.queens.count(8)
     assert (counted.count, counted.status) == (92, "counted")
     assert {pleach.queens.count(9, threads=n).nodes for n in (1, 2)} == {pleach.queens.count(9).nodes}
+    whole = pleach.queens.count(8, whole=True)
+    assert (whole.count, whole.nodes) == (counted.count, counted.nodes)
     columns = pleach.queens.solve(8).columns
     assert columns is not None
     assert len({c + r for r, c in enumerate(columns)} | {c - r + 99 for r, c in enumerate(columns)}) == 16

@@ -29,8 +29,21 @@ pub struct Counted {
 ///
 /// # Errors
 /// If the board is too large, the machine fails, or the checkpoint does not match.
-pub fn count(n: u32, mut search: Search<'_>) -> Result<Counted, Error> {
-    let report = plain::run(&problem(n, &search)?, None, &mut search)?;
+pub fn count(n: u32, search: Search<'_>) -> Result<Counted, Error> {
+    counted(n, false, search)
+}
+
+/// Counts the same on the whole board: [`count`] searches one of two halves that mirror each other.
+/// The counts are equal, those of nodes included, but the search has twice as much to explore.
+///
+/// # Errors
+/// As [`count`].
+pub fn count_whole(n: u32, search: Search<'_>) -> Result<Counted, Error> {
+    counted(n, true, search)
+}
+
+fn counted(n: u32, whole: bool, mut search: Search<'_>) -> Result<Counted, Error> {
+    let report = plain::run(&problem(n, whole, &search)?, None, &mut search)?;
     let (status, ways, nodes) = (report.status, report.count, report.outcome.counts.clone());
     Ok(Counted { status, ways, nodes, report })
 }
@@ -60,8 +73,8 @@ pub fn first(n: u32, mut search: Search<'_>) -> Result<Found, Error> {
     Ok(Found { status, columns, nodes, report })
 }
 
-pub(crate) fn problem(n: u32, search: &Search<'_>) -> Result<Queens, Error> {
+pub(crate) fn problem(n: u32, whole: bool, search: &Search<'_>) -> Result<Queens, Error> {
     let mut queens = Queens::new(n, search.simd).map_err(Error::Input)?;
-    queens.nodes = search.nodes;
+    (queens.nodes, queens.whole) = (search.nodes, whole);
     Ok(queens)
 }

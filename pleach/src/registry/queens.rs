@@ -25,12 +25,12 @@ pub const ENTRY: Entry = Entry {
         },
         Task {
             verb: Verb::Count,
-            flags: &[Use::plain("nodes"), Use::plain("certificate")],
+            flags: &[Use::plain("nodes"), Use::plain("whole"), Use::plain("certificate")],
             examples: &["count queens 16"],
             act: Act::Search(count),
         },
     ],
-    simulation: Some(Simulation { flags: &[], intervals: true, make_load }),
+    simulation: Some(Simulation { flags: &[Use::plain("whole")], intervals: true, make_load }),
     rates: &[
         Rate { name: "queens 16", problem: |level| measured(16, level), on_devices: true },
         Rate { name: "queens 20", problem: |level| measured(20, level), on_devices: false },
@@ -39,6 +39,7 @@ pub const ENTRY: Entry = Entry {
         Probe::new("8", |level| probe(8, level)),
         Probe::new("10", |level| probe(10, level)),
         Probe::new("8 as intervals", intervals),
+        Probe::new("9 --whole", whole),
         Probe::new("14", |level| probe(14, level)).large(),
         Probe::new("15", |level| probe(15, level)).large(),
     ],
@@ -72,16 +73,22 @@ fn intervals(level: Level) -> Result<Check, String> {
     Ok(Check { problem: Box::new(queens), best: None })
 }
 
+fn whole(level: Level) -> Result<Check, String> {
+    let mut queens = Queens::new(9, level)?;
+    queens.whole = true;
+    Ok(Check { problem: Box::new(queens), best: None })
+}
+
 fn measured(n: u32, level: Level) -> Result<Box<dyn Problem>, String> {
     Ok(Box::new(Queens::new(n, level)?))
 }
 
 fn count(request: &Request<'_>) -> Result<Start<'static>, Failure> {
-    let n = size(request.instance)?;
+    let (n, whole) = (size(request.instance)?, request.given.on("whole"));
     // The size is checked before any file is touched.
     Queens::new(n, request.given.simd()?).map_err(Failure::Usage)?;
     Ok(Start::new(move |search, mode| {
-        Ended::plain(&campaign::problem(n, &search)?, None, search, mode)
+        Ended::plain(&campaign::problem(n, whole, &search)?, None, search, mode)
     }))
 }
 
@@ -98,6 +105,6 @@ fn size(word: &str) -> Result<u32, Failure> {
 fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> {
     let simd = given.simd()?;
     let mut queens = Queens::new(size(&load.instance)?, simd).map_err(Failure::Usage)?;
-    queens.nodes = load.nodes;
+    (queens.nodes, queens.whole) = (load.nodes, load.whole);
     SimulatedLoad::plain(load, queens, record).map_err(Failure::Usage)
 }

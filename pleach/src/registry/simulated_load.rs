@@ -19,6 +19,9 @@ pub struct Load {
     pub alone: u64,
     /// The representation of work, if the problem has a choice.
     pub nodes: Nodes,
+    /// Whether to search the whole tree where a problem would search one of two halves that mirror
+    /// each other.
+    pub whole: bool,
     /// Whether to search a record of the tree instead of the tree itself.
     pub recorded: bool,
 }

@@ -28,7 +28,7 @@ pub use output::{
 };
 pub use search::{
     ALL as ALL_OPTIMA, BEST, BEST_FIRST, BLOCKING, BOUND, BRANCHING, CHILD_ORDER, DUE, JOBS_FIRST,
-    NO_WAIT, NODES, OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, in_units,
+    NO_WAIT, NODES, OBJECTIVE, RELEASES, SEED, SETUPS, START, Start, WEIGHTS, WHOLE, in_units,
     value_to_beat,
 };
 pub use service::{
@@ -45,10 +45,10 @@ use flag::applies;
 
 /// All flags, in the order in which `settings` records them.
 #[rustfmt::skip]
-pub static FLAGS: [&(dyn Item + Sync); 96] = [
+pub static FLAGS: [&(dyn Item + Sync); 97] = [
     &THREADS, &DEVICES, &SLOW, &PACE, &REPEAT, &BALANCE, &BEST, &START, &BOUND, &BRANCHING,
     &CHILD_ORDER, &ALL_OPTIMA, &JOBS_FIRST, &OBJECTIVE, &NO_WAIT, &BLOCKING, &DUE, &WEIGHTS,
-    &RELEASES, &SETUPS, &TIME_LIMIT, &NODE_LIMIT, &MEMORY, &UNTIL_EOF, &NODES, &BEST_FIRST,
+    &RELEASES, &SETUPS, &TIME_LIMIT, &NODE_LIMIT, &MEMORY, &UNTIL_EOF, &NODES, &WHOLE, &BEST_FIRST,
     &COLUMNS, &PRECISION, &UNSORTED, &SIZE, &VALUES, &VIEW, &ZOOM, &NEAR, &TRANSFER, &METHOD,
     &STEPS, &REYNOLDS, &SPEED, &OBSTACLE, &FRAMES, &CHUNKS, &SPLIT, &COMPARE, &CHECKPOINT, &EVERY,
     &LISTEN, &KEY, &PLACES, &PATIENCE, &REACH, &STANDBY, &MPI, &SIMD, &CHECK, &SEED, &TRACE,

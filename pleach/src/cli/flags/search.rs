@@ -118,6 +118,11 @@ pub static NODES: Flag<Nodes> = Flag {
     parse: Nodes::parse,
 };
 
+pub static WHOLE: Flag<()> = Flag::switch(ABOUT.named(
+    "whole",
+    "search the whole board, not only the half that the other one mirrors; the counts are the same",
+));
+
 pub static BEST_FIRST: Flag<()> = Flag::switch(About {
     lasts: Lasts::Kept,
     ..ABOUT.named(

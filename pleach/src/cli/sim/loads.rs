@@ -33,6 +33,9 @@ pub fn make_load(
     if load.nodes == Nodes::Interval && !simulation.intervals {
         return usage(format!("load.nodes = 'interval': expected pool for {name}"));
     }
+    if load.whole && !simulation.flags.iter().any(|own| own.flag == "whole") {
+        return usage(format!("load.whole = true: expected false for {name}"));
+    }
     (simulation.make_load)(load, given)
 }
 

@@ -101,6 +101,7 @@ fn work(registry: &[Entry], keys: &Keys<'_>, peers: u32) -> Result<Work, String>
                 bound: load.word_if_any("bound")?,
                 branching: load.word_if_any("branching")?,
                 nodes: nodes(&load)?,
+                whole: load.flag("whole", false)?,
                 recorded: load.flag("recorded", false)?,
                 alone: load.number("alone", Some(1e9), 0.0..=1e15)? as u64,
             })

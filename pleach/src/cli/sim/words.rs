@@ -13,6 +13,8 @@ use toml::{Table, Value};
 const FLAGS: [&str; 3] = ["peers", "balance", "seed"];
 /// Flags that stand for keys of its load.
 const OF_LOAD: [&str; 3] = ["best", "bound", "branching"];
+/// The switch among them.
+const WHOLE: &str = "whole";
 
 /// The scenario, its name in errors, and its file if it has one.
 pub fn read(
@@ -31,7 +33,7 @@ pub fn read(
             Ok(("sim".into(), scenario("sim", &table)?, None))
         }
         [file] => {
-            if let Some(flag) = OF_LOAD.iter().find(|flag| given.has(flag)) {
+            if let Some(flag) = OF_LOAD.iter().chain([&WHOLE]).find(|flag| given.has(flag)) {
                 return usage(format!(
                     "--{flag} does not apply to a scenario file; set load.{flag} in {file}"
                 ));
@@ -75,6 +77,9 @@ fn of_problem(problem: &str, instance: &str, given: &FlagValues) -> Result<Table
         if let Some(value) = given.word(flag) {
             load.insert(flag.into(), value.into());
         }
+    }
+    if given.on(WHOLE) {
+        load.insert(WHOLE.into(), true.into());
     }
     set_all(&mut scenario, given)?;
     if !scenario.contains_key("peers") {
