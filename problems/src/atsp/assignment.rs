@@ -20,8 +20,8 @@ pub(super) struct Assignment {
 
 const NONE: u16 = u16::MAX;
 
-/// The problem was not solved in time.
-pub(super) struct Interrupted;
+/// The problem was not solved in time. The dual prices so far prove this bound.
+pub(super) struct Interrupted(pub i64);
 
 /// Solves the assignment problem for these arc costs. Any prices and successors will do to start
 /// from; good ones save time. `None` if there is no assignment.
@@ -63,17 +63,36 @@ pub(super) fn solve(
             continue;
         }
         if !keep_going() {
-            return Err(Interrupted);
+            return Err(Interrupted(total(&out, &into)));
         }
         let prices = (&mut out[..], &mut into[..]);
         if paths.augment(arcs, cost, i, prices, (&mut next, &mut before)).is_none() {
             return Ok(None);
         }
     }
-    let value = out.iter().sum::<i64>() + into.iter().sum::<i64>();
+    let value = total(&out, &into);
     let price = |at: usize| out[usize::from(arcs.tail[at])] + into[usize::from(arcs.head[at])];
     let reduced = (0..arcs.len()).map(|at| cost[at] - price(at)).collect();
     Ok(Some(Assignment { value, next, reduced, out }))
+}
+
+/// The bound that these prices prove.
+fn total(out: &[i64], into: &[i64]) -> i64 {
+    out.iter().chain(into).sum()
+}
+
+/// A quick bound, given all arcs between at least three cities: the cheapest arc into each city, and then the cheapest
+/// arc from each city, by the costs that are left. The former do not start from city 0, where a shop without waiting
+/// has arcs of length 0 to all other cities.
+pub(super) fn cheapest(arcs: &Arcs) -> i64 {
+    let mut into = vec![i64::MAX; arcs.cities];
+    for at in arcs.rows[1]..arcs.len() {
+        let into = &mut into[usize::from(arcs.head[at])];
+        *into = arcs.cost[at].min(*into);
+    }
+    let price = |at: usize| arcs.cost[at] - into[usize::from(arcs.head[at])];
+    let out = |i: usize| arcs.row(i).map(price).min().unwrap_or(0);
+    total(&(0..arcs.cities).map(out).collect::<Vec<_>>(), &into)
 }
 
 /// The state of a shortest-path search.

@@ -7,6 +7,7 @@ mod assignment;
 pub mod bound;
 mod branch;
 mod dive;
+mod insertion;
 pub mod instance;
 mod local;
 pub mod named;
@@ -25,9 +26,10 @@ mod twins;
 
 use crate::simd::Level;
 use arcs::{Allowed, Arcs};
-use assignment::Interrupted;
+use assignment::{Assignment, Interrupted};
 use bound::Bound;
 use dive::dive;
+use insertion::insertion;
 use instance::Instance;
 use local::{Beside, Local};
 use partial::Paths;
@@ -95,14 +97,15 @@ impl Atsp {
         (wanted, keep_going): (&dyn Fn() -> bool, &dyn Fn() -> bool),
     ) -> Result<Self, String> {
         let instance = Arc::new(instance);
-        let (mut start, mut prices) = tour(&instance, start, seed, wanted);
+        let (mut start, mut prices, assignment) = tour(&instance, start, seed, wanted);
         let stop_requested = Arc::default();
         let search = match bound {
             Bound::Partial => Search::Paths(Paths::new(&instance, nodes, level)?),
             // A single city has no arcs.
             _ if instance.cities() == 1 => Search::Paths(Paths::new(&instance, nodes, level)?),
             _ => {
-                let mut prepared = prepare(&instance, bound, &start, (wanted, keep_going));
+                let known = (&start[..], assignment);
+                let mut prepared = prepare(&instance, bound, known, (wanted, keep_going));
                 let (turned, priced) = (prepared.turned, prepared.priced.take());
                 let mut tours = Tours::new(prepared, &instance, &start, &stop_requested);
                 if let Some(priced) = priced {
@@ -166,35 +169,44 @@ impl Atsp {
     }
 }
 
-/// A good tour found quickly, and prices for leaving cities; any tour once `keep_going` returns false.
+/// A good tour found quickly, prices for leaving cities, and the assignment they come from; any tour once `keep_going`
+/// returns false, and instead of the assignment the bound known by then, in parts of a unit.
 fn tour(
     instance: &Arc<Instance>,
     start: Option<&[u16]>,
     seed: u64,
     keep_going: &dyn Fn() -> bool,
-) -> (Vec<u16>, Vec<i64>) {
+) -> (Vec<u16>, Vec<i64>, Result<Assignment, i64>) {
     let n = instance.cities();
     let arcs = Arcs::new(instance, &Allowed::all(n));
-    let assignment = assignment::solve(&arcs, &arcs.cost, (&vec![0; n], &vec![0; n]), keep_going);
-    let (patched, prices) = match assignment {
-        Ok(Some(least)) => (patch::patch(instance, &least.next, keep_going), least.out),
+    let solved = assignment::solve(&arcs, &arcs.cost, (&vec![0; n], &vec![0; n]), keep_going);
+    let assignment = match solved {
+        Ok(Some(least)) => Ok(least),
         // Only a single city has no assignment.
-        Ok(None) | Err(Interrupted) => ((0..n as u16).collect(), vec![0; n]),
+        Ok(None) => Err(0),
+        Err(Interrupted(bound)) => Err(bound.max(assignment::cheapest(&arcs))),
     };
-    let tours = [Some(&patched[..]), start].into_iter().flatten();
-    let best = tours.min_by_key(|order| instance.length(order)).unwrap_or(&patched).to_vec();
+    let (first, prices) = match &assignment {
+        Ok(least) => (patch::patch(instance, &least.next, keep_going), least.out.clone()),
+        Err(_) => (insertion(instance), vec![0; n]),
+    };
+    let tours = [Some(&first[..]), start].into_iter().flatten();
+    let best = tours.min_by_key(|order| instance.length(order)).unwrap_or(&first).to_vec();
     if n < 4 {
         // Three cities have two tours.
         let turned: Vec<u16> = best.iter().rev().copied().collect();
         let shortest = [best, turned].into_iter().min_by_key(|order| instance.length(order));
-        return (shortest.unwrap_or(vec![0]), prices);
+        return (shortest.unwrap_or(vec![0]), prices, assignment);
+    }
+    if !keep_going() {
+        return (best, prices, assignment);
     }
     let mut local = Local::new(instance.clone(), &prices, best, seed, keep_going);
     let most = START.min(START_EACH * (n * n) as u64);
     while local.work() < most && keep_going() {
         local.step(keep_going);
     }
-    (local.best().0.to_vec(), prices)
+    (local.best().0.to_vec(), prices, assignment)
 }
 
 impl Problem for Atsp {

@@ -2,7 +2,7 @@
 
 use super::arcs::{Allowed, Arcs, COST_SCALE, at_least};
 use super::ascent::{Effort, ascend};
-use super::assignment::solve;
+use super::assignment::Assignment;
 use super::bound::Bound;
 use super::instance::Instance;
 use super::node::Node;
@@ -40,29 +40,29 @@ const SECOND: Effort = Effort { steps: 8000, patience: 100, first: 1.0, arcs: 50
 /// Determines how many root cities are tried: each trial scans about ten times its arcs.
 const ROOTS: usize = 2_000_000;
 
-/// Prepares the search for tours of length at most `target`, which some tour has. Once `keep_going` returns false, the
-/// multipliers are worse and all else is the same; once `wanted` does, only the bound is valid.
+/// Prepares the search for tours no longer than this one, given the assignment, or else a bound in parts of a unit.
+/// Once `keep_going` returns false, the multipliers are worse and all else is the same; once `wanted` does, only the
+/// bound is valid.
 pub(super) fn prepare(
     instance: &Instance,
     bound: Bound,
-    tour: &[u16],
+    (tour, assignment): (&[u16], Result<Assignment, i64>),
     (wanted, keep_going): (&dyn Fn() -> bool, &dyn Fn() -> bool),
 ) -> Prepared {
     let n = instance.cities();
     let target = instance.length(tour);
     let (multipliers, next) = (vec![0; n], vec![0; n]);
     let mut root = Node { allowed: Allowed::all(n), multipliers, next, deferred: false };
-    let arcs = Arcs::new(instance, &root.allowed);
-    // Every city is left by some arc.
-    let cheapest = |i: usize| arcs.row(i).map(|at| arcs.cost[at]).min().unwrap_or(0);
-    let mut raised: i64 = (0..n).map(cheapest).sum();
     let mut left = 0;
-    let solved = solve(&arcs, &arcs.cost, (&root.multipliers, &root.next), wanted);
-    if let Ok(Some(assignment)) = solved {
-        let room = COST_SCALE * target - assignment.value;
-        left = assignment.reduced.iter().filter(|&&reduced| reduced <= room).count();
-        (root.multipliers, root.next, raised) = (assignment.out, assignment.next, assignment.value);
-    }
+    let mut raised = match assignment {
+        Ok(Assignment { value, next, reduced, out }) => {
+            let room = COST_SCALE * target - value;
+            left = reduced.iter().filter(|&&reduced| reduced <= room).count();
+            (root.multipliers, root.next) = (out, next);
+            value
+        }
+        Err(bound) => bound,
+    };
     let gap = (COST_SCALE * target - raised) as f64 / (COST_SCALE * target).abs().max(1) as f64;
     let bound = match bound {
         Bound::Auto if left > n * n / DENSE && gap * n as f64 > LONG => Bound::Arborescence,
@@ -80,7 +80,7 @@ pub(super) fn prepare(
     let twins = Twins::new(&instance);
     twins.order(&mut root.allowed);
     let mut priced = None;
-    if bound == Bound::Arborescence {
+    if bound == Bound::Arborescence && wanted() {
         let turn = |&city: &u16| ((usize::from(city) + n - turned) % n) as u16;
         let tour: Vec<u16> = tour.iter().map(turn).collect();
         priced = raise(&instance, &mut root.allowed, &root.multipliers, &tour, keep_going);
@@ -167,10 +167,14 @@ fn step(instance: &Instance) -> i64 {
     let into = |j: usize| if j == 0 { cost(2, 0) - out(2) } else { cost(0, j) };
     let arcs = (0..n * n).map(|at| (at / n, at % n)).filter(|(i, j)| i != j);
     let rest = arcs.map(|(i, j)| (cost(i, j) - out(i) - into(j)).unsigned_abs());
-    match rest.fold(0, gcd) {
-        0 => ALL_ALIKE,
-        step => step as i64,
+    let mut step = 0;
+    for rest in rest {
+        step = gcd(step, rest);
+        if step == 1 {
+            break;
+        }
     }
+    if step == 0 { ALL_ALIKE } else { step as i64 }
 }
 
 /// Step if all tours have the same length: larger than any difference of two tours.

@@ -10,6 +10,7 @@ use oorandom::Rand64;
 use pleach_core::search::explorer::Progress;
 use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end};
 use pleach_core::search::work::Reader;
+use std::cell::Cell;
 
 /// A matrix of some kind: with few distinct, large, zero, negative or equal values, with twins, or with prices for
 /// leaving and entering.
@@ -88,6 +89,50 @@ fn optima_agree_with_brute_force() {
             }
             assert_eq!(search(&atsp, least).found, None, "{bound} {instance:?}");
         }
+    }
+}
+
+/// A search that is prepared for as long as its clock is looked at fewer than this many times.
+fn stopped(instance: &Instance, looks: u32) -> Atsp {
+    let looked = Cell::new(0);
+    let wanted = || looked.replace(looked.get() + 1) < looks;
+    let (how, start) = ((Nodes::Pool, Level::best()), (None, 1));
+    Atsp::unless_stopped(instance.clone(), Bound::Auto, how, start, (&wanted, &wanted)).unwrap()
+}
+
+#[test]
+fn bounds_of_a_stopped_preparation_never_exceed_the_shortest_tour() {
+    let mut rng = Rand64::new(8);
+    for n in (1..8).cycle().take(700) {
+        let instance = random(&mut rng, n);
+        let least = shortest(&instance);
+        for looks in 0..8 {
+            let atsp = stopped(&instance, looks);
+            assert!(atsp.least_score() <= least, "{looks} {instance:?}");
+            assert!(instance.length(atsp.start()) >= least, "{looks} {instance:?}");
+        }
+        if n > 2 {
+            let bound = assignment::cheapest(&Arcs::new(&instance, &Allowed::all(n)));
+            assert!(bound <= arcs::COST_SCALE * least, "{instance:?}");
+        }
+    }
+}
+
+/// Its bound used to be the sum of the cheapest arcs from all cities, and its tour close to the order of their numbers.
+#[test]
+fn a_stopped_preparation_has_a_good_tour_and_a_bound() {
+    let mut rng = Rand64::new(5);
+    let times = (0..20 * 80).map(|_| 1 + rng.rand_range(0..99) as u32).collect();
+    let instance = no_wait::tour(&Shop::new(Times::new(20, times).unwrap())).unwrap();
+    let whole = make(&instance, Bound::Auto, Nodes::Pool, Level::best());
+    let best = instance.length(whole.start());
+    let others = |i: usize| (0..instance.cities()).filter(move |&j| j != i);
+    let from = |i: usize| others(i).map(|j| instance.cost(i, j)).min().unwrap();
+    let cheapest: i64 = (0..instance.cities()).map(from).sum();
+    for looks in [0, 1, 5, 20, 50, 100, 400] {
+        let atsp = stopped(&instance, looks);
+        assert!(instance.length(atsp.start()) <= best * 5 / 4, "{looks}");
+        assert!((cheapest + 1..=best).contains(&atsp.least_score()), "{looks}");
     }
 }
 
@@ -215,7 +260,7 @@ fn a_start_found_close_to_the_bound_is_in_the_tree() {
     let times = (0..60 * 160).map(|_| 1 + rng.rand_range(0..99) as u32).collect();
     let shop = Shop::new(Times::new(60, times).unwrap());
     let instance = no_wait::tour(&shop).unwrap();
-    let (start, _) = tour(&Arc::new(instance.clone()), None, 1, &|| true);
+    let (start, ..) = tour(&Arc::new(instance.clone()), None, 1, &|| true);
     let atsp = make(&instance, Bound::Arborescence, Nodes::Pool, Level::best());
     let better = instance.length(atsp.start());
     assert!(atsp.least_score() <= better && better < instance.length(&start), "no dive");

@@ -128,7 +128,7 @@ impl Tours {
         if self.bound != Bound::Arborescence {
             let start = (&node.multipliers[..], &node.next[..]);
             let found = solve(&arcs, &arcs.cost, start, &keep_going);
-            let Some(found) = found.map_err(|Interrupted| self.least)? else { return Ok(None) };
+            let Some(found) = found.map_err(|Interrupted(_)| self.least)? else { return Ok(None) };
             let Assignment { value: bound, next, reduced, out: multipliers } = found;
             let used = Vec::new();
             return Ok(Some(Seen { arcs, bound, multipliers, next, reduced, used }));
@@ -145,7 +145,7 @@ impl Tours {
         // Additive bounding: an assignment on the reduced costs adds to the bound.
         let start = (&vec![0; arcs.cities][..], &node.next[..]);
         let rest = solve(&arcs, &reduced, start, &keep_going);
-        let Some(rest) = rest.map_err(|Interrupted| self.at_least(bound))? else {
+        let Some(rest) = rest.map_err(|Interrupted(_)| self.at_least(bound))? else {
             return Ok(None);
         };
         let bound = bound + rest.value;
