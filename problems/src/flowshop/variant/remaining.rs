@@ -78,12 +78,17 @@ pub(super) struct Remaining<N> {
 
 impl<N: Number> Orders<N> {
     pub fn new(variant: &Variant) -> Self {
-        let (jobs, objective) = (variant.jobs(), variant.objective());
+        let (jobs, machines) = (variant.jobs(), variant.machines());
+        let objective = variant.objective();
         let setups = variant.shop().setups.is_some();
         let tails: Vec<Vec<i64>> = (0..jobs).map(|job| variant.tails(job)).collect();
-        let operation = |job: usize, k: usize| {
-            let before = (0..jobs).filter(|&before| setups && before != job);
-            let setup = before.map(|before| variant.setup(k, before, job)).min().unwrap_or(0);
+        let operation = |(job, k): (usize, usize)| {
+            let befores = if setups { 0..jobs } else { 0..0 };
+            let setup = befores
+                .filter(|&before| before != job)
+                .map(|before| variant.setup(k, before, job))
+                .min()
+                .unwrap_or(0);
             let tail = tails[job][k];
             Operation {
                 job: job as u16,
@@ -94,8 +99,10 @@ impl<N: Number> Orders<N> {
                 due: N::of(variant.due(job) - tail),
             }
         };
+        let all = (0..jobs).flat_map(|job| (0..machines).map(move |k| (job, k)));
+        let all: Vec<Operation<N>> = all.map(operation).collect();
         let machine = |k: usize| {
-            let mut shortest: Vec<_> = (0..jobs).map(|job| operation(job, k)).collect();
+            let mut shortest: Vec<_> = all.iter().skip(k).step_by(machines).copied().collect();
             let setup_of = |it: &Operation<N>| it.with_setup - it.time;
             let longest_setup = shortest.iter().map(setup_of).max().unwrap_or_default();
             let mut urgent = shortest.clone();
@@ -117,15 +124,13 @@ impl<N: Number> Orders<N> {
         let mut by_weight: Vec<(N, u16)> =
             (0..jobs).map(|job| (N::of(variant.weight(job)), job as u16)).collect();
         by_weight.sort_unstable();
-        let all = (0..jobs).flat_map(|job| (0..variant.machines()).map(move |k| (job, k)));
-        let all: Vec<Operation<N>> = all.map(|(job, k)| operation(job, k)).collect();
         Self {
             objective,
             weighted: by_weight.first().map(|least| least.0) != by_weight.last().map(|most| most.0)
                 || by_weight.first().is_some_and(|least| least.0 != N::of(1)),
             setups,
             sum: objective.is_sum(),
-            machines: (0..variant.machines()).map(machine).collect(),
+            machines: (0..machines).map(machine).collect(),
             times: all.iter().map(|it| it.time).collect(),
             with_setups: all.iter().map(|it| it.with_setup).collect(),
             tails: all.iter().map(|it| it.tail).collect(),
