@@ -6,6 +6,7 @@ use pleach::flowshop::{self, Bound, Branching};
 use pleach::{Best, Cancel, Checkpoint, Error, Pause, RunError, Search, Settings, Solver, Status};
 use pleach::{Children, Goal, Improver, Solution, Tree, atsp, knapsack, queens, shop, uts};
 use pleach::{Processes, SharedReport, Stop};
+use std::cell::Cell;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -170,6 +171,28 @@ fn a_search_is_held() {
     let options = flowshop::Options { search, ..flowshop::Options::default() };
     let stopped = flowshop::solve(&instance, options).unwrap();
     assert_eq!((stopped.status, stopped.report.outcome.counts.bounded), (Status::Stopped, 0));
+}
+
+/// The command ends without a result if it has to stop before a search begins. A schedule of a shop is always found.
+#[test]
+fn a_shop_whose_search_is_stopped_in_its_preparation_has_a_schedule() {
+    use pleach::shop::{Objective, Passing};
+    let instance = flowshop::named("ta031").unwrap();
+    for (objective, passing) in
+        [(Objective::Makespan, Passing::NoWait), (Objective::FlowTime, Passing::Wait)]
+    {
+        let begun = Cell::new(false);
+        let mut search = threads(1);
+        search.settings.cancel = Cancel::cancelled();
+        search.begins = Some(Box::new(|| begun.set(true)));
+        let shop = shop::Shop::new(instance.clone());
+        let variant = shop::Variant::new(shop, objective, passing).unwrap();
+        let options = shop::Options { search, ..shop::Options::default() };
+        let stopped = shop::solve(&variant, options).unwrap();
+        assert_eq!((stopped.status, begun.get()), (Status::Stopped, true), "{objective}");
+        assert_eq!(stopped.schedule.map(|order| variant.value(&order)), stopped.value);
+        assert!(stopped.value > stopped.bound && stopped.bound > Some(0), "{objective}");
+    }
 }
 
 #[test]

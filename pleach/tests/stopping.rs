@@ -178,7 +178,7 @@ fn a_stop_during_the_preparation_gives_a_true_result() {
         assert!(jobs.into_iter().eq(1..=1500), "{more}: all jobs are there");
         assert!(report["lower_bound"].as_i64() <= report["objective"].as_i64(), "{more}");
     }
-    // Nothing is claimed about a tour that there was no time to look for.
+    // Nothing is claimed that there was no time to prove.
     let output = pleach("solve atsp rtilt:300:1 --bound arborescence --time-limit 1ms --json");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &report["status"]), (Some(3), &"stopped".into()));

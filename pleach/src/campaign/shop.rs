@@ -213,6 +213,9 @@ fn begin(
         (order, value)
     };
     let mut start = given.map(|order| valued(tree, order));
+    if start.is_some() || matches!(best, Best::Neh | Best::Search) {
+        begun.begins();
+    }
     match best {
         Best::Value(value) | Best::Reach(value) => settings.best = Some(value),
         Best::None => {}

@@ -124,11 +124,16 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         move || Instant::now() < until && self.has_time()
     }
 
-    /// Reports progress of the preparation. Breaks if the search should stop.
-    pub fn watch(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
+    /// From now on there is something to lose: however soon the search is stopped, it will have a solution.
+    pub fn begins(&mut self) {
         if let Some(begins) = self.search.begins.take() {
             begins();
         }
+    }
+
+    /// Reports progress of the preparation. Breaks if the search should stop.
+    pub fn watch(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
+        self.begins();
         let (layers, layers_s) = &self.layers;
         let mut counts = layers.clone();
         counts.add_saturating(&snapshot.counts);
