@@ -103,8 +103,11 @@ impl Problem for Flowshop {
     }
 
     fn improver(&self, seed: u64) -> Option<Box<dyn Improver + '_>> {
-        // Another seed, so that the search for the initial schedule is not repeated.
-        let together = || Together::beside(self, self.start.as_deref(), seed.wrapping_add(1));
+        let together = || Together::beside(self, self.start.as_deref(), seed);
         (self.instance.jobs() > 1).then(|| Box::new(together()) as Box<dyn Improver>)
+    }
+
+    fn favours_improver(&self) -> bool {
+        self.is_large()
     }
 }

@@ -351,6 +351,16 @@ fn nodes_are_packed_small_and_read_back() {
 }
 
 #[test]
+fn heuristics_are_favoured_where_no_search_finishes() {
+    for name in super::named::names() {
+        let flowshop = Flowshop::new(named(name).unwrap(), Level::Off);
+        let (jobs, machines) = super::named::size(name).unwrap();
+        let large = name.starts_with("VFR") && jobs >= 100 && machines >= 40;
+        assert_eq!(flowshop.favours_improver(), large, "{name}");
+    }
+}
+
+#[test]
 fn wrong_schedules_are_told() {
     let flowshop = Flowshop::new(named("VFR10_5_1").unwrap(), Level::Off);
     let good = solution_of(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);

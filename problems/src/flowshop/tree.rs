@@ -16,6 +16,10 @@ use std::sync::{Arc, OnceLock};
 /// Jobs times pairs of machines up to which `auto` uses pairs: some 50 MB of orders.
 const MOST_STEPS: usize = 3_000_000;
 
+/// Least jobs and machines of a large instance.
+const LARGE_JOBS: usize = 100;
+const LARGE_MACHINES: usize = 40;
+
 /// A flowshop and how to search it.
 #[derive(Clone, Debug)]
 pub struct Flowshop {
@@ -69,6 +73,12 @@ impl Flowshop {
     #[must_use]
     pub fn instance(&self) -> &Instance {
         &self.instance
+    }
+
+    /// Whether no search finishes in general, so that heuristics matter most. With 20 machines, some with 100 to 500
+    /// jobs finish within seconds.
+    pub(super) fn is_large(&self) -> bool {
+        self.instance.jobs() >= LARGE_JOBS && self.instance.machines() >= LARGE_MACHINES
     }
 
     /// The bound in use. `auto` depends on what the search has seen, which would change the ranks

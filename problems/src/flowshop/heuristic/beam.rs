@@ -15,12 +15,14 @@ use super::anytime::{Found, Heuristic};
 use super::busy::{BusyFractions, MOST, busy};
 use std::cmp::Ordering;
 
-/// Width of the first beams; it doubles after each round through the weights.
-const FIRST: usize = 32;
+/// Widths of the first beams, by variation; they double after each round through the weights.
+const FIRST: [usize; 4] = [32, 48, 40, 56];
 /// Maximum width: beyond it, a level takes too much memory for its benefit.
 const WIDEST: usize = 1 << 15;
 /// Weights of idle time, used in turn: no weight is best everywhere.
 const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];
+/// Factors of the weights, for every four variations.
+const FACTORS: [f32; 4] = [1.0, 1.4, 1.2, 1.7];
 /// Nodes branched per call.
 const AT_ONCE: usize = 32;
 /// Rough cost of a pass over a block and of its idle times, in places of a schedule.
@@ -54,6 +56,12 @@ impl Candidate {
     }
 }
 
+/// The first width and the weights of a variation: of sixteen in sequence, no two make the same beams.
+fn vary(variation: u64) -> (usize, [f32; 3]) {
+    let factor = FACTORS[(variation / 4 % 4) as usize];
+    (FIRST[(variation % 4) as usize], WEIGHTS.map(|weight| factor * weight))
+}
+
 /// A beam search in progress.
 pub struct Beam<K: Kernel> {
     kernel: K,
@@ -64,6 +72,7 @@ pub struct Beam<K: Kernel> {
     frame: Frame<K::Word>,
     /// The penalty for a machine that is idle all the time, at weight 1 and with no job placed.
     unit: f32,
+    weights: [f32; 3],
     /// Number of beams before this one.
     beams: usize,
     width: usize,
@@ -81,8 +90,8 @@ pub struct Beam<K: Kernel> {
 impl<K: Kernel> Beam<K> {
     const LANES: usize = 2 * K::JOBS;
 
-    /// A search on an instance with at least two jobs.
-    pub fn new(flowshop: &Flowshop, kernel: K) -> Self {
+    /// A search on an instance with at least two jobs. Those of the same variation make the same beams.
+    pub fn new(flowshop: &Flowshop, kernel: K, variation: u64) -> Self {
         let tables = Tables::<K::Word>::new(&flowshop.instance);
         let mut base = Base::empty();
         base.fill(&tables, 0..flowshop.instance.jobs() as u16, Self::LANES);
@@ -94,6 +103,7 @@ impl<K: Kernel> Beam<K> {
         let (jobs, machines) = (tables.jobs() as f32, tables.width as f32 / 2.0);
         let work: f32 = tables.all().iter().step_by(2).map(|all| all.wide() as f32).sum();
         let unit = work * machines / (jobs * jobs);
+        let (width, weights) = vary(variation);
         let mut beam = Self {
             kernel,
             tables,
@@ -101,8 +111,9 @@ impl<K: Kernel> Beam<K> {
             busy_fractions,
             frame,
             unit,
+            weights,
             beams: 0,
-            width: FIRST,
+            width,
             level: Vec::new(),
             branched: 0,
             candidates: Vec::new(),
@@ -145,7 +156,7 @@ impl<K: Kernel> Beam<K> {
         self.frame.choose(back, 0);
         let side = usize::from(back);
         let left = 1.0 - (node.placed() + 1) as f32 / self.base.jobs.len() as f32;
-        let weight = WEIGHTS[self.beams % WEIGHTS.len()] * self.unit * left;
+        let weight = self.weights[self.beams % self.weights.len()] * self.unit * left;
         let other = self.tables.width as f32 - busy(1 - side, &partial.ends, worked);
         // The same on every code path, whatever its block size.
         let blocks = self.base.jobs.len().div_ceil(MOST) as u64;
@@ -237,7 +248,7 @@ impl<K: Kernel> Heuristic for Beam<K> {
         self.beams += 1;
         if !self.cut {
             self.width = WIDEST + 1;
-        } else if self.beams.is_multiple_of(WEIGHTS.len()) {
+        } else if self.beams.is_multiple_of(self.weights.len()) {
             self.width *= 2;
         }
         self.restart();
@@ -250,5 +261,21 @@ impl<K: Kernel> Heuristic for Beam<K> {
 
     fn exhausted(&self) -> bool {
         self.width > WIDEST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variations_differ() {
+        for (a, b) in (0..16).flat_map(|a| (0..a).map(move |b| (a, b))) {
+            let ((width, weights), (other, other_weights)) = (vary(a), vary(b));
+            assert!(width != other || weights != other_weights, "{a} {b}");
+            // Nor do widths become the same by doubling.
+            assert!(width.max(other) < 2 * width.min(other), "{a} {b}");
+        }
+        assert_eq!(vary(0), (32, WEIGHTS));
     }
 }

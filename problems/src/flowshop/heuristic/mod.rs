@@ -32,31 +32,35 @@ pub struct Together<'f> {
     best: Found,
 }
 
-struct MakeBeam<'f>(&'f Flowshop);
+/// Makes a beam search of this variation.
+struct MakeBeam<'f>(&'f Flowshop, u64);
 
 impl<'f> WithKernel for MakeBeam<'f> {
     type Result = Box<dyn Heuristic + 'f>;
 
     fn run<K: Kernel + 'static>(self, kernel: K) -> Self::Result {
-        Box::new(Beam::new(self.0, kernel))
+        Box::new(Beam::new(self.0, kernel, self.1))
     }
 }
 
 impl<'f> Together<'f> {
-    /// Starts from a schedule on an instance with at least two jobs.
-    fn new(flowshop: &'f Flowshop, best: Found, seed: u64) -> Self {
+    /// Starts from a schedule on an instance with at least two jobs. The seed is that of iterated greedy.
+    fn new(flowshop: &'f Flowshop, best: Found, seed: u64, variation: u64) -> Self {
         let greedy = Greedy::for_makespan(&flowshop.instance, best.clone(), seed);
-        let beam = with_kernel(flowshop, MakeBeam(flowshop));
+        let beam = with_kernel(flowshop, MakeBeam(flowshop, variation));
         Self { flowshop, greedy, beam, best }
     }
 
     /// Starts alongside a search that began with a schedule; if it had none, starts from NEH's.
     #[must_use]
     pub fn beside(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
+        // Where each worker has a heuristic, no two of them make the same beams.
+        let variation = if flowshop.is_large() { seed } else { 0 };
         let instance = &flowshop.instance;
         let start = start.map(|order| (order.to_vec(), instance.makespan(order)));
         let best = start.unwrap_or_else(|| neh(instance, &|| !flowshop.stop_requested()));
-        Self::new(flowshop, best, seed)
+        // Another seed, so that the search for the initial schedule is not repeated.
+        Self::new(flowshop, best, seed.wrapping_add(1), variation)
     }
 
     /// Runs for a while, but only briefly once `keep_going` returns false. Returns whether the best schedule is new.
@@ -87,6 +91,16 @@ impl Improver for Together<'_> {
         self.step(&|| !flowshop.stop_requested())
             .then(|| Solution { score: self.best.1.into(), solution: solution_of(&self.best.0) })
     }
+
+    fn adopt(&mut self, solution: &Solution) {
+        if let Ok(order) = self.flowshop.instance.order(&solution.solution)
+            && solution.score < i64::from(self.best.1)
+        {
+            let makespan = self.flowshop.instance.makespan(&order);
+            self.greedy.adopt(&order, makespan.into());
+            self.best = (order, makespan);
+        }
+    }
 }
 
 impl Flowshop {
@@ -108,7 +122,7 @@ impl Flowshop {
         if !keep_going() {
             return best.0;
         }
-        let mut together = Together::new(self, best, seed);
+        let mut together = Together::new(self, best, seed, 0);
         let bound = self.root_bound();
         let (jobs, machines) = (self.instance.jobs() as u64, self.instance.machines() as u64);
         let most = START.min(START_EACH * jobs * jobs * machines);
@@ -125,7 +139,7 @@ impl Flowshop {
         if self.instance.jobs() == 1 {
             return (i64::from(self.instance.makespan(&[0])) <= value).then(|| vec![0]);
         }
-        let mut together = Together::new(self, neh(&self.instance, keep_going), seed);
+        let mut together = Together::new(self, neh(&self.instance, keep_going), seed, 0);
         while i64::from(together.best.1) > value {
             if !keep_going() {
                 return None;
@@ -159,10 +173,20 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_found_elsewhere_is_continued_from() {
+        let flowshop = Flowshop::new(named("ta001").unwrap(), Level::best());
+        let (optimum, _) = best_known("ta001").unwrap();
+        let order = flowshop.reach(optimum, &|| true, 0).unwrap();
+        let mut together = Together::beside(&flowshop, None, 0);
+        together.adopt(&Solution { score: optimum, solution: solution_of(&order) });
+        assert!((0..100).all(|_| together.improve().is_none()), "nothing is better");
+    }
+
+    #[test]
     fn beam_search_alone_ends_and_finds_what_it_promises() {
         for level in Level::ALL.into_iter().filter(|level| level.works()) {
             let flowshop = Flowshop::new(named("VFR10_5_2").unwrap(), level);
-            let mut beam = with_kernel(&flowshop, MakeBeam(&flowshop));
+            let mut beam = with_kernel(&flowshop, MakeBeam(&flowshop, 0));
             let mut best = u32::MAX;
             while !beam.exhausted() {
                 if let Some((order, makespan)) = beam.step(best, &|| true) {
