@@ -92,11 +92,12 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
             "random-half",
             "adaptive:share=1/8",
             "adaptive:end=counter",
+            "overlay:share=subtree-power",
             "dynamic:cutoff=1,coordinator=yes",
             "static:cutoff=1,coordinator=yes",
             "hierarchical-master-worker:depth=2/4",
         ];
-        let preset = presets[seed as usize % 7];
+        let preset = presets[seed as usize % presets.len()];
         let units = 1 + mix(seed, 1, 0) % 20_000;
         let total_ns = mix(seed, 2, 0) % 200_000_000;
         let spans = Spans::new(units, total_ns, (seed % 9) as u32, 0.9, seed);

@@ -70,13 +70,15 @@ mod tests {
                 "lifelines",
                 "overlay",
                 "overlay:tree=random",
+                "overlay:share=subtree-power,weights=1/9/3",
                 "master-worker",
                 "master-worker:late",
                 "hierarchical-master-worker:grain=9/4/1",
                 "hierarchical-master-worker:depth=2",
                 "dynamic:cutoff=1,coordinator=yes",
             ];
-            let preset = Policy::parse(presets[chance.choose(11) as usize]).unwrap();
+            let preset = presets[chance.choose(presets.len() as u32) as usize];
+            let preset = Policy::parse(preset).unwrap();
             let shares = [Share::Part(2), Share::Part(8), Share::Power, preset.share];
             let mut policy = Policy {
                 share: shares[chance.choose(4) as usize],

@@ -30,7 +30,7 @@ fn seeds() -> u64 {
     std::env::var("PLEACH_SEEDS").ok().and_then(|word| word.parse().ok()).unwrap_or(2500)
 }
 
-const PRESETS: [&str; 27] = [
+const PRESETS: [&str; 29] = [
     "adaptive",
     "adaptive:degree=2,share=1/3",
     "random-power",
@@ -58,6 +58,8 @@ const PRESETS: [&str; 27] = [
     "overlay:bridges=no,degree=2,end=requests,first=random",
     "random-power:first=random,power=whole",
     "overlay:degree=3,least=5",
+    "overlay:degree=2,share=subtree-power",
+    "overlay:bridges=random,share=subtree-power,weights=1/7/2",
 ];
 
 fn small_flowshop(seed: u64) -> Flowshop {
@@ -84,7 +86,7 @@ fn search(problem: &dyn Problem, start: i64, seed: u64) -> (u32, u64) {
     let (mut snapshots, mut messages) = (0, 0);
     for round in 0..2 {
         let seed = 2 * seed + round;
-        // Problems rotate through seven kinds, presets through twenty-seven: all pairs occur.
+        // Problems rotate through seven kinds, presets through twenty-nine: all pairs occur.
         let policy = Policy::parse(PRESETS[seed as usize % PRESETS.len()]).unwrap();
         let mut cluster = random_cluster(1 + (seed * 7 % 23) as u32, policy, seed);
         // Sometimes the faster peers are devices.

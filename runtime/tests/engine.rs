@@ -54,8 +54,11 @@ fn random_runs_count_exactly() {
         let which = below(trees.len() as u64) as usize;
         let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.works()).collect();
         let level = levels[below(levels.len() as u64) as usize];
-        let shares = ["half", "power", "1/3", "1/8", "1/100", "subtree", "chunk/9", "guided/1"];
-        let share = shares[below(8) as usize];
+        let shares = [
+            "half", "power", "1/3", "1/8", "1/100", "subtree", "subtree-power", "chunk/9",
+            "guided/1",
+        ];
+        let share = shares[below(shares.len() as u64) as usize];
         let presets = [
             "adaptive",
             "ring",

@@ -78,15 +78,23 @@ pub enum Message {
     Done,
     /// Between the master of `master-worker:late` and an owner.
     Late(Recall),
+    /// Up the tree: the power of the sender's subtree. Needed where shares depend on it.
+    Below {
+        /// The sum of the powers.
+        power: Power,
+        /// The number of peers.
+        peers: u32,
+    },
 }
 
 impl Message {
-    /// Whether the message is only about who has work. At the end of a run only such messages may still be on their
-    /// way, since nobody waits for them.
+    /// Whether the message is only about who has work, or how fast peers are. At the end of a run only such messages may
+    /// still be on their way, since nobody waits for them.
     #[must_use]
     pub fn is_talk(&self) -> bool {
-        use Message::{Ask, Load, Pass, Passed, Refuse, Unpark};
-        matches!(self, Ask { .. } | Refuse | Unpark | Pass { .. } | Passed { .. } | Load { .. })
+        use Message::{Ask, Below, Load, Pass, Passed, Refuse, Unpark};
+        let about_brokers = matches!(self, Pass { .. } | Passed { .. } | Load { .. });
+        about_brokers || matches!(self, Ask { .. } | Refuse | Unpark | Below { .. })
     }
 
     /// Whether sites send it to one another. Between them, work and acknowledgements travel with leases, which also decide

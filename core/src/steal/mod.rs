@@ -17,6 +17,7 @@ mod policy;
 mod power;
 mod quiet;
 mod share;
+mod subtree;
 mod thieves;
 mod ticket;
 mod tree;

@@ -9,6 +9,7 @@ use super::mutant::Mutant;
 use super::policy::{End, Policy, Victim};
 use super::power::{Power, PowerMeter};
 use super::quiet::{Rules, Step, Totals, Waves};
+use super::subtree::SubtreePower;
 use super::thieves::{Thief, Thieves};
 use super::ticket::{PeerId, Ticket};
 use super::tree::{PeerTree, TreePlace};
@@ -16,6 +17,7 @@ use super::tree::{PeerTree, TreePlace};
 mod count;
 mod give;
 mod handling;
+mod report;
 
 /// One worker's side of the protocol: it sees numbers, messages and tickets, never a node of the tree.
 ///
@@ -29,6 +31,8 @@ pub struct Peer {
     place: TreePlace,
     waves: Waves,
     meter: PowerMeter,
+    /// The power of the subtree, where shares depend on it.
+    subtree: SubtreePower,
     asking: Asking,
     pub(super) thieves: Thieves,
     broker: Broker,
@@ -71,6 +75,7 @@ impl Peer {
             peers: tree.peers(),
             waves: Waves::new(&place),
             meter: PowerMeter::new(policy.whole_power),
+            subtree: SubtreePower::default(),
             policy,
             asking: Asking::default(),
             thieves: Thieves::default(),
@@ -205,6 +210,7 @@ impl Peer {
         if self.finished {
             return;
         }
+        self.report_power(actions);
         if self.policy.victim == Victim::Broker {
             self.report_load(now_ns, size, actions);
         }
@@ -281,6 +287,7 @@ impl Peer {
             None => {}
         }
         self.thieves.remove(peer);
+        self.subtree.remove(peer);
         self.asked_again.retain(|thief| thief.peer != peer);
         self.served.retain(|&served| served != peer);
         self.begin_next_round();
@@ -369,7 +376,7 @@ impl Peer {
     fn request(&self, waits: bool) -> Message {
         let for_all = self.policy.share.is_by_subtree() || self.asking.at_start(&self.policy);
         let workers = if for_all { self.place.size() } else { 0 };
-        Message::Ask { power: self.power(), workers, waits }
+        Message::Ask { power: self.compared_power(), workers, waits }
     }
 
     /// Asks the peers that the policy names.

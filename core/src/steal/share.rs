@@ -1,6 +1,5 @@
 //! [`Share`]: how much to give: a fixed part, by measured power, by subtree size, or in chunks.
 
-use super::PeerId;
 use super::power::Power;
 use super::thieves::Thief;
 use super::tree::TreePlace;
@@ -16,6 +15,9 @@ pub enum Share {
     /// In proportion to the numbers of peers that the two stand for: a child in the tree asks for its whole subtree, a
     /// parent for all peers outside the victim's subtree, any other peer for its own subtree.
     Subtree,
+    /// The same in proportion to the powers of these peers, which are gathered up the tree; by their numbers until both
+    /// sides know some.
+    SubtreePower,
     /// This many nodes.
     Chunk(u32),
     /// 1/n of the work divided by the number of peers.
@@ -32,7 +34,7 @@ pub enum Share {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ShareContext<'a> {
     pub thief: &'a Thief,
-    /// The victim's power.
+    /// The victim's power, or that of its subtree where the thief's is that of a subtree.
     pub power: Power,
     pub place: &'a TreePlace,
     /// The victim's work.
@@ -58,16 +60,11 @@ impl Share {
                 theirs / f64::from(context.unserved).max(theirs + 1.0)
             }
             Share::Power => by_power(context.power, context.thief.power),
-            Share::Subtree => {
-                let is = |peer: Option<PeerId>| peer == Some(context.thief.peer);
-                if is(context.place.parent()) {
-                    (theirs - own).max(1.0) / theirs
-                } else if context.place.is_child(context.thief.peer) {
-                    (theirs / own).min(1.0)
-                } else {
-                    theirs / (theirs + own)
-                }
-            }
+            Share::Subtree => by_subtree(context, theirs, own),
+            Share::SubtreePower => match (context.thief.power.0, context.power.0) {
+                (0, _) | (_, 0) => by_subtree(context, theirs, own),
+                (theirs, own) => by_subtree(context, theirs as f64, own as f64),
+            },
             Share::Chunk(nodes) => f64::from(nodes) / context.size,
             Share::Grain(nodes) => f64::from(nodes) * theirs / context.size,
             Share::Levels => {
@@ -82,12 +79,25 @@ impl Share {
 
     /// Whether a thief asks for its whole subtree.
     pub(super) fn is_by_subtree(self) -> bool {
-        matches!(self, Share::Subtree | Share::Grain(_))
+        matches!(self, Share::Subtree | Share::SubtreePower | Share::Grain(_))
     }
 
     /// Whether each peer is served only once.
     pub(super) fn is_once(self) -> bool {
         self == Share::Even
+    }
+}
+
+/// The share for all whom a thief asks for, given the numbers or the powers of the peers in both subtrees.
+fn by_subtree(context: &ShareContext<'_>, theirs: f64, own: f64) -> f64 {
+    let thief = context.thief;
+    if context.place.parent() == Some(thief.peer) {
+        // Outside the victim's subtree there is at least one peer: the parent.
+        (theirs - own).max(theirs / f64::from(thief.workers.max(1))) / theirs
+    } else if context.place.is_child(thief.peer) {
+        (theirs / own).min(1.0)
+    } else {
+        theirs / (theirs + own)
     }
 }
 
@@ -102,7 +112,7 @@ fn by_power(victim: Power, thief: Power) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PeerTree, Policy};
+    use super::super::{PeerId, PeerTree, Policy};
     use super::*;
 
     /// What peer 1 of 7, with power 300 in a tree of degree 2, gives to a thief.
@@ -130,6 +140,14 @@ mod tests {
         assert_eq!(share(Share::Subtree, 3, 1, 1), 1.0 / 3.0);
         assert_eq!(share(Share::Subtree, 0, 1, 7), 4.0 / 7.0);
         assert_eq!(share(Share::Subtree, 6, 1, 2), 2.0 / 5.0);
+        // The same peers with known powers, of which peer 1 has 300 in its subtree; without a power, numbers count.
+        assert_eq!(share(Share::SubtreePower, 3, 200, 1), 2.0 / 3.0);
+        assert_eq!(share(Share::SubtreePower, 0, 900, 7), 2.0 / 3.0);
+        assert_eq!(share(Share::SubtreePower, 6, 100, 2), 1.0 / 4.0);
+        assert_eq!(share(Share::SubtreePower, 3, 0, 1), 1.0 / 3.0);
+        assert_eq!(share(Share::SubtreePower, 0, 0, 7), 4.0 / 7.0);
+        // Reports lag behind: a parent cannot be slower than its child's subtree, and stands at least for itself.
+        assert_eq!(share(Share::SubtreePower, 0, 280, 7), 1.0 / 7.0);
         assert_eq!(share(Share::Chunk(10), 2, 1, 1), 0.25);
         assert_eq!(share(Share::Grain(4), 2, 1, 3), 0.3);
         // Peer 1 is one level below the root.

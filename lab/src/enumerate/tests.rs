@@ -73,7 +73,7 @@ fn every_mutant_is_caught() {
 }
 
 /// All presets, with the tree's shape where that matters.
-const PRESETS: [&str; 20] = [
+const PRESETS: [&str; 22] = [
     "adaptive:degree=2",
     "adaptive:degree=1",
     "ring:degree=10",
@@ -94,6 +94,8 @@ const PRESETS: [&str; 20] = [
     "hierarchical-master-worker:degree=2,depth=1,siblings=no",
     "overlay:degree=2,least=3",
     "master-worker:degree=10,least=3",
+    "overlay:degree=2,share=subtree-power,weights=1/3",
+    "overlay:degree=1,share=subtree-power,weights=1/3/9",
 ];
 
 fn every_preset(end: &str) {
@@ -246,6 +248,7 @@ fn invalid_messages_do_no_harm() {
                 Message::Ask { power, workers: u32::MAX, waits: epoch == 1 },
                 Message::Refuse,
                 Message::Unpark,
+                Message::Below { power, peers: u32::MAX },
                 Message::Late(Recall::Left { ticket }),
             ];
             let message = hostile[chance.choose(hostile.len() as u32) as usize];

@@ -6,7 +6,7 @@ use crate::figures::Figures;
 use crate::spans::Spans;
 use pleach_core::steal::Policy;
 
-const PRESETS: [&str; 10] = [
+const PRESETS: [&str; 11] = [
     "adaptive",
     "random-half",
     "lifelines",
@@ -17,6 +17,7 @@ const PRESETS: [&str; 10] = [
     "master-worker",
     "hierarchical-master-worker:grain=64/8/1",
     "adaptive:least=100000",
+    "overlay:share=subtree-power",
 ];
 
 /// Whatever happens to sites, each unit is counted once, and each file of the root is consistent.

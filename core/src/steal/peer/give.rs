@@ -105,7 +105,7 @@ impl Peer {
     ) -> ShareContext<'a> {
         ShareContext {
             thief,
-            power: self.power(),
+            power: self.compared_power(),
             place: &self.place,
             size,
             given: self.served.len() as u32,

@@ -19,6 +19,8 @@ impl Peer {
         match message {
             Message::Ask { power, workers, waits } => {
                 let thief = Thief { peer: from, power, workers, waits };
+                // A child's request is a report, too.
+                self.record_report(from, power, workers);
                 // The thief's last report is out of date: a broker must not ask it to give.
                 self.broker.on_empty(from);
                 if self.keeps_copies() {
@@ -64,6 +66,7 @@ impl Peer {
                 self.waves.on_report(Totals { sent, received });
             }
             Message::Done => self.pass_on_done(from, actions),
+            Message::Below { power, peers } => self.record_report(from, power, peers),
             Message::Late(recall) => self.on_recall(from, recall, actions),
         }
     }

@@ -143,6 +143,7 @@ fn parse_share(value: &str) -> Result<Share, String> {
         "half" => return Ok(Share::Part(2)),
         "power" => return Ok(Share::Power),
         "subtree" => return Ok(Share::Subtree),
+        "subtree-power" => return Ok(Share::SubtreePower),
         "even" => return Ok(Share::Even),
         _ => {}
     }
@@ -151,8 +152,8 @@ fn parse_share(value: &str) -> Result<Share, String> {
         (_, Some(nodes @ 1..), ..) => Ok(Share::Chunk(nodes)),
         (_, _, Some(parts @ 1..), _) => Ok(Share::Guided(parts)),
         (.., Some(nodes @ 1..)) => Ok(Share::Grain(nodes)),
-        _ => Err("expected half, 1/k with k at least 2, power, subtree, even, chunk/n, guided/n \
-                  or grain/n"
+        _ => Err("expected half, 1/k with k at least 2, power, subtree, subtree-power, even, chunk/n, \
+                  guided/n or grain/n"
             .into()),
     }
 }
@@ -188,6 +189,8 @@ mod tests {
             Policy::parse("overlay:bridges=random,end=requests,first=random,power=whole").unwrap();
         assert!(drawn.tree.drawn_bridges && drawn.tree.drawn_first && drawn.whole_power);
         assert_eq!(drawn.end, Some(End::Requests));
+        let powers = Policy::parse("overlay:share=subtree-power").unwrap();
+        assert_eq!(powers.share, Share::SubtreePower);
         assert_eq!(Policy::parse("overlay:least=1000000000000").unwrap().least, 1_000_000_000_000);
         let seeded = "dynamic:share=chunk/1,cutoff=2,second_cutoff=8,coordinator=yes";
         let seeded = Policy::parse(seeded).unwrap();

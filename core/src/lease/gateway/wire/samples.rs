@@ -116,6 +116,7 @@ pub fn packets(rng: &mut Rand64, names: &mut u64) -> Vec<GatewayPacket> {
         Message::Pass { thief: place(rng), power: Power(number(rng)) },
         Message::Passed { served: true, load },
         Message::Load { load },
+        Message::Below { power: Power(number(rng)), peers: 7 },
     ]
     .map(GatewayMessage::Peer)
     .into();
