@@ -85,11 +85,7 @@ impl<'a, L: Load> World<'a, L> {
         let mut workers = Vec::with_capacity(clocks.len());
         for (me, (class, clock)) in (0..).zip(cluster.machine.each().zip(clocks)) {
             let hand = hand(load, class.device, class.speed, mix(seed, 24, me));
-            let down_to = interpreters[me as usize].peer().explores_down_to();
-            workers.push(Worker {
-                seeds: down_to.map(|(depth, _)| depth),
-                ..Worker::new(hand, clock)
-            });
+            workers.push(Worker::new(hand, clock));
         }
         let state = ClusterState {
             message_bytes: cluster.message_bytes,
@@ -241,17 +237,15 @@ impl<'a, L: Load> World<'a, L> {
     fn begin_stretch(&mut self, me: PeerId, then_ns: u64, now_ns: u64) {
         let worker = &mut self.state.workers[me as usize];
         let size = worker.hand.size();
-        if self.interpreters[me as usize].peer().finished() || size == 0.0 {
+        let peer = self.interpreters[me as usize].peer();
+        if peer.finished() || size == 0.0 || peer.waits(size) {
             return;
         }
-        let depth = worker.seeds.take();
+        let depth = peer.explores_down_to();
         if let Some(ran) = depth.and_then(|depth| worker.hand.seed(depth)) {
-            let until_ns = worker.clock.end(now_ns, ran.time_ns);
-            worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result: Ok(ran) });
+            let (result, until_ns) = (Ok(ran), worker.clock.end(now_ns, ran.time_ns));
+            worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: true });
             return self.state.plan(me, until_ns);
-        }
-        if self.interpreters[me as usize].peer().waits(size) {
-            return;
         }
         let (result, until_ns) = match worker.hand.ahead_ns() {
             Some(cost_ns) => (Err(cost_ns), worker.clock.end(now_ns, cost_ns)),
@@ -263,12 +257,13 @@ impl<'a, L: Load> World<'a, L> {
                 (Ok(ran), worker.clock.end(now_ns, ran.time_ns))
             }
         };
-        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
+        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: false });
         self.state.plan(me, until_ns);
     }
 
     fn end_stretch(&mut self, me: PeerId, stretch: Stretch, now_ns: u64) -> Result<(), String> {
         let worker = &mut self.state.workers[me as usize];
+        let to_depth = stretch.to_depth;
         let Some((ran, busy_ns)) = worker.end_stretch(stretch, now_ns) else { return Ok(()) };
         let works = worker.hand.size() > 0.0;
         self.state.checker.works(me, works);
@@ -280,7 +275,8 @@ impl<'a, L: Load> World<'a, L> {
             self.state.checker.on_score(score, now_ns);
             self.tell(me, Event::Found { score }, now_ns)?;
         }
-        self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)
+        self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)?;
+        if to_depth { self.tell(me, Event::ReachedDepth, now_ns) } else { Ok(()) }
     }
 
     fn read(&mut self, me: PeerId, in_flight: u32, now_ns: u64) -> Result<(), String> {
@@ -296,10 +292,6 @@ impl<'a, L: Load> World<'a, L> {
             ));
         }
         self.state.checker.on_read(&message);
-        let depth = self.interpreters[me as usize].peer().explores_down_to();
-        let again = depth.filter(|&(_, again)| again && message.brings_work());
-        let worker = &mut self.state.workers[me as usize];
-        worker.seeds = again.map(|(depth, _)| depth).or(worker.seeds);
         self.tell_with(me, Event::Message { from, message }, work, now_ns)
     }
 

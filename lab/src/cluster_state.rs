@@ -25,6 +25,8 @@ pub(super) struct Stretch {
     pub until_ns: u64,
     /// Its result, if that is already known; otherwise its cost.
     pub result: Result<WorkResult, u64>,
+    /// Whether it explores down to the depth that the peer demands.
+    pub to_depth: bool,
 }
 
 /// A worker without its peer.
@@ -40,8 +42,6 @@ pub(super) struct Worker<'a> {
     pub wake_ns: u64,
     pub began: bool,
     pub busy_ns: u64,
-    /// The depth down to which it explores next, before it gives.
-    pub seeds: Option<u32>,
 }
 
 impl<'a> Worker<'a> {
@@ -57,7 +57,6 @@ impl<'a> Worker<'a> {
             wake_ns: NEVER,
             began: false,
             busy_ns: 0,
-            seeds: None,
         }
     }
 
@@ -77,7 +76,7 @@ impl<'a> Worker<'a> {
 
     /// Ends a stretch, maybe early. Returns what it did and how long it took; `None` if it had not begun.
     pub fn end_stretch(&mut self, stretch: Stretch, now_ns: u64) -> Option<(WorkResult, u64)> {
-        let Stretch { since_ns, until_ns, result } = stretch;
+        let Stretch { since_ns, until_ns, result, .. } = stretch;
         if now_ns < until_ns && now_ns <= since_ns {
             return None;
         }

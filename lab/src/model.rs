@@ -10,6 +10,9 @@ use pleach_core::steal::{
 };
 use std::collections::VecDeque;
 
+/// The depth of all units: exploring down to a greater one does a unit.
+const UNITS_DEPTH: u32 = 2;
+
 /// A message on its way, with the units that travel with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ModelMessage<P> {
@@ -192,9 +195,12 @@ impl<P: WorkSet> Model<P> {
             Move::Act(peer) => return self.proceed(peer, chooser),
             Move::Step(peer) => {
                 let works = self.works(peer);
-                self.state.step(peer, works);
+                let depth = self.interpreters[peer].peer().explores_down_to();
+                let depth = depth.filter(|_| works);
+                self.state.step(peer, works && depth.is_none_or(|depth| depth > UNITS_DEPTH));
                 // No time passes, so that powers stay equal and there are few states.
-                (peer, Event::Stepped { nodes: 0, busy_ns: 0 }, None)
+                let stepped = Event::Stepped { nodes: 0, busy_ns: 0 };
+                (peer, depth.map_or(stepped, |_| Event::ReachedDepth), None)
             }
             Move::Find(peer, at) => {
                 let score = self.state.finds.remove(at);

@@ -234,6 +234,14 @@ impl Hand for Held {
         WorkResult { work_ns: cost_ns, time_ns: cost_ns, nodes, found: None }
     }
 
+    /// Units have no depth: one of them stands for what is above any.
+    fn seed(&mut self, _depth: u32) -> Option<WorkResult> {
+        let one_ns = self.spans.front().map_or(0, |&(from, _)| {
+            (self.costs.before(from + 1) - self.costs.before(from)).saturating_sub(self.begun_ns)
+        });
+        Some(self.run(one_ns))
+    }
+
     fn split(&mut self, share: f64) -> Option<Work> {
         if share >= 1.0 && self.units > 0 {
             let all = self.copy();

@@ -96,6 +96,7 @@ fn whatever_happens_every_unit_is_done_once_and_every_peer_ends() {
             "dynamic:cutoff=1,coordinator=yes",
             "static:cutoff=1,coordinator=yes",
             "hierarchical-master-worker:depth=2/4",
+            "hierarchical-master-worker:depth=auto",
         ];
         let preset = presets[seed as usize % presets.len()];
         let units = 1 + mix(seed, 1, 0) % 20_000;

@@ -75,6 +75,7 @@ mod tests {
                 "master-worker:late",
                 "hierarchical-master-worker:grain=9/4/1",
                 "hierarchical-master-worker:depth=2",
+                "hierarchical-master-worker:depth=auto/2",
                 "dynamic:cutoff=1,coordinator=yes",
             ];
             let preset = presets[chance.choose(presets.len() as u32) as usize];

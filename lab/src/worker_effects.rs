@@ -35,9 +35,6 @@ impl<L: Load> Effects for WorkerEffects<'_, '_, L> {
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, String> {
         let worker = &mut self.state.workers[self.me as usize];
-        if worker.seeds.is_some() {
-            return Ok(None);
-        }
         let piece = worker.hand.split(share).map(Arc::new);
         self.state.checker.works(self.me, worker.hand.size() > 0.0);
         if piece.is_none() && worker.hand.may_give_nothing() {

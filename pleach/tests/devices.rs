@@ -160,7 +160,7 @@ fn a_coordinator_explores_the_top_only() {
 
 #[test]
 fn masters_leave_deep_nodes_to_those_below() {
-    for depths in ["1", "2/4", "3/5/6", "9"] {
+    for depths in ["1", "2/4", "3/5/6", "9", "auto", "auto/2"] {
         let balance = format!("hierarchical-master-worker:degree=2,depth={depths}");
         for workers in ["--threads 6", "--threads 3 --devices cpu,emulated"] {
             let answer = json(&format!("count queens 10 {workers} --balance {balance}"));

@@ -240,6 +240,10 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = []", "peers = a list: expected 1 to"),
         ("peers = 3\nsnapshot_ms = 'often'", "snapshot_ms = 'often'"),
         ("peers = 3\nsnapshot_ms = 1\nbalance = 'master-worker:late'", "expected no snapshot_ms"),
+        (
+            "sites = { count = 3 }\nbalance = 'hierarchical-master-worker:depth=auto'",
+            "expected a preset without depth",
+        ),
     ] {
         bad(&format!("{top}\n{work}"), said);
     }

@@ -79,13 +79,12 @@ impl<'a> Worker<'a> {
     pub fn new(
         peer: Peer,
         settings: &'a Settings,
-        mut worker_io: WorkerIo<'a>,
+        worker_io: WorkerIo<'a>,
         (heuristic, top): (Option<TimedImprover<'a>>, Option<&'a dyn Top>),
     ) -> Self {
         let pace = settings.pace.map(Pace::new);
         let chooser = SeededChooser::new(settings.seed, peer.me());
         let run_state = worker_io.run_state;
-        worker_io.seeds = peer.explores_down_to().map(|(depth, _)| depth);
         let interpreter =
             Interpreter::new(peer, run_state.saver().is_some() || run_state.site_state().is_some());
         Self {
@@ -154,7 +153,7 @@ impl<'a> Worker<'a> {
             } else if size == 0.0 {
                 self.answer_all_requests();
                 now_ns = self.wait_for_message(u64::MAX, now_ns);
-            } else if self.worker_io.seeds.is_none() && self.interpreter.peer().waits(size) {
+            } else if self.interpreter.peer().waits(size) {
                 // Progress requests are answered between two waits.
                 now_ns = self.wait_for_message(POLL_NS, now_ns);
                 self.answer_request();
@@ -219,7 +218,7 @@ impl<'a> Worker<'a> {
 
     /// Explores for a stretch and informs the peer. Returns the time afterwards.
     fn run_stretch(&mut self, now_ns: u64) -> Result<u64, RunError> {
-        let Some(stretch) = self.explore()? else {
+        let Some((stretch, deep)) = self.explore()? else {
             // More fuel may come from other sites, or from workers that return some.
             let run_state = self.worker_io.run_state;
             let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
@@ -253,14 +252,19 @@ impl<'a> Worker<'a> {
         self.answer_request();
         self.explored_ns = now_ns;
         self.pass_to_peer(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
+        if deep {
+            self.pass_to_peer(Event::ReachedDepth, None, now_ns)?;
+        }
         Ok(now_ns)
     }
 
-    /// Explores for a stretch; `None` if the node limit is reached.
-    fn explore(&mut self) -> Result<Option<Stretch>, RunError> {
-        let WorkerIo { run_state, executor, transport, seeds, .. } = &mut self.worker_io;
+    /// Explores for a stretch; `None` if the node limit is reached. Returns also whether all open nodes are now as deep as
+    /// the peer demands.
+    fn explore(&mut self) -> Result<Option<(Stretch, bool)>, RunError> {
+        let WorkerIo { run_state, executor, transport, .. } = &mut self.worker_io;
         let control = run_state.control();
-        let pace = self.pace.as_ref().filter(|_| seeds.is_none());
+        let depth = self.interpreter.peer().explores_down_to();
+        let pace = self.pace.as_ref().filter(|_| depth.is_none());
         let most = pace.map_or(u64::MAX, Pace::fuel);
         let granted = control.draw_fuel(executor.max_fuel().min(most));
         match run_state.site_state() {
@@ -274,11 +278,10 @@ impl<'a> Worker<'a> {
         if granted == 0 {
             return Ok(None);
         }
-        if let Some(top) = seeds.zip(self.top) {
+        if let Some(top) = depth.zip(self.top) {
             let (stretch, done) = explore_top(&mut **executor, top, control, granted)?;
             control.refund_fuel(granted, stretch.progress.counts.bounded);
-            *seeds = seeds.filter(|_| !done);
-            return Ok(Some(stretch));
+            return Ok(Some((stretch, done)));
         }
         if let Some(limit) = run_state.memory_limit() {
             // Once workers go deep, the watcher's checks suffice.
@@ -297,7 +300,7 @@ impl<'a> Worker<'a> {
         });
         // The limit applies to counted nodes; fuel is also used by nodes without children.
         control.refund_fuel(granted, stretch.progress.counts.bounded);
-        Ok(Some(stretch))
+        Ok(Some((stretch, false)))
     }
 
     /// At the first peer: begins a snapshot if one was requested since the last call.
@@ -360,9 +363,6 @@ impl<'a> Worker<'a> {
     fn handle_message(&mut self, message: PeerMessage, now_ns: u64) -> Result<(), RunError> {
         let PeerMessage { from, message, work } = message;
         self.worker_io.note_message(&message);
-        let depth = self.interpreter.peer().explores_down_to();
-        let again = depth.filter(|&(_, again)| again && message.brings_work());
-        self.worker_io.seeds = again.map(|(depth, _)| depth).or(self.worker_io.seeds);
         self.pass_to_peer(Event::Message { from, message }, work, now_ns)
     }
 }

@@ -22,8 +22,6 @@ pub(crate) struct WorkerIo<'a> {
     pub wake_at_ns: Option<u64>,
     /// When it last asked for work.
     asked_at_ns: u64,
-    /// The depth down to which to explore next, before giving.
-    pub seeds: Option<u32>,
 }
 
 impl<'a> WorkerIo<'a> {
@@ -35,8 +33,8 @@ impl<'a> WorkerIo<'a> {
         report: WorkerReport,
     ) -> Self {
         let balance = Balance::default();
-        let (wake_at_ns, asked_at_ns, seeds) = (None, 0, None);
-        Self { me, run_state, executor, transport, report, balance, wake_at_ns, asked_at_ns, seeds }
+        let (wake_at_ns, asked_at_ns) = (None, 0);
+        Self { me, run_state, executor, transport, report, balance, wake_at_ns, asked_at_ns }
     }
 
     /// Hands over all work and counts of the worker. The worker keeps nothing, and discards earlier messages.
@@ -76,9 +74,6 @@ impl Effects for WorkerIo<'_> {
     }
 
     fn split(&mut self, share: f64) -> Result<Option<Arc<Work>>, RunError> {
-        if self.seeds.is_some() {
-            return Ok(None);
-        }
         let explorer = self.executor.explorer();
         let piece = if share < 1.0 { explorer.split(share) } else { Some(explorer.drain()) };
         self.run_state.counters(self.me).publish_size(explorer.size());

@@ -83,6 +83,7 @@ fn random_runs_count_exactly() {
         }
         if matches!(policy.victim, Victim::Parent { .. }) && below(2) == 1 {
             policy.depths = [[1, 3], [2, 4], [9, 2]][below(3) as usize].into();
+            policy.pool = [None, Some(1), Some(8)][below(3) as usize];
         }
         policy.tree.degree = degree;
         policy.rests.patience = patience;

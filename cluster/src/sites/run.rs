@@ -55,8 +55,8 @@ impl ProcessGroup for Cluster {
         watch: &mut Watcher<'_>,
     ) -> Result<Outcome, RunError> {
         let (start, cluster) = (Instant::now(), self);
-        let Policy { depths, tree, profile, .. } = &settings.policy;
-        if !depths.is_empty() || tree.drawn_first || *profile {
+        let policy = &settings.policy;
+        if policy.has_masters() || policy.tree.drawn_first || policy.profile {
             return Err(RunError::Alone);
         }
         if settings.policy.has_depths() && problem.top().is_none() {
@@ -203,7 +203,8 @@ impl<'a> SiteRun<'a> {
             }
             site
         };
-        let mut policy = Policy { end: Some(End::Leases), ..settings.policy.clone() };
+        // The gateway explores down to the cutoff before its peer begins.
+        let mut policy = Policy { end: Some(End::Leases), cutoff: None, ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_open() {
             // All packets pass through the root, and any other place may be empty.

@@ -131,6 +131,8 @@ pub enum Event {
     },
     /// The time asked for by [`Action::WakeAt`] has come.
     Woke,
+    /// All open nodes are as deep as [`Peer::explores_down_to`](super::Peer::explores_down_to) demands.
+    ReachedDepth,
     /// A piece was split off. The size shows what is left.
     Gave,
     /// A piece that the peer wanted to give could not be split off.

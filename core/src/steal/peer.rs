@@ -15,6 +15,7 @@ use super::ticket::{PeerId, Ticket};
 use super::tree::{PeerTree, TreePlace};
 
 mod count;
+mod depth;
 mod give;
 mod handling;
 mod report;
@@ -33,6 +34,10 @@ pub struct Peer {
     meter: PowerMeter,
     /// The power of the subtree, where shares depend on it.
     subtree: SubtreePower,
+    /// The depth down to which the worker has yet to explore before this peer gives or waits.
+    down_to: Option<u32>,
+    /// At a master: the depth down to which the worker explored last.
+    depth: u32,
     asking: Asking,
     pub(super) thieves: Thieves,
     broker: Broker,
@@ -70,12 +75,14 @@ impl Peer {
     #[must_use]
     pub fn new(me: PeerId, tree: &PeerTree, policy: Policy) -> Self {
         let place = TreePlace::new(me, tree);
-        Self {
+        let mut peer = Self {
             me,
             peers: tree.peers(),
             waves: Waves::new(&place),
             meter: PowerMeter::new(policy.whole_power),
             subtree: SubtreePower::default(),
+            down_to: policy.cutoff.filter(|_| me == 0),
+            depth: 1,
             policy,
             asking: Asking::default(),
             thieves: Thieves::default(),
@@ -98,7 +105,9 @@ impl Peer {
             finished: false,
             #[cfg(any(test, feature = "faults"))]
             mutant: Mutant::None,
-        }
+        };
+        peer.begin_at_top();
+        peer
     }
 
     /// The same peer where others come and go: it asks only those that have joined.
@@ -117,21 +126,6 @@ impl Peer {
     #[must_use]
     pub fn peers(&self) -> u32 {
         self.peers
-    }
-
-    /// The depth down to which this peer explores before it waits or gives, if there is one, and whether it does so
-    /// again whenever work arrives.
-    #[must_use]
-    pub fn explores_down_to(&self) -> Option<(u32, bool)> {
-        let depths = &self.policy.depths;
-        let at_level = depths.get(self.place.level() as usize).or(depths.last());
-        let first = self.policy.cutoff.filter(|_| self.me == 0).map(|depth| (depth, false));
-        at_level.filter(|_| self.is_master()).map(|&depth| (depth, true)).or(first)
-    }
-
-    /// Whether this peer leaves deep subtrees to the peers below it.
-    fn is_master(&self) -> bool {
-        !self.policy.depths.is_empty() && self.place.size() > 1
     }
 
     /// Whether the peer has seen the end of all work.
@@ -190,6 +184,7 @@ impl Peer {
                     self.rejoin_counter(actions);
                 }
             }
+            Event::ReachedDepth => self.on_depth_reached(size, actions),
             Event::Gave => self.serve_thieves(size, actions),
             Event::NotSplit { thief } => self.on_not_split(thief, actions),
             Event::Message { from, message } => self.on_message(from, message, size, actions),
@@ -210,6 +205,7 @@ impl Peer {
         if self.finished {
             return;
         }
+        self.refill_pool(size);
         self.report_power(actions);
         if self.policy.victim == Victim::Broker {
             self.report_load(now_ns, size, actions);

@@ -73,7 +73,7 @@ fn every_mutant_is_caught() {
 }
 
 /// All presets, with the tree's shape where that matters.
-const PRESETS: [&str; 22] = [
+const PRESETS: [&str; 24] = [
     "adaptive:degree=2",
     "adaptive:degree=1",
     "ring:degree=10",
@@ -92,6 +92,8 @@ const PRESETS: [&str; 22] = [
     "guided:cutoff=1,coordinator=yes",
     "hierarchical-master-worker:degree=1,depth=1/2",
     "hierarchical-master-worker:degree=2,depth=1,siblings=no",
+    "hierarchical-master-worker:degree=1,depth=auto/1",
+    "hierarchical-master-worker:degree=2,depth=auto/2,siblings=no",
     "overlay:degree=2,least=3",
     "master-worker:degree=10,least=3",
     "overlay:degree=2,share=subtree-power,weights=1/3",

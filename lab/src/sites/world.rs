@@ -72,7 +72,9 @@ impl<'a, L: Load> World<'a, L> {
         let fleet = self.inner.state.fleet;
         let life = self.inner.state.records[site as usize].life;
         let chooser = SeededChooser::new(mix(fleet.seed, 20, u64::from(life)), site);
-        let peer = Peer::new(site, &self.sites, self.policy.clone());
+        // The whole work is explored down to the cutoff before any peer begins.
+        let policy = Policy { cutoff: None, ..self.policy.clone() };
+        let peer = Peer::new(site, &self.sites, policy);
         let peer = if fleet.open { peer.with_changing_peers() } else { peer };
         leases.set_max_report_bytes(fleet.progress_report_bytes);
         let root = leases.holding(None).is_some();
@@ -397,7 +399,7 @@ impl<'a, L: Load> World<'a, L> {
                 (Ok(ran), worker.clock.end(now_ns, ran.time_ns))
             }
         };
-        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result });
+        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: false });
         state.busy += 1;
         state.plan(me, until_ns);
     }

@@ -16,7 +16,7 @@ impl Peer {
     pub fn waits(&self, size: f64) -> bool {
         let only_gives = self.coordinates() || self.is_master() && self.can_divide(size);
         // Work that could not be split for a thief must be explored first.
-        only_gives && self.thieves.is_empty()
+        only_gives && self.down_to.is_none() && self.thieves.is_empty()
     }
 
     /// Whether this peer gives away all its work, to the last node, and explores none of it.
@@ -25,10 +25,10 @@ impl Peer {
         self.policy.coordinator && self.me == 0 && self.peers > 1
     }
 
-    /// Whether this much work suffices to give some of it.
+    /// Whether this much work suffices to give some of it, and is deep enough.
     fn can_give(&self, size: f64) -> bool {
         let enough = self.can_divide(size) || self.coordinates() && size >= 1.0;
-        self.policy.gives(self.me) && enough
+        self.policy.gives(self.me) && self.down_to.is_none() && enough
     }
 
     /// Whether this much work may be divided.

@@ -114,6 +114,7 @@ impl Peer {
         if self.is(Mutant::AcknowledgesBeforeJoining) {
             actions[at..].reverse();
         }
+        self.begin_at_top();
         let parked = self.asking.on_work(from, &self.place, &self.policy);
         parked.into_iter().for_each(|peer| send(peer, Message::Unpark, actions));
         self.serve_waiting(size, actions);

@@ -110,6 +110,9 @@ pub struct Policy {
     /// The depths to which parents in the tree explore, from the root's level down; the last one applies to all levels
     /// below. They leave deeper nodes to their children. Empty for no limit.
     pub depths: Arc<[u32]>,
+    /// If parents in the tree adapt these depths: they explore until they have this many open nodes for each peer below
+    /// them.
+    pub pool: Option<u32>,
     /// How often to ask.
     pub rests: Rests,
     /// Time between two reports of a worker about its load.
@@ -144,6 +147,7 @@ impl Default for Policy {
             second_cutoff: None,
             coordinator: false,
             depths: Arc::default(),
+            pool: None,
             rests: Rests { patience: 2, first_ns: 5_000, longest_ns: 640_000 },
             report_ns: 1_000_000,
             end: None,
@@ -169,10 +173,16 @@ impl Policy {
         self.victim == Victim::Late
     }
 
+    /// Whether parents in the tree explore only down to a depth, which requires a single process.
+    #[must_use]
+    pub fn has_masters(&self) -> bool {
+        self.pool.is_some() || !self.depths.is_empty()
+    }
+
     /// Whether some peers explore only down to a depth, which requires work held as open nodes.
     #[must_use]
     pub fn has_depths(&self) -> bool {
-        self.cutoff.is_some() || !self.depths.is_empty()
+        self.cutoff.is_some() || self.has_masters()
     }
 
     /// The policy of the workers of a site, where this is the policy of the sites.

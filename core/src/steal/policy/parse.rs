@@ -28,7 +28,7 @@ impl Policy {
             policy.set(key, value).map_err(|why| format!("balance {name}: {pair}: {why}"))?;
         }
         // One subtree at a time, unless the user wants more.
-        let levels = !(policy.depths.is_empty() && policy.grains.is_empty());
+        let levels = policy.has_masters() || !policy.grains.is_empty();
         if levels && !keys.split(',').any(|pair| pair.starts_with("share=")) {
             policy.share = Share::Levels;
         }
@@ -101,7 +101,11 @@ impl Policy {
                 self.victim = Victim::Parent { siblings: one_of(value, YES_OR_NO)? };
             }
             ("depth", Victim::Parent { .. }) => {
-                self.depths = numbers(value)?;
+                (self.depths, self.pool) = match value.strip_prefix("auto") {
+                    Some("") => (Arc::default(), Some(POOL)),
+                    Some(nodes) => (Arc::default(), Some(parse_pool(nodes)?)),
+                    None => (numbers(value)?, None),
+                };
             }
             ("cutoff", Victim::Master) => self.cutoff = Some(number(1000)?),
             ("second_cutoff", Victim::Master) => self.second_cutoff = Some(number(1000)?),
@@ -121,6 +125,9 @@ impl Policy {
     }
 }
 
+/// Open nodes for each peer below a master, unless the user says how many.
+const POOL: u32 = 8;
+
 const YES_OR_NO: [(&str, bool); 2] = [("yes", true), ("no", false)];
 
 /// Parses one of several words.
@@ -135,6 +142,13 @@ fn numbers(value: &str) -> Result<Arc<[u32]>, String> {
     let numbers = value.split('/').map(|word| word.parse().ok().filter(|&number: &u32| number > 0));
     let numbers: Option<Vec<u32>> = numbers.collect();
     Ok(numbers.ok_or("expected positive whole numbers, such as 1/4/4")?.into())
+}
+
+/// Parses `/n`, after `auto`.
+fn parse_pool(value: &str) -> Result<u32, String> {
+    let nodes = value.strip_prefix('/').and_then(|word| word.parse().ok());
+    let nodes = nodes.filter(|&nodes: &u32| nodes > 0);
+    nodes.ok_or_else(|| "expected depths such as 2/4/6, auto, or auto/n with n at least 1".into())
 }
 
 fn parse_share(value: &str) -> Result<Share, String> {
@@ -152,8 +166,8 @@ fn parse_share(value: &str) -> Result<Share, String> {
         (_, Some(nodes @ 1..), ..) => Ok(Share::Chunk(nodes)),
         (_, _, Some(parts @ 1..), _) => Ok(Share::Guided(parts)),
         (.., Some(nodes @ 1..)) => Ok(Share::Grain(nodes)),
-        _ => Err("expected half, 1/k with k at least 2, power, subtree, subtree-power, even, chunk/n, \
-                  guided/n or grain/n"
+        _ => Err("expected half, 1/k with k at least 2, power, subtree, subtree-power, even, \
+                  chunk/n, guided/n or grain/n"
             .into()),
     }
 }
@@ -184,6 +198,15 @@ mod tests {
             Policy::parse("hierarchical-master-worker:grain=64/8/1,levels=2,siblings=no").unwrap();
         assert_eq!((tree.victim, tree.share), (Victim::Parent { siblings: false }, Share::Levels));
         assert_eq!((&tree.grains[..], tree.tree.levels), (&[64, 8, 1][..], 2));
+        let depths = |depth: &str| {
+            let words = format!("hierarchical-master-worker:depth={depth}");
+            let policy = Policy::parse(&words).unwrap();
+            assert!(policy.has_masters() && policy.share == Share::Levels, "{depth}");
+            (policy.depths.to_vec(), policy.pool)
+        };
+        assert_eq!(depths("2/4"), (vec![2, 4], None));
+        assert_eq!(depths("auto"), (Vec::new(), Some(8)));
+        assert_eq!(depths("auto/3"), (Vec::new(), Some(3)));
         assert_eq!(Policy::parse("adaptive:tree=random").unwrap().tree.growth, Growth::Random);
         let drawn =
             Policy::parse("overlay:bridges=random,end=requests,first=random,power=whole").unwrap();
@@ -229,7 +252,10 @@ mod tests {
             "dynamic:share=chunk/0",
             "dynamic:cutoff=0",
             "overlay:depth=2",
+            "overlay:depth=auto",
             "hierarchical-master-worker:depth=2/0",
+            "hierarchical-master-worker:depth=auto/0",
+            "hierarchical-master-worker:depth=auto2",
             "random-half:cutoff=2",
             "overlay:coordinator=yes",
             "dynamic:coordinator=yes",

@@ -52,6 +52,9 @@ impl Spec {
         if policy.second_cutoff.is_some() && fleet.is_none() {
             return keys.wrong("balance", "a table [sites] alongside second_cutoff");
         }
+        if policy.has_masters() && fleet.is_some() {
+            return keys.wrong("balance", "a preset without depth alongside a table [sites]");
+        }
         let work = work(registry, keys, machine.peers())?;
         let cluster = Cluster {
             policy,
