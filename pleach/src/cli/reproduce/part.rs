@@ -203,40 +203,39 @@ const QUICK_TEXTS: [&str; 2] = ["title", "instead"];
 ///
 /// # Errors
 /// If a path leads nowhere.
-pub fn apply_quick(part: &mut Table) -> Result<(), String> {
-    let Some(replaced) = part.get("quick").and_then(|quick| quick.as_table()).cloned() else {
+pub fn apply_quick(part: &mut toml::Value) -> Result<(), String> {
+    let Some(replaced) = part.get("quick").and_then(toml::Value::as_table).cloned() else {
         return Ok(());
     };
-    let replaced = replaced.into_iter().filter(|(path, _)| path != "skip");
-    let (texts, replaced): (Vec<_>, Vec<_>) =
-        replaced.partition(|(path, _)| QUICK_TEXTS.contains(&path.as_str()));
-    for (key, text) in texts {
-        part.insert(key, text);
-    }
-    let work = ["scenario", "runs"].into_iter().find(|name| part.contains_key(*name));
-    let mut work = part.get_mut(work.unwrap_or_default()).and_then(|work| work.as_table_mut());
-    for (path, value) in replaced {
-        let put = work.as_mut().and_then(|work| put(work, &path, value));
+    let work = ["scenario", "runs"].into_iter().find(|name| part.get(*name).is_some());
+    for (path, value) in replaced.into_iter().filter(|(path, _)| path != "skip") {
+        let is_text = QUICK_TEXTS.iter().any(|text| path.split('.').next() == Some(*text));
+        let at = match work {
+            _ if is_text => Some(&mut *part),
+            Some(work) => part.get_mut(work),
+            None => None,
+        };
+        let put = at.and_then(|at| put(at, &path, value));
         put.ok_or_else(|| format!("part.quick.\"{path}\": expected the path of a key"))?;
     }
     Ok(())
 }
 
-/// Sets the value at a dotted path, in which a number is an index into a list of tables.
-fn put(table: &mut Table, path: &str, value: toml::Value) -> Option<()> {
-    let (parents, key) = path.rsplit_once('.').map_or((None, path), |(all, key)| (Some(all), key));
-    let mut at = table;
-    let mut steps = parents.into_iter().flat_map(|all| all.split('.'));
-    while let Some(step) = steps.next() {
-        let inside = at.entry(step).or_insert_with(|| toml::Value::Table(Table::new()));
-        at = match inside {
-            toml::Value::Table(inside) => inside,
-            toml::Value::Array(list) => {
-                list.get_mut(steps.next()?.parse::<usize>().ok()?)?.as_table_mut()?
-            }
-            _ => return None,
-        };
+/// Sets the value at a dotted path, in which a number is an index into a list.
+fn put(at: &mut toml::Value, path: &str, value: toml::Value) -> Option<()> {
+    let (step, rest) = path.split_once('.').map_or((path, None), |(step, rest)| (step, Some(rest)));
+    let inside = match at {
+        toml::Value::Table(table) => {
+            table.entry(step).or_insert_with(|| toml::Value::Table(Table::new()))
+        }
+        toml::Value::Array(list) => list.get_mut(step.parse::<usize>().ok()?)?,
+        _ => return None,
+    };
+    match rest {
+        Some(rest) => put(inside, rest, value),
+        None => {
+            *inside = value;
+            Some(())
+        }
     }
-    at.insert(key.to_string(), value);
-    Some(())
 }
