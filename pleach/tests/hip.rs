@@ -89,7 +89,14 @@ fn counts_on_waves_of_64_lanes_are_those_of_the_cpu() {
         ("", "count uts type=binomial,b0=60,q=0.19,m=5,seed=3"),
         (":mode=explore", "solve flowshop VFR10_5_3 --best optimum --bound one"),
         (":mode=evaluate", "solve flowshop VFR10_5_3 --best optimum --bound two"),
+        (":mode=explore", "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval"),
+        (
+            ":mode=explore:bounding=parallel",
+            "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval",
+        ),
+        (":mode=explore", "solve flowshop VFR10_5_3 --best optimum --bound two --nodes interval"),
         (":mode=explore", "solve atsp crane:8:1 --best 2301622 --bound partial"),
+        (":mode=explore", "solve atsp crane:8:1 --best 2301622 --bound partial --nodes interval"),
     ] {
         let run = |devices: &str, like: &str| {
             let output = pleach_64(&format!("{command} --devices {devices} --json --quiet"), like)?;
@@ -105,9 +112,19 @@ fn counts_on_waves_of_64_lanes_are_those_of_the_cpu() {
             assert_eq!(answer["count"], wanted["count"], "{command} on {devices}");
         }
     }
-    let matrix = "loop csrmm fem:300 --columns 8 --json --quiet --devices";
-    let sum = |devices: &str| answer(&pleach_64(&format!("{matrix} {devices}"), "").unwrap());
-    assert_eq!(sum("gpu")["loop"]["checksum"], sum("cpu")["loop"]["checksum"]);
+    for units in [
+        "csrmm fem:300 --columns 8",
+        "spmm fem:300",
+        "rays bluntfin:4x3x3 --size 33x33 --method march",
+        "lattice --size 32x8x16 --steps 5",
+    ] {
+        let sum = |devices: &str| {
+            let words = format!("loop {units} --json --quiet --devices {devices}");
+            answer(&pleach_64(&words, "").unwrap())["loop"]["checksum"].as_f64().unwrap()
+        };
+        let (is, expected) = (sum("gpu"), sum("cpu"));
+        assert!((is / expected - 1.0).abs() < 1e-9, "{units}: {is} for {expected}");
+    }
     // A loop whose only GPU cannot be used runs on the CPU.
     for (words, code) in [
         ("count queens 8 --devices gpu:giving=always", 2),

@@ -63,6 +63,11 @@ fn tasks() -> Vec<Task> {
         task("count queens 13 --nodes interval", 73_712, (4_674_889, None)),
         task(&format!("{ta030} --nodes interval"), 2178, (45_246_962, Some(2_415_779))),
         task(
+            &format!("{ta030} --nodes interval --child-order job"),
+            2178,
+            (45_246_962, Some(2_415_779)),
+        ),
+        task(
             "count queens 13 --balance dynamic:share=chunk/1,cutoff=2,second_cutoff=4,coordinator=yes",
             73_712,
             (4_674_889, None),

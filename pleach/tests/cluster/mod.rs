@@ -16,6 +16,20 @@ use std::process::Command;
 const QUEENS: Search =
     Search { words: "count queens 13", count: Some(73_712), branched: None, bounded: 4_674_889 };
 
+/// The same in branch and bound, and in a tree whose subtrees differ widely.
+const TA030: Search = Search {
+    words: "solve flowshop ta030 --best optimum --bound one",
+    count: None,
+    branched: Some(2_415_779),
+    bounded: 45_246_962,
+};
+const T1: Search = Search {
+    words: "count uts T1",
+    count: Some(4_130_071),
+    branched: Some(824_953),
+    bounded: 4_130_070,
+};
+
 #[test]
 fn joiners_change_no_count() {
     let mut party = Party::begin("join", &QUEENS, 600_000, &[]);
@@ -36,24 +50,28 @@ fn joiners_change_no_count() {
 /// The pool of the root is all that is given, node by node or in parts; what a dead process had is searched again.
 #[test]
 fn a_coordinator_gives_its_pool_to_joiners() {
-    for (name, balance, threads) in [
-        ("pool-dynamic", "dynamic:share=chunk/1,cutoff=2,coordinator=yes", 1),
-        ("pool-second", "dynamic:share=chunk/1,cutoff=2,second_cutoff=5,coordinator=yes", 2),
-        ("pool-guided", "guided:cutoff=3,coordinator=yes", 1),
-        ("pool-static", "static:cutoff=3,second_cutoff=6,coordinator=yes", 2),
+    for (name, search, balance, threads) in [
+        ("pool-dynamic", QUEENS, "dynamic:share=chunk/1,cutoff=2,coordinator=yes", 1),
+        (
+            "pool-second",
+            QUEENS,
+            "dynamic:share=chunk/1,cutoff=2,second_cutoff=5,coordinator=yes",
+            2,
+        ),
+        ("pool-guided", QUEENS, "guided:cutoff=3,coordinator=yes", 1),
+        ("pool-static", QUEENS, "static:cutoff=3,second_cutoff=6,coordinator=yes", 2),
+        ("pool-flowshop", TA030, "dynamic:share=chunk/1,cutoff=3,coordinator=yes", 1),
+        ("pool-uts", T1, "dynamic:share=chunk/1,cutoff=4,second_cutoff=6,coordinator=yes", 1),
     ] {
-        let mut party = Party::begin(
-            name,
-            &QUEENS,
-            450_000 / threads,
-            &["--balance", balance, "--places", "4"],
-        );
+        let pace = search.bounded / 10 / threads;
+        let flags = ["--balance", balance, "--places", "4"];
+        let mut party = Party::begin(name, &search, pace, &flags);
         (0..3).for_each(|_| party.join_with(&["--threads", &threads.to_string()]));
         let workers = 3 * threads;
         party.root_reports(&format!(" {workers} of {} workers busy", workers + 1));
         party.kill(1);
         let report = party.end();
-        QUEENS.check(&report);
+        search.check(&report);
         let workers = report["units"].as_array().unwrap();
         let nodes = |name: &str| {
             let worker = workers.iter().find(|worker| worker["name"] == name).unwrap();
@@ -80,6 +98,21 @@ fn a_coordinator_feeds_devices_of_several_processes() {
         workers.iter().filter(|worker| worker["name"].as_str().unwrap().contains("emulated"));
     let nodes: Vec<_> = devices.map(|worker| worker["branched"].as_u64().unwrap()).collect();
     assert!(nodes.len() == 3 && nodes.iter().all(|&nodes| nodes > 0), "{workers:?}");
+}
+
+/// What a process with a device had is searched again, by devices of others.
+#[test]
+fn a_process_with_a_device_dies_under_a_coordinator() {
+    let balance = "dynamic:share=chunk/1,cutoff=2,second_cutoff=4,coordinator=yes";
+    let search =
+        Search { words: "count queens 11", count: Some(2680), branched: None, bounded: 166_925 };
+    let mut party = Party::begin("pool-device-dies", &search, 20_000, &["--balance", balance]);
+    for devices in ["emulated:inside=none,emulated:inside=none", "emulated:inside=none"] {
+        party.join_with(&["--devices", devices]);
+    }
+    party.root_reports(" 3 of 4 workers busy");
+    party.kill(1);
+    search.check(&party.end());
 }
 
 #[test]
