@@ -2,7 +2,7 @@
 
 use flate2::bufread::MultiGzDecoder;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Error, ErrorKind, Read};
 
 /// The most bytes of a text, since a device may be endless.
 const MOST_BYTES: u64 = 1 << 28;
@@ -12,7 +12,7 @@ const MOST_WORKBOOK: u64 = 1 << 24;
 /// The same for a matrix or a mesh.
 const MOST_LARGE: u64 = 1 << 34;
 
-/// The text of a file. A byte-order mark at its start, which some editors write, is skipped.
+/// The text of a file.
 pub(crate) fn text_of(path: &str) -> io::Result<String> {
     text(File::open(path)?)
 }
@@ -49,7 +49,58 @@ fn limited(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
 }
 
 fn text(from: impl Read) -> io::Result<String> {
-    let bytes = limited(from, MOST_BYTES)?;
-    let text = String::from_utf8(bytes).map_err(|_| io::Error::other("not a text file (UTF-8)"))?;
+    decoded(limited(from, MOST_BYTES)?)
+}
+
+/// The text that bytes encode: UTF-8, or after its byte-order mark UTF-16, in which Excel saves "Unicode text". The
+/// mark, which some editors write before UTF-8 as well, is skipped.
+pub(crate) fn decoded(bytes: Vec<u8>) -> io::Result<String> {
+    let unit: fn([u8; 2]) -> u16 = match &bytes[..] {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return utf8(bytes),
+    };
+    let (pairs, rest) = bytes[2..].as_chunks::<2>();
+    let text = char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).collect::<Result<_, _>>();
+    let wrong = || Error::new(ErrorKind::InvalidData, "broken UTF-16: save the file as UTF-8");
+    text.ok().filter(|_| rest.is_empty()).ok_or_else(wrong)
+}
+
+fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+    let text = String::from_utf8(bytes).map_err(|why| {
+        let before = &why.as_bytes()[..why.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let advice = "save the file as UTF-8 (in Excel as 'CSV UTF-8')";
+        Error::new(ErrorKind::InvalidData, format!("line {line} is not text in UTF-8: {advice}"))
+    })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_utf8_or_marked_as_utf16() {
+        let wide = |order: fn(u16) -> [u8; 2], text: &str| {
+            text.encode_utf16().flat_map(order).collect::<Vec<u8>>()
+        };
+        let text = "Säge 𝄞\r\n1\n";
+        for bytes in [
+            text.as_bytes().to_vec(),
+            format!("\u{feff}{text}").into_bytes(),
+            wide(u16::to_le_bytes, &format!("\u{feff}{text}")),
+            wide(u16::to_be_bytes, &format!("\u{feff}{text}")),
+        ] {
+            assert_eq!(decoded(bytes).unwrap(), text);
+        }
+        for (bytes, said) in [
+            (&b"Job\n\nS\xe4ge;1\n"[..], "line 3 is not text in UTF-8: save the file as UTF-8"),
+            (&b"\xff\xfea\0b"[..], "broken UTF-16"),
+            (&b"\xfe\xff\xd8\0"[..], "broken UTF-16"),
+        ] {
+            let why = decoded(bytes.to_vec()).unwrap_err().to_string();
+            assert!(why.starts_with(said), "{why}");
+        }
+    }
 }

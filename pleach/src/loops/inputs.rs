@@ -3,7 +3,7 @@
 use super::entry::LoopCommand;
 use crate::cli::flags::Files;
 use crate::failure::{Failure, usage};
-use crate::input::bytes_of_large;
+use crate::input::{bytes_of_large, decoded};
 use pleach_core::search::work::{Pack, Reader};
 use pleach_core::wire::fingerprint;
 use pleach_runtime::RunError;
@@ -42,10 +42,7 @@ impl LoopCommand<'_> {
 
     /// The same as text.
     pub fn text(&self, word: &str) -> io::Result<String> {
-        let text = String::from_utf8(self.bytes(word)?);
-        let text = text.map_err(|_| io::Error::other("not a text file (UTF-8)"))?;
-        // A byte-order mark, which some editors write.
-        Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
+        decoded(self.bytes(word)?)
     }
 }
 

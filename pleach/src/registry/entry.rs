@@ -10,6 +10,7 @@ use crate::report::{Labels, Report};
 use pleach_core::search::problem::Problem;
 use pleach_problems::simd::Level;
 use serde_json::Value;
+use std::io::ErrorKind;
 
 /// A problem.
 #[derive(Clone, Copy)]
@@ -277,7 +278,11 @@ impl<'a> Request<'a> {
             return Ok(text.clone());
         }
         let text = if word != "-" {
-            text_of(word).or_else(|why| usage(format!("{word}: {why}; expected {expected}")))?
+            text_of(word).or_else(|why| match why.kind() {
+                // The file is there, so its name needs no advice.
+                ErrorKind::InvalidData => usage(format!("{word}: {why}")),
+                _ => usage(format!("{word}: {why}; expected {expected}")),
+            })?
         } else if self.given.has("checkpoint") {
             return usage(
                 "--checkpoint cannot be combined with '-', because resuming reads the instance again; \
