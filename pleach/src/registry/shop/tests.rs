@@ -32,6 +32,7 @@ fn all_ways_to_write_a_shop_are_read_alike() {
         "Part no.\tSaw\tDrill\nA\t 1 \t4\n\t\t\nB 1\t2.0\t5\n\"C,2\"\t3\t6\t\n",
         "any words|Saw|Drill\nA|1|4\nB 1|2|5\nC,2|3|6",
         ",Saw,\"Drill\"\nA,01,4\n\"B\n1\",2,5\n\"C,2\",3,6\n",
+        "sep=;\r\nJob;\"\nSaw\";\"Drill\r\n\"\r\nA;1;4\r\n\"B\r\n1\";2,0;5\r\nC,2;3;6\r\n",
     ] {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         assert_eq!(read(text).unwrap(), named, "{text}");
@@ -57,6 +58,12 @@ fn dates_and_weights_are_kept_and_decimals_are_exact() {
     assert_eq!(shop.due, Some(vec![1000, 925]));
     assert_eq!(shop.releases, Some(vec![0, 150]));
     assert_eq!(shop.weights, Some(vec![5, 20]));
+    for text in
+        ["Job;Saw;\"Due\ndate\"\nA;1,5;2\nB;3;4\n", "Job\tSaw\t\"Due\ndate\"\nA\t1.5\t2\nB\t3\t4\n"]
+    {
+        let shop = read(text).unwrap();
+        assert_eq!((times(&shop), shop.due), (vec![vec![15], vec![30]], Some(vec![20, 40])));
+    }
     let shop = read("a;M1;due_date\nA;1,5;2\n").unwrap();
     assert_eq!((shop.decimals, shop.due), (1, Some(vec![20])));
 }
@@ -129,7 +136,7 @@ fn faults_are_placed() {
         ),
         ("A,1\n,2\n", ", line 2: empty, expected the name of the job"),
         ("1000000000\n1000000000\n999999999", ": times that may add up to 3999999999 on a path"),
-        ("A,\"1\nB,2\n", ", line 1, column 2: '1 B,2', expected a number"),
+        ("A,\"1\nB,2\n", ", line 1: a quote opens here and is not closed, expected a second one"),
     ] {
         let why = read(text).unwrap_err();
         assert!(why.contains(said), "{text:?}: {why}");
