@@ -2,6 +2,7 @@
 
 use super::table::{MOST, Row, Table};
 use crate::decimal::{Decimal, MOST_DECIMALS, written};
+use crate::report::counted;
 use pleach_problems::flowshop::instance::{Instance, LONGEST_PATH};
 use pleach_problems::flowshop::read::MOST_TIME;
 use pleach_problems::flowshop::shop::Shop;
@@ -31,7 +32,20 @@ const OF_NAMES: [&str; 21] = [
     "item", "items", "order", "orders", "work", "lot", "batch", "id", "no", "nr", "number",
 ];
 
-/// Tables whose first title begins so have a line for each machine.
+/// Words of titles that more likely name dates, weights or something else than a machine.
+const NOT_OF_MACHINES: [&str; 15] = [
+    "arrival", "arrivals", "priority", "priorities", "importance", "quantity", "qty", "dj", "wj",
+    "rj", "termin", "liefertermin", "fälligkeit", "priorität", "gewicht",
+];
+
+/// The words in which a last line names what it adds up, or a column.
+const OF_SUMS: [&str; 8] =
+    ["sum", "sums", "total", "totals", "average", "averages", "summe", "gesamt"];
+
+/// What may begin a remark in a title.
+const REMARKS: [char; 4] = ['(', '[', '/', ','];
+
+/// Tables whose first title begins so, as the only one, have a line for each machine.
 const OF_MACHINES: [&str; 4] = ["machine", "machines", "station", "stations"];
 
 /// The most characters of a cell in an error.
@@ -51,12 +65,33 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     if rows.len() == MOST {
         return Err(format!(": {MOST} jobs, expected at most {}", MOST - 1));
     }
-    if !reading.columns.contains(&Column::Times) {
-        return Err(format!(", line {}: no column of times, {expected}", first.line));
+    let names = reading.columns.iter().position(|&column| column == Column::Names);
+    if let [_, .., last] = rows
+        && let Some(name) = names.map(|at| last.cell(at)).filter(|name| is_sum(name))
+    {
+        let (line, name) = (last.line, shown(name));
+        return Err(format!(
+            ", line {line}: '{name}', a sum or a job? expected only jobs, or another name for this one"
+        ));
     }
     if let Some(row) = rows.iter().find(|row| row.len() != reading.columns.len()) {
-        let (line, n, all) = (row.line, row.len(), reading.columns.len());
-        return Err(format!(", line {line}: {n} cells, expected {all} as in line {}", first.line));
+        let (n, all) = (row.len(), reading.columns.len());
+        let hint = if n < all {
+            format!("; column {} is empty", reading.column(n))
+        } else if all == 1 && table.rows[1..].iter().all(|row| row.len() > 1) {
+            "; a title above the table needs a '#'".into()
+        } else {
+            String::new()
+        };
+        return Err(format!(
+            ", line {}: {}, expected {all} as in line {}{hint}",
+            row.line,
+            counted(n, "cell"),
+            first.line
+        ));
+    }
+    if !reading.columns.contains(&Column::Times) {
+        return Err(format!(", line {}: no column of times, {expected}", first.line));
     }
     let dates = [Column::Due, Column::Releases];
     let decimals = reading.decimals(rows, &[Column::Times, dates[0], dates[1]])?;
@@ -80,7 +115,7 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     let weight_decimals = reading.decimals(rows, &[Column::Weights])?;
     shop.weights = optional(Column::Weights, weight_decimals, MOST_TIME)?;
     shop.weight_decimals = weight_decimals;
-    if let Some(at) = reading.columns.iter().position(|&column| column == Column::Names) {
+    if let Some(at) = names {
         let names = rows.iter().map(|row| (row.line, name(row.cell(at))));
         shop.jobs = different(names, "job")?;
     }
@@ -121,7 +156,10 @@ impl<'t> Reading<'t> {
         let all_words = has_word(first) && !first.cells().skip(1).any(like_time);
         if has_title || all_words && (first.len() > 1 || table.rows.len() > 1) {
             reading.head = Some(first);
-            if words_of(first.cell(0)).first().is_some_and(|word| OF_MACHINES.contains(&&**word)) {
+            let one_of_several = first.cell(0).contains(digit)
+                || first.len() == 1
+                || first.cells().skip(1).any(is_machine);
+            if is_machine(first.cell(0)) && !one_of_several {
                 return Err(format!(
                     ", line {}: a line for each machine, expected one for each job: transpose the table",
                     first.line
@@ -144,9 +182,9 @@ impl<'t> Reading<'t> {
                         ));
                     }
                     Column::Names if at > 0 => Column::Times,
-                    Column::Times if words_of(title).iter().any(|word| titled(word).is_some()) => {
+                    column if is_unclear(title, column) => {
                         return Err(format!(
-                            ", line {}, column '{}': a machine? expected 'due date', 'release date' or 'weight', or a machine's name without these words",
+                            ", line {}, column '{}': a machine? expected 'due date', 'release date' or 'weight', another name for a machine, or no such column",
                             first.line,
                             shown(title)
                         ));
@@ -180,7 +218,8 @@ impl<'t> Reading<'t> {
             reading.columns[0] = Column::Names;
         } else if let Some(head) = reading.head.filter(|head| {
             // A title with a number is one of several machines.
-            reading.columns[0] == Column::Times && !head.cell(0).contains(digit)
+            let title = head.cell(0);
+            reading.columns[0] == Column::Times && !title.contains(digit) && !is_machine(title)
         }) {
             let rows = &table.rows[1..];
             let numbers = (1..).map(|number: usize| number.to_string());
@@ -231,13 +270,16 @@ impl<'t> Reading<'t> {
         Ok(all)
     }
 
-    /// The error of a cell that is no number within the limits.
-    fn wrong(&self, row: &Row, at: usize, decimals: u32, most: u32) -> String {
-        let title = self.head.map(|head| head.cell(at)).filter(|title| !title.is_empty());
-        let column = match title {
+    /// A column as errors name it.
+    fn column(&self, at: usize) -> String {
+        match self.head.map(|head| head.cell(at)).filter(|title| !title.is_empty()) {
             Some(title) => format!("'{}'", shown(title)),
             None => (at + 1).to_string(),
-        };
+        }
+    }
+
+    /// The error of a cell that is no number within the limits.
+    fn wrong(&self, row: &Row, at: usize, decimals: u32, most: u32) -> String {
         let cell = match row.cell(at) {
             "" => "empty".into(),
             cell => format!("'{}'", shown(cell)),
@@ -251,12 +293,17 @@ impl<'t> Reading<'t> {
         };
         let hint = if self.head.is_none() && row.line == self.first && at > 0 {
             "; a header begins with 'job'"
+        } else if self.columns[at] == Column::Due && row.cell(at).starts_with('-') {
+            "; if the job is overdue, add the same number to all due and release dates"
+        } else if self.columns.len() == 1 && row.cell(at).contains([' ', ':']) {
+            "; commas, semicolons, tabs or | separate cells"
         } else {
             ""
         };
         format!(
-            ", line {}, column {column}: {cell}, expected a number from 0 to {most} with {scale}{hint}",
-            row.line
+            ", line {}, column {}: {cell}, expected a number from 0 to {most} with {scale}{hint}",
+            row.line,
+            self.column(at)
         )
     }
 }
@@ -278,7 +325,7 @@ fn digit(c: char) -> bool {
 
 /// The words of a title without what follows in brackets or behind a comma or slash, in small letters.
 fn words_of(title: &str) -> Vec<String> {
-    let title = title.split(['(', '[', '/', ',']).next().unwrap_or_default();
+    let title = title.split(REMARKS).next().unwrap_or_default();
     let mut words = vec![String::new()];
     let mut small = false;
     for c in title.chars() {
@@ -309,6 +356,30 @@ fn column_of(title: &str) -> Column {
         _ => None,
     };
     found.unwrap_or(Column::Times)
+}
+
+/// Whether a title names a machine by that word.
+fn is_machine(title: &str) -> bool {
+    words_of(title).first().is_some_and(|word| OF_MACHINES.contains(&&**word))
+}
+
+/// Whether a column that would hold times by its title hardly does; or weights, which have no unit.
+fn is_unclear(title: &str, column: Column) -> bool {
+    let words = words_of(title);
+    let is_other = |word: &str| {
+        titled(word).is_some() || NOT_OF_MACHINES.contains(&word) || OF_SUMS.contains(&word)
+    };
+    match column {
+        Column::Times => words.iter().any(|word| is_other(word)) || is_other(&words.concat()),
+        Column::Weights => title.contains(REMARKS),
+        _ => false,
+    }
+}
+
+/// Whether a line with this name adds up those above it.
+fn is_sum(name: &str) -> bool {
+    let words = words_of(name);
+    !words.is_empty() && words.iter().all(|word| OF_SUMS.contains(&&**word) || word == "grand")
 }
 
 /// What a column with this word as its title holds, if it is neither times nor names.

@@ -5,6 +5,7 @@ use super::table::{Table, separator};
 use crate::decimal::written;
 use oorandom::Rand64;
 use pleach_problems::flowshop::shop::Shop;
+use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
 use std::fmt::Write;
 
 fn read(text: &str) -> Result<Shop, String> {
@@ -80,7 +81,24 @@ fn titles_say_what_columns_hold() {
         let shop = read(&format!("Job,M1,{titles}\nA,3,10,5\n")).unwrap();
         assert_eq!((shop.due, shop.releases), (Some(vec![10]), Some(vec![5])), "{titles}");
     }
+    // Names of several machines begin the header, or a single one.
+    for titles in ["Machine 1,Machine 2", "Station A,Station B", "Machine,Machine (new)"] {
+        let shop = read(&format!("{titles}\n1,2\n2,4\n")).unwrap();
+        assert_eq!((times(&shop), shop.jobs.len()), (vec![vec![1, 2], vec![2, 4]], 0), "{titles}");
+    }
+    assert_eq!(times(&read("Machine\n3\n4\n").unwrap()), [[3], [4]]);
+    // A column with such a title hardly holds times.
+    for title in [
+        "Arrival", "Arrival time", "Job priority", "Quantity", "Liefertermin", "dj", "w_j", "rj",
+        "Total", "Sum [h]", "Weight [kg]", "Weight/kg", "Due by",
+    ] {
+        let why = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap_err();
+        let said = ", line 1, column '";
+        assert!(why.starts_with(said) && why.contains("': a machine? expected 'due"), "{why}");
+    }
     // A job may have any name.
+    assert_eq!(read("Total,1\nSum,2\nTotal overhaul,3\n").unwrap().jobs[0], "Total");
+    assert_eq!(read("job,Saw\nTotal,1\n").unwrap().jobs, ["Total"]);
     assert_eq!(read("Machine frame,1,3\nA,3,4\n").unwrap().jobs[0], "Machine frame");
     assert_eq!(read("10-1,1,3\nA,3,4\n").unwrap().jobs[0], "10-1");
 }
@@ -137,6 +155,29 @@ fn faults_are_placed() {
         ("A,1\n,2\n", ", line 2: empty, expected the name of the job"),
         ("1000000000\n1000000000\n999999999", ": times that may add up to 3999999999 on a path"),
         ("A,\"1\nB,2\n", ", line 1: a quote opens here and is not closed, expected a second one"),
+        (
+            "job,Saw,due\nA,3,\n",
+            ", line 2: 2 cells, expected 3 as in line 1; column 'due' is empty",
+        ),
+        ("A,1,3\nB\n", ", line 2: 1 cell, expected 3 as in line 1; column 2 is empty"),
+        (
+            "Week 12;;\n\nJob;Saw;Oven\nA;1;2\n",
+            ", line 3: 3 cells, expected 1 as in line 1; a title above the table needs a '#'",
+        ),
+        ("Orders\nJob;Saw\nA;1\n", ", line 2: 2 cells, expected 1 as in line 1; a title above"),
+        (
+            "Job:Saw:Oven\nA:1:2\n",
+            ", line 2, column 'Job:Saw:Oven': 'A:1:2', expected a number from 0 to 1000000000 with \
+             at most 9 decimals; commas, semicolons, tabs or | separate cells",
+        ),
+        ("Job Saw\nA 1\n", "with at most 9 decimals; commas, semicolons, tabs or | separate cells"),
+        (
+            "job,Saw,due\nA,1,-1\n",
+            "column 'due': '-1', expected a number from 0 to 1000000000 with at most 9 decimals; if \
+             the job is overdue, add the same number to all due and release dates",
+        ),
+        ("job,Saw\nA,1\nB,3\nSum,4\n", ", line 4: 'Sum', a sum or a job? expected only jobs"),
+        ("A;1;9\nB;3;9\nGrand total:;4\n", ", line 3: 'Grand total:', a sum or a job?"),
     ] {
         let why = read(text).unwrap_err();
         assert!(why.contains(said), "{text:?}: {why}");
@@ -209,17 +250,60 @@ fn approximately(text: &str, separator: u8, shop: &Shop) -> Vec<f64> {
     numbers.map(|number| number * scale).collect()
 }
 
+/// The total weighted tardiness of the jobs as they follow in a text without quotes, with a header and due dates, as a
+/// multiple of its least decimal.
+fn tardiness(text: &str, separator: u8, shop: &Shop) -> i64 {
+    let units = |cell: &str, decimals: u32| -> i64 {
+        let cell = if separator == b';' { cell.replace(',', ".") } else { cell.into() };
+        let (whole, part) = cell.split_once('.').unwrap_or((&cell, ""));
+        let (part, width) = (part.trim_end_matches('0'), decimals as usize);
+        format!("{whole}{part:0<width$}").parse().unwrap()
+    };
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let rows = lines.map(|line| {
+        let cells = line.split(char::from(separator)).map(str::trim);
+        let mut row: Vec<&str> = cells.collect();
+        row.truncate(row.iter().rposition(|cell| !cell.is_empty()).map_or(0, |last| last + 1));
+        row
+    });
+    let mut rows = rows.filter(|row| !row.is_empty());
+    let titles = rows.next().unwrap().into_iter().map(|title| {
+        let words =
+            title.split(',').next().unwrap_or_default().split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_lowercase()
+    });
+    let titles: Vec<String> = titles.collect();
+    let (mut free, mut total) = (vec![0; titles.len()], 0);
+    for row in rows {
+        let (mut end, mut due, mut weight) = (0, 0, 1);
+        for (at, (title, cell)) in titles.iter().zip(row).enumerate() {
+            match title.as_str() {
+                "due" => due = units(cell, shop.decimals),
+                "weight" | "weights" => weight = units(cell, shop.weight_decimals),
+                _ if at == 0 && !shop.jobs.is_empty() => {}
+                _ => {
+                    end = free[at].max(end) + units(cell, shop.decimals);
+                    free[at] = end;
+                }
+            }
+        }
+        total += weight * (end - due).max(0);
+    }
+    total
+}
+
 #[test]
 fn mutated_tables_are_read_right_or_refused_in_one_line() {
     let texts = [
         "job,Saw,Drill,Oven,due,weight\nA,3,5,2,20,1\nB,4.25,1,6,18,2.5\n\"C, 2\",2,7,1,30,1\n",
-        "# hours\nTeil;Säge;Bohrer;Fällig\nA;1,5;2;9\nB;2,25;3;8\n",
+        "# hours\nTeil;Säge;Bohrer;Due;Weight\nA;1,5;2;3;0,5\nB;2,25;3;8;1\n",
+        "job,Saw,due,Oven,weight\nA,3,4,5.5,1\nB,4.25,9,6,2.5\nC,2,8.5,4,3\n",
         "1,2,3\n4,5,6\n7,8,9\n",
         "id\tM1\tM2\n7\t1\t4\n8\t2\t5\n9\t3\t6\n",
         "A|1000000|2.125\nB|3|4\n",
     ];
     let mut rng = Rand64::new(34);
-    let (mut right, mut refused) = (0, 0);
+    let (mut right, mut computed, mut refused) = (0, 0, 0);
     for case in 0..10_000 {
         let text = mutated(&mut rng, texts[case % texts.len()]);
         let Some(separator) = separator("a.csv", &text) else { continue };
@@ -233,11 +317,18 @@ fn mutated_tables_are_read_right_or_refused_in_one_line() {
                         let found = all.any(|number| (number - f64::from(time)).abs() < 1e-3);
                         assert!(found, "{text:?}: {time} in {shop:?}");
                     }
+                    let order: Vec<u16> = (0..shop.instance.jobs() as u16).collect();
+                    let variant = Variant::new(shop.clone(), Objective::Tardiness, Passing::Wait);
+                    if let (Ok(variant), false) = (variant, text.contains('\r')) {
+                        computed += 1;
+                        let value = tardiness(&text, separator, &shop);
+                        assert_eq!(variant.value(&order), value, "{text:?}: {shop:?}");
+                    }
                 }
             }
             Err(why) => {
                 refused += 1;
-                let short = why.chars().count() < 250 && !why.contains(['\n', '\r', '\0']);
+                let short = why.chars().count() < 300 && !why.contains(['\n', '\r', '\0']);
                 let known = ["expected", "not supported"].iter().any(|word| why.contains(word));
                 let placed = why.starts_with(", line ") || why.starts_with(": ");
                 assert!(short && placed && known, "{text:?}: {why}");
@@ -245,4 +336,5 @@ fn mutated_tables_are_read_right_or_refused_in_one_line() {
         }
     }
     assert!(right > 2_000 && refused > 2_000, "{right} right, {refused} refused");
+    assert!(computed > 300, "{computed}");
 }
