@@ -248,7 +248,7 @@ fn bad_combinations_are_refused_in_one_line() {
         ),
         ("ta001 --blocking --nodes interval".into(), "--nodes interval works only"),
         ("ta001 --no-wait --best optimum".into(), "no optimum is published for ta001 with this"),
-        ("ta001 --setups missing.txt".into(), "missing.txt"),
+        ("ta001 --setups missing.txt".into(), "--setups missing.txt: "),
         (
             format!("{shop} --quiet --blocking --setups {}", file("s.txt", &"1 2 3\n".repeat(6))),
             "cannot be combined",

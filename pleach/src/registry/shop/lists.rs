@@ -4,6 +4,7 @@ use crate::campaign::flowshop::Shop;
 use crate::decimal::Decimal;
 use crate::failure::{Failure, usage};
 use crate::registry::Request;
+use crate::report::counted;
 
 /// The longest time that a list may hold.
 const MOST: u64 = i32::MAX as u64;
@@ -11,10 +12,12 @@ const MOST: u64 = i32::MAX as u64;
 /// Adds to a shop what is in the files of `--due`, `--weights`, `--releases` and `--setups`.
 pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
     let (jobs, machines) = (shop.instance.jobs(), shop.instance.machines());
-    let by_job = format!("{jobs} numbers, one for each job");
+    let by_job = format!("{}, one for each job", counted(jobs, "number"));
     let by_pair = format!(
-        "{} numbers: for each of {machines} machines, {jobs} lines of {jobs}",
-        machines * jobs * jobs
+        "{}: for each of {}, {} of {jobs}",
+        counted(machines * jobs * jobs, "number"),
+        counted(machines, "machine"),
+        counted(jobs, "line")
     );
     let lists = [
         ("due", jobs, &by_job, &mut shop.due),
@@ -31,10 +34,15 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
             return usage(format!("--{flag} {path}: {} already has {flag}", request.name()));
         }
         let weights = flag == "weights";
-        let numbers = read(&request.file(path)?).and_then(|(numbers, decimals)| {
+        let text = request.file(path).map_err(|why| match why {
+            Failure::Usage(line) => Failure::Usage(format!("--{flag} {line}")),
+            other => other,
+        })?;
+        let numbers = read(&text).and_then(|(numbers, decimals)| {
             let scale = if weights { decimals } else { shop.decimals };
             if numbers.len() != count {
-                return Err(format!(": {} numbers, expected {expected}", numbers.len()));
+                let found = counted(numbers.len(), "number");
+                return Err(format!(": {found}, expected {expected}"));
             }
             let scaled = numbers.iter().map(|number| {
                 let scaled = number
@@ -60,18 +68,20 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The numbers of a text, separated by blanks, commas or semicolons, and the most decimals of any.
+/// The numbers of a text, separated by blanks, commas or semicolons, and the most decimals of any. As in a table, a
+/// comma marks decimals if there are semicolons.
 fn read(text: &str) -> Result<(Vec<Decimal>, u32), String> {
+    let lines = || text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let separator = if lines().any(|line| line.contains(';')) { ';' } else { ',' };
+    let mark = if separator == ';' && lines().any(|line| line.contains(',')) { ',' } else { '.' };
     let mut numbers = Vec::new();
-    for (line, words) in (1..).zip(text.lines()) {
-        if words.trim_start().starts_with('#') {
-            continue;
-        }
-        let separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
-        for word in words.split(separator).filter(|word| !word.is_empty()) {
-            let number = Decimal::parse(word, '.');
+    for (at, line) in (1..).zip(lines()) {
+        let words = line.split(|c: char| c.is_whitespace() || c == separator);
+        for word in words.filter(|word| !word.is_empty()) {
+            let number = Decimal::parse(word, mark);
             numbers.push(number.ok_or_else(|| {
-                format!(", line {line}: '{word}', expected a number of at least 0, with at most 10 digits and 9 decimals")
+                let comma = if mark == ',' { " after a comma" } else { "" };
+                format!(", line {at}: '{word}', expected a number of at least 0, with at most 10 digits and 9 decimals{comma}")
             })?);
         }
     }
@@ -84,11 +94,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_separated_by_blanks_or_commas() {
-        let (numbers, decimals) = read("# due\n1, 2.5;3\n\n4\t0.25\n").unwrap();
-        let scaled: Vec<_> = numbers.iter().map(|number| number.scaled(2).unwrap()).collect();
-        assert_eq!((scaled, decimals), (vec![100, 250, 300, 400, 25], 2));
-        for (text, said) in [("1\n-2\n", ", line 2: '-2', expected"), ("1 x", ", line 1: 'x'")] {
+    fn numbers_are_separated_by_blanks_commas_or_semicolons() {
+        for text in
+            ["# due; 9\n1, 2.5,3 # 7\n\n4\t0.25\n", "1;2,5\n3 4;0,25\n", "1; 2.5;3;4.0;0.25"]
+        {
+            let (numbers, decimals) = read(text).unwrap();
+            let scaled: Vec<_> = numbers.iter().map(|number| number.scaled(2).unwrap()).collect();
+            assert_eq!((scaled, decimals), (vec![100, 250, 300, 400, 25], 2), "{text}");
+        }
+        for (text, said) in [
+            ("1\n-2\n", ", line 2: '-2', expected"),
+            ("1 x", ", line 1: 'x'"),
+            ("1.5;2,5", ", line 1: '1.5', expected a number of at least 0, with at most 10 digits"),
+        ] {
             assert!(read(text).unwrap_err().starts_with(said), "{text}");
         }
     }
