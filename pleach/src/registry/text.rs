@@ -1,4 +1,4 @@
-//! Solutions as text: whole numbers separated by blanks.
+//! Solutions as text: whole numbers separated by blanks, and comments from `#` to the end of a line.
 
 use crate::failure::{Failure, usage};
 use crate::input::text_of;
@@ -7,12 +7,20 @@ use crate::input::text_of;
 pub fn numbers(path: &str, thing: &str) -> Result<Vec<i64>, Failure> {
     let text = text_of(path).or_else(|why| usage(format!("{path}: {why}")))?;
     let lines = (1..).zip(text.lines());
-    let words =
-        lines.flat_map(|(line, words)| words.split_whitespace().map(move |word| (line, word)));
+    let words = lines.flat_map(|(line, words)| {
+        let words = words.split('#').next().unwrap_or_default();
+        words.split_whitespace().map(move |word| (line, word))
+    });
     let number = |(line, word): (usize, &str)| {
         word.parse().or_else(|_| {
-            usage(format!("{path}, line {line}: '{word}', expected the number of a {thing}"))
+            let hint = hint(word);
+            usage(format!("{path}, line {line}: '{word}', expected the number of a {thing}{hint}"))
         })
     };
     words.map(number).collect()
+}
+
+/// What follows the error of a word that may be several.
+pub fn hint(word: &str) -> &'static str {
+    if word.contains([',', ';']) { "; blanks or line ends separate them" } else { "" }
 }

@@ -23,7 +23,7 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
     }
 }
 
-/// Reads a shop. Error texts continue after the name of the file.
+/// Reads a shop. Error texts continue after the name of the file. What follows `#` in a line is a comment.
 ///
 /// The first line holds the numbers of jobs and machines; in Taillard's files more numbers follow,
 /// and a line of text precedes it. Then comes a line per machine with a time per job, or the other
@@ -38,6 +38,7 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
 pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
     let lines = (1..).zip(text.lines());
     let lines: Vec<Line<'_>> = lines
+        .map(|(at, line)| (at, line.split('#').next().unwrap_or_default()))
         .map(|(at, line)| (at, line.split_whitespace().collect::<Vec<_>>()))
         .filter(|(_, words)| !words.is_empty())
         .collect();
@@ -64,8 +65,7 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
         return Err(format!(", line {head_at}: '{word}', expected two numbers: jobs and machines"));
     }
     if head.len() < 2 || head.len() > 2 && !taillard {
-        let n =
-            if head.len() == 1 { "one number".into() } else { format!("{} numbers", head.len()) };
+        let n = counted(head.len(), "number");
         return Err(format!(", line {head_at}: {n}, expected two: jobs and machines"));
     }
     let jobs = number(*head_at, head[0], 1, MOST_JOBS as u32)? as usize;
@@ -74,7 +74,7 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
     if skip_words(&mut rest)
         && let Some((at, word)) = text
     {
-        return Err(format!(", line {at}: '{word}', expected {jobs} times"));
+        return Err(format!(", line {at}: '{word}', expected {}", counted(jobs, "time")));
     }
     // A plain line of times may look like pairs by chance, but hardly when there are as many lines as jobs.
     let pairs = !jobs_first
@@ -83,7 +83,8 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
     let by_job = jobs_first || pairs;
     let (rows, columns) = if by_job { (jobs, machines) } else { (machines, jobs) };
     let (row_is, column_is) = if by_job { ("job", "machine") } else { ("machine", "job") };
-    let expected = format!("expected {rows} lines, one per {row_is}, of {columns} times");
+    let (lines, times) = (counted(rows, "line"), counted(columns, "time"));
+    let expected = format!("expected {lines}, one per {row_is}, of {times}");
     let mut matrix = Vec::new();
     for (at, words) in rest.iter().take(rows) {
         let words = if pairs { times_of(*at, words, machines)? } else { words.clone() };
@@ -94,8 +95,8 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
                 ""
             };
             return Err(format!(
-                ", line {at}: {} numbers, expected {columns}, one per {column_is}{hint}",
-                words.len()
+                ", line {at}: {}, expected {columns}, one per {column_is}{hint}",
+                counted(words.len(), "number")
             ));
         }
         for word in words {
@@ -104,7 +105,7 @@ pub fn read_shop(text: &str, jobs_first: bool) -> Result<Shop, String> {
     }
     match rest.get(rows) {
         _ if matrix.len() < rows * columns => {
-            return Err(format!(": {} of times, {expected}", lines_of(rest.len())));
+            return Err(format!(": {} of times, {expected}", counted(rest.len(), "line")));
         }
         Some((at, words)) => {
             let hint = if taillard { "; a file holds one instance" } else { "" };
@@ -133,7 +134,7 @@ fn rows_by_job(rest: &[Line<'_>], jobs: usize, machines: usize) -> Result<Shop, 
             return Err(format!(
                 ": {} after the numbers of jobs and machines, expected {jobs} with the times of a job, \
                  one more with due dates before them, or {setup_lines} more with setup times after them",
-                lines_of(rest.len())
+                counted(rest.len(), "line")
             ));
         }
     };
@@ -151,8 +152,8 @@ fn numbers(lines: &[Line<'_>], columns: usize, each: &str, most: u32) -> Result<
     let mut all = Vec::new();
     for (at, words) in lines {
         if words.len() != columns {
-            let n = words.len();
-            return Err(format!(", line {at}: {n} numbers, expected {columns}, one per {each}"));
+            let n = counted(words.len(), "number");
+            return Err(format!(", line {at}: {n}, expected {columns}, one per {each}"));
         }
         for word in words {
             all.push(number(*at, word, 0, most)?);
@@ -161,9 +162,9 @@ fn numbers(lines: &[Line<'_>], columns: usize, each: &str, most: u32) -> Result<
     Ok(all)
 }
 
-/// A number of lines.
-fn lines_of(number: usize) -> String {
-    if number == 1 { "1 line".into() } else { format!("{number} lines") }
+/// A number of things: `1 line`, `2 lines`.
+fn counted(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Skips lines that begin with a letter. Returns whether there were any.
@@ -212,6 +213,7 @@ mod tests {
                         3 2 873654221 1278 1232\nprocessing times :\n1 2 3\n4 5 6\n";
         assert_eq!(read(taillard, false).unwrap(), plain);
         assert_eq!(read("4 2\n0 5 1 7\n1 2 3 4", false).unwrap().job(3), [7, 4]);
+        assert_eq!(read("# 3\n3 2 # jobs, machines\n#\n1 2 3#\n4 5 6\n#7", false).unwrap(), plain);
         assert_eq!(read("1 1\n0", false).unwrap().longest_path(), 0);
         assert_eq!(read("2 1\n0 7", false).unwrap().job(1), [7]);
     }
@@ -242,10 +244,12 @@ mod tests {
             ("10000\n1000000000\n1 2\n", ": 1 line after"),
             ("", ": empty, expected the numbers of jobs and machines"),
             ("a b c\n", ", line 1: 'a', expected the numbers of jobs and machines"),
-            ("# jobs\n3 2\n", ", line 1: '#', expected two numbers: jobs and machines"),
+            ("# jobs\n3 x\n", ", line 2: 'x', expected two numbers: jobs and machines"),
+            ("# 3 2\n", ": empty, expected the numbers of jobs and machines"),
             ("1,2,3\n4,5,6\n", ", line 1: '1,2,3', expected two numbers: jobs and machines"),
             ("0 0\n", ", line 1: '0', expected a whole number from 1 to 10000"),
-            ("3\n1 2 3\n", ", line 1: one number, expected two"),
+            ("3\n1 2 3\n", ", line 1: 1 number, expected two"),
+            ("3 2\n1 2 3\n4\n", ", line 3: 1 number, expected 3"),
             ("3 2 9\n", ", line 1: 3 numbers, expected two"),
             ("3 2\n1 2 3\n4 5\n", ", line 3: 2 numbers, expected 3, one per job (--jobs-first"),
             ("3 2\n1 2 3\n4 x 6\n", ", line 3: 'x', expected a whole number from 0 to"),

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, usage};
 use crate::input::text_of;
-use crate::registry::text::numbers;
+use crate::registry::text::{hint, numbers};
 use crate::report::Labels;
 use pleach_problems::flowshop::shop::Shop;
 use pleach_problems::flowshop::variant::Variant;
@@ -13,7 +13,8 @@ pub fn labels(variant: &Variant) -> Labels {
     Labels { decimals: variant.decimals(), names: variant.shop().jobs.clone() }
 }
 
-/// The schedule that a file holds: the names of all jobs, a line each or without blanks, or their numbers.
+/// The schedule that a file holds: the names of all jobs, a line each or without blanks, or their numbers. A word that
+/// begins with `#` begins a comment, unless it is a name or within one.
 pub fn order(shop: &Shop, path: &str) -> Result<Vec<u16>, Failure> {
     if shop.jobs.is_empty() {
         let order = shop.instance.order(&numbers(path, "job")?);
@@ -27,15 +28,18 @@ pub fn order(shop: &Shop, path: &str) -> Result<Vec<u16>, Failure> {
 fn named(shop: &Shop, text: &str) -> Result<Vec<u16>, String> {
     let job_of: HashMap<&str, usize> = shop.jobs.iter().map(String::as_str).zip(0..).collect();
     let mut words = Vec::new();
+    let is_name = |word: &str| job_of.contains_key(word);
     for (line, all) in (1..).zip(text.lines()) {
-        let whole = all.split_whitespace().collect::<Vec<_>>().join(" ");
-        if job_of.contains_key(&*whole) {
+        let all: Vec<&str> = all.split_whitespace().collect();
+        let ends = (0..=all.len()).rev();
+        let ends = ends.filter(|&n| all.get(n).is_none_or(|word| word.starts_with('#')));
+        if let Some(whole) = ends.map(|n| all[..n].join(" ")).find(|whole| is_name(whole)) {
             words.push((line, whole));
         } else {
-            words.extend(all.split_whitespace().map(|word| (line, word.to_string())));
+            let named = all.iter().take_while(|word| !word.starts_with('#') || is_name(word));
+            words.extend(named.map(|word| (line, word.to_string())));
         }
     }
-    let is_name = |word: &str| job_of.contains_key(word);
     let number = |word: &str| {
         let number: Option<usize> = word.parse().ok();
         number.filter(|number| (1..=shop.jobs.len()).contains(number)).map(|number| number - 1)
@@ -45,7 +49,7 @@ fn named(shop: &Shop, text: &str) -> Result<Vec<u16>, String> {
     };
     let neither = |(_, word): &&(usize, String)| !is_name(word) && number(word).is_none();
     if let Some(word) = words.iter().find(neither) {
-        return wrong(word, "the name or number of a job");
+        return wrong(word, &format!("the name or number of a job{}", hint(&word.1)));
     }
     let by_name = words.iter().all(|(_, word)| is_name(word));
     let mut jobs = Vec::new();
@@ -82,12 +86,20 @@ mod tests {
         for text in ["C\nB 1\nA\n", "C\n  B   1 \nA", "3 2 1", "3\n2 1\n"] {
             assert_eq!(named(&letters, text), Ok(vec![2, 1, 0]), "{text}");
         }
+        for text in ["# best\nC # first\nB 1 #\n#\nA\n", "3 2 # 1\n1"] {
+            assert_eq!(named(&letters, text), Ok(vec![2, 1, 0]), "{text}");
+        }
+        let signs = shop(["#1", "Job #2", "Job"]);
+        for text in ["Job #2 # 1\n#1 #2\nJob # #2", "Job #2\n#1 Job # #1"] {
+            assert_eq!(named(&signs, text), Ok(vec![1, 0, 2]), "{text}");
+        }
         // Names that are numbers are names.
         assert_eq!(named(&shop(["3", "1", "2"]), "1 2 3"), Ok(vec![1, 2, 0]));
         assert_eq!(named(&shop(["7", "8", "9"]), "1 2 3"), Ok(vec![0, 1, 2]));
         for (text, said) in [
             ("C 2 A", ", line 1: 'C', expected a number, as for other jobs"),
             ("C B A", ", line 1: 'B', expected the name or number of a job"),
+            ("C,B 1,A", ", line 1: 'C,B', expected the name or number of a job; blanks or line"),
             ("1\nX 2", ", line 2: 'X', expected the name or number of a job"),
             ("1 2 4", ", line 1: '4', expected the name or number"),
             ("1 2 -1", ", line 1: '-1', expected"),
