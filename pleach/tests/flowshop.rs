@@ -294,6 +294,36 @@ fn tables_that_cannot_be_solved_are_refused_in_one_line() {
     assert_eq!(json(&format!("solve flowshop {zeros}"))["objective"], 8);
 }
 
+/// Excel saves tables with its own hint at the separator, with titles in several lines, and in several encodings.
+#[test]
+fn tables_of_excel_are_read() {
+    let table = "sep=;\r\nJob;Säge;\"Due\ndate\"\r\n\"A, 1\";1,5;2\r\nB;3;4\r\n";
+    let path = folder("flowshop").join("excel.csv");
+    let units = table.encode_utf16().flat_map(u16::to_le_bytes);
+    let wide = [0xff, 0xfe].into_iter().chain(units).collect();
+    for bytes in [table.as_bytes().to_vec(), wide] {
+        fs::write(&path, bytes).unwrap();
+        let output = pleach(&format!("solve flowshop {} --objective tardiness", path.display()));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let found = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains("read as 2 jobs × 1 machine (Säge), in multiples of 0.1"), "{said}");
+        assert!(found.contains("0.5 (optimal)\n\"A, 1\", B\n"), "{found}");
+    }
+    fs::write(&path, b"Job;S\xe4ge;Ofen\nA;1;2\n").unwrap();
+    let words = format!("solve flowshop {} --quiet", path.display());
+    refused(&words, "excel.csv: line 1 is not text in UTF-8: save the file as UTF-8");
+}
+
+#[test]
+fn shops_and_schedules_may_have_comments() {
+    let shop = file("comments.txt", "# c\n3 2 # jobs, machines\n1 2 3\n4 5 6\n");
+    let order = file("comments-order.txt", "# best\n1 2 # first\n3\n");
+    assert_eq!(json(&format!("check flowshop {shop} {order}"))["objective"], 16);
+    let commas = file("commas.txt", "1,2,3\n");
+    let said = "'1,2,3', expected the number of a job; blanks or line ends separate them";
+    refused(&format!("check flowshop {shop} {commas}"), said);
+}
+
 #[test]
 fn files_of_pyjobshop_are_read() {
     let due = file("due.txt", "3\n2\n7\t9\t30\n1\t4\n2\t5\n3\t6\n");

@@ -4,6 +4,7 @@ use super::axis::round_step;
 use super::lanes::cut;
 use super::svg::{Anchor, Svg, escaped};
 use crate::decimal::written;
+use crate::report::counted;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::flowshop::variant::{Objective, Variant};
 use std::collections::HashSet;
@@ -76,9 +77,9 @@ impl Panel<'_> {
         };
         let outlined = if plain { "; outlined: a longest path" } else { "" };
         let title = format!(
-            "{title}: {} jobs on {} machines, makespan {}{value}{outlined}",
-            order.len(),
-            instance.machines(),
+            "{title}: {} on {}, makespan {}{value}{outlined}",
+            counted(order.len(), "job"),
+            counted(instance.machines(), "machine"),
             exact(self.makespan())
         );
         svg.text((left, top + 24.0), Anchor::Start, "font-size=\"16\"", &title);

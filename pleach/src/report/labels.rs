@@ -25,10 +25,16 @@ impl Labels {
         }
     }
 
-    /// A solution in one line.
+    /// A solution in one line. Commas separate names with blanks; a name that has a comma itself is in quotes then.
     pub fn line(&self, solution: &[i64]) -> String {
-        let blanks = self.names.iter().any(|name| name.contains(char::is_whitespace));
-        self.items(solution).join(if blanks { ", " } else { " " })
+        let mut items = self.items(solution);
+        if !self.names.iter().any(|name| name.contains(char::is_whitespace)) {
+            return items.join(" ");
+        }
+        for name in items.iter_mut().filter(|name| name.contains(',')) {
+            *name = format!("\"{}\"", name.replace('"', "\"\""));
+        }
+        items.join(", ")
     }
 
     /// A solution as a file: numbers in one line, names in a line each.
@@ -61,5 +67,10 @@ mod tests {
             (labels.line(&[2, 1]), labels.file(&[2, 1])),
             ("B, A 1".into(), "B\nA 1".into())
         );
+        labels.names[1] = "5\" B, x".into();
+        assert_eq!(labels.line(&[2, 1]), "\"5\"\" B, x\", A 1");
+        assert_eq!(labels.file(&[2, 1]), "5\" B, x\nA 1");
+        labels.names = vec!["A,1".into(), "B".into()];
+        assert_eq!(labels.line(&[2, 1]), "B A,1");
     }
 }

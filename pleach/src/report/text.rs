@@ -71,7 +71,8 @@ impl Report {
             let _ = write!(out, "\n{how}, in {seconds:.3} s");
             return out;
         }
-        let _ = write!(out, "\n{} nodes in {seconds:.3} s", grouped(counts.bounded.into()));
+        let nodes = if counts.bounded == 1 { "node" } else { "nodes" };
+        let _ = write!(out, "\n{} {nodes} in {seconds:.3} s", grouped(counts.bounded.into()));
         // There are none yet if the search was stopped in its layers.
         if !workers.is_empty() {
             let _ = write!(out, " on {}{}", counted(workers.len(), kind), of_sites(sites));

@@ -8,6 +8,7 @@ use crate::campaign::flowshop::{Shop, named, read_shop};
 use crate::decimal::written;
 use crate::failure::{Failure, usage};
 use crate::registry::Request;
+use crate::report::counted;
 
 /// The shop with this name, or else from this file.
 pub fn read(request: &Request<'_>) -> Result<Shop, Failure> {
@@ -75,5 +76,6 @@ fn as_read(shop: &Shop) -> String {
         0 => String::new(),
         n => format!(", in multiples of {}", written(1, n)),
     };
-    format!("read as {jobs} jobs × {machines} machines{comma} {names}{scale}")
+    let (jobs, machines) = (counted(jobs, "job"), counted(machines, "machine"));
+    format!("read as {jobs} × {machines}{comma} {names}{scale}")
 }
