@@ -27,13 +27,15 @@ with open(docs / "flowshop.csv") as file:
     }
 
 
-def shop(name):
-    """Jobs and machines of an instance."""
-    if name in published:
-        return int(published[name]["jobs"]), int(published[name]["machines"])
-    classes = [(20, 5), (20, 10), (20, 20), (50, 5), (50, 10), (50, 20)]
-    classes += [(100, 5), (100, 10), (100, 20), (200, 10), (200, 20), (500, 20)]
-    return classes[(int(name[2:]) - 1) // 10]
+def others(row):
+    """What is published about the instance of a row."""
+    name = row["instance"]
+    return published[name if "/" in name else f"{row['suite']}/{name}"]
+
+
+def shop(row):
+    """Jobs and machines of the instance of a row."""
+    return int(others(row)["jobs"]), int(others(row)["machines"])
 
 
 def line(title, rows):
@@ -51,7 +53,7 @@ def line(title, rows):
             (int(row["value"]), int(other))
             for row in rows
             if row["value"] != "null"
-            and (other := published.get(row["instance"], {}).get(f"{engine} value"))
+            and (other := others(row)[f"{engine} value"])
         ]
         better = sum(own < other for own, other in both)
         equal = sum(own == other for own, other in both)
@@ -63,8 +65,8 @@ page = (docs / "results.md").read_text()
 for suite in SUITES:
     rows = [row for (of, _), row in newest.items() if of == suite]
     table = ""
-    for jobs, machines in sorted({shop(row["instance"]) for row in rows}):
-        same = [row for row in rows if shop(row["instance"]) == (jobs, machines)]
+    for jobs, machines in sorted({shop(row) for row in rows}):
+        same = [row for row in rows if shop(row) == (jobs, machines)]
         table += line(f"{jobs} × {machines}", same)
     if rows:
         table = HEAD + table + line("all", rows)
