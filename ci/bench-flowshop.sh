@@ -4,8 +4,8 @@
 #
 #   ci/bench-flowshop.sh SUITE [TIME-LIMIT] [FILE]
 #
-# EVERY=10 runs only every tenth instance. A schedule better than the best known one is written to
-# docs/schedules.
+# EVERY=10 runs only every tenth instance. A schedule better than the best known one, and than the one
+# of an earlier run, is written to docs/schedules.
 #
 # Suites: sample (24 of all kinds), taillard (ta001 to ta120), vrf and vrf-large (240 each), first-30
 # (ta001 to ta030 from scratch), optimum-10 (ta021 to ta030 from the optimum, bound one,
@@ -94,11 +94,14 @@ for name in "${names[@]}"; do
     row="$row,$(branched "$result"),$(value seconds "$result")"
     echo "$row" | tee -a "$file"
     found=$(value objective "$result")
-    if [ "$found" != null ] && [ "$found" -lt "${best:-0}" ]; then
-        mkdir -p "docs/schedules/$suite"
-        sed -n 's/.*"solution":\[\([0-9,]*\)\].*/\1/p' <<<"$result" | tr , ' ' \
-            >"docs/schedules/$suite/${name#*/}.txt"
+    if [ "$found" = null ] || [ "$found" -ge "${best:-0}" ]; then continue; fi
+    schedule=docs/schedules/$suite/${name#*/}.txt
+    if [ -e "$schedule" ]; then
+        before=$(target/release/pleach check flowshop "$instance" "$schedule" "${flags[@]}" --json)
+        if [ "$found" -ge "$(value objective "$before")" ]; then continue; fi
     fi
+    mkdir -p "${schedule%/*}"
+    sed -n 's/.*"solution":\[\([0-9,]*\)\].*/\1/p' <<<"$result" | tr , ' ' >"$schedule"
 done
 
 # Summary: proven optima, total time, and the gap of the others to the best known.
