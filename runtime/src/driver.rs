@@ -148,7 +148,11 @@ impl<'a> Worker<'a> {
                 now_ns = self.wait_for_message(POLL_NS, now_ns);
                 self.held_ns += now_ns - before_ns;
                 self.answer_request();
-            } else if self.heuristic.as_ref().is_some_and(|heuristic| heuristic.due(active_ns)) {
+            } else if self
+                .heuristic
+                .as_ref()
+                .is_some_and(|heuristic| heuristic.due(active_ns, size > 0.0))
+            {
                 now_ns = self.run_improver(now_ns)?;
             } else if size == 0.0 {
                 self.answer_all_requests();

@@ -43,11 +43,15 @@ impl<'p> TimedImprover<'p> {
         found
     }
 
-    /// Whether it should run: at first, most of the time for as long again as its last success took, and periodically.
-    pub fn due(&self, total_ns: u64) -> bool {
+    /// Whether it should run on a thread that has work or has none: at first, most of the time for as long again as its
+    /// last success took, and periodically.
+    pub fn due(&self, total_ns: u64, has_work: bool) -> bool {
         let succeeds = self.spent_ns < 2 * self.gained_at_ns;
+        if self.spent_ns < FIRST_NS || succeeds && !has_work {
+            return true;
+        }
         let share = if succeeds { FAVOURED_SHARE } else { self.share };
-        self.spent_ns < FIRST_NS || (self.spent_ns as f64) < share * total_ns as f64
+        (self.spent_ns as f64) < share * total_ns as f64
     }
 
     /// Records time spent, and whether it improved the incumbent.
@@ -84,7 +88,7 @@ mod tests {
             TimedImprover { improver, share: SHARE, known: 0, spent_ns: 0, gained_at_ns: 0 };
         let (turn_ns, mut searched_ns, mut total_ns) = (10_000_000, 0, 0);
         while total_ns < 100 * FIRST_NS {
-            if timed.due(total_ns) {
+            if timed.due(total_ns, true) {
                 timed.record_time(turn_ns, true);
             } else {
                 searched_ns += turn_ns;
@@ -92,8 +96,12 @@ mod tests {
             total_ns += turn_ns;
         }
         assert!((total_ns / 20..total_ns / 10).contains(&searched_ns), "{searched_ns}");
+        // A thread without work has nothing better to do.
+        timed.spent_ns = total_ns;
+        timed.gained_at_ns = total_ns;
+        assert!(timed.due(total_ns, false) && !timed.due(total_ns, true));
         // Without success, it gets its usual share.
         timed.gained_at_ns = 0;
-        assert!(!timed.due(total_ns));
+        assert!(!timed.due(total_ns, true) && !timed.due(total_ns, false));
     }
 }
