@@ -1,6 +1,7 @@
 //! [`Mask`]: which cells are solid, from a function or a legacy VTK file of structured points.
 
 use crate::vtk::legacy::Reader;
+use crate::vtk::numbers::Kind;
 
 /// The solid cells of a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +55,13 @@ impl Mask {
                 "DIMENSIONS" => size = Some([reader.count()?, reader.count()?, reader.count()?]),
                 "SCALARS" => {
                     reader.word()?;
-                    kind = Some(reader.kind()?);
+                    // Text needs no type, and may have one that bytes cannot have: bit.
+                    let words = !reader.binary;
+                    kind = Some(if words {
+                        reader.word().map(|_| Kind::Double)?
+                    } else {
+                        reader.kind()?
+                    });
                     if let Some(each) = reader.word_here().filter(|each| each != "1") {
                         return Err(reader.wrong(&each, "one number for each cell"));
                     }
@@ -99,6 +106,9 @@ mod tests {
             Mask::read(format!("{HEAD}ASCII\n{BODY}1 0\n0 1\n").as_bytes()),
             Ok(wanted.clone())
         );
+        let bits = BODY.replace("unsigned_char", "bit");
+        let text = format!("{HEAD}ASCII\n{bits}1 0\n0 1\n");
+        assert_eq!(Mask::read(text.as_bytes()), Ok(wanted.clone()));
         let mut binary = format!("{HEAD}BINARY\n{BODY}").into_bytes();
         binary.extend([1, 0, 0, 255, b'\n']);
         assert_eq!(Mask::read(&binary), Ok(wanted.clone()));
