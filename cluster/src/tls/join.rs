@@ -119,6 +119,9 @@ pub fn join(joining: JoinOptions, wake: Wake) -> Result<(Star, Vec<u8>), JoinErr
     joined
 }
 
+/// How often the caller's thread looks whether a welcome is arriving.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// The caller's thread, which waits while the other one joins.
 struct Waiting {
     receiver: Receiver<Report>,
@@ -133,8 +136,11 @@ type Welcome = (u32, u32, Vec<u8>);
 impl Waiting {
     fn answer(&mut self, address: &str, patience: Duration) -> Result<(Begun, Welcome), JoinError> {
         loop {
+            if self.welcome_arrives() {
+                self.deadline = Instant::now() + patience;
+            }
             let left = self.deadline.saturating_duration_since(Instant::now());
-            match self.receiver.recv_timeout(left) {
+            match self.receiver.recv_timeout(left.min(LOOK)) {
                 Ok(Report::Stage(stage)) => self.stage = stage,
                 Ok(Report::Begun(begun)) => {
                     self.stage = Stage::Answer;
@@ -143,9 +149,7 @@ impl Waiting {
                 // Both threads watch the same deadline: an error after it means that joining took too long.
                 Ok(Report::Failed(error)) if Instant::now() < self.deadline => return Err(error),
                 Ok(Report::Answer) => {}
-                Err(RecvTimeoutError::Timeout) if self.welcome_arrives() => {
-                    self.deadline = Instant::now() + patience;
-                }
+                Err(RecvTimeoutError::Timeout) if left > LOOK => {}
                 Ok(Report::Failed(_)) | Err(RecvTimeoutError::Timeout) => {
                     let (address, stage) = (address.into(), self.stage);
                     return Err(JoinError::TimedOut {
