@@ -203,7 +203,8 @@ pub fn numbers(data: &Path) -> Vec<u64> {
 /// Removes what only the service and roots need from the folder of a job that is over. Removes nothing, and returns
 /// false, while the root of an earlier service may still be saving.
 pub fn remove_internal(folder: &Path, failed: bool) -> bool {
-    if let Ok(output) = File::open(folder.join(RESULT))
+    // Network file systems lock only files that are open for writing.
+    if let Ok(output) = File::options().append(true).open(folder.join(RESULT))
         && matches!(output.try_lock(), Err(TryLockError::WouldBlock))
     {
         return false;

@@ -81,6 +81,9 @@ impl Service {
                 found.map(|(_, bytes)| bytes.clone())
             };
             kinds.push((self.settings.check)(args, &contents).map_err(|why| Refused(BAD, why))?);
+            for output in (self.settings.outputs)(args, true) {
+                check_file_name(&output.to_string_lossy())?;
+            }
             files.push(decoded);
         }
         let sizes = files.iter().map(|files| {

@@ -10,6 +10,7 @@ use super::state::Service;
 use crate::api::{CommandKind, Update};
 use serde::Deserialize;
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -129,7 +130,11 @@ async fn begin(
         output.set_len(0)?;
     }
     // Joiners that are no longer admitted may know the last key.
-    let _ = std::fs::remove_file(folder.join(KEY));
+    if let Err(why) = std::fs::remove_file(folder.join(KEY))
+        && why.kind() != ErrorKind::NotFound
+    {
+        return Err(why);
+    }
     let args = if folder.join(CHECKPOINT).exists() {
         let Update { seconds, nodes, .. } = service.root_resumes(id, run).unwrap_or_default();
         (service.settings.continued)(args, Duration::from_secs_f64(seconds.max(0.0)), nodes)
