@@ -26,9 +26,9 @@ def _parts(matrix: Any, dtype: Any) -> dict[str, Any]:
 
     return {
         "width": matrix.shape[1],
-        "starts": numpy.require(matrix.indptr, "int64", "CA"),
-        "columns": numpy.require(matrix.indices, "int32", "CA"),
-        "values": numpy.require(matrix.data, dtype, "CA"),
+        "starts": numpy.require(matrix.indptr, "int64", ["C", "A"]),
+        "columns": numpy.require(matrix.indices, "int32", ["C", "A"]),
+        "values": numpy.require(matrix.data, dtype, ["C", "A"]),
     }
 
 
@@ -64,7 +64,7 @@ def multiply(a: Any, b: Any, *, threads: int | None = None, sort: bool = True) -
             _numbers.wrong(ValueError, argument, matrix.shape, "fewer than 2^31 columns")
     cores = _pleach.cores() if threads is None else _numbers.whole("threads", threads, 1, 1024)
     if dense:
-        table = numpy.require(b if b.ndim == 2 else b[:, None], dtype, "CA")
+        table = numpy.require(b if b.ndim == 2 else b[:, None], dtype, ["C", "A"])
         memory, begin = _pleach.dense_product(_parts(a, dtype), table, cores)
         size = a.shape[0] * table.shape[1]
         return memory[begin : begin + size].reshape((a.shape[0], *b.shape[1:]))

@@ -52,8 +52,7 @@ def count(
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
     """
     size = _numbers.whole("n", n, 1, 2**32 - 1)
-    if not isinstance(whole, bool):
-        _numbers.wrong(TypeError, "whole", whole, "True or False")
+    whole = _run._truth("whole", whole)
     return _run.start("queens", (size, True, whole), counted, View(), options, blocking)
 
 

@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Why a file cannot be saved to if another one can.
@@ -270,6 +270,18 @@ impl Search {
     fn runs_here(&self) -> bool {
         self.process == std::process::id()
     }
+
+    /// Its state, except in a forked process if one of the threads had its lock.
+    fn state(&self) -> Option<MutexGuard<'_, State>> {
+        if self.runs_here() {
+            return Some(self.shared.state());
+        }
+        match self.shared.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
 }
 
 /// Runs a search on the calling thread.
@@ -405,18 +417,16 @@ impl Search {
     /// Whether the search has ended.
     #[getter]
     fn done(&self) -> bool {
-        self.shared.state().end.is_some()
+        self.state().is_some_and(|state| state.end.is_some())
     }
 
     /// What is known so far.
     fn latest(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
-        let state = self.shared.state();
-        let latest = match state.end.as_deref() {
+        let latest = self.state().map(|state| match state.end.as_deref() {
             Some(Ok(end)) => End(end).into(),
             _ => state.news.clone(),
-        };
-        drop(state);
-        news(py, &latest).map(Bound::unbind)
+        });
+        news(py, &latest.unwrap_or_default()).map(Bound::unbind)
     }
 }
 
