@@ -333,7 +333,8 @@ impl<'a> GatewayThread<'a> {
             self.cluster.comes_back() && self.site_state.requested_stop() == Some(Stop::Memory);
         if follows && (full || self.site_state.asked_to_leave()) && !self.leaving {
             if full {
-                let why = "its open work exceeds the memory limit: this process leaves the search";
+                let why =
+                    "this process leaves the search, because its growth exceeds the memory limit";
                 self.run_state.warn(why.into());
             }
             (self.leaving, self.stop) = (true, Some(Stop::Asked));

@@ -302,7 +302,7 @@ fn write_result(
         let default = || format!("the default, four fifths of free memory{shared}");
         let most = given.word("memory").map_or_else(default, |size| format!("--memory {size}"));
         console.note(&format!(
-            "open work exceeds the memory limit ({most}): raise --memory, or set a limit if the tree may be infinite"
+            "the process has grown by more than the memory limit allows ({most}): raise --memory, or set a limit if the tree may be infinite"
         ));
     }
     Ok(STOPPED)
