@@ -122,7 +122,8 @@ impl<D: Driver> Gpu<D> {
         Ok(blocks)
     }
 
-    /// How long something that may take `alone` can take when all open devices of this GPU take turns.
+    /// How long something that may take `alone` can take when all open devices of this GPU take turns. Those that are
+    /// idle count, too, so that nothing is given up too early.
     fn in_turns(&self, alone: Duration) -> Duration {
         let devices = Arc::strong_count(&self.hung).saturating_sub(1).max(1);
         alone.saturating_mul(u32::try_from(devices).unwrap_or(u32::MAX))

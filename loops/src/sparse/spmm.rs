@@ -187,7 +187,8 @@ fn stretch<N: Copy + Default>(list: &mut Vec<N>, length: usize) -> Result<(), Tr
     Ok(())
 }
 
-/// The second pass: the columns and the values of each row of the product.
+/// The second pass: the columns and the values of each row of the product. If devices or other processes take part,
+/// [`Adding::is_wrong`] says afterwards whether a row did not fit.
 pub struct Adding<'a, T> {
     pub(super) factors: &'a Factors<'a, T>,
     pub(super) starts: &'a [usize],
