@@ -97,8 +97,9 @@ for name in "${names[@]}"; do
     if [ "$found" = null ] || [ "$found" -ge "${best:-0}" ]; then continue; fi
     schedule=docs/schedules/$suite/${name#*/}.txt
     if [ -e "$schedule" ]; then
-        before=$(target/release/pleach check flowshop "$instance" "$schedule" "${flags[@]}" --json)
-        if [ "$found" -ge "$(value objective "$before")" ]; then continue; fi
+        # An invalid schedule has no value, and is overwritten.
+        before=$(target/release/pleach check flowshop "$instance" "$schedule" "${flags[@]}" --json) || before=
+        if [ -n "$before" ] && [ "$found" -ge "$(value objective "$before")" ]; then continue; fi
     fi
     mkdir -p "${schedule%/*}"
     sed -n 's/.*"solution":\[\([0-9,]*\)\].*/\1/p' <<<"$result" | tr , ' ' >"$schedule"
