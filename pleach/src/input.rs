@@ -53,20 +53,27 @@ fn text(from: impl Read) -> io::Result<String> {
 }
 
 /// The text that bytes encode: UTF-8, or after its byte-order mark UTF-16, in which Excel saves "Unicode text". The
-/// mark, which some editors write before UTF-8 as well, is skipped.
+/// mark, which some editors write before UTF-8 as well, is skipped. Where the only line ends are carriage returns, they
+/// become line feeds.
 pub(crate) fn decoded(bytes: Vec<u8>) -> io::Result<String> {
-    let unit: fn([u8; 2]) -> u16 = match &bytes[..] {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return utf8(bytes),
-    };
-    let (pairs, rest) = bytes[2..].as_chunks::<2>();
+    let text = match &bytes[..] {
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
+        _ => utf8(bytes),
+    }?;
+    let alone = text.contains('\r') && !text.contains('\n');
+    Ok(if alone { text.replace('\r', "\n") } else { text })
+}
+
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> io::Result<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
     let text = char::decode_utf16(pairs.iter().map(|&pair| unit(pair))).collect::<Result<_, _>>();
     let wrong = || Error::new(ErrorKind::InvalidData, "broken UTF-16: save the file as UTF-8");
     text.ok().filter(|_| rest.is_empty()).ok_or_else(wrong)
 }
 
-fn utf8(bytes: Vec<u8>) -> io::Result<String> {
+/// The text that bytes encode in UTF-8, without a byte-order mark.
+pub(crate) fn utf8(bytes: Vec<u8>) -> io::Result<String> {
     let text = String::from_utf8(bytes).map_err(|why| {
         let before = &why.as_bytes()[..why.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
@@ -94,6 +101,7 @@ mod tests {
         ] {
             assert_eq!(decoded(bytes).unwrap(), text);
         }
+        assert_eq!(decoded(b"a\r\r# b\rc\r".to_vec()).unwrap(), "a\n\n# b\nc\n");
         for (bytes, said) in [
             (&b"Job\n\nS\xe4ge;1\n"[..], "line 3 is not text in UTF-8: save the file as UTF-8"),
             (&b"\xff\xfea\0b"[..], "broken UTF-16"),
