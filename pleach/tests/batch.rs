@@ -143,6 +143,13 @@ fn a_torn_row_is_run_again() {
     assert_eq!(column(&folder, "count").len(), 8);
 }
 
+#[test]
+fn rows_that_are_not_text_are_refused() {
+    let folder = batch("not-text", QUEENS);
+    fs::write(folder.join("results.csv"), b"a\n\xe4\n").unwrap();
+    refused(&words(&folder), "results.csv: line 2 is not text in UTF-8: save the file as UTF-8");
+}
+
 /// Starts a batch whose second run never ends, and waits for the row of the first one.
 #[cfg(unix)]
 fn endless(folder: &Path) -> std::process::Child {

@@ -1,6 +1,7 @@
 //! [`LineFile`]: a file that grows by whole lines and has one writer at a time.
 
 use crate::failure::{Failure, usage};
+use crate::input::utf8;
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -43,9 +44,8 @@ impl LineFile {
             return Ok((Self { file, path: name }, content));
         }
         let (lines, rest) = bytes.split_at(whole);
-        let lines = std::str::from_utf8(lines)
-            .map_err(|_| Failure::Usage(format!("{name}: not a text file (UTF-8)")))?;
-        let content = read(lines, rest).map_err(|why| Failure::Usage(format!("{name}{why}")))?;
+        let lines = utf8(lines.to_vec()).map_err(cannot)?;
+        let content = read(&lines, rest).map_err(|why| Failure::Usage(format!("{name}{why}")))?;
         if !rest.is_empty() {
             file.set_len(whole as u64).map_err(cannot)?;
         }
