@@ -27,26 +27,38 @@ const TITLES: [(Column, &[&str]); 3] = [
 const DATES: [&str; 4] = ["date", "dates", "time", "times"];
 
 /// The first column holds names if its title has only such words, or none, or if it is not all numbers.
-const OF_NAMES: [&str; 21] = [
+const OF_NAMES: [&str; 33] = [
     "job", "jobs", "name", "names", "task", "tasks", "part", "parts", "product", "products",
     "item", "items", "order", "orders", "work", "lot", "batch", "id", "no", "nr", "number",
+    "auftrag", "aufträge", "auftrags", "auftragsnummer", "auftragsnr", "teil", "teile", "artikel",
+    "artikelnummer", "produkt", "produkte", "nummer",
 ];
 
 /// Words of titles that more likely name dates, weights or something else than a machine.
 const NOT_OF_MACHINES: [&str; 15] = [
-    "arrival", "arrivals", "priority", "priorities", "importance", "quantity", "qty", "dj", "wj",
-    "rj", "termin", "liefertermin", "fälligkeit", "priorität", "gewicht",
+    "arrival", "arrivals", "priority", "priorities", "importance", "quantity", "qty", "termin",
+    "liefertermin", "fällig", "fälligkeit", "priorität", "gewicht", "menge", "anzahl",
 ];
+
+/// Titles that are symbols of dates and weights.
+const SYMBOLS: [&str; 3] = ["dj", "wj", "rj"];
 
 /// The words in which a last line names what it adds up, or a column.
 const OF_SUMS: [&str; 8] =
     ["sum", "sums", "total", "totals", "average", "averages", "summe", "gesamt"];
 
+/// Other words there.
+const WITH_SUMS: [&str; 6] = ["grand", "of", "processing", "work", "time", "times"];
+
 /// What may begin a remark in a title.
 const REMARKS: [char; 4] = ['(', '[', '/', ','];
 
 /// Tables whose first title begins so, as the only one, have a line for each machine.
-const OF_MACHINES: [&str; 4] = ["machine", "machines", "station", "stations"];
+const OF_MACHINES: [&str; 6] =
+    ["machine", "machines", "station", "stations", "maschine", "maschinen"];
+
+/// What may follow such a word, as may numbers and letters.
+const AFTER_MACHINES: [&str; 7] = ["name", "names", "id", "no", "nr", "number", "nummer"];
 
 /// The most characters of a cell in an error.
 const SHOWN: usize = 40;
@@ -154,85 +166,70 @@ impl<'t> Reading<'t> {
         // A typing error in a time must not turn a job into a header.
         let like_time = |cell: &str| cell.trim_start_matches(['-', '+', '.']).starts_with(digit);
         let all_words = has_word(first) && !first.cells().skip(1).any(like_time);
-        if has_title || all_words && (first.len() > 1 || table.rows.len() > 1) {
-            reading.head = Some(first);
-            let one_of_several = first.cell(0).contains(digit)
-                || first.len() == 1
-                || first.cells().skip(1).any(is_machine);
-            if is_machine(first.cell(0)) && !one_of_several {
-                return Err(format!(
-                    ", line {}: a line for each machine, expected one for each job: transpose the table",
-                    first.line
-                ));
-            }
-            for (at, title) in first.cells().enumerate() {
-                if words_of(title).iter().any(|word| word.starts_with("setup")) {
-                    return Err(format!(
-                        ", line {}, column '{}': setup times, expected in a file of their own (--setups FILE)",
-                        first.line,
-                        shown(title)
-                    ));
-                }
-                reading.columns[at] = match column_of(title) {
-                    Column::Names if at > 0 && !words_of(title).is_empty() => {
-                        return Err(format!(
-                            ", line {}, column '{}': names of jobs? expected these in the first column, or another name for a machine",
-                            first.line,
-                            shown(title)
-                        ));
-                    }
-                    Column::Names if at > 0 => Column::Times,
-                    column if is_unclear(title, column) => {
-                        return Err(format!(
-                            ", line {}, column '{}': a machine? expected 'due date', 'release date' or 'weight', another name for a machine, or no such column",
-                            first.line,
-                            shown(title)
-                        ));
-                    }
-                    column => column,
-                };
-            }
-            for column in [Column::Due, Column::Weights, Column::Releases] {
-                let mut with = (0..first.len()).filter(|&at| reading.columns[at] == column);
-                if let (Some(_), Some(at)) = (with.next(), with.next()) {
-                    return Err(format!(
-                        ", line {}: '{}' is a second column of that kind, expected one",
-                        first.line,
-                        shown(first.cell(at))
-                    ));
-                }
-            }
-        } else if has_word(first) && first.len() > 2 {
+        let has_head = has_title || all_words && (first.len() > 1 || table.rows.len() > 1);
+        let rows = &table.rows[usize::from(has_head)..];
+        let named = rows.iter().find(|&row| has_word(row)).filter(|_| first.len() > 1);
+        if !has_head {
             let places = (1..first.len()).map(|number| number.to_string());
-            if first.cells().skip(1).eq(places) {
+            if has_word(first) && first.len() > 2 && first.cells().skip(1).eq(places) {
                 return Err(format!(
                     ", line {}: a job or a header? expected a header that begins with 'job'",
                     first.line
                 ));
             }
+            if named.is_some() {
+                reading.columns[0] = Column::Names;
+            }
+            return Ok(reading);
         }
-        let named = reading.columns[0] == Column::Times
-            && first.len() > 1
-            && table.rows[usize::from(reading.head.is_some())..].iter().any(has_word);
-        if named {
-            reading.columns[0] = Column::Names;
-        } else if let Some(head) = reading.head.filter(|head| {
-            // A title with a number is one of several machines.
-            let title = head.cell(0);
-            reading.columns[0] == Column::Times && !title.contains(digit) && !is_machine(title)
-        }) {
-            let rows = &table.rows[1..];
-            let numbers = (1..).map(|number: usize| number.to_string());
-            if first.len() > 1
-                && rows.len() > 1
-                && rows.iter().zip(numbers).all(|(row, n)| row.cell(0) == n)
-            {
+        reading.head = Some(first);
+        let title = first.cell(0);
+        // A title with a number is one of several machines.
+        let of_machine = title.contains(digit) || is_machine(title);
+        let one_of_several =
+            title.contains(digit) || first.len() == 1 || first.cells().skip(1).any(is_machine);
+        if is_machine(title) && !one_of_several {
+            return Err(format!(
+                ", line {}: a line for each machine, expected one for each job: transpose the table",
+                first.line
+            ));
+        }
+        if let Some(row) = named.filter(|_| of_machine && column_of(title) == Column::Times) {
+            return Err(format!(
+                ", line {}, column '{}': '{}', a time or the name of a job? expected a number, or the title 'job'",
+                row.line,
+                shown(title),
+                shown(row.cell(0))
+            ));
+        }
+        for (at, title) in first.cells().enumerate() {
+            let column = checked(title, at, named.is_some());
+            reading.columns[at] = column.map_err(|why| {
+                format!(", line {}, column '{}': {why}", first.line, shown(title))
+            })?;
+        }
+        for column in [Column::Due, Column::Weights, Column::Releases] {
+            let mut with = (0..first.len()).filter(|&at| reading.columns[at] == column);
+            if let (Some(_), Some(at)) = (with.next(), with.next()) {
                 return Err(format!(
-                    ", line {}, column '{}': times or the numbers of the jobs? expected the title 'job' or 'M1'",
-                    head.line,
-                    shown(head.cell(0))
+                    ", line {}: '{}' is a second column of that kind, expected one",
+                    first.line,
+                    shown(first.cell(at))
                 ));
             }
+        }
+        let numbers = (1..).map(|number: usize| number.to_string());
+        if reading.columns[0] == Column::Times
+            && !of_machine
+            && first.len() > 1
+            && rows.len() > 1
+            && rows.iter().zip(numbers).all(|(row, n)| row.cell(0) == n)
+        {
+            return Err(format!(
+                ", line {}, column '{}': times or the numbers of the jobs? expected the title 'job' or 'M1'",
+                first.line,
+                shown(title)
+            ));
         }
         Ok(reading)
     }
@@ -291,7 +288,9 @@ impl<'t> Reading<'t> {
         } else {
             format!("at most {MOST_DECIMALS} decimals{mark}")
         };
-        let hint = if self.head.is_none() && row.line == self.first && at > 0 {
+        let hint = if self.mark == '.' && is_number(row.cell(at)) && row.cell(at).contains(',') {
+            "; a comma marks decimals only between semicolons"
+        } else if self.head.is_none() && row.line == self.first && at > 0 {
             "; a header begins with 'job'"
         } else if self.columns[at] == Column::Due && row.cell(at).starts_with('-') {
             "; if the job is overdue, add the same number to all due and release dates"
@@ -323,9 +322,11 @@ fn digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// The words of a title without what follows in brackets or behind a comma or slash, in small letters.
+/// The words of a title without what follows in brackets or behind a comma or slash, in small letters. A title may be
+/// in brackets itself.
 fn words_of(title: &str) -> Vec<String> {
-    let title = title.split(REMARKS).next().unwrap_or_default();
+    let mut parts = title.split(REMARKS);
+    let title = parts.find(|part| part.contains(char::is_alphanumeric)).unwrap_or_default();
     let mut words = vec![String::new()];
     let mut small = false;
     for c in title.chars() {
@@ -358,28 +359,61 @@ fn column_of(title: &str) -> Column {
     found.unwrap_or(Column::Times)
 }
 
-/// Whether a title names a machine by that word.
-fn is_machine(title: &str) -> bool {
-    words_of(title).first().is_some_and(|word| OF_MACHINES.contains(&&**word))
-}
-
-/// Whether a column that would hold times by its title hardly does; or weights, which have no unit.
-fn is_unclear(title: &str, column: Column) -> bool {
-    let words = words_of(title);
-    let is_other = |word: &str| {
-        titled(word).is_some() || NOT_OF_MACHINES.contains(&word) || OF_SUMS.contains(&word)
-    };
-    match column {
-        Column::Times => words.iter().any(|word| is_other(word)) || is_other(&words.concat()),
-        Column::Weights => title.contains(REMARKS),
-        _ => false,
+/// What a column holds, whose title may be any if it is the first one and `named`, or why its title is refused.
+fn checked(title: &str, at: usize, named: bool) -> Result<Column, &'static str> {
+    match column_of(title) {
+        Column::Times if at == 0 && named => Ok(Column::Names),
+        Column::Times if is_setup(title) => {
+            Err("setup times, expected in a file of their own (--setups FILE)")
+        }
+        Column::Times if is_unclear(title) => Err(
+            "a machine? expected 'due date', 'release date' or 'weight', another name for a machine, or no such column",
+        ),
+        Column::Names if at > 0 && words_of(title).is_empty() => Ok(Column::Times),
+        Column::Names if at > 0 => {
+            Err("names of jobs? expected these in the first column, or another name for a machine")
+        }
+        Column::Weights if title.contains(REMARKS) => Err(
+            "a weight is the importance of a job and has no unit, expected 'weight', or no such column",
+        ),
+        column => Ok(column),
     }
 }
 
-/// Whether a line with this name adds up those above it.
+/// Whether a title names a machine, and nothing of it.
+fn is_machine(title: &str) -> bool {
+    let words = words_of(title);
+    let follows = |word: &String| {
+        let is_letter = word.chars().count() == 1;
+        is_letter || word.chars().all(digit) || AFTER_MACHINES.contains(&&**word)
+    };
+    words.first().is_some_and(|word| OF_MACHINES.contains(&&**word))
+        && words.iter().skip(1).all(follows)
+}
+
+/// Whether a column has setup times by its title.
+fn is_setup(title: &str) -> bool {
+    let words = words_of(title);
+    words.windows(2).any(|pair| pair[0] == "set" && pair[1] == "up")
+        || words.iter().any(|word| word.starts_with("setup") || word.starts_with("rüstzeit"))
+}
+
+/// Whether a column that would hold times by its title hardly does.
+fn is_unclear(title: &str) -> bool {
+    let words = words_of(title);
+    let all = words.concat();
+    let is_other = |word: &str| titled(word).is_some() || NOT_OF_MACHINES.contains(&word);
+    is_sum(title)
+        || SYMBOLS.contains(&&*all)
+        || is_other(&all)
+        || words.iter().any(|word| is_other(word))
+}
+
+/// Whether the title of a column or the name of a line says that it adds up others.
 fn is_sum(name: &str) -> bool {
     let words = words_of(name);
-    !words.is_empty() && words.iter().all(|word| OF_SUMS.contains(&&**word) || word == "grand")
+    let adds = |word: &String| OF_SUMS.contains(&&**word);
+    words.iter().any(adds) && words.iter().all(|word| adds(word) || WITH_SUMS.contains(&&**word))
 }
 
 /// What a column with this word as its title holds, if it is neither times nor names.

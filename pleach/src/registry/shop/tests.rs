@@ -90,12 +90,30 @@ fn titles_say_what_columns_hold() {
     // A column with such a title hardly holds times.
     for title in [
         "Arrival", "Arrival time", "Job priority", "Quantity", "Liefertermin", "dj", "w_j", "rj",
-        "Total", "Sum [h]", "Weight [kg]", "Weight/kg", "Due by",
+        "Total", "Sum [h]", "Total processing time", "Due by", "Ready at", "[Due by]", "Menge",
+        "Anzahl", "fällig",
     ] {
         let why = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap_err();
         let said = ", line 1, column '";
         assert!(why.starts_with(said) && why.contains("': a machine? expected 'due"), "{why}");
     }
+    // Other words make it a machine.
+    for title in ["Total station", "WJ 1", "Machine part", "# [Saw]"] {
+        let shop = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap();
+        assert_eq!((times(&shop), &*shop.machines[1]), (vec![vec![1, 2]], title));
+    }
+    // Names of jobs may have any title without a number.
+    for title in ["Machine part", "Machine type", "Total order", "Lot release", "Setup group"] {
+        let shop = read(&format!("{title};Saw;Oven\nMF-12;3;4\n")).unwrap();
+        assert_eq!((times(&shop), &*shop.jobs[0]), (vec![vec![3, 4]], "MF-12"), "{title}");
+    }
+    let shop = read("Auftrag;Säge\n10;3\n20;5").unwrap();
+    assert_eq!((times(&shop), &*shop.jobs[1]), (vec![vec![3], vec![5]], "20"));
+    // Titles may be in brackets.
+    let shop = read("[Saw],[Oven]\n3,4\n5,6").unwrap();
+    assert_eq!((times(&shop), shop.jobs.len()), (vec![vec![3, 4], vec![5, 6]], 0));
+    let shop = read("[Job],[Saw],[Due]\nA,3,9").unwrap();
+    assert_eq!((times(&shop), shop.due), (vec![vec![3]], Some(vec![9])));
     // A job may have any name.
     assert_eq!(read("Total,1\nSum,2\nTotal overhaul,3\n").unwrap().jobs[0], "Total");
     assert_eq!(read("job,Saw\nTotal,1\n").unwrap().jobs, ["Total"]);
@@ -107,9 +125,18 @@ fn titles_say_what_columns_hold() {
 fn faults_are_placed() {
     for (text, said) in [
         ("#,M1,M2\n1,3,4\n", ", line 1: a comment or a header? expected 'job' instead of '#'"),
-        ("Teil,M1\n1,3\n2,4\n", ", line 1, column 'Teil': times or the numbers of the jobs?"),
+        ("Thing,M1\n1,3\n2,4\n", ", line 1, column 'Thing': times or the numbers of the jobs?"),
         ("Machine,J1,J2\nSaw,1,2\n", ", line 1: a line for each machine, expected one for each"),
         ("job,M1,Sequence setup\nA,1,2\n", ", line 1, column 'Sequence setup': setup times"),
+        ("Maschine;A1;A2\nSäge;3;4\n", ", line 1: a line for each machine, expected one for each"),
+        ("Machine no;J1\nSaw;3\n", ", line 1: a line for each machine, expected one for each"),
+        ("job;M1;Set-up\nA;1;2\n", ", line 1, column 'Set-up': setup times"),
+        ("job;M1;Rüstzeit\nA;1;2\n", ", line 1, column 'Rüstzeit': setup times"),
+        ("Job,Saw,Weight [kg]\nA,1,2\n", ", column 'Weight [kg]': a weight is the importance of"),
+        ("Job,Saw,Weight/kg\nA,1,2\n", ", column 'Weight/kg': a weight is the importance of a job"),
+        ("M1,M2\n1,4\n.5,5\n", ", line 3, column 'M1': '.5', a time or the name of a job?"),
+        ("M1,M2\n1O,4\n3,5\n", ", line 2, column 'M1': '1O', a time or the name of a job?"),
+        ("Machine A,Machine B\n3 h,4\n", ", line 2, column 'Machine A': '3 h', a time or the name"),
         ("", ": empty, expected a line for each job"),
         ("# only\n\n,,\n", ": empty, expected"),
         ("job,M1,M2\n", ", line 1: no line after the header, expected a line for each job"),
@@ -137,7 +164,11 @@ fn faults_are_placed() {
         ("job,M1,Due by\nA,1,2\n", ", line 1, column 'Due by': a machine? expected 'due date'"),
         ("job,M1,Weight time\nA,1,2\n", ", line 1, column 'Weight time': a machine?"),
         ("A;1,5;2\nB;1.5;2\n", ", line 2, column 2: '1.5', expected a number"),
-        ("A\t1,234\t2\n", ", line 1, column 2: '1,234', expected a number"),
+        (
+            "A\t1,234\t2\n",
+            ", line 1, column 2: '1,234', expected a number from 0 to 1000000000 with at most 9 \
+             decimals; a comma marks decimals only between semicolons",
+        ),
         ("1,0.0000000001\n", ", line 1, column 2: '0.0000000001', expected"),
         (
             "0.001,2000000\n",
@@ -269,7 +300,8 @@ fn tardiness(text: &str, separator: u8, shop: &Shop) -> i64 {
     let mut rows = rows.filter(|row| !row.is_empty());
     let titles = rows.next().unwrap().into_iter().map(|title| {
         let words =
-            title.split(',').next().unwrap_or_default().split(|c: char| !c.is_alphanumeric());
+            title.split(',').find(|part| part.contains(char::is_alphanumeric)).unwrap_or_default();
+        let words = words.split(|c: char| !c.is_alphanumeric());
         words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_lowercase()
     });
     let titles: Vec<String> = titles.collect();
