@@ -38,6 +38,11 @@ pub struct Peer {
     down_to: Option<u32>,
     /// At a master: the depth down to which the worker explored last.
     depth: u32,
+    /// Where depths adapt: the depth at which the work that arrived last first made a large enough pool; until it has, the
+    /// depth down to which it was explored first.
+    first_depth: u32,
+    /// Whether the work that arrived last has yet to make such a pool.
+    is_first_pool: bool,
     asking: Asking,
     pub(super) thieves: Thieves,
     broker: Broker,
@@ -83,6 +88,8 @@ impl Peer {
             subtree: SubtreePower::default(),
             down_to: policy.cutoff.filter(|_| me == 0),
             depth: 1,
+            first_depth: 1,
+            is_first_pool: false,
             policy,
             asking: Asking::default(),
             thieves: Thieves::default(),
@@ -178,6 +185,7 @@ impl Peer {
         match event {
             Event::Stepped { nodes, busy_ns } => {
                 self.meter.add(nodes, busy_ns);
+                self.end_descent_if_full(size);
                 self.serve_thieves(size, actions);
                 self.report_what_is_left(now_ns, size, actions);
                 if self.is(Mutant::CountsLate) {

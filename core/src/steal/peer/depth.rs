@@ -24,30 +24,40 @@ impl Peer {
         if !self.is_master() {
             return;
         }
-        if self.policy.pool.is_some() {
+        self.depth = if self.policy.pool.is_some() {
             // One level less than last time, in case that was too deep for this work.
-            self.depth = self.depth.saturating_sub(1).max(1);
+            self.first_depth = self.first_depth.saturating_sub(1).max(1);
+            self.is_first_pool = true;
+            self.first_depth
         } else {
             let depths = &self.policy.depths;
             let at_level = depths.get(self.place.level() as usize).or(depths.last());
-            self.depth = at_level.copied().unwrap_or(1);
-        }
+            at_level.copied().unwrap_or(1)
+        };
         self.down_to = Some(self.depth);
+    }
+
+    /// Where depths adapt, gives from now on if the pool is large enough, even if some of its nodes are less deep.
+    pub(super) fn end_descent_if_full(&mut self, size: f64) {
+        let below = f64::from(self.place.size() - 1);
+        let full = self.policy.pool.is_some_and(|nodes| size >= f64::from(nodes) * below);
+        if full && self.down_to.take().is_some() && std::mem::take(&mut self.is_first_pool) {
+            self.first_depth = self.depth;
+        }
     }
 
     /// Handles that all open nodes are deep enough: goes one level deeper if they are too few, or gives from now on.
     pub(super) fn on_depth_reached(&mut self, size: f64, actions: &mut Vec<Action>) {
-        self.down_to = None;
-        let below = f64::from(self.place.size() - 1);
-        if self.policy.pool.is_some_and(|nodes| size < f64::from(nodes) * below) {
+        self.end_descent_if_full(size);
+        if self.down_to.take().is_some() && self.policy.pool.is_some() {
             self.explore_deeper(size);
         }
         self.serve_thieves(size, actions);
     }
 
-    /// Where depths adapt, makes a pool of work that is too small to be divided, instead of exploring all of it here.
+    /// Where depths adapt, makes a pool of the last node, instead of exploring all of it here.
     pub(super) fn refill_pool(&mut self, size: f64) {
-        if self.policy.pool.is_some() && self.down_to.is_none() && !self.can_divide(size) {
+        if self.policy.pool.is_some() && self.down_to.is_none() && size < 2.0 {
             self.explore_deeper(size);
         }
     }
@@ -80,6 +90,12 @@ mod tests {
         Event::Message { from, message }
     }
 
+    /// A piece from the first peer below the master.
+    fn work(number: u64) -> Event {
+        let message = Message::Work { ticket: Ticket { giver: 1, number }, epoch: 0 };
+        Event::Message { from: 1, message }
+    }
+
     #[test]
     fn a_master_explores_until_its_pool_is_large_enough() {
         let policy = Policy::parse("hierarchical-master-worker:degree=2,depth=auto/4").unwrap();
@@ -99,11 +115,64 @@ mod tests {
         assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(3)));
         assert!(!master.waits(1.0));
         assert_eq!(after(&mut master, Event::ReachedDepth, 12.0), (false, None));
-        // What arrives is explored one level less deep at first.
-        let ticket = Ticket { giver: 1, number: 0 };
-        let work = Event::Message { from: 1, message: Message::Work { ticket, epoch: 0 } };
-        assert_eq!(after(&mut master, work, 13.0), (false, Some(2)));
+        // What arrives is explored at first to one level less than the first pool.
+        assert_eq!(after(&mut master, work(0), 3.0), (false, Some(1)));
         assert_eq!(after(&mut master, Event::ReachedDepth, 0.0), (false, None));
+    }
+
+    /// A master of two peers whose pool needs eight nodes.
+    fn adaptive_master(more: &str) -> Peer {
+        let words = format!("hierarchical-master-worker:degree=2,depth=auto/4{more}");
+        let policy = Policy::parse(&words).unwrap();
+        Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy)
+    }
+
+    #[test]
+    fn the_end_of_a_subtree_does_not_make_the_next_one_begin_deep() {
+        let mut master = adaptive_master("");
+        for depth in 1..5 {
+            assert_eq!(after(&mut master, Event::ReachedDepth, 2.0), (false, Some(depth + 1)));
+        }
+        assert_eq!(after(&mut master, Event::ReachedDepth, 9.0), (false, None));
+        // The last node makes one more large pool, then a narrow subtree down to the bottom.
+        assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(6)));
+        assert_eq!(after(&mut master, Event::ReachedDepth, 9.0), (false, None));
+        assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(7)));
+        for depth in 7..40 {
+            assert_eq!(after(&mut master, Event::ReachedDepth, 3.0), (false, Some(depth + 1)));
+        }
+        assert_eq!(after(&mut master, Event::ReachedDepth, 0.0), (false, None));
+        assert_eq!(after(&mut master, work(0), 1.0), (false, Some(4)));
+        // Work that never makes a large pool leads to an even shallower beginning.
+        for depth in 4..40 {
+            assert_eq!(after(&mut master, Event::ReachedDepth, 3.0), (false, Some(depth + 1)));
+        }
+        assert_eq!(after(&mut master, work(1), 1.0), (false, Some(3)));
+    }
+
+    #[test]
+    fn a_pool_that_is_large_enough_ends_the_descent() {
+        let stepped = Event::Stepped { nodes: 1, busy_ns: 1 };
+        let mut master = adaptive_master("");
+        assert_eq!(after(&mut master, stepped, 7.0), (false, Some(1)));
+        assert_eq!(after(&mut master, request(1), 7.0), (false, Some(1)));
+        assert_eq!(after(&mut master, stepped, 8.0), (true, None));
+        // The depth was reached in the same stretch: nothing is left to do.
+        assert_eq!(after(&mut master, Event::ReachedDepth, 7.0), (false, None));
+        // Depths that are given are reached only by exploring to them.
+        let policy = Policy::parse("hierarchical-master-worker:degree=2,depth=3").unwrap();
+        let mut master = Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy);
+        assert_eq!(after(&mut master, stepped, 1000.0), (false, Some(3)));
+    }
+
+    #[test]
+    fn a_pool_too_small_to_divide_is_explored_depth_first() {
+        let mut master = adaptive_master(",least=100");
+        assert_eq!(after(&mut master, Event::ReachedDepth, 20.0), (false, None));
+        assert!(!master.waits(20.0));
+        let stepped = Event::Stepped { nodes: 1, busy_ns: 1 };
+        assert_eq!(after(&mut master, stepped, 2.0), (false, None));
+        assert_eq!(after(&mut master, stepped, 1.0), (false, Some(2)));
     }
 
     #[test]
@@ -115,8 +184,6 @@ mod tests {
         assert_eq!(after(&mut master, request(3), 3.0), (false, Some(5)));
         assert_eq!(after(&mut master, Event::ReachedDepth, 3.0), (true, None));
         assert_eq!(after(&mut master, Event::Gave, 1.0), (false, None));
-        let ticket = Ticket { giver: 0, number: 0 };
-        let work = Event::Message { from: 0, message: Message::Work { ticket, epoch: 0 } };
-        assert_eq!(after(&mut master, work, 2.0), (false, Some(5)));
+        assert_eq!(after(&mut master, work(0), 2.0), (false, Some(5)));
     }
 }
