@@ -79,6 +79,8 @@ pub(super) struct ModelState<P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     Step(usize),
+    /// A peer reaches the depth that it must explore down to.
+    Reach(usize),
     Find(usize, usize),
     Deliver(usize),
     Wake(usize),
@@ -159,7 +161,13 @@ impl<P: WorkSet> Model<P> {
             if self.busy[peer] {
                 moves.push(Move::Act(peer));
             } else if self.can_step(peer) {
-                moves.push(Move::Step(peer));
+                let depth = self.depth_at(peer);
+                moves.extend(depth.map(|_| Move::Reach(peer)));
+                // A stretch above the units changes nothing, except that the peer has started.
+                let steps = depth.is_none_or(|depth| depth > UNITS_DEPTH);
+                if steps || !state.started[peer] {
+                    moves.push(Move::Step(peer));
+                }
                 let better = |&at: &usize| state.finds[at] < self.interpreters[peer].peer().best();
                 let finds = (0..state.finds.len()).filter(|_| state.units[peer].len() > 0);
                 moves.extend(finds.filter(better).map(|at| Move::Find(peer, at)));
@@ -188,19 +196,23 @@ impl<P: WorkSet> Model<P> {
         units > 0 && !self.interpreters[peer].peer().waits(units.into())
     }
 
+    /// The depth down to which a peer that works must explore, if there is one.
+    fn depth_at(&self, peer: usize) -> Option<u32> {
+        self.interpreters[peer].peer().explores_down_to().filter(|_| self.works(peer))
+    }
+
     /// Plays a move. An error names the law that was broken.
     pub fn play(&mut self, what: Move, chooser: &mut dyn Chooser) -> Result<(), String> {
         self.state.sent = false;
         let (peer, event, incoming) = match what {
             Move::Act(peer) => return self.proceed(peer, chooser),
-            Move::Step(peer) => {
-                let works = self.works(peer);
-                let depth = self.interpreters[peer].peer().explores_down_to();
-                let depth = depth.filter(|_| works);
+            Move::Step(peer) | Move::Reach(peer) => {
+                let (works, depth) = (self.works(peer), self.depth_at(peer));
                 self.state.step(peer, works && depth.is_none_or(|depth| depth > UNITS_DEPTH));
                 // No time passes, so that powers stay equal and there are few states.
                 let stepped = Event::Stepped { nodes: 0, busy_ns: 0 };
-                (peer, depth.map_or(stepped, |_| Event::ReachedDepth), None)
+                let reaches = matches!(what, Move::Reach(_));
+                (peer, if reaches { Event::ReachedDepth } else { stepped }, None)
             }
             Move::Find(peer, at) => {
                 let score = self.state.finds.remove(at);

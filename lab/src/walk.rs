@@ -35,7 +35,7 @@ pub(super) fn walk<P: WorkSet>(mut model: Model<P>, seed: u64) -> Result<usize, 
     let n = model.interpreters.len();
     let speeds: Vec<u32> = (0..2 * n).map(|_| 1 << (2 * chance.choose(6))).collect();
     let speed = |what: &Move| match *what {
-        Move::Step(peer) => speeds[peer],
+        Move::Step(peer) | Move::Reach(peer) => speeds[peer],
         Move::Wake(peer) => speeds[n + peer],
         Move::Deliver(link) => speeds[n + link % n],
         Move::Act(peer) => speeds[n + peer],
