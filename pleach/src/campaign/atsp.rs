@@ -105,7 +105,7 @@ fn prepare<'s, 'a>(
     let bound = saved.or(*bound).unwrap_or(Bound::Auto);
     // The checkpoint has the starting solution.
     let given = start.take().filter(|_| begun.resumed().is_none());
-    if *best == Best::Search || given.is_some() {
+    if begun.resumed().is_none() && (*best == Best::Search || given.is_some()) {
         begun.begins();
     }
     let started = (given.as_deref(), begun.seed());
