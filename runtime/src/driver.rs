@@ -282,19 +282,19 @@ impl<'a> Worker<'a> {
         if granted == 0 {
             return Ok(None);
         }
-        if let Some(top) = depth.zip(self.top) {
-            let (stretch, done) = explore_top(&mut **executor, top, control, granted)?;
-            control.refund_fuel(granted, stretch.progress.counts.bounded);
-            return Ok(Some((stretch, done)));
-        }
-        if let Some(limit) = run_state.memory_limit() {
+        let short = run_state.memory_limit().is_some_and(|limit| {
             // Once workers go deep, the watcher's checks suffice.
             if !limit.is_short() {
                 limit.check();
             }
-            if limit.is_short() {
-                executor.explorer().go_deep();
-            }
+            limit.is_short()
+        });
+        if short {
+            executor.explorer().go_deep();
+        } else if let Some(top) = depth.zip(self.top) {
+            let (stretch, done) = explore_top(&mut **executor, top, control, granted)?;
+            control.refund_fuel(granted, stretch.progress.counts.bounded);
+            return Ok(Some((stretch, done)));
         }
         let stretch = executor.explore(&Budget {
             time_ns: STRETCH_NS,
@@ -304,7 +304,8 @@ impl<'a> Worker<'a> {
         });
         // The limit applies to counted nodes; fuel is also used by nodes without children.
         control.refund_fuel(granted, stretch.progress.counts.bounded);
-        Ok(Some((stretch, false)))
+        // Where memory is short, the top is as wide as it may become.
+        Ok(Some((stretch, short && depth.is_some())))
     }
 
     /// At the first peer: begins a snapshot if one was requested since the last call.
