@@ -19,10 +19,10 @@ use std::cmp::Ordering;
 const FIRST: [usize; 4] = [32, 48, 40, 56];
 /// Maximum width: beyond it, a level takes too much memory for its benefit.
 const WIDEST: usize = 1 << 15;
+/// The most memory of a level of a large instance, where every worker has a beam, in bytes.
+const MOST_BYTES: usize = 64 << 20;
 /// Weights of idle time, used in turn: no weight is best everywhere.
 const WEIGHTS: [f32; 3] = [0.5, 1.0, 0.25];
-/// Factors of the weights, for every four variations.
-const FACTORS: [f32; 4] = [1.0, 1.4, 1.2, 1.7];
 /// Nodes branched per call.
 const AT_ONCE: usize = 32;
 /// Rough cost of a pass over a block and of its idle times, in places of a schedule.
@@ -56,10 +56,19 @@ impl Candidate {
     }
 }
 
-/// The first width and the weights of a variation: of sixteen in sequence, no two make the same beams.
+/// The first width and the weights of a variation. Of a few thousand, hardly any two make the same beams.
 fn vary(variation: u64) -> (usize, [f32; 3]) {
-    let factor = FACTORS[(variation / 4 % 4) as usize];
+    // Its bits depend on all bits of the variation; 0 stays 0.
+    let mixed = variation.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    // As many bits as a number from 1 to 2 has.
+    let factor = 1.0 + (mixed >> 41) as f32 / (1 << 23) as f32;
     (FIRST[(variation % 4) as usize], WEIGHTS.map(|weight| factor * weight))
+}
+
+/// The maximum width for an instance, with the bytes of a node of the beam.
+fn widest(is_large: bool, bytes: usize) -> usize {
+    if is_large { WIDEST.min(MOST_BYTES / bytes) } else { WIDEST }
 }
 
 /// A beam search in progress.
@@ -76,6 +85,8 @@ pub struct Beam<K: Kernel> {
     /// Number of beams before this one.
     beams: usize,
     width: usize,
+    /// The maximum width.
+    widest: usize,
     level: Vec<Kept<K::Word>>,
     /// Nodes of the level branched so far.
     branched: usize,
@@ -104,6 +115,12 @@ impl<K: Kernel> Beam<K> {
         let work: f32 = tables.all().iter().step_by(2).map(|all| all.wide() as f32).sum();
         let unit = work * machines / (jobs * jobs);
         let (width, weights) = vary(variation);
+        // A list that a job is added to may double its room.
+        let bytes = size_of::<Kept<K::Word>>()
+            + size_of::<K::Word>() * (3 * tables.room + tables.width)
+            + 2 * size_of::<u16>() * tables.jobs()
+            + size_of::<u32>() * frame.blocks.len();
+        let widest = widest(flowshop.is_large(), bytes);
         let mut beam = Self {
             kernel,
             tables,
@@ -114,6 +131,7 @@ impl<K: Kernel> Beam<K> {
             weights,
             beams: 0,
             width,
+            widest,
             level: Vec::new(),
             branched: 0,
             candidates: Vec::new(),
@@ -247,7 +265,7 @@ impl<K: Kernel> Heuristic for Beam<K> {
         let found = self.complete(best);
         self.beams += 1;
         if !self.cut {
-            self.width = WIDEST + 1;
+            self.width = self.widest + 1;
         } else if self.beams.is_multiple_of(self.weights.len()) {
             self.width *= 2;
         }
@@ -260,7 +278,7 @@ impl<K: Kernel> Heuristic for Beam<K> {
     }
 
     fn exhausted(&self) -> bool {
-        self.width > WIDEST
+        self.width > self.widest
     }
 }
 
@@ -270,12 +288,25 @@ mod tests {
 
     #[test]
     fn variations_differ() {
-        for (a, b) in (0..16).flat_map(|a| (0..a).map(move |b| (a, b))) {
-            let ((width, weights), (other, other_weights)) = (vary(a), vary(b));
-            assert!(width != other || weights != other_weights, "{a} {b}");
-            // Nor do widths become the same by doubling.
-            assert!(width.max(other) < 2 * width.min(other), "{a} {b}");
+        // Those of 16 workers in each of 8 processes.
+        let variations: Vec<u64> =
+            (0..128).map(|number: u64| ((number / 16) << 32) | (number % 16)).collect();
+        for (at, &a) in variations.iter().enumerate() {
+            for &b in &variations[..at] {
+                let ((width, weights), (other, other_weights)) = (vary(a), vary(b));
+                assert!(width != other || weights != other_weights, "{a} {b}");
+                // Nor do widths become the same by doubling.
+                assert!(width.max(other) < 2 * width.min(other), "{a} {b}");
+            }
         }
         assert_eq!(vary(0), (32, WEIGHTS));
+    }
+
+    #[test]
+    fn beams_of_large_instances_take_little_memory() {
+        assert_eq!(widest(false, 5000), WIDEST);
+        assert_eq!(widest(true, 500), WIDEST);
+        let width = widest(true, 5000);
+        assert!(width * 5000 <= MOST_BYTES && (width + 1) * 5000 > MOST_BYTES);
     }
 }

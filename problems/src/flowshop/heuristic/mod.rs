@@ -54,7 +54,7 @@ impl<'f> Together<'f> {
     /// Starts alongside a search that began with a schedule; if it had none, starts from NEH's.
     #[must_use]
     pub fn beside(flowshop: &'f Flowshop, start: Option<&[u16]>, seed: u64) -> Self {
-        // Where each worker has a heuristic, no two of them make the same beams.
+        // Where each worker of each process has a heuristic, hardly any two make the same beams.
         let variation = if flowshop.is_large() { seed } else { 0 };
         let instance = &flowshop.instance;
         let start = start.map(|order| (order.to_vec(), instance.makespan(order)));
