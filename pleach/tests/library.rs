@@ -195,6 +195,22 @@ fn a_shop_whose_search_is_stopped_in_its_preparation_has_a_schedule() {
     }
 }
 
+/// The checkpoint has all there is to lose until the search is resumed.
+#[test]
+fn a_resumed_search_begins_after_its_preparation() {
+    let path = fresh("library", "tour.pleach");
+    let instance = atsp::named("ftv64").unwrap().unwrap();
+    let options = |search| atsp::Options { best: Best::Search, search, ..atsp::Options::default() };
+    let stopped = atsp::solve(&instance, options(limited(100, &path))).unwrap();
+    assert_eq!(stopped.status, Status::Stopped);
+    let (resumed, begun) = (Cell::new(false), Cell::new(None));
+    let mut search = limited(100, &path);
+    search.resumed = Some(Box::new(|| resumed.set(true)));
+    search.begins = Some(Box::new(|| begun.set(Some(resumed.get()))));
+    atsp::solve(&instance, options(search)).unwrap();
+    assert_eq!(begun.get(), Some(true));
+}
+
 #[test]
 fn a_campaign_resumes_its_own_checkpoint_and_no_other() {
     let path = fresh("library", "campaign.pleach");
