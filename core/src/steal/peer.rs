@@ -274,6 +274,10 @@ impl Peer {
 
     /// Handles a peer that has joined.
     fn on_came(&mut self, peer: PeerId) {
+        self.gone.retain(|&gone| gone != peer);
+        if self.place.parent() == Some(peer) {
+            self.subtree.forget_report();
+        }
         if let Some(others) = &mut self.others
             && let Err(at) = others.binary_search(&peer)
             && peer != self.me

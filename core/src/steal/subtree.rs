@@ -12,7 +12,7 @@ pub(super) struct SubtreePower {
     /// Their sums.
     power: u128,
     peers: u64,
-    /// The power that the peer itself reported last; 0 before its first report.
+    /// The power that the peer itself reported last; 0 before its first report to this parent.
     reported: Power,
 }
 
@@ -42,6 +42,11 @@ impl SubtreePower {
         let power = self.power + u128::from(own.0);
         let all = power.saturating_mul(peers.max(size.into())).checked_div(peers).unwrap_or(0);
         Power(all.try_into().unwrap_or(u64::MAX))
+    }
+
+    /// Forgets the last report: the parent has not received it if it has just come.
+    pub fn forget_report(&mut self) {
+        self.reported = Power(0);
     }
 
     /// Whether to report this total, since it differs from the last report by more than an eighth. If so, it counts as
@@ -80,6 +85,8 @@ mod tests {
         assert_eq!(subtree.total(Power(0), 2), Power(20));
         let reports = [9, 10, 11, 12, 9].map(|power| subtree.reports(Power(power)));
         assert_eq!(reports, [true, false, true, false, true]);
+        subtree.forget_report();
+        assert!(subtree.reports(Power(9)));
         subtree.record(6, Power(u64::MAX), u32::MAX);
         assert_eq!(subtree.total(Power(u64::MAX), u32::MAX), Power(u64::MAX));
     }

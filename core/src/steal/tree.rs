@@ -289,6 +289,13 @@ impl TreePlace {
         self.size
     }
 
+    /// The size without the subtrees of those children that are among these peers.
+    #[must_use]
+    pub fn size_without(&self, gone: &[PeerId]) -> u32 {
+        let children = gone.iter().filter(|&&peer| self.is_child(peer));
+        self.size - children.map(|&child| self.tree.size(child)).sum::<u32>()
+    }
+
     /// Distance from the root.
     #[must_use]
     pub fn level(&self) -> u32 {
