@@ -4,7 +4,7 @@ use crate::cluster::proxy::Proxy;
 use crate::outside::{example, folder, fresh, json};
 use pleach::flowshop::{self, Bound, Branching};
 use pleach::{Best, Cancel, Checkpoint, Error, Pause, RunError, Search, Settings, Solver, Status};
-use pleach::{Children, Goal, Improver, Solution, Tree, atsp, knapsack, queens, shop, uts};
+use pleach::{Children, Goal, Tree, atsp, knapsack, queens, shop, uts};
 use pleach::{Processes, SharedReport, Stop};
 use std::cell::Cell;
 use std::fs;
@@ -436,68 +436,4 @@ fn errors_have_sources() {
     let missing = pleach::Solver::new(Steps).resume(nowhere).err().unwrap();
     let source = missing.source().unwrap().downcast_ref::<std::io::Error>().unwrap();
     assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
-}
-
-/// Strings of `n` bits, worth the number of their ones, and a heuristic that knows the best one.
-struct Ones {
-    n: usize,
-    claims: i64,
-}
-
-impl Tree for Ones {
-    type Node = Vec<u8>;
-    const GOAL: Goal = Goal::Maximise;
-
-    fn root(&self) -> Vec<u8> {
-        vec![]
-    }
-
-    fn expand(&self, bits: &Vec<u8>, _: Option<i64>, out: &mut Children<Self>) {
-        let ones = bits.iter().map(|&bit| i64::from(bit)).sum::<i64>();
-        if bits.len() == self.n {
-            return out.solution(ones, || bits.iter().map(|&bit| bit.into()).collect());
-        }
-        for bit in [0, 1] {
-            let bound = ones + i64::from(bit) + (self.n - bits.len() - 1) as i64;
-            out.child_within(bound, [&bits[..], &[bit]].concat());
-        }
-    }
-
-    fn improver(&self, _seed: u64) -> Option<Box<dyn Improver + '_>> {
-        Some(Box::new(AllOnes { ones: self, done: false }))
-    }
-
-    fn check(&self, solution: &[i64]) -> Option<Result<i64, String>> {
-        Some(Ok(solution.iter().sum()))
-    }
-}
-
-struct AllOnes<'t> {
-    ones: &'t Ones,
-    done: bool,
-}
-
-impl Improver for AllOnes<'_> {
-    fn improve(&mut self) -> Option<Solution> {
-        let done = std::mem::replace(&mut self.done, true);
-        (!done).then(|| Goal::Maximise.solution(self.ones.claims, vec![1; self.ones.n]))
-    }
-}
-
-#[test]
-fn heuristics_of_trees_run_beside_the_search() {
-    let solve = |claims| Solver::new(Ones { n: 20, claims }).threads(1).run();
-    let report = solve(20).unwrap();
-    assert_eq!((report.status, report.objective), (Status::Optimal, Some(20)));
-    // Every other child is dropped: without the heuristic, it would find strings with fewer ones first.
-    assert_eq!(report.outcome.counts.branched, 1);
-    assert!(solve(21).is_err(), "the heuristic claims too much");
-}
-
-/// Settings used to replace all calls before them, and to turn the heuristic off.
-#[test]
-fn settings_change_only_what_they_name() {
-    let solver = Solver::new(Ones { n: 20, claims: 20 }).threads(1);
-    let report = solver.settings(|all| all.seed = 7).run().unwrap();
-    assert_eq!((report.outcome.workers.len(), report.outcome.counts.branched), (1, 1));
 }
