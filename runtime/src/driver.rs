@@ -222,7 +222,7 @@ impl<'a> Worker<'a> {
 
     /// Explores for a stretch and informs the peer. Returns the time afterwards.
     fn run_stretch(&mut self, now_ns: u64) -> Result<u64, RunError> {
-        let Some((stretch, deep)) = self.explore()? else {
+        let Some((stretch, descent)) = self.explore()? else {
             // More fuel may come from other sites, or from workers that return some.
             let run_state = self.worker_io.run_state;
             let at_most_ns = run_state.site_state().map_or(RETURN_NS, |_| u64::MAX);
@@ -256,15 +256,15 @@ impl<'a> Worker<'a> {
         self.answer_request();
         self.explored_ns = now_ns;
         self.pass_to_peer(Event::Stepped { nodes: progress.used, busy_ns }, None, now_ns)?;
-        if deep {
-            self.pass_to_peer(Event::ReachedDepth, None, now_ns)?;
+        if let Some(event) = descent {
+            self.pass_to_peer(event, None, now_ns)?;
         }
         Ok(now_ns)
     }
 
-    /// Explores for a stretch; `None` if the node limit is reached. Returns also whether all open nodes are now as deep as
-    /// the peer demands.
-    fn explore(&mut self) -> Result<Option<(Stretch, bool)>, RunError> {
+    /// Explores for a stretch; `None` if the node limit is reached. Returns also the event that ends a descent to a depth
+    /// that the peer demands.
+    fn explore(&mut self) -> Result<Option<(Stretch, Option<Event>)>, RunError> {
         let WorkerIo { run_state, executor, transport, .. } = &mut self.worker_io;
         let control = run_state.control();
         let depth = self.interpreter.peer().explores_down_to();
@@ -294,7 +294,7 @@ impl<'a> Worker<'a> {
         } else if let Some(top) = depth.zip(self.top) {
             let (stretch, done) = explore_top(&mut **executor, top, control, granted)?;
             control.refund_fuel(granted, stretch.progress.counts.bounded);
-            return Ok(Some((stretch, done)));
+            return Ok(Some((stretch, done.then_some(Event::ReachedDepth))));
         }
         let stretch = executor.explore(&Budget {
             time_ns: STRETCH_NS,
@@ -305,7 +305,7 @@ impl<'a> Worker<'a> {
         // The limit applies to counted nodes; fuel is also used by nodes without children.
         control.refund_fuel(granted, stretch.progress.counts.bounded);
         // Where memory is short, the top is as wide as it may become.
-        Ok(Some((stretch, short && depth.is_some())))
+        Ok(Some((stretch, depth.filter(|_| short).map(|_| Event::EndedDescent))))
     }
 
     /// At the first peer: begins a snapshot if one was requested since the last call.

@@ -133,6 +133,8 @@ pub enum Event {
     Woke,
     /// All open nodes are as deep as [`Peer::explores_down_to`](super::Peer::explores_down_to) demands.
     ReachedDepth,
+    /// The worker cannot explore down to that depth, because memory is short: it explores depth first.
+    EndedDescent,
     /// A piece was split off. The size shows what is left.
     Gave,
     /// A piece that the peer wanted to give could not be split off.

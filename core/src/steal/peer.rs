@@ -193,6 +193,10 @@ impl Peer {
                 }
             }
             Event::ReachedDepth => self.on_depth_reached(size, actions),
+            Event::EndedDescent => {
+                self.down_to = None;
+                self.serve_thieves(size, actions);
+            }
             Event::Gave => self.serve_thieves(size, actions),
             Event::NotSplit { thief } => self.on_not_split(thief, actions),
             Event::Message { from, message } => self.on_message(from, message, size, actions),

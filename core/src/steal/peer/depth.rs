@@ -166,6 +166,13 @@ mod tests {
     }
 
     #[test]
+    fn a_descent_that_memory_ends_goes_no_deeper() {
+        let mut master = adaptive_master("");
+        assert_eq!(after(&mut master, request(1), 3.0), (false, Some(1)));
+        assert_eq!(after(&mut master, Event::EndedDescent, 3.0), (true, None));
+    }
+
+    #[test]
     fn a_pool_too_small_to_divide_is_explored_depth_first() {
         let mut master = adaptive_master(",least=100");
         assert_eq!(after(&mut master, Event::ReachedDepth, 20.0), (false, None));

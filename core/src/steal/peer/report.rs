@@ -45,7 +45,8 @@ impl Peer {
         };
         let power = self.compared_power();
         if self.subtree.reports(power) {
-            send(parent, Message::Below { power, peers: self.place.size() }, actions);
+            let peers = self.place.size_without(&self.gone);
+            send(parent, Message::Below { power, peers }, actions);
         }
     }
 }
