@@ -76,7 +76,9 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> io::Result<String> {
 pub(crate) fn utf8(bytes: Vec<u8>) -> io::Result<String> {
     let text = String::from_utf8(bytes).map_err(|why| {
         let before = &why.as_bytes()[..why.utf8_error().valid_up_to()];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let lines_after = |end: u8| before.iter().filter(|&&byte| byte == end).count();
+        let (feeds, returns) = (lines_after(b'\n'), lines_after(b'\r'));
+        let line = 1 + if feeds == 0 { returns } else { feeds };
         let advice = "save the file as UTF-8 (in Excel as 'CSV UTF-8')";
         Error::new(ErrorKind::InvalidData, format!("line {line} is not text in UTF-8: {advice}"))
     })?;

@@ -58,7 +58,8 @@ const OF_MACHINES: [&str; 6] =
     ["machine", "machines", "station", "stations", "maschine", "maschinen"];
 
 /// What may follow such a word, as may numbers and letters.
-const AFTER_MACHINES: [&str; 7] = ["name", "names", "id", "no", "nr", "number", "nummer"];
+const AFTER_MACHINES: [&str; 12] =
+    ["name", "names", "id", "no", "nr", "number", "nummer", "job", "jobs", "vs", "x", "auftrag"];
 
 /// The most characters of a cell in an error.
 const SHOWN: usize = 40;
@@ -185,9 +186,9 @@ impl<'t> Reading<'t> {
         reading.head = Some(first);
         let title = first.cell(0);
         // A title with a number is one of several machines.
-        let of_machine = title.contains(digit) || is_machine(title);
-        let one_of_several =
-            title.contains(digit) || first.len() == 1 || first.cells().skip(1).any(is_machine);
+        let numbered = words_of(title).iter().any(|word| word.contains(digit));
+        let of_machine = numbered || is_machine(title);
+        let one_of_several = numbered || first.len() == 1 || first.cells().skip(1).any(is_machine);
         if is_machine(title) && !one_of_several {
             return Err(format!(
                 ", line {}: a line for each machine, expected one for each job: transpose the table",
@@ -343,6 +344,11 @@ fn words_of(title: &str) -> Vec<String> {
     words
 }
 
+/// Whether something follows the title in brackets or behind a comma or slash.
+fn has_remark(title: &str) -> bool {
+    title.split(REMARKS).filter(|part| part.contains(char::is_alphanumeric)).count() > 1
+}
+
 /// What a column with this title holds: times unless the title says otherwise.
 fn column_of(title: &str) -> Column {
     let words = words_of(title);
@@ -373,7 +379,7 @@ fn checked(title: &str, at: usize, named: bool) -> Result<Column, &'static str> 
         Column::Names if at > 0 => {
             Err("names of jobs? expected these in the first column, or another name for a machine")
         }
-        Column::Weights if title.contains(REMARKS) => Err(
+        Column::Weights if has_remark(title) => Err(
             "a weight is the importance of a job and has no unit, expected 'weight', or no such column",
         ),
         column => Ok(column),

@@ -107,12 +107,14 @@ fn titles_say_what_columns_hold() {
         let shop = read(&format!("{title};Saw;Oven\nMF-12;3;4\n")).unwrap();
         assert_eq!((times(&shop), &*shop.jobs[0]), (vec![vec![3, 4]], "MF-12"), "{title}");
     }
+    let shop = read("Workpiece [2026],Saw\nA,3").unwrap();
+    assert_eq!((times(&shop), &*shop.jobs[0]), (vec![vec![3]], "A"));
     let shop = read("Auftrag;Säge\n10;3\n20;5").unwrap();
     assert_eq!((times(&shop), &*shop.jobs[1]), (vec![vec![3], vec![5]], "20"));
     // Titles may be in brackets.
     let shop = read("[Saw],[Oven]\n3,4\n5,6").unwrap();
     assert_eq!((times(&shop), shop.jobs.len()), (vec![vec![3, 4], vec![5, 6]], 0));
-    let shop = read("[Job],[Saw],[Due]\nA,3,9").unwrap();
+    let shop = read("[Job],[Saw],[Due],[Weight]\nA,3,9,2").unwrap();
     assert_eq!((times(&shop), shop.due), (vec![vec![3]], Some(vec![9])));
     // A job may have any name.
     assert_eq!(read("Total,1\nSum,2\nTotal overhaul,3\n").unwrap().jobs[0], "Total");
@@ -130,6 +132,7 @@ fn faults_are_placed() {
         ("job,M1,Sequence setup\nA,1,2\n", ", line 1, column 'Sequence setup': setup times"),
         ("Maschine;A1;A2\nSäge;3;4\n", ", line 1: a line for each machine, expected one for each"),
         ("Machine no;J1\nSaw;3\n", ", line 1: a line for each machine, expected one for each"),
+        ("Machine \\ Job,J1\nSaw,3\n", ", line 1: a line for each machine, expected one for each"),
         ("job;M1;Set-up\nA;1;2\n", ", line 1, column 'Set-up': setup times"),
         ("job;M1;Rüstzeit\nA;1;2\n", ", line 1, column 'Rüstzeit': setup times"),
         ("Job,Saw,Weight [kg]\nA,1,2\n", ", column 'Weight [kg]': a weight is the importance of"),
