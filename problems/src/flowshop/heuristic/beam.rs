@@ -119,7 +119,7 @@ impl<K: Kernel> Beam<K> {
         let bytes = size_of::<Kept<K::Word>>()
             + size_of::<K::Word>() * (3 * tables.room + tables.width)
             + 2 * size_of::<u16>() * tables.jobs()
-            + size_of::<u32>() * frame.blocks.len();
+            + size_of::<u32>() * tables.jobs();
         let widest = widest(flowshop.is_large(), bytes);
         let mut beam = Self {
             kernel,
