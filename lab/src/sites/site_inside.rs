@@ -13,6 +13,9 @@ use pleach_core::wire::checkpoint::assemble;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The longest time that a gateway spends on the top of a piece.
+const LONGEST_TOP_NS: u64 = 50_000_000;
+
 /// All workers of all sites, and their peers.
 pub(super) struct FleetWorkers<'a, L: Load> {
     pub state: FleetState<'a, L>,
@@ -165,9 +168,11 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
         }
         if let Some(depth) = self.inner.state.fleet.policy.second_cutoff {
             let top = self.hand().seed(depth).ok_or("this load has no top to explore")?;
-            // Meanwhile the gateway does nothing else.
+            // Meanwhile the gateway does nothing else, so a real one explores no longer than this.
+            let longest_ns = LONGEST_TOP_NS.min(self.inner.state.fleet.terms.lease_ns / 4);
             let record = &mut self.inner.state.records[self.site as usize];
-            self.now_ns = self.now_ns.max(record.explores_until_ns) + record.top_ns(&top);
+            let top_ns = record.top_ns(&top).min(longest_ns);
+            self.now_ns = self.now_ns.max(record.explores_until_ns) + top_ns;
             record.explores_until_ns = self.now_ns;
         }
         Ok(())
