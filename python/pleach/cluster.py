@@ -7,6 +7,7 @@ import binascii
 import json
 import os
 import pickle
+import warnings
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -126,6 +127,10 @@ def join(
             try:
                 raw = _run.waited(getattr(_pleach, function)(*arguments, limits))
             except _pleach.SearchLost:
+                continue
+            except ValueError as why:
+                # The tree is wrong, as the first process learns; its next search may be right.
+                warnings.warn(str(why), RuntimeWarning, stacklevel=2)
                 continue
             except KeyboardInterrupt:
                 # A second Ctrl-C: closing waits until the search has handed its work back.
