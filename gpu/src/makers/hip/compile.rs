@@ -89,7 +89,8 @@ mod tests {
         if version().is_err() {
             return;
         }
-        let options = ["-DSIZE_0=12u", "-std=c++17", "--offload-arch=gfx1030"].map(String::from);
+        let options = ["-DSIZE_0=12u", "-DSIZE_1=2u", "-std=c++17", "--offload-arch=gfx1030"];
+        let options = options.map(String::from);
         let source = pleach_kernels::source("queens").unwrap();
         assert!(compile(&source, &options).unwrap().len() > 1000);
         let why = compile("extern \"C\" __global__ void explore() { nonsense; }", &options);
