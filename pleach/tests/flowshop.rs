@@ -232,7 +232,7 @@ fn a_table_is_solved_and_its_schedule_written() {
         assert!(found.ends_with("a schedule of makespan 7.25\n"), "{found}");
         assert!(output.stderr.is_empty());
         let svg = fs::read_to_string(&chart).unwrap();
-        assert!(svg.contains("<title>job B; x on Ofen: 1.25 to 5.25</title>"), "{svg}");
+        assert!(svg.contains("<title>job B; x on Ofen: 1.25 to 5.25, due 9.00</title>"), "{svg}");
         assert_eq!(json(&words)["decimals"], 2);
     }
     let saved = folder("flowshop").join("decimals.pleach").display().to_string();

@@ -165,7 +165,8 @@ impl Variant {
     }
 
     /// The setup time of a machine between two jobs.
-    pub(super) fn setup(&self, machine: usize, before: usize, after: usize) -> i64 {
+    #[must_use]
+    pub fn setup(&self, machine: usize, before: usize, after: usize) -> i64 {
         let jobs = self.jobs();
         let at = (machine * jobs + before) * jobs + after;
         self.shop.setups.as_ref().map_or(0, |setups| setups[at].into())
