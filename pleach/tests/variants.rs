@@ -1,10 +1,12 @@
 //! Flowshops with other objectives and with side conditions, as a user sees them.
 
 use crate::outside::{folder, json, pleach, refused};
-use pleach::{Checkpoint, ProgressSnapshot, Search, Status, flowshop, shop};
+use pleach::{Best, Checkpoint, ProgressSnapshot, Search, Status, flowshop, shop};
 use serde_json::json as value;
+use std::cmp::Reverse;
 use std::fs;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 fn file(name: &str, text: &str) -> String {
     let path = folder("variants").join(name);
@@ -47,7 +49,7 @@ fn progress_shows_schedules_of_shops_without_waiting() {
         let mut last = None;
         let mut search = Search::default();
         search.settings.seed = seed;
-        search.settings.progress_every = std::time::Duration::ZERO;
+        search.settings.progress_every = Duration::ZERO;
         search.progress = Some(Box::new(|snapshot| {
             last = snapshot.solution.clone().or(last.take());
             ControlFlow::Continue(())
@@ -59,6 +61,22 @@ fn progress_shows_schedules_of_shops_without_waiting() {
     let mut jobs = shown.expect("a solution on the way").solution;
     jobs.sort_unstable();
     assert_eq!(jobs, Vec::from_iter(1..=20));
+}
+
+/// Without waiting, the insertion heuristic used to ignore the limit. Stopped, it keeps the longest jobs first.
+#[test]
+fn insertion_without_waiting_respects_the_time_limit() {
+    let instance = flowshop::named("ta011").unwrap();
+    let mut longest: Vec<u16> = (0..20).collect();
+    longest.sort_by_key(|&job| Reverse(instance.job(job.into()).iter().sum::<u32>()));
+    let wait = shop::Passing::NoWait;
+    let variant =
+        shop::Variant::new(shop::Shop::new(instance), shop::Objective::Makespan, wait).unwrap();
+    let mut search = Search::default();
+    search.settings.time_limit = Some(Duration::ZERO);
+    let options = shop::Options { best: Best::Neh, search, ..shop::Options::default() };
+    let answer = shop::solve(&variant, options).unwrap();
+    assert_eq!((answer.status, answer.schedule), (Status::Stopped, Some(longest)));
 }
 
 /// A search that stops within its layers used to continue depth first when it was resumed, which takes far longer.

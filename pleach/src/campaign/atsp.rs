@@ -15,6 +15,7 @@ pub use pleach_problems::atsp::named::{named, optimum};
 pub use pleach_problems::atsp::read::read;
 use pleach_runtime::Settings;
 use serde_json::json;
+use std::time::Instant;
 
 /// How to solve an instance.
 #[derive(Default)]
@@ -50,6 +51,14 @@ pub struct Answer {
     pub report: Report,
 }
 
+/// What a shop adds to the search for the tour that stands for its schedule.
+pub(super) struct ShopStart<'o> {
+    /// When the search began, before the delays between jobs were computed.
+    pub began: Instant,
+    /// Builds the tour of [`Best::Neh`]; in short once the function returns false.
+    pub neh: &'o dyn Fn(&dyn Fn() -> bool) -> Vec<u16>,
+}
+
 /// Solves an instance.
 ///
 /// ```
@@ -63,8 +72,17 @@ pub struct Answer {
 ///
 /// # Errors
 /// If options contradict each other, the machine fails, or the checkpoint does not match.
-pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Error> {
-    let (mut begun, atsp, mut ready) = prepare(instance, &mut options, false)?;
+pub fn solve(instance: &Instance, options: Options<'_>) -> Result<Answer, Error> {
+    solve_from(instance, options, None)
+}
+
+/// The same for an instance that may come from a shop.
+pub(super) fn solve_from(
+    instance: &Instance,
+    mut options: Options<'_>,
+    shop: Option<&ShopStart<'_>>,
+) -> Result<Answer, Error> {
+    let (mut begun, atsp, mut ready) = prepare(instance, &mut options, shop, false)?;
     let report = begun.run(&atsp, &mut ready)?;
     let solution = report.solution.as_ref();
     let order = solution.map(|solution| instance.order(solution)).transpose();
@@ -81,18 +99,30 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
 }
 
 /// Reads the checkpoint of a search.
-pub(crate) fn inspect(instance: &Instance, mut options: Options<'_>) -> Result<Inspection, Error> {
-    let (mut begun, atsp, _) = prepare(instance, &mut options, true)?;
+pub(crate) fn inspect(instance: &Instance, options: Options<'_>) -> Result<Inspection, Error> {
+    inspect_from(instance, options, None)
+}
+
+/// The same for an instance that may come from a shop.
+pub(super) fn inspect_from(
+    instance: &Instance,
+    mut options: Options<'_>,
+    shop: Option<&ShopStart<'_>>,
+) -> Result<Inspection, Error> {
+    let (mut begun, atsp, _) = prepare(instance, &mut options, shop, true)?;
     begun.inspect(&atsp)
 }
 
 fn prepare<'s, 'a>(
     instance: &Instance,
     options: &'s mut Options<'a>,
+    shop: Option<&ShopStart<'_>>,
     looking: bool,
 ) -> Result<(StartedSearch<'s, 'a>, Atsp, Ready), Error> {
     let Options { best, start, bound, search } = options;
-    fits(*best, bound.unwrap_or(Bound::Auto), search.nodes).map_err(Error::Input)?;
+    // Any start value fits a shop.
+    let named = if shop.is_some() { Best::None } else { *best };
+    fits(named, bound.unwrap_or(Bound::Auto), search.nodes).map_err(Error::Input)?;
     let asked = json!({
         "best": best.to_string(),
         "start": start.as_deref().map(solution_of),
@@ -101,12 +131,19 @@ fn prepare<'s, 'a>(
     });
     let how = (search.nodes, search.simd);
     let mut begun = StartedSearch::new(search, asked, looking)?;
+    if let Some(shop) = shop {
+        begun.count_from(shop.began);
+    }
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
     let bound = saved.or(*bound).unwrap_or(Bound::Auto);
     // The checkpoint has the starting solution.
-    let given = start.take().filter(|_| begun.resumed().is_none());
-    if begun.resumed().is_none() && (*best == Best::Search || given.is_some()) {
+    let is_new = begun.resumed().is_none();
+    let mut given = start.take().filter(|_| is_new);
+    if is_new && (matches!(*best, Best::Neh | Best::Search) || given.is_some()) {
         begun.begins();
+    }
+    if let Some(shop) = shop.filter(|_| is_new && *best == Best::Neh) {
+        given = Some((shop.neh)(&|| begun.has_time()));
     }
     let started = (given.as_deref(), begun.seed());
     let atsp = Atsp::unless_stopped(
@@ -155,4 +192,24 @@ fn ready(begun: &StartedSearch<'_, '_>, atsp: &Atsp, best: Best, given: Option<V
     };
     let state = json!({ "bound": atsp.bound().to_string(), "least": atsp.least_score() });
     Ready { settings, state }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// The time in which a shop becomes a tour used not to count.
+    #[test]
+    fn the_time_of_a_shop_counts_from_its_beginning() {
+        let instance = Instance::new(3, vec![0, 1, 9, 9, 0, 1, 1, 9, 0]).unwrap();
+        let began = Instant::now().checked_sub(Duration::from_secs(2)).unwrap();
+        let shop = ShopStart { began, neh: &|_| vec![0, 1, 2] };
+        let mut search = Search::default();
+        search.settings.time_limit = Some(Duration::from_secs(1));
+        let options = Options { best: Best::Neh, search, ..Options::default() };
+        let answer = solve_from(&instance, options, Some(&shop)).unwrap();
+        assert!(answer.report.outcome.seconds >= 2.0);
+        assert_eq!(answer.tour, Some(vec![0, 1, 2]));
+    }
 }

@@ -12,6 +12,7 @@ use pleach_problems::flowshop::no_wait;
 pub use pleach_problems::flowshop::shop::Shop;
 use pleach_problems::flowshop::variant::{LayersLimits, LayersProgress, VariantTree};
 pub use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
+use pleach_problems::simd::Level;
 use pleach_runtime::{Cancel, ProgressSnapshot, Settings, Stop, usable_memory};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -64,8 +65,11 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
         let options = flowshop::Options { best, start, search, ..flowshop::Options::default() };
         return answer(variant, flowshop::solve(&variant.shop().instance, options)?.report);
     }
+    let began = Instant::now();
     if let Some(instance) = tour(variant) {
-        let mut report = atsp::solve(&instance, of_tour(variant, options)?)?.report;
+        let neh = by_neh(variant, options.start.clone(), options.search.simd);
+        let shop = atsp::ShopStart { began, neh: &neh };
+        let mut report = atsp::solve_from(&instance, of_tour(options)?, Some(&shop))?.report;
         let solutions = [
             report.solution.as_mut(),
             report.outcome.solution.as_mut().map(|best| &mut best.solution),
@@ -98,8 +102,11 @@ fn answer(variant: &Variant, report: Report) -> Result<Answer, Error> {
 
 /// Reads the checkpoint of a search.
 pub(crate) fn inspect(variant: &Variant, mut options: Options<'_>) -> Result<Inspection, Error> {
+    let began = Instant::now();
     if let Some(instance) = tour(variant) {
-        return atsp::inspect(&instance, of_tour(variant, options)?);
+        let neh = by_neh(variant, options.start.clone(), options.search.simd);
+        let shop = atsp::ShopStart { began, neh: &neh };
+        return atsp::inspect_from(&instance, of_tour(options)?, Some(&shop));
     }
     let (mut begun, tree, _) = prepare(variant, &mut options, true)?;
     begun.inspect(&tree)
@@ -113,8 +120,20 @@ fn tour(variant: &Variant) -> Option<atsp::Instance> {
     fits.then(|| no_wait::tour(variant.shop()).ok()).flatten()
 }
 
-fn of_tour<'a>(variant: &Variant, options: Options<'a>) -> Result<atsp::Options<'a>, Error> {
-    let Options { best, mut start, mut search } = options;
+/// Builds the tour of a schedule by insertion, or that of the given schedule if it is no worse.
+fn by_neh(
+    variant: &Variant,
+    start: Option<Vec<u16>>,
+    simd: Level,
+) -> impl Fn(&dyn Fn() -> bool) -> Vec<u16> {
+    move |keep_going: &dyn Fn() -> bool| {
+        let tree = VariantTree::new(variant.clone(), simd);
+        no_wait::tour_of(&tree.by_insertion(start.as_deref(), keep_going).0)
+    }
+}
+
+fn of_tour<'a>(options: Options<'a>) -> Result<atsp::Options<'a>, Error> {
+    let Options { best, start, mut search } = options;
     fits(&search)?;
     search.progress = search.progress.map(|mut watch| -> Watch<'a> {
         Box::new(move |snapshot| {
@@ -125,11 +144,6 @@ fn of_tour<'a>(variant: &Variant, options: Options<'a>) -> Result<atsp::Options<
             watch(&snapshot)
         })
     });
-    if best == Best::Neh {
-        let tree = VariantTree::new(variant.clone(), search.simd);
-        start = Some(tree.by_insertion(start.as_deref(), &|| true).0);
-    }
-    let best = if best == Best::Neh { Best::None } else { best };
     let start = start.map(|order| no_wait::tour_of(&order));
     Ok(atsp::Options { best, start, search, ..atsp::Options::default() })
 }

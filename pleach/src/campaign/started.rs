@@ -61,6 +61,11 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         Ok(Self { started, search, saved, looking, has_result: false, layers: Default::default() })
     }
 
+    /// Counts the time from an earlier moment.
+    pub fn count_from(&mut self, began: Instant) {
+        self.started = began;
+    }
+
     /// The original settings.
     pub fn settings(&self) -> &Settings {
         &self.search.settings
