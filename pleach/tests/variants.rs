@@ -79,6 +79,33 @@ fn insertion_without_waiting_respects_the_time_limit() {
     assert_eq!((answer.status, answer.schedule), (Status::Stopped, Some(longest)));
 }
 
+/// Reports used to leave out how times and weights were scaled.
+#[test]
+fn reports_have_the_decimals_of_the_shop() {
+    use shop::{Objective, Passing};
+    let instance = flowshop::Instance::new(2, vec![35, 20, 10, 40, 20, 15]).unwrap();
+    let mut shop = shop::Shop::new(instance);
+    (shop.decimals, shop.due) = (1, Some(vec![50, 60, 70]));
+    (shop.weight_decimals, shop.weights) = (1, Some(vec![5, 10, 30]));
+    for (objective, passing, decimals) in [
+        (Objective::Makespan, Passing::Wait, 1),
+        (Objective::Makespan, Passing::NoWait, 1),
+        (Objective::Lateness, Passing::Blocking, 1),
+        (Objective::FlowTime, Passing::Wait, 2),
+        (Objective::TardyJobs, Passing::Wait, 1),
+    ] {
+        let variant = shop::Variant::new(shop.clone(), objective, passing).unwrap();
+        for limit in [None, Some(Duration::ZERO)] {
+            let mut search = Search::default();
+            search.settings.time_limit = limit;
+            let options = shop::Options { search, ..shop::Options::default() };
+            let report = shop::solve(&variant, options).unwrap().report;
+            assert_eq!(report.decimals, decimals, "{objective} {passing:?} {limit:?}");
+            assert_eq!(report.real(725), 725.0 / 10f64.powi(decimals as i32));
+        }
+    }
+}
+
 /// A search that stops within its layers used to continue depth first when it was resumed, which takes far longer.
 #[test]
 fn layers_that_were_stopped_begin_again() {

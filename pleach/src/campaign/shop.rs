@@ -88,7 +88,9 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
     answer(variant, report)
 }
 
-fn answer(variant: &Variant, report: Report) -> Result<Answer, Error> {
+fn answer(variant: &Variant, mut report: Report) -> Result<Answer, Error> {
+    // Neither the tree of the makespan nor that of a tour knows how times were scaled.
+    report.decimals = variant.decimals();
     let order = report.solution.as_ref().map(|solution| variant.shop().instance.order(solution));
     Ok(Answer {
         status: report.status,

@@ -132,6 +132,10 @@ impl Tree for VariantTree {
     type Node = Vec<u16>;
     const GOAL: Goal = Goal::Minimise;
 
+    fn decimals(&self) -> u32 {
+        self.variant.decimals()
+    }
+
     fn root(&self) -> Vec<u16> {
         Vec::new()
     }
@@ -202,6 +206,10 @@ impl Tree for VariantTree {
 impl Problem for VariantTree {
     fn goal(&self) -> Goal {
         Self::GOAL
+    }
+
+    fn decimals(&self) -> u32 {
+        self.variant.decimals()
     }
 
     fn root(&self) -> Work {
