@@ -220,6 +220,16 @@ fn a_table_becomes_a_schedule() {
     let report = json(&words);
     assert_eq!(report["settings"]["decimals"], 2);
     assert_eq!(report["settings"]["conditions"], value!(["releases"]));
+    // The names are those of the jobs in their order; the report shows them, too.
+    let solution = report["solution"].as_array().unwrap().iter();
+    let names: Vec<&str> =
+        solution.map(|job| ["A", "B", "C", "D", "E"][job.as_u64().unwrap() as usize - 1]).collect();
+    assert_eq!(report["names"], value!(names));
+    assert_eq!(json("solve flowshop VFR10_5_1").get("names"), None);
+    let (run, page) = (file("run.json", &report.to_string()), folder("variants").join("run.html"));
+    assert!(pleach(&format!("report {run} -o {}", page.display())).status.success());
+    let shown = format!("<pre>{}</pre>", names.join("\n"));
+    assert!(fs::read_to_string(page).unwrap().contains(&shown), "{shown}");
     let rows = fs::read_to_string(plan).unwrap();
     assert_eq!(rows.lines().count(), 16);
     // Nothing starts before its release date.

@@ -249,7 +249,9 @@ fn write_result(
         labels.note_decimals(&mut record);
         let preset = given.word("balance").unwrap_or("adaptive");
         let data = report.data((name, instance), preset, &record);
-        RunData { repeats: repeats.data(), ..data }.json().to_string()
+        let names = report.solution.as_ref().map(|solution| labels.names_of(solution));
+        let names = names.unwrap_or_default();
+        RunData { repeats: repeats.data(), names, ..data }.json().to_string()
     } else {
         let mut text = report.labelled((name, instance), labels);
         if repeats.runs() > 1 {

@@ -26,6 +26,9 @@ pub struct RunData {
     pub objective: Option<JsonInteger<i64>>,
     pub lower_bound: Option<JsonInteger<i64>>,
     pub solution: Option<Vec<JsonInteger<i64>>>,
+    /// The names of what the solution lists, if the instance has names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     pub count: Option<JsonInteger<u128>>,
     /// The counters of the user's own tree, if it has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -11,7 +11,7 @@ use crate::report::{counted, gap, short};
 use crate::results::{JsonInteger, RunData, SimulationData};
 use std::fmt::Write;
 
-/// The most numbers of a solution that are shown.
+/// The most numbers or names of a solution that are shown.
 const SOLUTION: usize = 400;
 
 /// The result in a file.
@@ -164,12 +164,16 @@ fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
     html += &sections::quiet(&format!("{}{}.", shown.place, origin(run)));
     let _ = writeln!(html, "<p>{}</p>", escaped(&answer(run)));
     if let Some(plan) = run.solution.as_ref().filter(|plan| !plan.is_empty()) {
-        let words: Vec<String> = plan.iter().take(SOLUTION).map(ToString::to_string).collect();
+        let (words, between): (Vec<String>, _) = if run.names.is_empty() {
+            (plan.iter().take(SOLUTION).map(ToString::to_string).collect(), " ")
+        } else {
+            (run.names.iter().take(SOLUTION).cloned().collect(), "\n")
+        };
         let more = if plan.len() > SOLUTION { " …" } else { "" };
         let _ = writeln!(
             html,
             "<details><summary>Solution</summary><pre>{}{more}</pre></details>",
-            words.join(" ")
+            escaped(&words.join(between))
         );
     }
     html += &sections::balance(run);
