@@ -71,6 +71,14 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
         return Err(format!(": empty, {expected}"));
     };
     let reading = Reading::new(table, first)?;
+    if let (None, Some(comment)) = (reading.head, &table.comment)
+        && (are_words(comment) || are_numbered(comment))
+    {
+        return Err(format!(
+            ", line {}: a comment or a header? expected a first title without '#', or a comment without separators",
+            comment.line
+        ));
+    }
     let rows = &table.rows[usize::from(reading.head.is_some())..];
     if rows.is_empty() {
         return Err(format!(", line {}: no line after the header, {expected}", first.line));
@@ -164,15 +172,12 @@ impl<'t> Reading<'t> {
         }
         let has_word = |row: &Row| !is_number(row.cell(0));
         let has_title = column_of(first.cell(0)) == Column::Names && has_word(first);
-        // A typing error in a time must not turn a job into a header.
-        let like_time = |cell: &str| cell.trim_start_matches(['-', '+', '.']).starts_with(digit);
-        let all_words = has_word(first) && !first.cells().skip(1).any(like_time);
+        let all_words = has_word(first) && are_words(first);
         let has_head = has_title || all_words && (first.len() > 1 || table.rows.len() > 1);
         let rows = &table.rows[usize::from(has_head)..];
         let named = rows.iter().find(|&row| has_word(row)).filter(|_| first.len() > 1);
         if !has_head {
-            let places = (1..first.len()).map(|number| number.to_string());
-            if has_word(first) && first.len() > 2 && first.cells().skip(1).eq(places) {
+            if has_word(first) && are_numbered(first) {
                 return Err(format!(
                     ", line {}: a job or a header? expected a header that begins with 'job'",
                     first.line
@@ -317,6 +322,18 @@ fn is_number(cell: &str) -> bool {
             let exponent = "eE".contains(std::mem::replace(&mut before, c));
             digit(c) || ".,eE".contains(c) || exponent && "-+".contains(c)
         })
+}
+
+/// Whether no cell but the first looks like a time. A typing error in a time must not turn a job into a header.
+fn are_words(row: &Row) -> bool {
+    let like_time = |cell: &str| cell.trim_start_matches(['-', '+', '.']).starts_with(digit);
+    !row.cells().skip(1).any(like_time)
+}
+
+/// Whether the cells but the first are 1, 2 and so on, as the numbers of machines are.
+fn are_numbered(row: &Row) -> bool {
+    let places = (1..row.len()).map(|number| number.to_string());
+    row.len() > 2 && row.cells().skip(1).eq(places)
 }
 
 fn digit(c: char) -> bool {

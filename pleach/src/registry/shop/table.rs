@@ -17,6 +17,8 @@ const SEPARATORS: [u8; 4] = [b'\t', b';', b'|', b','];
 pub struct Table {
     /// What separates the cells.
     pub separator: u8,
+    /// The last comment above the rows with the usual number of cells, which may be the header.
+    pub comment: Option<Row>,
     /// The rows that are not empty.
     pub rows: Vec<Row>,
 }
@@ -63,15 +65,20 @@ impl Table {
             }
         }
         let usual = first_records(text, separator).first().map_or(0, ByteRecord::len);
-        let check = |line: u64, comment: &str| check_comment(line, comment, separator, usual);
         // Behind the text, an empty cell follows in a line of its own, unless a quote is open.
         let closed = text.as_bytes().chain(&b"\n\""[..]);
         let mut lines = Lines { text, at: 0, line: 1 };
-        let (mut rows, mut open) = (Vec::new(), None);
+        let (mut rows, mut open, mut above) = (Vec::new(), None, None);
         for cells in reader(closed, separator).into_records() {
             let mut cells = cells.map_err(|why| format!(": {why}"))?;
             let start = cells.position().map_or(0, |at| at.byte() as usize);
-            let line = lines.line_of(start, check)?;
+            let line = lines.line_of(start, |line, comment| {
+                if rows.is_empty() && usual > 1 && cells_of(comment, separator) == usual {
+                    let cells = comment.split(char::from(separator)).collect();
+                    above = Some(Row { line, cells });
+                }
+                check_comment(line, comment, separator, usual)
+            })?;
             let before_last = cells.iter().take(cells.len().saturating_sub(1));
             let breaks: usize = before_last.map(|cell| cell.matches('\n').count()).sum();
             open = cells.iter().ne([""]).then_some(line + breaks as u64);
@@ -94,7 +101,7 @@ impl Table {
             Some(line) => Err(format!(
                 ", line {line}: a quote opens here and is not closed, expected a second one"
             )),
-            None => Ok(Self { separator, rows }),
+            None => Ok(Self { separator, comment: above, rows }),
         }
     }
 }
@@ -130,7 +137,7 @@ impl Lines<'_> {
     fn line_of(
         &mut self,
         start: usize,
-        check: impl Fn(u64, &str) -> Result<(), String>,
+        mut check: impl FnMut(u64, &str) -> Result<(), String>,
     ) -> Result<u64, String> {
         while let Some(rest) = self.text.get(self.at..) {
             let line = rest.split_inclusive('\n').next().unwrap_or_default();
