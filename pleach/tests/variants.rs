@@ -294,7 +294,27 @@ fn bad_combinations_are_refused_in_one_line() {
             format!("ta001 --due {short}"),
             "short.txt: 3 numbers, expected 20 numbers, one for each job",
         ),
-        (format!("{shop} --quiet --releases {fine}"), "fine.txt: more decimals than the times"),
+        (
+            format!("{shop} --quiet --releases {fine}"),
+            "fine.txt, line 1: '1.5', expected at most 0 decimals, as the times have",
+        ),
+        (
+            format!("{shop} --quiet --due {}", file("large.txt", "1\n2 3000000000\n")),
+            "large.txt, line 2: '3000000000', expected at most 2147483647",
+        ),
+        (
+            format!("{shop} --quiet --releases {}", file("long.txt", "1 2 3 4\n")),
+            "long.txt: 4 numbers, expected 3 numbers, one for each job",
+        ),
+        (
+            format!("{shop} --quiet --due {}", file("word.txt", "1\nFriday\n-3\n")),
+            "word.txt, line 2: 'Friday', expected a number of at least 0",
+        ),
+        (
+            format!("{shop} --quiet --setups {short}"),
+            "short.txt: 3 numbers, expected 18 numbers: for each of 2 machines, 3 lines of 3",
+        ),
+        (format!("{shop} --quiet --due {shop}"), "three.csv: 6 numbers, expected 3 numbers"),
         (format!("{table} --quiet --due {short}"), "full.csv already has due"),
         ("ta001 --no-wait --bound one".into(), "--bound works only with the objective makespan"),
         (

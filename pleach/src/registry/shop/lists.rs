@@ -1,13 +1,21 @@
 //! [`add`]: the due dates, weights, release dates and setup times that a shop's flags name.
 
 use crate::campaign::flowshop::Shop;
-use crate::decimal::Decimal;
+use crate::decimal::{Decimal, written};
 use crate::failure::{Failure, usage};
 use crate::registry::Request;
 use crate::report::counted;
 
 /// The longest time that a list may hold.
-const MOST: u64 = i32::MAX as u64;
+const MOST: u32 = i32::MAX as u32;
+
+/// A number of a list.
+#[derive(Clone, Copy)]
+struct Listed<'t> {
+    line: usize,
+    word: &'t str,
+    number: Decimal,
+}
 
 /// Adds to a shop what is in the files of `--due`, `--weights`, `--releases` and `--setups`.
 pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
@@ -44,18 +52,15 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
                 let found = counted(numbers.len(), "number");
                 return Err(format!(": {found}, expected {expected}"));
             }
-            let scaled = numbers.iter().map(|number| {
-                let scaled = number
-                    .scaled(scale)
-                    .ok_or_else(|| {
-                        let n = number.decimals;
-                        format!(": more decimals than the times: {n}, expected at most {scale}")
-                    })?;
-                u32::try_from(scaled).ok().filter(|_| scaled <= MOST).ok_or_else(|| {
-                    format!(
-                        ": {scaled} is too large, expected at most {MOST}; the limit applies to the number without its decimal mark"
-                    )
-                })
+            let scaled = numbers.iter().map(|&Listed { line, word, number }| {
+                let wrong =
+                    |expected: String| format!(", line {line}: '{word}', expected {expected}");
+                let scaled = number.scaled(scale).ok_or_else(|| {
+                    let decimals = counted(scale, "decimal");
+                    wrong(format!("at most {decimals}, as the times have"))
+                })?;
+                let fits = u32::try_from(scaled).ok().filter(|&scaled| scaled <= MOST);
+                fits.ok_or_else(|| wrong(format!("at most {}", written(MOST.into(), scale))))
             });
             Ok((scaled.collect::<Result<Vec<u32>, String>>()?, decimals))
         });
@@ -70,22 +75,22 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
 
 /// The numbers of a text, separated by blanks, commas or semicolons, and the most decimals of any. As in a table, a
 /// comma marks decimals if there are semicolons.
-fn read(text: &str) -> Result<(Vec<Decimal>, u32), String> {
-    let lines = || text.lines().map(|line| line.split('#').next().unwrap_or_default());
+fn read(text: &str) -> Result<(Vec<Listed<'_>>, u32), String> {
+    let lines = move || text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let separator = if lines().any(|line| line.contains(';')) { ';' } else { ',' };
     let mark = if separator == ';' && lines().any(|line| line.contains(',')) { ',' } else { '.' };
     let mut numbers = Vec::new();
-    for (at, line) in (1..).zip(lines()) {
-        let words = line.split(|c: char| c.is_whitespace() || c == separator);
+    for (line, text) in (1..).zip(lines()) {
+        let words = text.split(|c: char| c.is_whitespace() || c == separator);
         for word in words.filter(|word| !word.is_empty()) {
-            let number = Decimal::parse(word, mark);
-            numbers.push(number.ok_or_else(|| {
+            let number = Decimal::parse(word, mark).ok_or_else(|| {
                 let comma = if mark == ',' { " after a comma" } else { "" };
-                format!(", line {at}: '{word}', expected a number of at least 0, with at most 10 digits and 9 decimals{comma}")
-            })?);
+                format!(", line {line}: '{word}', expected a number of at least 0, with at most 10 digits and 9 decimals{comma}")
+            })?;
+            numbers.push(Listed { line, word, number });
         }
     }
-    let decimals = numbers.iter().map(|number| number.decimals).max().unwrap_or(0);
+    let decimals = numbers.iter().map(|it| it.number.decimals).max().unwrap_or(0);
     Ok((numbers, decimals))
 }
 
@@ -99,7 +104,7 @@ mod tests {
             ["# due; 9\n1, 2.5,3 # 7\n\n4\t0.25\n", "1;2,5\n3 4;0,25\n", "1; 2.5;3;4.0;0.25"]
         {
             let (numbers, decimals) = read(text).unwrap();
-            let scaled: Vec<_> = numbers.iter().map(|number| number.scaled(2).unwrap()).collect();
+            let scaled: Vec<_> = numbers.iter().map(|it| it.number.scaled(2).unwrap()).collect();
             assert_eq!((scaled, decimals), (vec![100, 250, 300, 400, 25], 2), "{text}");
         }
         for (text, said) in [
@@ -107,7 +112,7 @@ mod tests {
             ("1 x", ", line 1: 'x'"),
             ("1.5;2,5", ", line 1: '1.5', expected a number of at least 0, with at most 10 digits"),
         ] {
-            assert!(read(text).unwrap_err().starts_with(said), "{text}");
+            assert!(read(text).is_err_and(|why| why.starts_with(said)), "{text}");
         }
     }
 }
