@@ -189,7 +189,12 @@ fn times_of<'t>(at: usize, words: &[&'t str], machines: usize) -> Result<Vec<&'t
     if are_pairs(words, machines) {
         return Ok(words.iter().skip(1).step_by(2).copied().collect());
     }
-    Err(format!(", line {at}: expected {machines} pairs of a machine, from 0, and a time"))
+    let mut numbered = words.iter().step_by(2).enumerate();
+    let found = match numbered.find(|(k, word)| word.parse() != Ok(*k)) {
+        Some((_, word)) => format!("'{word}'"),
+        None => counted(words.len(), "number"),
+    };
+    Err(format!(", line {at}: {found}, expected {machines} pairs of a machine, from 0, and a time"))
 }
 
 fn number(at: usize, word: &str, least: u32, most: u32) -> Result<u32, String> {
@@ -261,7 +266,8 @@ mod tests {
             ("3 2\n1 2 3\nx 5 6\n", ", line 3: 'x'"),
             ("3 2\nx 2 3\n1 5 6\n", ", line 2: 'x', expected 3 times"),
             ("99999 2\n", ", line 1: '99999'"),
-            ("2 2\n0 1 1 2\n0 1\n", ", line 3: expected 2 pairs of a machine"),
+            ("2 2\n0 1 1 2\n0 1\n", ", line 3: 2 numbers, expected 2 pairs of a machine"),
+            ("2 2\n0 1 1 2\n0 1 2 2\n", ", line 3: '2', expected 2 pairs of a machine, from 0"),
             ("3 1\n1000000000 1000000000 1000000000\n", ": times that may add up to 4000000000"),
             ("2 4000000000\n", ", line 1: '4000000000'"),
         ] {
