@@ -257,3 +257,24 @@ impl Variant {
         ends.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::instance::Instance;
+    use super::*;
+
+    #[test]
+    fn lists_of_another_length_are_refused() {
+        let with = |change: fn(&mut Shop)| {
+            let mut shop = Shop::new(Instance::new(2, vec![1, 2, 3, 4, 5, 6]).unwrap());
+            change(&mut shop);
+            Variant::new(shop, Objective::FlowTime, Passing::Wait).map(|_| ())
+        };
+        assert_eq!(with(|shop| shop.setups = Some(vec![1; 18])), Ok(()));
+        let refused = |change, line: &str| assert_eq!(with(change).unwrap_err(), line);
+        refused(|shop| shop.due = Some(vec![1; 2]), "2 due dates, expected 3");
+        refused(|shop| shop.weights = Some(vec![1; 4]), "4 weights, expected 3");
+        refused(|shop| shop.releases = Some(Vec::new()), "0 release dates, expected 3");
+        refused(|shop| shop.setups = Some(vec![1; 9]), "9 setup times, expected 18");
+    }
+}
