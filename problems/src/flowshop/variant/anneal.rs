@@ -61,6 +61,8 @@ impl<N: Number> Anneal<N> {
         if self.step == self.length {
             (self.step, self.length) = (0, self.length * 2);
             self.cycles += 1;
+        }
+        if self.step == 0 {
             self.order.clone_from(&self.best.0);
             self.value = N::of(self.best.1);
         }

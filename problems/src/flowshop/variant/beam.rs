@@ -8,6 +8,7 @@ use super::greedy::Improve;
 use super::lanes::{Dates, add_cost, append};
 use super::model::Variant;
 use super::objective::Objective;
+use super::rest::Rest;
 use crate::simd::Level;
 use crate::simd::lanes::{Array, LaneTask, MOST_LANES, Number, Wide};
 use std::cmp::Ordering;
@@ -17,6 +18,10 @@ const FIRST: usize = 4;
 /// Maximum width, and nodes of all levels: more take too much memory for their benefit.
 const WIDEST: usize = 1 << 14;
 const MOST: usize = 1 << 22;
+/// With due dates, the ranks of a block of lanes count as this many machines, and the first beams run before other
+/// searches if they take at most `SOON` work.
+const RANKS: usize = 64;
+const SOON: u64 = 100_000_000;
 /// Weights of idle time, used in turn: no weight is best everywhere. Seeds that differ by two use the upper ones.
 const WEIGHTS: [[f64; 3]; 2] = [[2.0, 4.0, 1.0], [2.8, 5.6, 1.4]];
 
@@ -35,12 +40,10 @@ struct Rows<N> {
     releases: Vec<N>,
     /// The time of each job, summed over all machines.
     sums: Vec<N>,
-    /// The mean time of each job.
-    means: Vec<N>,
-    /// The jobs in the order in which the jobs left are expected to be processed.
-    expected: Vec<u16>,
     /// By machine, the time of all jobs.
     totals: Vec<N>,
+    /// The work for a node, whatever the number of lanes, so that results do not depend on it.
+    each: u64,
 }
 
 impl<N: Number> Rows<N> {
@@ -52,15 +55,11 @@ impl<N: Number> Rows<N> {
             row
         };
         let sum = |job: usize| (0..machines).map(|k| variant.time(job, k)).sum::<i64>();
-        let mut expected: Vec<u16> = (0..jobs as u16).collect();
-        expected.sort_by_key(|&job| {
-            let job = usize::from(job);
-            sum(job) * 1000 / variant.weight(job).max(1)
-        });
         let setups = |before: usize| {
             (0..machines).flat_map(move |k| row(&|after| variant.setup(k, before, after)))
         };
         let befores = 0..if variant.shop().setups.is_some() { jobs } else { 0 };
+        let ranks = if variant.objective().needs_due_dates() { RANKS } else { 0 };
         let total = |k| N::of((0..jobs).map(|job| variant.time(job, k)).sum());
         Self {
             jobs,
@@ -72,9 +71,8 @@ impl<N: Number> Rows<N> {
             due: row(&|job| variant.due(job)),
             releases: row(&|job| variant.release(job)),
             sums: row(&sum),
-            means: row(&|job| sum(job) / machines as i64),
             totals: (0..machines).map(total).collect(),
-            expected,
+            each: (jobs * (machines + ranks) / MOST_LANES) as u64,
             variant: variant.clone(),
         }
     }
@@ -109,6 +107,7 @@ struct Child {
 /// A beam search in progress.
 pub(super) struct Beam<N> {
     rows: Rows<N>,
+    rest: Rest,
     level: Level,
     /// The best schedule so far.
     best: (Vec<u16>, i64),
@@ -124,15 +123,13 @@ impl<N: Number> Beam<N> {
         // No two of four seeds in sequence make the same beams: every other one has widths between those of the others.
         let width = if seed.is_multiple_of(2) { FIRST } else { FIRST * 3 / 2 };
         let weights = WEIGHTS[(seed / 2 % 2) as usize];
-        Self { rows: Rows::new(variant), level, best: start, weights, beams: 0, width, work: 0 }
+        let (rows, rest) = (Rows::new(variant), Rest::new(variant));
+        Self { rows, rest, level, best: start, weights, beams: 0, width, work: 0 }
     }
 
-    /// Whether ranks are known for the objective.
+    /// Whether sums over machines have room.
     pub fn applies(variant: &Variant) -> bool {
-        let known = [Objective::Makespan, Objective::FlowTime];
-        // Sums over machines have room.
-        let narrow = variant.horizon() * (variant.machines() as i64) < N::HIGHEST.into();
-        known.contains(&variant.objective()) && narrow
+        variant.horizon() * (variant.machines() as i64) < N::HIGHEST.into()
     }
 }
 
@@ -140,7 +137,9 @@ impl<N: Number> Improve for Beam<N> {
     fn round(&mut self, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, i64) {
         let weight = self.weights[self.beams % self.weights.len()];
         let limit = N::saturating(self.best.1);
-        let pass = Pass { rows: &self.rows, width: self.width, weight, limit, keep_going };
+        let (rows, rest) = (&self.rows, &mut self.rest);
+        rest.follow(&rows.variant, &self.best.0, weight);
+        let pass = Pass { rows, rest, width: self.width, weight, limit, keep_going };
         let (found, work) = N::run(self.level, pass);
         self.work += work;
         if let Some(order) = found {
@@ -164,6 +163,13 @@ impl<N: Number> Improve for Beam<N> {
         self.work
     }
 
+    fn comes_first(&self) -> bool {
+        let rows = &self.rows;
+        let all = (FIRST * self.weights.len() * rows.jobs) as u64 * rows.each;
+        let due = rows.variant.objective().needs_due_dates();
+        due && self.beams < self.weights.len() && all <= SOON
+    }
+
     fn exhausted(&self) -> bool {
         self.width > WIDEST.min((MOST / self.rows.jobs).max(FIRST))
     }
@@ -172,6 +178,7 @@ impl<N: Number> Improve for Beam<N> {
 /// One beam.
 struct Pass<'p, N> {
     rows: &'p Rows<N>,
+    rest: &'p mut Rest,
     width: usize,
     weight: f64,
     /// Schedules have to cost less.
@@ -184,16 +191,13 @@ impl<N: Number> LaneTask<N> for Pass<'_, N> {
     type Result = (Option<Vec<u16>>, u64);
 
     #[inline(always)]
-    fn run<W: Wide<Of = N>>(self) -> Self::Result {
+    fn run<W: Wide<Of = N>>(mut self) -> Self::Result {
         let Self { rows, width, keep_going, .. } = self;
         let (jobs, machines) = (rows.jobs, rows.machines);
         let mut level = Nodes::root(rows);
         let mut history: Vec<Vec<Child>> = Vec::new();
         let mut children: Vec<Child> = Vec::new();
-        let (mut lanes, mut rest, mut work) =
-            (vec![W::splat(N::default()); machines], vec![0.0; rows.stride], 0);
-        // Whatever the number of lanes, so that results do not depend on it.
-        let each = (jobs * machines / MOST_LANES) as u64;
+        let (mut lanes, mut work) = (vec![W::splat(N::default()); machines], 0);
         for placed in 0..jobs {
             children.clear();
             let mut worst = f64::INFINITY;
@@ -201,11 +205,11 @@ impl<N: Number> LaneTask<N> for Pass<'_, N> {
                 if !keep_going() {
                     return (None, work);
                 }
-                work += each;
-                self.branch(&level, parent, placed, &mut lanes, &mut rest, worst, &mut children);
+                work += rows.each;
+                self.branch(&level, parent, placed, &mut lanes, worst, &mut children);
                 if children.len() >= 4 * width {
                     keep_least(&mut children, width);
-                    worst = children.iter().fold(0.0, |worst: f64, child| worst.max(child.rank));
+                    worst = children.iter().map(|child| child.rank).fold(f64::MIN, f64::max);
                 }
             }
             keep_least(&mut children, width);
@@ -236,19 +240,18 @@ impl<N: Number> LaneTask<N> for Pass<'_, N> {
 
 impl<N: Number> Pass<'_, N> {
     /// Adds the children of a node that may be better.
-    #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn branch<W: Wide<Of = N>>(
-        &self,
+        &mut self,
         level: &Nodes<N>,
         parent: usize,
         placed: usize,
         lanes: &mut [W],
-        rest: &mut [f64],
         worst: f64,
         children: &mut Vec<Child>,
     ) {
-        let Self { rows, weight, limit, .. } = self;
+        let (rows, weight, limit) = (self.rows, self.weight, self.limit);
+        let rest = &mut *self.rest;
         let (machines, stride, zero) = (rows.machines, rows.stride, W::splat(N::default()));
         let variant = &rows.variant;
         let (objective, words) = (variant.objective(), rows.jobs.div_ceil(64));
@@ -257,8 +260,11 @@ impl<N: Number> Pass<'_, N> {
         let left = &level.left[parent * words..][..words];
         let is_left = |job: usize| left[job / 64] >> (job % 64) & 1 == 1;
         let done: i64 = worked.iter().map(|&it| it.into()).sum();
-        let sums = objective == Objective::FlowTime;
-        let weights = if sums { expect(rows, is_left, rest) } else { 0.0 };
+        if objective != Objective::Makespan {
+            let all: i64 = fronts.iter().map(|&front| front.into()).sum();
+            let clock = rest.clock(all as f64, done as f64);
+            rest.fill(is_left, placed, clock);
+        }
         let setups = rows.setups_after(level.last[parent]);
         let count = machines as f64;
         let share = (rows.jobs - placed) as f64 / rows.jobs as f64;
@@ -288,12 +294,14 @@ impl<N: Number> Pass<'_, N> {
             let cost = add_cost(objective, W::splat(level.cost[parent]), end, &dates);
             let mut all = zero;
             lanes.iter().for_each(|&front| all = all.add(front));
-            // What machines that never idle again make of it.
+            // What machines that never idle again make of the makespan.
             let mut ahead = W::splat(N::LOWEST);
-            for (k, &front) in lanes.iter().enumerate() {
-                let to_do = rows.totals[k] - worked[k];
-                let times = W::load(&rows.times[k * stride + first..]);
-                ahead = ahead.max(front.sub(times).add(W::splat(to_do)));
+            if objective == Objective::Makespan {
+                for (k, &front) in lanes.iter().enumerate() {
+                    let to_do = rows.totals[k] - worked[k];
+                    let times = W::load(&rows.times[k * stride + first..]);
+                    ahead = ahead.max(front.sub(times).add(W::splat(to_do)));
+                }
             }
             let mut numbers = [[N::default(); MOST_LANES]; 3];
             for (lane, numbers) in [cost, all, ahead].into_iter().zip(&mut numbers) {
@@ -303,18 +311,21 @@ impl<N: Number> Pass<'_, N> {
                 let lane = open.trailing_zeros() as usize;
                 open &= open - 1;
                 let job = first + lane;
-                if numbers[0][lane] >= *limit {
+                if numbers[0][lane] >= limit {
                     continue;
                 }
                 let [cost, all, ahead] =
                     [0, 1, 2].map(|row: usize| numbers[row][lane].into() as f64);
                 let done = (done + rows.sums[job].into()) as f64;
                 let idle = (all - done) / count;
-                let rank = if sums {
-                    let left = weights - rows.weights[job].into() as f64;
-                    cost + rest[job] + left * (done / count + weight * idle)
-                } else {
-                    ahead + weight * share * idle
+                let clock = rest.clock(all, done);
+                let rank = match objective {
+                    Objective::Makespan => ahead + weight * share * idle,
+                    Objective::Lateness => {
+                        let expected = rest.cost[job] + rest.growth[job] * clock;
+                        cost.max(expected) + weight * share * idle
+                    }
+                    _ => cost + rest.cost[job] + rest.growth[job] * clock,
                 };
                 if rank < worst {
                     children.push(Child { rank, parent: parent as u32, job: job as u16 });
@@ -337,25 +348,6 @@ fn keep_least(children: &mut Vec<Child>, width: usize) {
         children.select_nth_unstable_by(width, Child::order);
         children.truncate(width);
     }
-}
-
-/// Without each job that is left, what the others cost if they follow in the expected order from time 0, each in its
-/// mean time. Returns their weight.
-#[inline(always)]
-fn expect<N: Number>(rows: &Rows<N>, is_left: impl Fn(usize) -> bool, rest: &mut [f64]) -> f64 {
-    let left = || rows.expected.iter().map(|&job| usize::from(job)).filter(|&job| is_left(job));
-    let wide = |number: N| number.into() as f64;
-    let (mut end, mut before, mut cost) = (0.0, 0.0, 0.0);
-    for job in left() {
-        let weight = wide(rows.weights[job]);
-        end += wide(rows.means[job]);
-        before += weight;
-        cost += weight * end;
-        rest[job] = weight * end - wide(rows.means[job]) * before;
-    }
-    // `before` is the weight of all by now.
-    left().for_each(|job| rest[job] = cost - rest[job] - wide(rows.means[job]) * before);
-    before
 }
 
 impl<N: Number> Nodes<N> {

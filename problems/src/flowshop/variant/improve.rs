@@ -1,4 +1,4 @@
-//! [`improve`]: iterated greedy and beam search or annealing in turn, each from the best schedule of both.
+//! [`improve`]: iterated greedy, beam search and annealing in turn, each from the best schedule of all.
 
 use super::anneal::Anneal;
 use super::beam::Beam;
@@ -15,50 +15,51 @@ pub(super) fn improve(
     start: (Vec<u16>, i64),
     seed: u64,
 ) -> Box<dyn Improve> {
-    let greedy = greedy(variant, level, start.clone(), seed);
-    let other = if variant.is_narrow() {
-        other::<i32>(variant, level, &start, seed)
+    let mut searches = vec![greedy(variant, level, start.clone(), seed)];
+    searches.extend(if variant.is_narrow() {
+        others::<i32>(variant, level, &start, seed)
     } else {
-        other::<i64>(variant, level, &start, seed)
-    };
-    match other {
-        Some(other) => Box::new(Turns { searches: [greedy, other], best: start }),
-        None => greedy,
-    }
+        others::<i64>(variant, level, &start, seed)
+    });
+    Box::new(Turns { searches, best: start })
 }
 
-/// The search alongside iterated greedy, if there is one.
-fn other<N: Number>(
+/// The searches alongside iterated greedy.
+fn others<N: Number>(
     variant: &Variant,
     level: Level,
     start: &(Vec<u16>, i64),
     seed: u64,
-) -> Option<Box<dyn Improve>> {
+) -> Vec<Box<dyn Improve>> {
+    let mut others: Vec<Box<dyn Improve>> = Vec::new();
     if Beam::<N>::applies(variant) {
-        Some(Box::new(Beam::<N>::new(variant, level, start.clone(), seed)))
-    } else if variant.objective() == Objective::Tardiness {
-        Some(Box::new(Anneal::<N>::new(variant, level, start.clone(), seed)))
-    } else {
-        None
+        others.push(Box::new(Beam::<N>::new(variant, level, start.clone(), seed)));
     }
+    if variant.objective() == Objective::Tardiness {
+        others.push(Box::new(Anneal::<N>::new(variant, level, start.clone(), seed)));
+    }
+    others
 }
 
-/// Two searches in turn, each with half the work once the second no longer comes first.
+/// Searches in turn, each with the same work once none comes first any longer.
 struct Turns {
-    searches: [Box<dyn Improve>; 2],
+    searches: Vec<Box<dyn Improve>>,
     best: (Vec<u16>, i64),
 }
 
 impl Improve for Turns {
     fn round(&mut self, keep_going: &dyn Fn() -> bool) -> (Vec<u16>, i64) {
-        let [first, second] = &mut self.searches;
-        let behind = second.comes_first() || second.work() < first.work();
-        let seconds_turn = behind && !second.exhausted();
-        let (now, other) = if seconds_turn { (second, first) } else { (first, second) };
-        let found = now.round(keep_going);
+        let open = || self.searches.iter().enumerate().filter(|(_, search)| !search.exhausted());
+        let next = open()
+            .find(|(_, search)| search.comes_first())
+            .or_else(|| open().min_by_key(|(_, search)| search.work()))
+            .map_or(0, |(nth, _)| nth);
+        let found = self.searches[next].round(keep_going);
         if found.1 < self.best.1 {
             self.best = found.clone();
-            other.adopt(&found.0, found.1);
+            let (before, from) = self.searches.split_at_mut(next);
+            let others = before.iter_mut().chain(&mut from[1..]);
+            others.for_each(|search| search.adopt(&found.0, found.1));
         }
         found
     }

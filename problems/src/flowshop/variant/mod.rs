@@ -14,6 +14,7 @@ mod model;
 mod objective;
 mod places;
 mod remaining;
+mod rest;
 mod set_bounds;
 mod table;
 #[cfg(test)]

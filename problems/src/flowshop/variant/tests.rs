@@ -3,6 +3,8 @@
 use super::super::heuristic::insertion::Insert;
 use super::super::instance::Instance;
 use super::super::shop::Shop;
+use super::beam::Beam;
+use super::greedy::Improve;
 use super::improve::improve;
 use super::places::Places;
 use super::set_bounds::SetBounds;
@@ -244,7 +246,7 @@ fn searches_in_turn_find_what_they_say() {
 #[test]
 fn searches_in_turn_do_not_depend_on_the_number_of_lanes() {
     let mut rng = Rand32::new(8);
-    for objective in [Objective::Makespan, Objective::FlowTime, Objective::Tardiness] {
+    for objective in Objective::ALL {
         let (jobs, machines) = (30, 3);
         let mut times = |n: u32| -> Vec<u32> { (0..n).map(|_| rng.rand_range(1..100)).collect() };
         let mut shop = Shop::new(Instance::new(machines as usize, times(jobs * machines)).unwrap());
@@ -260,6 +262,30 @@ fn searches_in_turn_do_not_depend_on_the_number_of_lanes() {
         });
         let found: Vec<_> = found.collect();
         assert!(found.iter().all(|other| *other == found[0]), "{objective}");
+    }
+}
+
+/// Beams grow until they keep all nodes.
+#[test]
+fn wide_beams_find_the_optimum() {
+    fn check<N: Number>(variant: &Variant, level: Level) {
+        let all = all(variant).into_iter().map(|order| (variant.value(&order), order));
+        let (optimum, (value, order)) = (all.clone().min().unwrap().0, all.max().unwrap());
+        let mut found = (order, value);
+        let mut beam = Beam::<N>::new(variant, level, found.clone(), 0);
+        while found.1 > optimum {
+            assert!(!beam.exhausted(), "{found:?}, not {optimum}: {variant:?}");
+            found = beam.round(&|| true);
+            assert_eq!(variant.value(&found.0), found.1);
+        }
+    }
+    let mut rng = Rand32::new(9);
+    for _ in 0..1000 {
+        let variant = random(&mut rng, 5);
+        check::<i64>(&variant, Level::Off);
+        if variant.is_narrow() {
+            check::<i32>(&variant, Level::best());
+        }
     }
 }
 
