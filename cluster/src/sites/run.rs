@@ -206,8 +206,8 @@ impl<'a> SiteRun<'a> {
         // The gateway explores down to the cutoff before its peer begins.
         let mut policy = Policy { end: Some(End::Leases), cutoff: None, ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
-        if cluster.is_open() {
-            // All packets pass through the root, and any other place may be empty.
+        if cluster.is_open() && !policy.follows_the_tree() {
+            // Each site has the root as its parent: any other place may be empty.
             policy.tree = TreeShape {
                 growth: Growth::Full,
                 degree: session.places(),

@@ -117,10 +117,13 @@ impl Peer {
         peer
     }
 
-    /// The same peer where others come and go: it asks only those that have joined.
+    /// The same peer where others come and go: it asks only those that have joined, and where
+    /// requests follow the tree, it is a tree of those.
     #[must_use]
     pub fn with_changing_peers(self) -> Self {
-        Self { others: Some(Vec::new()), ..self }
+        let mut peer = Self { others: Some(Vec::new()), ..self };
+        peer.find_place();
+        peer
     }
 
     /// The peer's number.
@@ -250,13 +253,15 @@ impl Peer {
         self.neighbours(self.me)
     }
 
-    /// The neighbours in the tree except one. Where peers come and go, there are only those that have joined.
+    /// The neighbours in the tree except one. Where peers come and go, all others are neighbours of
+    /// peer 0: it knows of all, while any other place may be empty.
     fn neighbours(&self, but: PeerId) -> impl Iterator<Item = PeerId> {
-        let joined = |peer: &PeerId| {
-            self.others.as_ref().is_none_or(|others| others.binary_search(peer).is_ok())
+        let (parent, children) = match &self.others {
+            None => (self.place.parent(), self.place.children().collect()),
+            Some(others) if self.me == 0 => (None, others.clone()),
+            Some(_) => (Some(0), Vec::new()),
         };
-        let children = self.place.children().filter(joined);
-        self.place.parent().into_iter().chain(children).filter(move |&peer| peer != but)
+        parent.into_iter().chain(children).filter(move |&peer| peer != but)
     }
 
     /// Passes `Done` on, away from the neighbour that it came from.
@@ -288,6 +293,17 @@ impl Peer {
         {
             others.insert(at, peer);
             self.asking.on_woke();
+            self.find_place();
+        }
+    }
+
+    /// Where peers come and go and requests follow the tree, finds the place in the tree of those
+    /// that are present.
+    fn find_place(&mut self) {
+        if let Some(others) = self.others.as_ref().filter(|_| self.policy.follows_the_tree()) {
+            self.place = self.place.among(others);
+            self.subtree.move_to(&self.place);
+            self.asking.on_new_place();
         }
     }
 
@@ -304,6 +320,7 @@ impl Peer {
         self.served.retain(|&served| served != peer);
         self.begin_next_round();
         self.asking.on_lost(peer, &self.policy, self.others.is_some());
+        self.find_place();
         if self.policy.victim == Victim::Broker && self.me == 0 {
             // The thief that it should have served is passed on again.
             self.broker.on_passed(peer, false, 0, &mut self.thieves);

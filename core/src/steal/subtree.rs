@@ -2,6 +2,7 @@
 
 use super::PeerId;
 use super::power::Power;
+use super::tree::TreePlace;
 use std::collections::BTreeMap;
 
 /// What a peer knows of the power of its subtree.
@@ -42,6 +43,15 @@ impl SubtreePower {
         let power = self.power + u128::from(own.0);
         let all = power.saturating_mul(peers.max(size.into())).checked_div(peers).unwrap_or(0);
         Power(all.try_into().unwrap_or(u64::MAX))
+    }
+
+    /// Forgets all peers that are not children here, and the last report to a former parent.
+    pub fn move_to(&mut self, place: &TreePlace) {
+        let others = self.children.keys().copied().filter(|&peer| !place.is_child(peer));
+        for peer in others.collect::<Vec<_>>() {
+            self.remove(peer);
+        }
+        self.forget_report();
     }
 
     /// Forgets the last report: the parent has not received it if it has just come.

@@ -33,9 +33,9 @@ pub struct TreeShape {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerTree {
     peers: u32,
+    prescribed: TreeShape,
+    seed: u64,
     shape: Shape,
-    /// The seed of the bridges.
-    bridges: u64,
     first: PeerId,
 }
 
@@ -73,26 +73,16 @@ impl PeerTree {
     /// # Panics
     /// If there are no peers or the policy's degree is 0.
     #[must_use]
-    pub fn new(peers: u32, shape: TreeShape, seed: u64) -> Self {
-        let bridges = if shape.drawn_bridges { mixed(seed, 1) } else { 0 };
-        let first = if shape.drawn_first {
-            (mixed(seed, 2) % u64::from(peers.max(1))) as PeerId
-        } else {
-            0
-        };
-        assert!(
-            peers > 0 && shape.degree > 0,
-            "{peers} peers in a tree of degree {}",
-            shape.degree
-        );
-        let shape = match shape.growth {
-            Growth::Full if shape.levels > 0 => {
-                Shape::Full { degree: narrowest(peers, shape.levels) }
-            }
-            Growth::Full => Shape::Full { degree: shape.degree },
+    pub fn new(peers: u32, prescribed: TreeShape, seed: u64) -> Self {
+        let TreeShape { growth, degree, levels, drawn_first, .. } = prescribed;
+        assert!(peers > 0 && degree > 0, "{peers} peers in a tree of degree {degree}");
+        let first = if drawn_first { (mixed(seed, 2) % u64::from(peers)) as PeerId } else { 0 };
+        let shape = match growth {
+            Growth::Full if levels > 0 => Shape::Full { degree: narrowest(peers, levels) },
+            Growth::Full => Shape::Full { degree },
             Growth::Random => Shape::Random(Arc::new(Table::drawn(peers, seed))),
         };
-        Self { peers, shape, bridges, first }
+        Self { peers, prescribed, seed, shape, first }
     }
 
     /// The peer that has the whole work at first.
@@ -243,12 +233,15 @@ fn beside(levels: &[u32], is_parent: impl Fn(usize) -> bool) -> Vec<PeerId> {
 /// One peer's place in the tree of peers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TreePlace {
+    /// Its number in the tree, like the others here.
     me: PeerId,
     tree: PeerTree,
     size: u32,
     level: u32,
     beside: PeerId,
     bridge: Option<PeerId>,
+    /// The peers of the tree, by their numbers in it; empty if each has its own number.
+    members: Vec<PeerId>,
 }
 
 impl TreePlace {
@@ -261,26 +254,52 @@ impl TreePlace {
         assert!(me < tree.peers, "peer {me} of {}", tree.peers);
         let (level, beside) = tree.level(me);
         let (size, tree) = (tree.size(me), tree.clone());
-        let mut here = Self { me, tree, size, level, beside, bridge: None };
+        let mut here = Self { me, tree, size, level, beside, bridge: None, members: Vec::new() };
         here.bridge = here.find_bridge();
         here
+    }
+
+    /// The place of the same peer in a tree of itself and these others only, which are in order.
+    #[must_use]
+    pub fn among(&self, others: &[PeerId]) -> Self {
+        let me = self.peer(self.me);
+        let at = others.partition_point(|&other| other < me);
+        let mut members = others.to_vec();
+        members.insert(at, me);
+        let tree = PeerTree::new(members.len() as u32, self.tree.prescribed, self.tree.seed);
+        Self { members, ..Self::new(at as PeerId, &tree) }
+    }
+
+    /// The peer with this number in the tree.
+    fn peer(&self, number: PeerId) -> PeerId {
+        self.members.get(number as usize).copied().unwrap_or(number)
+    }
+
+    /// The number of a child in the tree; `None` if the peer is no child.
+    fn child(&self, peer: PeerId) -> Option<PeerId> {
+        let number = if self.members.is_empty() {
+            Some(peer)
+        } else {
+            self.members.binary_search(&peer).ok().map(|at| at as PeerId)
+        };
+        number.filter(|&number| self.tree.parent(number) == Some(self.me))
     }
 
     /// The peer's parent; the root has none.
     #[must_use]
     pub fn parent(&self) -> Option<PeerId> {
-        self.tree.parent(self.me)
+        self.tree.parent(self.me).map(|number| self.peer(number))
     }
 
     /// The peer's children.
     pub fn children(&self) -> impl Iterator<Item = PeerId> + use<'_> {
-        self.tree.children(self.me)
+        self.tree.children(self.me).map(move |number| self.peer(number))
     }
 
     /// Whether a peer is a child of this one.
     #[must_use]
     pub fn is_child(&self, peer: PeerId) -> bool {
-        self.tree.parent(peer) == Some(self.me)
+        self.child(peer).is_some()
     }
 
     /// The number of peers in the subtree, including this one.
@@ -292,8 +311,8 @@ impl TreePlace {
     /// The size without the subtrees of those children that are among these peers.
     #[must_use]
     pub fn size_without(&self, gone: &[PeerId]) -> u32 {
-        let children = gone.iter().filter(|&&peer| self.is_child(peer));
-        self.size - children.map(|&child| self.tree.size(child)).sum::<u32>()
+        let children = gone.iter().filter_map(|&peer| self.child(peer));
+        self.size - children.map(|child| self.tree.size(child)).sum::<u32>()
     }
 
     /// Distance from the root.
@@ -305,24 +324,29 @@ impl TreePlace {
     /// The next peer on this level that has children, if this one has some and there is another.
     #[must_use]
     pub fn beside(&self) -> Option<PeerId> {
-        Some(self.beside).filter(|&peer| peer != self.me && self.size > 1)
+        let beside = Some(self.beside).filter(|&number| number != self.me && self.size > 1);
+        beside.map(|number| self.peer(number))
     }
 
     /// A peer elsewhere in the tree, always the same one: neither this peer nor its parent or child.
     #[must_use]
     pub fn bridge(&self) -> Option<PeerId> {
-        self.bridge
+        self.bridge.map(|number| self.peer(number))
     }
 
     fn find_bridge(&self) -> Option<PeerId> {
+        let PeerTree { peers, prescribed, seed, .. } = self.tree;
+        let bridges = if prescribed.drawn_bridges { mixed(seed, 1) } else { 0 };
         let mix = |step: u64| {
             let of = u64::from(self.me) << 32 | step;
-            (mixed(of ^ self.tree.bridges, 0) % u64::from(self.tree.peers)) as PeerId
+            (mixed(of ^ bridges, 0) % u64::from(peers)) as PeerId
         };
-        let near =
-            |peer: PeerId| peer == self.me || Some(peer) == self.parent() || self.is_child(peer);
+        let parent = |number: PeerId| self.tree.parent(number);
+        let near = |number: PeerId| {
+            number == self.me || parent(self.me) == Some(number) || parent(number) == Some(self.me)
+        };
         // A small tree may have none.
-        (0..64).map(mix).find(|&peer| !near(peer))
+        (0..64).map(mix).find(|&number| !near(number))
     }
 }
 
@@ -381,7 +405,7 @@ mod tests {
             (1..60).for_each(|peers| sound(&places(peers, shape, seed)));
         }
         assert_eq!(PeerTree::new(50, shape, 3), PeerTree::new(50, shape, 3));
-        assert_ne!(PeerTree::new(50, shape, 3), PeerTree::new(50, shape, 4));
+        assert_ne!(PeerTree::new(50, shape, 3).shape, PeerTree::new(50, shape, 4).shape);
         // Each of the six trees of four peers occurs.
         let tree = |seed| PeerTree::new(4, shape, seed);
         let trees: std::collections::HashSet<_> =
@@ -407,6 +431,34 @@ mod tests {
         let firsts: std::collections::BTreeSet<PeerId> = firsts.collect();
         assert!(firsts.into_iter().eq(0..7));
         assert_eq!(PeerTree::new(7, plain, 5).first(), 0);
+    }
+
+    /// A tree of some of the peers is that of as many peers, numbered in their order.
+    #[test]
+    fn peers_that_are_present_form_a_tree_of_their_own() {
+        let drawn =
+            TreeShape { drawn_bridges: true, drawn_first: true, ..shaped(Growth::Full, 2, 0) };
+        for shape in [drawn, shaped(Growth::Full, 10, 2), shaped(Growth::Random, 10, 0)] {
+            let all = PeerTree::new(64, shape, 5);
+            let members: [PeerId; 7] = [0, 3, 4, 9, 17, 40, 63];
+            let member = |number: PeerId| members[number as usize];
+            for (number, expected) in (0..).zip(places(7, shape, 5)) {
+                let me = member(number);
+                let others: Vec<PeerId> = members.into_iter().filter(|&it| it != me).collect();
+                // Which peers were present before does not matter.
+                let at = TreePlace::new(me, &all).among(&[me + 1]).among(&others);
+                assert_eq!(at.parent(), expected.parent().map(member));
+                assert!(at.children().eq(expected.children().map(member)));
+                assert_eq!(at.bridge(), expected.bridge().map(member));
+                assert_eq!(at.beside(), expected.beside().map(member));
+                assert_eq!((at.size(), at.level()), (expected.size(), expected.level()));
+                let children: Vec<PeerId> = (0..64).filter(|&peer| at.is_child(peer)).collect();
+                assert!(at.children().eq(children.iter().copied()));
+                let below: u32 = expected.children().map(|child| expected.tree.size(child)).sum();
+                assert_eq!((at.size_without(&children), below + 1), (1, at.size()));
+                assert_eq!(at.among(&[]).size(), 1);
+            }
+        }
     }
 
     #[test]

@@ -115,6 +115,18 @@ fn a_process_with_a_device_dies_under_a_coordinator() {
     search.check(&party.end());
 }
 
+/// The tree of an overlay is one of the processes that are present: one may die, and another come.
+#[test]
+fn an_overlay_of_joiners_changes_no_count() {
+    let flags = ["--balance", "overlay:degree=2,bridges=random"];
+    let mut party = Party::begin("overlay", &QUEENS, 300_000, &flags);
+    (0..5).for_each(|_| party.join());
+    party.all_join();
+    party.kill(0);
+    party.join();
+    QUEENS.check(&party.end());
+}
+
 #[test]
 fn a_joiner_leaves_in_order() {
     let log = folder("cluster-leave").join("run.log");

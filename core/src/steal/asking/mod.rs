@@ -133,6 +133,13 @@ impl Asking {
         self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
+    /// Records a change of the tree: what the peer and its parent know of each other may be of
+    /// others.
+    pub fn on_new_place(&mut self) {
+        self.empty.clear();
+        self.parent_thinks_empty = true;
+    }
+
     /// Ends a rest.
     pub fn on_woke(&mut self) {
         self.resting = false;
@@ -194,7 +201,9 @@ fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steal::{Action, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser};
+    use crate::steal::{
+        Action, End, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser,
+    };
 
     #[test]
     fn only_present_peers_are_asked() {
@@ -263,6 +272,87 @@ mod tests {
 
     fn peer_request(waits_at: &[PeerId], to: PeerId) -> Message {
         Message::Ask { power: Power(0), workers: 0, waits: waits_at.contains(&to) }
+    }
+
+    /// A peer of an overlay that others join and leave.
+    struct Changing(Peer);
+
+    impl Changing {
+        fn new(me: PeerId) -> Self {
+            let policy = Policy::parse("overlay:degree=1,bridges=random").unwrap();
+            let policy = Policy { end: Some(End::Leases), ..policy };
+            let tree = PeerTree::new(64, policy.tree, 3);
+            Self(Peer::new(me, &tree, policy).with_changing_peers())
+        }
+
+        fn sends(&mut self, event: Event, size: f64) -> Vec<(PeerId, Message)> {
+            let (mut chooser, mut actions) = (SeededChooser::new(1, 0), Vec::new());
+            self.0.handle_event(event, 0, size, &mut chooser, &mut actions);
+            let sent = actions.into_iter().filter_map(|action| match action {
+                Action::Send { to, message } => Some((to, message)),
+                _ => None,
+            });
+            sent.collect()
+        }
+
+        /// The peers that it asks, and whether it waits there.
+        fn asks(&mut self, event: Event, size: f64) -> Vec<(PeerId, bool)> {
+            let asked =
+                self.sends(event, size).into_iter().filter_map(|(to, message)| match message {
+                    Message::Ask { waits, .. } => Some((to, waits)),
+                    _ => None,
+                });
+            asked.collect()
+        }
+    }
+
+    const STEPPED: Event = Event::Stepped { nodes: 0, busy_ns: 0 };
+    const NOBODY: [(PeerId, bool); 0] = [];
+
+    fn refused_by(from: PeerId) -> Event {
+        Event::Message { from, message: Message::Refuse }
+    }
+
+    /// The bridge used to be drawn among all places. Most are empty, and a peer whose bridge was
+    /// one of those asked others at random.
+    #[test]
+    fn where_peers_come_and_go_an_overlay_is_a_tree_of_those_present() {
+        let mut peer = Changing::new(9);
+        for other in [0, 7, 20] {
+            assert_eq!(peer.asks(Event::Came { peer: other }, 1.0), NOBODY);
+        }
+        // Along the path 0, 7, 9, 20: the bridge, which is no neighbour, the child, and the parent.
+        assert_eq!(peer.asks(STEPPED, 0.0), [(0, true), (20, false)]);
+        assert_eq!(peer.asks(refused_by(20), 0.0), [(7, true)]);
+        assert_eq!(peer.asks(STEPPED, 0.0), NOBODY);
+        // The next parent is asked in place of one that is gone, and the child once more.
+        assert_eq!(peer.asks(Event::Lost { peer: 7 }, 0.0), [(20, false)]);
+        assert_eq!(peer.asks(refused_by(20), 0.0), NOBODY);
+        assert_eq!(peer.asks(Event::Came { peer: 8 }, 0.0), [(20, false)]);
+        assert_eq!(peer.asks(refused_by(20), 0.0), [(8, true)]);
+        // Its parent may believe that there is no work here.
+        let mut peer = Changing::new(9);
+        assert_eq!(peer.asks(Event::Came { peer: 0 }, 1.0), NOBODY);
+        let sent = peer.sends(Event::Refilled, 5.0);
+        assert!(sent.contains(&(0, Message::Unpark)), "{sent:?}");
+    }
+
+    /// Any place but that of peer 0 may be empty, so scores and the end do not pass through it.
+    #[test]
+    fn where_peers_come_and_go_scores_and_the_end_pass_through_peer_0() {
+        let (mut root, mut other) = (Changing::new(0), Changing::new(9));
+        for peer in [3, 20] {
+            root.sends(Event::Came { peer }, 1.0);
+            other.sends(Event::Came { peer }, 1.0);
+        }
+        other.sends(Event::Came { peer: 0 }, 1.0);
+        let found = Event::Found { score: 5 };
+        let best = Message::Best { score: 5 };
+        assert_eq!(root.sends(found, 1.0), [(3, best), (20, best)]);
+        assert_eq!(other.sends(found, 1.0), [(0, best)]);
+        let done = Message::Done;
+        assert_eq!(root.sends(Event::AllIdle, 1.0), [(3, done), (20, done)]);
+        assert!(other.sends(Event::Message { from: 0, message: done }, 1.0).is_empty());
     }
 
     /// A peer stops resting once a peer at which it waited is lost.

@@ -12,7 +12,10 @@ impl Asking {
         bridges: bool,
         chooser: &mut dyn Chooser,
     ) -> Next {
-        let bridge = context.place.bridge().filter(|_| bridges);
+        let parent = context.place.parent();
+        // Where the tree changes, a request that waits elsewhere already serves as the bridge.
+        let bridged = self.waiting.iter().any(|&peer| Some(peer) != parent);
+        let bridge = context.place.bridge().filter(|_| bridges && !bridged);
         if let next @ Next::Wait(_) = self.wait_at(bridge.into_iter()) {
             return next;
         }
@@ -26,7 +29,7 @@ impl Asking {
         };
         let open: Vec<PeerId> = context.place.children().filter(open).collect();
         if open.is_empty() {
-            return self.wait_at(context.place.parent().into_iter());
+            return self.wait_at(parent.into_iter());
         }
         Next::Ask(open[chooser.choose(open.len() as u32) as usize])
     }

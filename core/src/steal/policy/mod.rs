@@ -167,6 +167,12 @@ impl Policy {
         matches!(self.victim, Victim::Overlay { .. })
     }
 
+    /// Whether each peer's place in the tree says where it asks for work, not only at the start.
+    #[must_use]
+    pub fn follows_the_tree(&self) -> bool {
+        matches!(self.victim, Victim::Overlay { .. } | Victim::Parent { .. })
+    }
+
     /// Whether some nodes may be explored twice, so that counts are not exact.
     #[must_use]
     pub fn is_late(&self) -> bool {
