@@ -226,7 +226,10 @@ fn with_defaults(settings: &Settings) -> Settings {
     let mut settings = settings.clone();
     // Without any worker nothing would be searched or proven.
     settings.threads = settings.threads.max(u32::from(settings.devices.is_none()));
-    settings.policy.end.get_or_insert(End::Counter);
+    // Other processes have a rule of their own.
+    if settings.processes.is_none() {
+        settings.policy.end.get_or_insert(End::Counter);
+    }
     settings
 }
 

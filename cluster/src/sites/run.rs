@@ -42,6 +42,10 @@ const LOW_NS: u64 = 200_000;
 const FIRST_REST_NS: u64 = 50_000;
 const LONGEST_REST_NS: u64 = 5_000_000;
 
+/// The warning about a rule for the end that has no effect.
+const LEASES_DECIDE: &str =
+    "end=… has no effect: between processes, leases decide when the search is over";
+
 impl ProcessGroup for Cluster {
     fn leads(&self) -> bool {
         self.is_root()
@@ -206,6 +210,9 @@ impl<'a> SiteRun<'a> {
         // The gateway explores down to the cutoff before its peer begins.
         let mut policy = Policy { end: Some(End::Leases), cutoff: None, ..settings.policy.clone() };
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
+        if cluster.is_root() && settings.policy.end.is_some() {
+            run_state.warn(LEASES_DECIDE.into());
+        }
         if cluster.is_open() && !policy.follows_the_tree() {
             // Each site has the root as its parent: any other place may be empty.
             policy.tree = TreeShape {

@@ -110,6 +110,25 @@ fn every_problem_and_preset_counts_the_same_on_sites() {
     }
 }
 
+/// Between processes, leases decide when the search is over, and a warning says so.
+#[test]
+fn leases_end_a_search_whatever_the_policy_says() {
+    let queens = Queens::new(10, Level::best()).unwrap();
+    for (end, lines) in [("", 0), (":end=requests", 1), (":end=waves", 1), (":end=counter", 1)] {
+        let policy = Policy::parse(&format!("overlay{end}")).unwrap();
+        let warnings = Mutex::new(Vec::new());
+        let see = |snapshot: &ProgressSnapshot| {
+            warnings.lock().unwrap().extend(snapshot.warning.clone());
+        };
+        let outcomes = watched(&queens, &vec![Settings { policy, ..settings(2) }; 3], &see);
+        let outcome = outcomes[0].as_ref().unwrap();
+        assert_eq!((outcome.counts.total, outcome.stop), (724, None), "{end}");
+        let warnings = warnings.into_inner().unwrap();
+        assert_eq!(warnings.len(), lines, "{end}: {warnings:?}");
+        assert!(warnings.iter().all(|line| line.contains("leases decide")), "{warnings:?}");
+    }
+}
+
 /// The cheapest way over a grid, right or down.
 struct Grid {
     costs: Vec<Vec<i64>>,

@@ -118,6 +118,21 @@ fn runs_on_sites_are_reproducible() {
     }
 }
 
+/// Between sites, leases alone decide when the search is over: no other rule changes anything.
+#[test]
+fn leases_end_every_run_on_sites() {
+    for seed in 0..12 {
+        let run = |end: &str| {
+            let policy = Policy::parse(&format!("overlay:bridges=random{end}")).unwrap();
+            random_fleet(policy, seed).run(&Spans::new(1 << 20, 900_000_000, 8, 0.5, 1)).unwrap()
+        };
+        let figures = run("");
+        for end in [",end=requests", ",end=waves", ",end=counter"] {
+            assert_eq!(run(end), figures, "seed {seed}{end}");
+        }
+    }
+}
+
 /// With a limit, sites explore at most what they were granted, and little less. Everything else stays open.
 #[test]
 fn all_sites_together_respect_a_limit() {

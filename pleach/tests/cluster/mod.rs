@@ -118,13 +118,15 @@ fn a_process_with_a_device_dies_under_a_coordinator() {
 /// The tree of an overlay is one of the processes that are present: one may die, and another come.
 #[test]
 fn an_overlay_of_joiners_changes_no_count() {
-    let flags = ["--balance", "overlay:degree=2,bridges=random"];
+    let flags = ["--balance", "overlay:degree=2,bridges=random,end=requests"];
     let mut party = Party::begin("overlay", &QUEENS, 300_000, &flags);
     (0..5).for_each(|_| party.join());
     party.all_join();
     party.kill(0);
     party.join();
-    QUEENS.check(&party.end());
+    let report = party.end();
+    QUEENS.check(&report);
+    assert!(party.root().said().contains("leases decide when the search is over"));
 }
 
 #[test]
