@@ -244,7 +244,7 @@ impl<'a, L: Load> World<'a, L> {
         let depth = peer.explores_down_to();
         if let Some(ran) = depth.and_then(|depth| worker.hand.seed(depth)) {
             let (result, until_ns) = (Ok(ran), worker.clock.end(now_ns, ran.time_ns));
-            worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: true });
+            worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: depth });
             return self.state.plan(me, until_ns);
         }
         let (result, until_ns) = match worker.hand.ahead_ns() {
@@ -257,7 +257,7 @@ impl<'a, L: Load> World<'a, L> {
                 (Ok(ran), worker.clock.end(now_ns, ran.time_ns))
             }
         };
-        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: false });
+        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: None });
         self.state.plan(me, until_ns);
     }
 
@@ -276,7 +276,10 @@ impl<'a, L: Load> World<'a, L> {
             self.tell(me, Event::Found { score }, now_ns)?;
         }
         self.tell(me, Event::Stepped { nodes: ran.nodes, busy_ns }, now_ns)?;
-        if to_depth { self.tell(me, Event::ReachedDepth, now_ns) } else { Ok(()) }
+        match to_depth {
+            Some(depth) => self.tell(me, Event::ReachedDepth { depth }, now_ns),
+            None => Ok(()),
+        }
     }
 
     fn read(&mut self, me: PeerId, in_flight: u32, now_ns: u64) -> Result<(), String> {

@@ -25,8 +25,8 @@ pub(super) struct Stretch {
     pub until_ns: u64,
     /// Its result, if that is already known; otherwise its cost.
     pub result: Result<WorkResult, u64>,
-    /// Whether it explores down to the depth that the peer demands.
-    pub to_depth: bool,
+    /// The depth down to which it explores, if the peer demanded one.
+    pub to_depth: Option<u32>,
 }
 
 /// A worker without its peer.

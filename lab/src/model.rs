@@ -211,8 +211,8 @@ impl<P: WorkSet> Model<P> {
                 self.state.step(peer, works && depth.is_none_or(|depth| depth > UNITS_DEPTH));
                 // No time passes, so that powers stay equal and there are few states.
                 let stepped = Event::Stepped { nodes: 0, busy_ns: 0 };
-                let reaches = matches!(what, Move::Reach(_));
-                (peer, if reaches { Event::ReachedDepth } else { stepped }, None)
+                let reached = depth.filter(|_| matches!(what, Move::Reach(_)));
+                (peer, reached.map_or(stepped, |depth| Event::ReachedDepth { depth }), None)
             }
             Move::Find(peer, at) => {
                 let score = self.state.finds.remove(at);

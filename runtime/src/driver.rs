@@ -294,7 +294,8 @@ impl<'a> Worker<'a> {
         } else if let Some(top) = depth.zip(self.top) {
             let (stretch, done) = explore_top(&mut **executor, top, control, granted)?;
             control.refund_fuel(granted, stretch.progress.counts.bounded);
-            return Ok(Some((stretch, done.then_some(Event::ReachedDepth))));
+            let reached = done.then_some(Event::ReachedDepth { depth: top.0 });
+            return Ok(Some((stretch, reached)));
         }
         let stretch = executor.explore(&Budget {
             time_ns: STRETCH_NS,

@@ -131,8 +131,11 @@ pub enum Event {
     },
     /// The time asked for by [`Action::WakeAt`] has come.
     Woke,
-    /// All open nodes are as deep as [`Peer::explores_down_to`](super::Peer::explores_down_to) demands.
-    ReachedDepth,
+    /// All open nodes are as deep as [`Peer::explores_down_to`](super::Peer::explores_down_to) demanded.
+    ReachedDepth {
+        /// The depth that it demanded when the worker began.
+        depth: u32,
+    },
     /// The worker cannot explore down to that depth, because memory is short: it explores depth first.
     EndedDescent,
     /// A piece was split off. The size shows what is left.

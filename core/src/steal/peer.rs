@@ -195,7 +195,7 @@ impl Peer {
                     self.rejoin_counter(actions);
                 }
             }
-            Event::ReachedDepth => self.on_depth_reached(size, actions),
+            Event::ReachedDepth { depth } => self.on_depth_reached(depth, size, actions),
             Event::EndedDescent => {
                 self.down_to = None;
                 self.serve_thieves(size, actions);

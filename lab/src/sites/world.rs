@@ -399,7 +399,7 @@ impl<'a, L: Load> World<'a, L> {
                 (Ok(ran), worker.clock.end(now_ns, ran.time_ns))
             }
         };
-        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: false });
+        worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: None });
         state.busy += 1;
         state.plan(me, until_ns);
     }

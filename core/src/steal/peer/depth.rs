@@ -47,7 +47,11 @@ impl Peer {
     }
 
     /// Handles that all open nodes are deep enough: goes one level deeper if they are too few, or gives from now on.
-    pub(super) fn on_depth_reached(&mut self, size: f64, actions: &mut Vec<Action>) {
+    pub(super) fn on_depth_reached(&mut self, depth: u32, size: f64, actions: &mut Vec<Action>) {
+        if self.down_to != Some(depth) {
+            // The size of the pool ended that descent, and a deeper one may have begun.
+            return;
+        }
         self.end_descent_if_full(size);
         if self.down_to.take().is_some() && self.policy.pool.is_some() {
             self.explore_deeper(size);
@@ -85,6 +89,12 @@ mod tests {
         (gives, master.explores_down_to())
     }
 
+    /// Lets a master reach the depth down to which it explores.
+    fn reach(master: &mut Peer, size: f64) -> (bool, Option<u32>) {
+        let depth = master.explores_down_to().unwrap();
+        after(master, Event::ReachedDepth { depth }, size)
+    }
+
     fn request(from: u32) -> Event {
         let message = Message::Ask { power: Power(0), workers: 0, waits: true };
         Event::Message { from, message }
@@ -106,18 +116,18 @@ mod tests {
         assert_eq!(master.explores_down_to(), Some(1));
         // Two peers below, so eight nodes.
         assert_eq!(after(&mut master, request(1), 5.0), (false, Some(1)));
-        assert_eq!(after(&mut master, Event::ReachedDepth, 5.0), (false, Some(2)));
-        assert_eq!(after(&mut master, Event::ReachedDepth, 20.0), (true, None));
+        assert_eq!(reach(&mut master, 5.0), (false, Some(2)));
+        assert_eq!(reach(&mut master, 20.0), (true, None));
         assert_eq!(after(&mut master, Event::Gave, 19.0), (false, None));
         assert!(master.waits(19.0));
         assert_eq!(after(&mut master, request(2), 19.0), (true, None));
         // The last node makes the next pool.
         assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(3)));
         assert!(!master.waits(1.0));
-        assert_eq!(after(&mut master, Event::ReachedDepth, 12.0), (false, None));
+        assert_eq!(reach(&mut master, 12.0), (false, None));
         // What arrives is explored at first to one level less than the first pool.
         assert_eq!(after(&mut master, work(0), 3.0), (false, Some(1)));
-        assert_eq!(after(&mut master, Event::ReachedDepth, 0.0), (false, None));
+        assert_eq!(reach(&mut master, 0.0), (false, None));
     }
 
     /// A master of two peers whose pool needs eight nodes.
@@ -131,21 +141,21 @@ mod tests {
     fn the_end_of_a_subtree_does_not_make_the_next_one_begin_deep() {
         let mut master = adaptive_master("");
         for depth in 1..5 {
-            assert_eq!(after(&mut master, Event::ReachedDepth, 2.0), (false, Some(depth + 1)));
+            assert_eq!(reach(&mut master, 2.0), (false, Some(depth + 1)));
         }
-        assert_eq!(after(&mut master, Event::ReachedDepth, 9.0), (false, None));
+        assert_eq!(reach(&mut master, 9.0), (false, None));
         // The last node makes one more large pool, then a narrow subtree down to the bottom.
         assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(6)));
-        assert_eq!(after(&mut master, Event::ReachedDepth, 9.0), (false, None));
+        assert_eq!(reach(&mut master, 9.0), (false, None));
         assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(7)));
         for depth in 7..40 {
-            assert_eq!(after(&mut master, Event::ReachedDepth, 3.0), (false, Some(depth + 1)));
+            assert_eq!(reach(&mut master, 3.0), (false, Some(depth + 1)));
         }
-        assert_eq!(after(&mut master, Event::ReachedDepth, 0.0), (false, None));
+        assert_eq!(reach(&mut master, 0.0), (false, None));
         assert_eq!(after(&mut master, work(0), 1.0), (false, Some(4)));
         // Work that never makes a large pool leads to an even shallower beginning.
         for depth in 4..40 {
-            assert_eq!(after(&mut master, Event::ReachedDepth, 3.0), (false, Some(depth + 1)));
+            assert_eq!(reach(&mut master, 3.0), (false, Some(depth + 1)));
         }
         assert_eq!(after(&mut master, work(1), 1.0), (false, Some(3)));
     }
@@ -158,11 +168,23 @@ mod tests {
         assert_eq!(after(&mut master, request(1), 7.0), (false, Some(1)));
         assert_eq!(after(&mut master, stepped, 8.0), (true, None));
         // The depth was reached in the same stretch: nothing is left to do.
-        assert_eq!(after(&mut master, Event::ReachedDepth, 7.0), (false, None));
+        assert_eq!(after(&mut master, Event::ReachedDepth { depth: 1 }, 7.0), (false, None));
         // Depths that are given are reached only by exploring to them.
         let policy = Policy::parse("hierarchical-master-worker:degree=2,depth=3").unwrap();
         let mut master = Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy);
         assert_eq!(after(&mut master, stepped, 1000.0), (false, Some(3)));
+    }
+
+    #[test]
+    fn a_depth_reached_before_the_next_descent_does_not_end_it() {
+        let stepped = Event::Stepped { nodes: 1, busy_ns: 1 };
+        let mut master = adaptive_master("");
+        assert_eq!(after(&mut master, request(1), 7.0), (false, Some(1)));
+        assert_eq!(after(&mut master, stepped, 8.0), (true, None));
+        // The thief took all but one node, which makes the next pool.
+        assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(2)));
+        assert_eq!(after(&mut master, Event::ReachedDepth { depth: 1 }, 1.0), (false, Some(2)));
+        assert_eq!(reach(&mut master, 3.0), (false, Some(3)));
     }
 
     #[test]
@@ -175,7 +197,7 @@ mod tests {
     #[test]
     fn a_pool_too_small_to_divide_is_explored_depth_first() {
         let mut master = adaptive_master(",least=100");
-        assert_eq!(after(&mut master, Event::ReachedDepth, 20.0), (false, None));
+        assert_eq!(reach(&mut master, 20.0), (false, None));
         assert!(!master.waits(20.0));
         let stepped = Event::Stepped { nodes: 1, busy_ns: 1 };
         assert_eq!(after(&mut master, stepped, 2.0), (false, None));
@@ -189,7 +211,7 @@ mod tests {
         let mut master = Peer::new(1, &tree, policy);
         assert_eq!(master.explores_down_to(), Some(5));
         assert_eq!(after(&mut master, request(3), 3.0), (false, Some(5)));
-        assert_eq!(after(&mut master, Event::ReachedDepth, 3.0), (true, None));
+        assert_eq!(reach(&mut master, 3.0), (true, None));
         assert_eq!(after(&mut master, Event::Gave, 1.0), (false, None));
         assert_eq!(after(&mut master, work(0), 2.0), (false, Some(5)));
     }
