@@ -135,6 +135,10 @@ impl Explorer for Recorder<'_> {
         Some(given)
     }
 
+    fn go_deep(&mut self) {
+        self.inner.go_deep();
+    }
+
     fn drain(&mut self) -> Work {
         let all = self.inner.drain();
         if self.ran {
@@ -144,7 +148,55 @@ impl Explorer for Recorder<'_> {
         all
     }
 
+    fn trims(&self) -> bool {
+        self.inner.trims()
+    }
+
+    fn trim(&mut self, away: &[u8]) -> Result<(), Malformed> {
+        let open = self.open();
+        self.inner.trim(away)?;
+        if self.ran {
+            self.end(open);
+        }
+        self.region.begins = self.open();
+        Ok(())
+    }
+
     fn copy(&mut self) -> Work {
         self.inner.copy()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pleach_core::search::work::Nodes;
+    use pleach_problems::queens::Queens;
+    use pleach_problems::simd::Level;
+
+    #[test]
+    fn work_can_be_trimmed_while_it_is_recorded() {
+        let mut queens = Queens::new(10, Level::Off).unwrap();
+        queens.nodes = Nodes::Interval;
+        let recorded = Recorded::new(&queens, u64::MAX);
+        let (mut one, mut other) = (recorded.explorer(), queens.explorer());
+        assert!(one.trims());
+        other.add_work(&queens.root().bytes).unwrap();
+        let whole = other.copy().bytes;
+        let given = other.split(0.5).unwrap().bytes;
+        let kept = other.copy().bytes;
+        one.add_work(&whole).unwrap();
+        one.trim(&given).unwrap();
+        let begin = one.copy().bytes;
+        other.trim(&begin).unwrap();
+        assert!(other.size() == 0.0, "more was dropped than what was given");
+        one.run(50, i64::MAX);
+        let open = one.copy().bytes;
+        one.trim(&kept).unwrap();
+        assert!(one.size() == 0.0, "some of what was given is left");
+        drop(one);
+        let regions = recorded.into_regions();
+        let [Region { begins, ends, .. }] = &regions[..] else { panic!("{regions:?}") };
+        assert_eq!((begins, ends), (&vec![begin], &vec![open]));
     }
 }
