@@ -8,11 +8,13 @@ use super::windows::{self, Place, Windows};
 use crate::real::Real;
 use crate::simd::fetch::fetch;
 use pleach_core::search::level::Level;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::OnceLock;
 
-/// Rows of a unit.
-pub(super) const ROWS: usize = 16 * TOGETHER;
+/// The maximum number of rows of a unit.
+const ROWS: usize = 16 * TOGETHER;
+/// The most bytes that the results of a unit of several rows take: they travel in one message.
+const MOST_BYTES: usize = 1 << 28;
 
 /// A thread's own memory.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub struct Factors<'a, T> {
     pub(super) windowed: bool,
     /// Whether columns may come in any order.
     pub(super) unsorted: bool,
+    /// Rows of a unit: fewer if those of the product could be long.
+    pub(super) each: usize,
     /// The cost of all units before each, and the total.
     pub(super) cost_before: Vec<f64>,
     pub(super) level: Level,
@@ -61,8 +65,9 @@ impl<'a, T: Real> Factors<'a, T> {
             return Err(format!("{width} columns times {height} rows: expected equal numbers"));
         }
         let (mut cost_before, mut cost, mut products) = (vec![0.0], 0.0, 0.0);
-        for first in (0..a.height()).step_by(ROWS) {
-            let end = (first + ROWS).min(a.height());
+        let each = rows_of_unit(&a, &b);
+        for first in (0..a.height()).step_by(each) {
+            let end = (first + each).min(a.height());
             let entries = &a.columns[a.starts[first]..a.starts[end]];
             let these: usize = entries.iter().map(|&column| b.row(column as usize).len()).sum();
             products += these as f64;
@@ -71,7 +76,7 @@ impl<'a, T: Real> Factors<'a, T> {
         }
         let (windowed, fit_devices) = (windows::pay(*b), OnceLock::new());
         let unsorted = false;
-        Ok(Self { a: *a, b, windowed, unsorted, cost_before, level, products, fit_devices })
+        Ok(Self { a: *a, b, windowed, unsorted, each, cost_before, level, products, fit_devices })
     }
 
     /// The same, but the columns of a product's row may come in any order, which is faster if they are scattered.
@@ -98,14 +103,20 @@ impl<'a, T: Real> Factors<'a, T> {
         self.cost_before.len() - 1
     }
 
+    /// The rows of these units.
+    pub(super) fn rows(&self, units: &Range<usize>) -> Range<usize> {
+        let row = |unit: usize| (unit * self.each).min(self.a.height());
+        row(units.start)..row(units.end)
+    }
+
     /// Prefetches the rows of the second matrix that a unit needs, if they are scattered over memory: first their
     /// positions, then their beginnings.
     pub(super) fn fetch(&self, unit: usize, with_values: bool) {
         if self.windowed {
             return;
         }
-        let (first, end) = (unit * ROWS, ((unit + 1) * ROWS).min(self.a.height()));
-        let columns = &self.a.columns[self.a.starts[first]..self.a.starts[end]];
+        let rows = self.rows(&(unit..unit + 1));
+        let columns = &self.a.columns[self.a.starts[rows.start]..self.a.starts[rows.end]];
         columns.iter().for_each(|&column| fetch(self.b.starts, column as usize));
         for &column in columns {
             let begin = self.b.starts[column as usize];
@@ -118,8 +129,7 @@ impl<'a, T: Real> Factors<'a, T> {
 
     /// The rows of a unit in groups: the first row of each, and their number, 1 or [`TOGETHER`].
     pub(super) fn groups(&self, unit: usize) -> impl Iterator<Item = (usize, usize)> {
-        let mut row = unit * ROWS;
-        let end = (row + ROWS).min(self.a.height());
+        let Range { start: mut row, end } = self.rows(&(unit..unit + 1));
         std::iter::from_fn(move || {
             let columns = |row: usize| self.a.of_row(row).0;
             let three = row + TOGETHER <= end
@@ -163,4 +173,22 @@ impl<'a, T: Real> Factors<'a, T> {
         known.clone_from(places);
         pattern.clone_from(&sums.pattern);
     }
+}
+
+/// The rows of a unit: [`ROWS`], or fewer if the product could have more entries in these than a message may.
+fn rows_of_unit<T: Real>(a: &CsrView<'_, T>, b: &CsrView<'_, T>) -> usize {
+    let most = MOST_BYTES / (size_of::<u32>() + size_of::<T>());
+    if ROWS.saturating_mul(b.width) <= most {
+        return ROWS;
+    }
+    let entries = |row: usize| {
+        let lengths = a.of_row(row).0.iter().map(|&column| b.row(column as usize).len());
+        lengths.sum::<usize>().min(b.width)
+    };
+    let entries: Vec<usize> = (0..a.height()).map(entries).collect();
+    let mut each = ROWS;
+    while each > 1 && entries.chunks(each).any(|unit| unit.iter().sum::<usize>() > most) {
+        each /= 2;
+    }
+    each
 }

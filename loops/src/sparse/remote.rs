@@ -1,7 +1,6 @@
 //! Both products in several processes: how rows of the results travel.
 
 use super::csrmm::{Csrmm, Products};
-use super::factors::ROWS;
 use super::spmm::{Adding, Counting, Sparse};
 use crate::bytes::{put_numbers, put_words, take_numbers, take_words};
 use crate::looping::{RemoteLoop, ResultPlacement};
@@ -31,7 +30,7 @@ impl<T: Sparse> RemoteLoop for Counting<'_, T> {
         let mut lengths = self.lengths.part(unit);
         let words = take_words(from, lengths.len())?;
         for (row, (to, length)) in lengths.iter_mut().zip(words).enumerate() {
-            let possible = self.factors.possible_lengths(unit * ROWS + row);
+            let possible = self.factors.possible_lengths(unit * self.factors.each + row);
             let length = Some(length as usize).filter(|length| possible.contains(length));
             *to = length.ok_or(Malformed::Range)?;
         }
@@ -49,7 +48,7 @@ impl<T: Sparse> RemoteLoop for Adding<'_, T> {
 
     fn unpack(&self, unit: usize, from: &mut Reader<'_>) -> Result<(), Malformed> {
         self.note(!bool::unpack(from)?);
-        let rows = unit * ROWS..((unit + 1) * ROWS).min(self.starts.len() - 1);
+        let rows = self.factors.rows(&(unit..unit + 1));
         let count = self.starts[rows.end] - self.starts[rows.start];
         let mut columns = self.columns.part(unit);
         for (to, column) in columns.iter_mut().zip(take_words(from, count)?) {

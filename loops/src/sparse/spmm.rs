@@ -1,7 +1,6 @@
 //! Sparse × sparse, row by row, in two loops: [`Counting`] determines the length of each row of the product, [`Adding`]
 //! fills them.
 
-use super::factors::ROWS;
 pub use super::factors::{Factors, Local};
 use super::matrix::{Checked, Csr, CsrView};
 use super::rows::LARGE;
@@ -101,8 +100,8 @@ pub struct Counting<'a, T> {
 impl<'a, T: Sparse> Counting<'a, T> {
     /// The lengths to fill in, one for each row.
     pub fn new(factors: &'a Factors<'a, T>, lengths: &'a mut [usize]) -> Self {
-        let rows = lengths.len();
-        let parts = (0..rows).step_by(ROWS).map(|row| ROWS.min(rows - row));
+        let (rows, each) = (lengths.len(), factors.each);
+        let parts = (0..rows).step_by(each).map(|row| each.min(rows - row));
         Self { factors, lengths: Cells::cut(lengths, parts) }
     }
 }
@@ -126,17 +125,18 @@ impl<'a, T: Sparse> Loop for Counting<'a, T> {
         for unit in units {
             self.factors.fetch(unit, false);
             let mut lengths = self.lengths.part(unit);
+            let first = unit * self.factors.each;
             for (row, rows) in self.factors.groups(unit) {
                 let Factors { a, b, .. } = self.factors;
                 if let Some(hashed) = &mut local.hashed
                     && let Some(length) = hashed.count(a, row, b)
                 {
-                    lengths[row - unit * ROWS..][..rows].fill(length);
+                    lengths[row - first..][..rows].fill(length);
                     continue;
                 }
                 self.factors.mark(row, local);
                 let length = local.sums.count();
-                lengths[row - unit * ROWS..][..rows].fill(length);
+                lengths[row - first..][..rows].fill(length);
             }
         }
     }
@@ -203,11 +203,11 @@ pub struct Adding<'a, T> {
 impl<'a, T: Sparse> Adding<'a, T> {
     /// A product with room for its rows.
     pub fn new(factors: &'a Factors<'a, T>, product: &'a mut Csr<T>) -> Self {
-        let (starts, rows) = (&*product.starts, product.starts.len() - 1);
+        let (starts, rows, each) = (&*product.starts, product.starts.len() - 1, factors.each);
         let streams = size_of_val(&*product.values) > LARGE;
         let lengths = || {
-            let ends = move |row: usize| starts[(row + ROWS).min(rows)] - starts[row];
-            (0..rows).step_by(ROWS).map(ends)
+            let ends = move |row: usize| starts[(row + each).min(rows)] - starts[row];
+            (0..rows).step_by(each).map(ends)
         };
         let columns = Cells::cut(&mut product.columns, lengths());
         let values = Cells::cut(&mut product.values, lengths());
@@ -255,7 +255,7 @@ impl<'a, T: Sparse> Loop for Adding<'a, T> {
         for unit in units {
             self.factors.fetch(unit, true);
             let (mut columns, mut values) = (self.columns.part(unit), self.values.part(unit));
-            let first = self.starts[unit * ROWS];
+            let first = self.starts[unit * self.factors.each];
             for (row, rows) in self.factors.groups(unit) {
                 let hashed = local.hashed.as_mut();
                 let done = hashed.is_some_and(|hashed| {

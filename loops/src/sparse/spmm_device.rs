@@ -1,6 +1,5 @@
 //! Sparse × sparse on a device: both passes, row by row.
 
-use super::factors::ROWS;
 use super::spmm::{Adding, Counting, Factors, Sparse};
 use super::words::{MOST_WORDS, append};
 use crate::looping::LoopOnDevice;
@@ -36,12 +35,6 @@ impl<T: Sparse> Factors<'_, T> {
         let [b_starts, b_columns] =
             if same { [0, a_columns] } else { place(self.b.starts, self.b.columns) };
         (tables, [a_columns, b_starts, b_columns])
-    }
-
-    /// The rows of these units.
-    pub(super) fn rows(&self, units: &Range<usize>) -> Range<usize> {
-        let row = |unit: usize| (unit * ROWS).min(self.a.height());
-        row(units.start)..row(units.end)
     }
 
     fn order(&self, units: &Range<usize>, words: &mut Vec<u32>) {
@@ -90,7 +83,7 @@ impl<T: Sparse> Adding<'_, T> {
 
     /// The maximum number of words for the results of a unit.
     pub(super) fn largest(&self) -> usize {
-        let units = 0..self.starts.len().saturating_sub(1).div_ceil(ROWS);
+        let units = 0..self.factors.units();
         units.map(|unit| self.words(&(unit..unit + 1))).max().unwrap_or(0)
     }
 }

@@ -42,19 +42,24 @@ fn products_arrive_unchanged() {
         assert!(here.numbers() == there.numbers(), "{word}");
         let factors =
             Factors::new(matrix.checked_view(), matrix.checked_view(), Level::Off).unwrap();
-        let mut lengths = [vec![0; matrix.height()], vec![0; matrix.height()]];
-        let [here, there] = &mut lengths;
-        travels(&Counting::new(&factors, here), &Counting::new(&factors, there));
-        assert_eq!(lengths[0], lengths[1], "{word}");
-        let mut products = [Csr::<f64>::default(), Csr::default()];
-        for product in &mut products {
-            room(&lengths[0], matrix.width, product).unwrap();
-        }
-        let [here, there] = &mut products;
-        travels(&Adding::new(&factors, here), &Adding::new(&factors, there));
-        let [here, there] = &products;
-        assert!(here.columns == there.columns && here.values == there.values, "{word}");
+        product_travels(&factors, (matrix.height(), matrix.width));
     }
+}
+
+/// Both loops of a sparse product travel.
+fn product_travels(factors: &Factors<'_, f64>, (height, width): (usize, usize)) {
+    let mut lengths = [vec![0; height], vec![0; height]];
+    let [here, there] = &mut lengths;
+    travels(&Counting::new(factors, here), &Counting::new(factors, there));
+    assert_eq!(lengths[0], lengths[1]);
+    let mut products = [Csr::<f64>::default(), Csr::default()];
+    for product in &mut products {
+        room(&lengths[0], width, product).unwrap();
+    }
+    let [here, there] = &mut products;
+    travels(&Adding::new(factors, here), &Adding::new(factors, there));
+    let [here, there] = &products;
+    assert!(here.columns == there.columns && here.values == there.values);
 }
 
 /// A process could not send a unit of a wide product, because it was longer than any message.
@@ -72,6 +77,32 @@ fn units_of_wide_products_are_short() {
     travels(&from, &to);
     drop((from, to));
     assert!(here.numbers() == there.numbers() && here.row(5)[9] == 18.0);
+}
+
+/// The same for a sparse product. Each row adds up a thousand rows of five hundred entries, so it could have half a
+/// million.
+#[test]
+fn units_of_sparse_products_are_short() {
+    let full = |rows: u32, columns: u32| -> Vec<(u32, u32, f64)> {
+        let row =
+            |row: u32| (0..columns).map(move |column| (row, column, f64::from(row + 3 * column)));
+        (0..rows).flat_map(row).collect()
+    };
+    let a = Csr::of(50, 1000, &full(50, 1000)).checked().unwrap();
+    let b = Csr::of(1000, 1_000_000, &full(1000, 500)).checked().unwrap();
+    let factors = Factors::new(a.checked_view(), b.checked_view(), Level::Off).unwrap();
+    let mut lengths = vec![0; 50];
+    let counting = Counting::new(&factors, &mut lengths);
+    let rows: Vec<usize> = (0..counting.units())
+        .map(|unit| {
+            let mut bytes = Vec::new();
+            counting.remote().unwrap().pack(unit, &mut bytes);
+            bytes.len() / 4
+        })
+        .collect();
+    assert_eq!(rows, [24, 24, 2]);
+    drop(counting);
+    product_travels(&factors, (50, 1_000_000));
 }
 
 /// Rows that are longer than the product's width or shorter than what they add up, and a column that the product does
