@@ -14,6 +14,7 @@ mod page;
 mod planner;
 mod queue;
 mod refusal;
+mod room;
 mod root;
 mod routes;
 mod settings;

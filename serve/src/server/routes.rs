@@ -6,10 +6,12 @@ use super::download::download;
 use super::page;
 use super::queue::BAD;
 use super::refusal::Refused;
+use super::room::room_for;
 use super::state::{Service, State};
 use crate::api::{
     Assignments, JobView, JoinerReport, LONGEST_REQUEST, Role, Submission, UserChange,
 };
+use axum::body::HttpBody;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::extract::{
     self, DefaultBodyLimit, FromRequest, FromRequestParts, Request, State as Known,
@@ -199,17 +201,20 @@ fn submissions(sent: &RawValue) -> Result<Vec<Submission>, serde_json::Error> {
     }
 }
 
-async fn submit(
-    Known(app): Known<App>,
-    caller: Caller,
-    Body(sent): Body<Box<RawValue>>,
-) -> Answer<Json<Value>> {
+async fn submit(Known(app): Known<App>, caller: Caller, request: Request) -> Answer<Json<Value>> {
     no_joiners(&caller)?;
+    let length = request.body().size_hint().upper();
+    let room = room_for(length, OTHER).await;
+    let Body(sent) = Body::<Box<RawValue>>::from_request(request, &app).await?;
     let all = submissions(&sent).map_err(|why| Refused(BAD, why.to_string()))?;
     drop(sent);
     let (service, user) = (Arc::clone(&app), caller.clone());
-    // Reading a thousand commands would keep others waiting.
-    let submitted = tokio::task::spawn_blocking(move || service.submit(&user, &all)).await;
+    // Reading a thousand commands would keep others waiting. The jobs need the room until they are stored.
+    let submitting = move || {
+        let _room = room;
+        service.submit(&user, &all)
+    };
+    let submitted = tokio::task::spawn_blocking(submitting).await;
     let ids = submitted.map_err(|why| Refused(500, why.to_string()))??;
     app.audit(&caller.name, &format!("submitted {}", listed(&ids)));
     Ok(Json(json!({ "ids": ids })))
