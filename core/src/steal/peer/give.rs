@@ -136,9 +136,12 @@ impl Peer {
             (true, false) => share,
         };
         let ticket = Ticket { giver: self.me, number: self.work.sent };
-        // The number of peers that it counted for here, in case it gets nothing.
-        let thief = Thief { workers: thief.workers.min(self.unserved - 1), ..*thief };
-        self.unserved -= thief.workers;
+        let mut thief = *thief;
+        if !self.policy.share.is_by_subtree() {
+            // The number of peers that it counted for here, in case it gets nothing.
+            thief.workers = thief.workers.min(self.unserved - 1);
+            self.unserved -= thief.workers;
+        }
         if self.policy.divides_once() {
             self.served.push(thief.peer);
         }
@@ -149,7 +152,9 @@ impl Peer {
 
     /// Handles a piece that could not be split off after all: the thief keeps waiting, or is refused.
     pub(super) fn on_not_split(&mut self, thief: Thief, actions: &mut Vec<Action>) {
-        self.unserved += thief.workers;
+        if !self.policy.share.is_by_subtree() {
+            self.unserved += thief.workers;
+        }
         self.served.retain(|&peer| peer != thief.peer);
         self.work.sent -= 1;
         self.unacknowledged -= 1;
@@ -158,6 +163,37 @@ impl Peer {
             self.thieves.add(thief);
         } else {
             self.refuse(&thief, actions);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Event, Fraction, PeerTree, Policy, Power, SeededChooser};
+    use super::*;
+
+    /// Passes an event to a peer with work. Returns whom it gives a share, and which, if it does.
+    fn given(peer: &mut Peer, event: Event) -> Option<(Thief, Fraction)> {
+        let (mut chooser, mut actions) = (SeededChooser::new(1, 0), Vec::new());
+        peer.handle_event(event, 0, 100.0, &mut chooser, &mut actions);
+        actions.into_iter().find_map(|action| match action {
+            Action::Give { thief, share, .. } => Some((thief, share)),
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn a_thief_served_late_gets_the_share_of_its_subtree() {
+        let policy = Policy::parse("overlay:degree=2").unwrap();
+        let mut root = Peer::new(0, &PeerTree::new(7, policy.tree, 0), policy);
+        let message = Message::Ask { power: Power(0), workers: 3, waits: true };
+        let ask = Event::Message { from: 1, message };
+        for _ in 0..4 {
+            let (thief, share) = given(&mut root, ask).unwrap();
+            assert_eq!(share, Fraction::from(3.0 / 7.0));
+            assert!(given(&mut root, Event::NotSplit { thief }).is_none());
+            let stepped = Event::Stepped { nodes: 0, busy_ns: 0 };
+            assert_eq!(given(&mut root, stepped).unwrap().1, share);
         }
     }
 }
