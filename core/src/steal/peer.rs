@@ -197,7 +197,8 @@ impl Peer {
             }
             Event::ReachedDepth { depth } => self.on_depth_reached(depth, size, actions),
             Event::EndedDescent => {
-                self.down_to = None;
+                // The pool stays as small as it is.
+                (self.down_to, self.is_first_pool) = (None, false);
                 self.serve_thieves(size, actions);
             }
             Event::Gave => self.serve_thieves(size, actions),

@@ -192,6 +192,11 @@ mod tests {
         let mut master = adaptive_master("");
         assert_eq!(after(&mut master, request(1), 3.0), (false, Some(1)));
         assert_eq!(after(&mut master, Event::EndedDescent, 3.0), (true, None));
+        // A later pool of the same work does not make the next work begin deep.
+        assert_eq!(after(&mut master, Event::Gave, 1.0), (false, Some(2)));
+        assert_eq!(reach(&mut master, 3.0), (false, Some(3)));
+        assert_eq!(reach(&mut master, 9.0), (false, None));
+        assert_eq!(after(&mut master, work(0), 1.0), (false, Some(1)));
     }
 
     #[test]
