@@ -58,8 +58,8 @@ const OF_MACHINES: [&str; 6] =
     ["machine", "machines", "station", "stations", "maschine", "maschinen"];
 
 /// What may follow such a word, as may numbers and letters.
-const AFTER_MACHINES: [&str; 12] =
-    ["name", "names", "id", "no", "nr", "number", "nummer", "job", "jobs", "vs", "x", "auftrag"];
+const AFTER_MACHINES: [&str; 11] =
+    ["name", "names", "id", "no", "nr", "number", "nummer", "job", "jobs", "vs", "auftrag"];
 
 /// The most characters of a cell in an error.
 const SHOWN: usize = 40;
