@@ -9,6 +9,7 @@ __all__ = [
     "Graph",
     "Search",
     "SearchLost",
+    "WrongTree",
     "__version__",
     "atsp",
     "atsp_instance",
@@ -45,6 +46,9 @@ def dense_product(a: dict[str, Any], b: Any, threads: int) -> tuple[Any, int]:
 
 class SearchLost(RuntimeError):
     """The process that leads has given up the search, or begun another one."""
+
+class WrongTree(ValueError):
+    """A bound or a solution of the tree is wrong."""
 
 @final
 class Search:

@@ -128,8 +128,8 @@ def join(
                 raw = _run.waited(getattr(_pleach, function)(*arguments, limits))
             except _pleach.SearchLost:
                 continue
-            except ValueError as why:
-                # The tree is wrong, as the first process learns; its next search may be right.
+            except _pleach.WrongTree as why:
+                # The first process learns of it, too; its next search may be right.
                 warnings.warn(str(why), RuntimeWarning, stacklevel=2)
                 continue
             except KeyboardInterrupt:

@@ -1,6 +1,7 @@
 //! [`Cluster`]: the processes that search together.
 
-use crate::run::{Failure, POLL};
+use crate::failure::Failure;
+use crate::run::POLL;
 use pleach::{Processes, RunError};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod command;
+mod failure;
 mod loops;
 mod native;
 mod own;
@@ -19,6 +20,8 @@ mod _pleach {
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
+    use super::failure::{SearchLost, WrongTree};
+    #[pymodule_export]
     use super::loops::{dense_product, sparse_product};
     #[pymodule_export]
     use super::native::native;
@@ -30,7 +33,7 @@ mod _pleach {
         qap_instance, queens, uts,
     };
     #[pymodule_export]
-    use super::run::{Search, SearchLost};
+    use super::run::Search;
     use super::*;
 
     #[pymodule_init]

@@ -1,7 +1,8 @@
 //! Trees that are Python classes: their nodes are Python objects, and the interpreter expands them.
 
+use crate::failure::Failure;
 use crate::report::Finished;
-use crate::run::{Failure, Limits, Search};
+use crate::run::{Limits, Search};
 use pleach::{
     Children as Found, Explorer, Goal, Malformed, Pack, Plain, Problem, Progress, Reader, Tree,
     TreeExplorer, Work,

@@ -1,29 +1,19 @@
 //! [`Search`]: a search on threads of its own, which Python waits for, watches and stops.
 
 use crate::cluster::Cluster;
+use crate::failure::Failure;
 use crate::report::{Finished, News, finished, news};
-use pleach::{Cancel, Checkpoint, Error, Pause, Processes, ProgressSnapshot, RunError, Settings};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyRuntimeWarning, PyValueError};
+use pleach::{Cancel, Checkpoint, Pause, Processes, ProgressSnapshot, Settings};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::any::Any;
 use std::ffi::CString;
-use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Why a file cannot be saved to if another one can.
-const WRONG_FILE: [ErrorKind; 6] = [
-    ErrorKind::AlreadyExists,
-    ErrorKind::InvalidInput,
-    ErrorKind::IsADirectory,
-    ErrorKind::NotADirectory,
-    ErrorKind::NotFound,
-    ErrorKind::PermissionDenied,
-];
 /// How often a thread that waits checks for signals.
 pub const POLL: Duration = Duration::from_millis(20);
 /// The most moments that a history keeps, an even number.
@@ -52,85 +42,6 @@ impl Limits {
     /// Whether the search is saved, or shared with other processes.
     pub fn leaves_process(&self) -> bool {
         self.checkpoint.is_some() || self.cluster.is_some()
-    }
-}
-
-pyo3::create_exception!(
-    pleach._pleach,
-    SearchLost,
-    PyRuntimeError,
-    "The process that leads has given up the search, or begun another one."
-);
-
-/// Why a search has no result.
-pub enum Failure {
-    /// An argument is wrong.
-    Value(String),
-    /// The machine or the program failed.
-    Failed(String),
-    /// The process that leads has given up the search, or begun another one.
-    Lost(String),
-    /// Python code raised an exception.
-    Raised(PyErr),
-}
-
-impl From<String> for Failure {
-    fn from(why: String) -> Self {
-        Failure::Value(why)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(why: Error) -> Self {
-        match why {
-            Error::Run(why) => why.into(),
-            Error::Input(why) => Failure::Value(why),
-            Error::Resume { .. } => Failure::Value(format!("checkpoint: {why}")),
-            why => Failure::Failed(why.to_string()),
-        }
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(why: RunError) -> Self {
-        match why {
-            RunError::Bound(wrong) => Failure::Value(format!(
-                "the bound of the tree is wrong: below a node with the bound {} there is a solution of value {}",
-                wrong.bound, wrong.value
-            )),
-            RunError::Replaced | RunError::Site { site: 0, .. } => Failure::Lost(why.to_string()),
-            RunError::Threads(_)
-            | RunError::Solution(_)
-            | RunError::BestFirst
-            | RunError::NoValues => Failure::Value(why.to_string()),
-            RunError::Resume(why) => Failure::Value(format!("checkpoint: {why}")),
-            RunError::Save { why: ref cause, .. } if WRONG_FILE.contains(&cause.kind()) => {
-                Failure::Value(format!("checkpoint: {why}"))
-            }
-            why => Failure::Failed(why.to_string()),
-        }
-    }
-}
-
-impl Failure {
-    /// What a panic carries: an exception of Python code, or a message.
-    fn of_panic(panic: Box<dyn Any + Send>) -> Self {
-        let panic = match panic.downcast::<PyErr>() {
-            Ok(raised) => return Failure::Raised(*raised),
-            Err(panic) => panic,
-        };
-        let message = panic.downcast_ref::<String>().map(String::as_str);
-        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
-        Failure::Failed(format!("the search failed: {}", message.unwrap_or("no reason given")))
-    }
-
-    pub fn raised(&self, py: Python<'_>) -> PyErr {
-        match self {
-            Failure::Value(why) => PyValueError::new_err(why.clone()),
-            Failure::Failed(why) => PyRuntimeError::new_err(why.clone()),
-            Failure::Lost(why) => SearchLost::new_err(why.clone()),
-            Failure::Raised(raised) => raised.clone_ref(py),
-        }
     }
 }
 

@@ -49,3 +49,31 @@ class Wrong(pleach.Tree[int]):
             return out.solution(0, [])
         out.child_within(5, node + 1)
         out.child(node + 1)
+
+
+class WrongElsewhere(pleach.Tree[int]):
+    """A tree with bounds that are wrong outside the first process, which is slow."""
+
+    goal = "minimise"
+
+    def __init__(self, first: int) -> None:
+        """Set the first process."""
+        self.first = first
+
+    def fingerprint(self) -> str:
+        """Return the same in all processes."""
+        return "wrong elsewhere"
+
+    def root(self) -> int:
+        """Return the root, which has no bound."""
+        return 0
+
+    def expand(self, node: int, best: int | None, out: pleach.Children) -> None:
+        """Promise less than what is there, outside the first process."""
+        if os.getpid() == self.first:
+            time.sleep(0.001)
+        elif node > 0:
+            out.solution(0, [])
+        if node < 15:
+            out.child_within(5, node + 1)
+            out.child_within(5, node + 1)

@@ -127,11 +127,13 @@ def test_a_forked_process_does_not_close_the_cluster(tmp_path: Path) -> None:
     assert ended(others[0]).startswith("Joined(")
 
 
-def test_a_second_ctrl_c_still_hands_work_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    left: list[bool] = []
+def joined_once(monkeypatch: pytest.MonkeyPatch, raised: BaseException, left: list[bool]) -> pleach.cluster.Joined:
+    """Join a process whose only search raises this here; note how the processes are left."""
 
     class Engine:
         """Stands in for the processes."""
+
+        searches = 1
 
         @staticmethod
         def join(*words: object) -> Engine:
@@ -139,7 +141,10 @@ def test_a_second_ctrl_c_still_hands_work_back(monkeypatch: pytest.MonkeyPatch) 
             return Engine()
 
         def next(self) -> object:
-            """Return a search."""
+            """Return a search, once."""
+            if self.searches == 0:
+                return None
+            self.searches -= 1
             processes: Any = self
             return pleach.cluster.Cluster(processes)._shared("queens", (8, True), False)["about"]
 
@@ -147,14 +152,28 @@ def test_a_second_ctrl_c_still_hands_work_back(monkeypatch: pytest.MonkeyPatch) 
             """Close."""
             left.append(leaves)
 
-    def interrupted(search: object) -> None:
-        raise KeyboardInterrupt
+    def failed(search: object) -> None:
+        raise raised
 
     monkeypatch.setattr(_pleach, "Cluster", Engine)
     monkeypatch.setattr(_pleach, "queens", lambda *arguments: None)
-    monkeypatch.setattr(_run, "waited", interrupted)
-    assert pleach.cluster.join("127.0.0.1:1") == pleach.cluster.Joined(0, 0)
+    monkeypatch.setattr(_run, "waited", failed)
+    return pleach.cluster.join("127.0.0.1:1")
+
+
+def test_a_second_ctrl_c_still_hands_work_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[bool] = []
+    assert joined_once(monkeypatch, KeyboardInterrupt(), left) == pleach.cluster.Joined(0, 0)
     assert left == [True]
+
+
+def test_a_wrong_tree_does_not_end_a_joiner_but_a_failure_of_its_own_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[bool] = []
+    with pytest.warns(RuntimeWarning, match="the bound of the tree is wrong"):
+        joined_once(monkeypatch, _pleach.WrongTree("the bound of the tree is wrong"), left)
+    with pytest.raises(ValueError, match="2000 threads"):
+        joined_once(monkeypatch, ValueError("2000 threads, expected at most 1024"), left)
+    assert left == [False, False]
 
 
 def test_joiners_outlive_a_search_that_fails(tmp_path: Path) -> None:
@@ -165,6 +184,16 @@ def test_joiners_outlive_a_search_that_fails(tmp_path: Path) -> None:
             # What another process finds is an error of that process.
             with pytest.raises((ValueError, RuntimeError), match="the bound of .* is wrong: below a node"):
                 pleach.solve(Wrong(), cluster=cluster)
+        assert pleach.queens.count(8, cluster=cluster).count == 92
+    assert ended(others[0]).startswith("Joined(")
+
+
+def test_a_joiner_outlives_a_wrong_tree_that_it_finds_itself(tmp_path: Path) -> None:
+    from shared_tree import WrongElsewhere
+
+    with joined(tmp_path, 1) as (cluster, others):
+        with pytest.raises(RuntimeError, match="site 1: the bound of .* is wrong: below a node"):
+            pleach.solve(WrongElsewhere(os.getpid()), cluster=cluster)
         assert pleach.queens.count(8, cluster=cluster).count == 92
     assert ended(others[0]).startswith("Joined(")
 
