@@ -234,8 +234,8 @@ impl Hand for Held {
         WorkResult { work_ns: cost_ns, time_ns: cost_ns, nodes, found: None }
     }
 
-    /// Units have no depth: one of them stands for what is above any.
-    fn seed(&mut self, _depth: u32) -> Option<WorkResult> {
+    /// Units have no depth: one of them, which is never left half done, stands for what is above any.
+    fn seed(&mut self, _depth: u32, _cost_ns: u64) -> Option<WorkResult> {
         let one_ns = self.spans.front().map_or(0, |&(from, _)| {
             (self.costs.before(from + 1) - self.costs.before(from)).saturating_sub(self.begun_ns)
         });

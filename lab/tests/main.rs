@@ -16,7 +16,7 @@ use pleach_lab::network::{Link, Network};
 use pleach_lab::random_cluster::{random_cluster, random_device};
 use pleach_lab::recorded::Recorded;
 use pleach_lab::sites::random::random_fleet;
-use pleach_lab::sites::{Churn, SiteClass};
+use pleach_lab::sites::{Churn, Fleet, SiteClass};
 use pleach_problems::flowshop::Flowshop;
 use pleach_problems::flowshop::instance::Instance;
 use pleach_problems::knapsack::Knapsack;
@@ -195,6 +195,15 @@ fn a_coordinator_of_sites_is_exact_whatever_goes_wrong() {
     assert!(u64::from(died) > seeds() / 4 && pieces > seeds());
 }
 
+/// A coordinator and a site, to which nothing happens. The workers have a speed of 0.5.
+fn two_sites(words: &str, workers: u32) -> Fleet {
+    let mut fleet = random_fleet(Policy::parse(words).unwrap(), 1);
+    fleet.sites = vec![SiteClass { count: 2, workers, speed: 0.5, device: None }];
+    (fleet.churn, fleet.stop_ns, fleet.node_limit) = (Churn::default(), None, None);
+    fleet.terms.lease_ns = 1_000_000_000;
+    fleet
+}
+
 /// What the coordinator and the gateways of sites explore before they give takes as long as they need for it.
 #[test]
 fn the_tops_of_sites_take_time() {
@@ -206,15 +215,24 @@ fn the_tops_of_sites_take_time() {
     for words in
         ["static:cutoff=8,coordinator=yes", "static:cutoff=1,second_cutoff=8,coordinator=yes"]
     {
-        let mut fleet = random_fleet(Policy::parse(words).unwrap(), 1);
-        fleet.sites = vec![SiteClass { count: 2, workers: 4, speed: 0.5, device: None }];
-        (fleet.churn, fleet.stop_ns, fleet.node_limit) = (Churn::default(), None, None);
-        fleet.terms.lease_ns = 1_000_000_000;
-        let figures = fleet.run(&search).unwrap();
+        let figures = two_sites(words, 4).run(&search).unwrap();
         // Nothing is below the last of eight jobs, so the four workers have nothing to do.
         let alone_ns = 2 * figures.alone_ns.unwrap();
         assert!(figures.declared_ns > alone_ns * 9 / 10, "{words}: {} ns", figures.declared_ns);
     }
+}
+
+/// What a gateway does not explore of a top in 50 ms is left to the workers, here to one.
+#[test]
+fn a_gateway_explores_no_more_than_it_has_time_for() {
+    let problem = Plain(Words(9));
+    let mut search = Search::new(&problem, 2_000_000, i64::MAX);
+    assert!(search.measure(u64::MAX));
+    let fleet = two_sites("static:cutoff=1,second_cutoff=10,coordinator=yes", 1);
+    let figures = fleet.run(&search).unwrap();
+    let alone_ns = 2 * figures.alone_ns.unwrap();
+    assert!(alone_ns > 500_000_000, "the top takes only {alone_ns} ns");
+    assert!(figures.declared_ns > alone_ns * 9 / 10, "{} ns", figures.declared_ns);
 }
 
 /// Late giving explores some work twice, and that part is known: the rest is the whole tree.

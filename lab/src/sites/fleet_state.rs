@@ -287,10 +287,14 @@ impl SiteRecord {
         device::hand(load, device, self.speed, mix(seed, 24, at.into()))
     }
 
+    /// The speed at which the gateway explores the top of some work.
+    pub fn top_speed(&self) -> f64 {
+        self.device.map_or(self.speed, |device| device.host_speed)
+    }
+
     /// How long the gateway takes to explore the top of some work.
     pub fn top_ns(&self, top: &WorkResult) -> u64 {
-        let speed = self.device.map_or(self.speed, |device| device.host_speed);
-        (top.time_ns as f64 / speed) as u64
+        (top.time_ns as f64 / self.top_speed()) as u64
     }
 }
 

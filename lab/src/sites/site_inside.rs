@@ -100,6 +100,11 @@ impl<L: Load> SiteInside<'_, '_, L> {
         let gateway = self.gateway() as usize;
         &mut *self.inner.state.workers[gateway].hand
     }
+
+    fn add_piece(&mut self, piece: &Work) -> Result<(), String> {
+        let put = self.hand().add_work(&piece.bytes);
+        put.map_err(|why| format!("a piece cannot be read: {why}"))
+    }
 }
 
 impl<L: Load> Workers for SiteInside<'_, '_, L> {
@@ -162,20 +167,23 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
     }
 
     fn add_work(&mut self, pieces: &[Arc<Work>]) -> Result<(), String> {
-        for piece in pieces {
-            let put = self.hand().add_work(&piece.bytes);
-            put.map_err(|why| format!("a piece cannot be read: {why}"))?;
-        }
-        if let Some(depth) = self.inner.state.fleet.policy.second_cutoff {
-            let top = self.hand().seed(depth).ok_or("this load has no top to explore")?;
+        let second_cutoff = self.inner.state.fleet.policy.second_cutoff;
+        // The gateway explores only what arrives.
+        let spare = second_cutoff.and_then(|_| self.split(1.0));
+        pieces.iter().try_for_each(|piece| self.add_piece(piece))?;
+        if let Some(depth) = second_cutoff {
             // Meanwhile the gateway does nothing else, so a real one explores no longer than this.
-            let longest_ns = LONGEST_TOP_NS.min(self.inner.state.fleet.terms.lease_ns / 4);
+            let quarter_ns = self.inner.state.fleet.terms.lease_ns / 4;
+            let speed = self.inner.state.records[self.site as usize].top_speed();
+            let cost_ns = (LONGEST_TOP_NS.min(quarter_ns) as f64 * speed) as u64;
+            let top = self.hand().seed(depth, cost_ns).ok_or("this load has no top to explore")?;
             let record = &mut self.inner.state.records[self.site as usize];
-            let top_ns = record.top_ns(&top).min(longest_ns);
+            // A site whose last node took longer than its lease would lose the piece each time.
+            let top_ns = record.top_ns(&top).min(quarter_ns);
             self.now_ns = self.now_ns.max(record.explores_until_ns) + top_ns;
             record.explores_until_ns = self.now_ns;
         }
-        Ok(())
+        spare.iter().try_for_each(|piece| self.add_piece(piece))
     }
 
     fn pass_to_inner_peer(&mut self, event: Event) -> Result<(), String> {

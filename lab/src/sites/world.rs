@@ -110,7 +110,7 @@ impl<'a, L: Load> World<'a, L> {
         let mut hand = self.inner.state.load.hand();
         let put = hand.add_work(&root.bytes);
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
-        let top = hand.seed(depth).ok_or("this load has no top to explore")?;
+        let top = hand.seed(depth, u64::MAX).ok_or("this load has no top to explore")?;
         let open = if hand.size() > 0.0 { vec![hand.copy().into()] } else { Vec::new() };
         let top_ns = self.inner.state.records[0].top_ns(&top);
         Ok((Portion { done: hand.done(), open }, top_ns))
