@@ -6,7 +6,7 @@
 
 use super::greedy::Improve;
 use super::lanes::{Dates, add_cost, append};
-use super::model::Variant;
+use super::model::{MOST_JOBS_BY_LAYERS, Variant};
 use super::objective::Objective;
 use super::rest::Rest;
 use crate::simd::Level;
@@ -171,7 +171,14 @@ impl<N: Number> Improve for Beam<N> {
     }
 
     fn exhausted(&self) -> bool {
-        self.width > WIDEST.min((MOST / self.rows.jobs).max(FIRST))
+        let variant = &self.rows.variant;
+        // The other searches gain more from the time that wider beams take.
+        let starts_only = match variant.objective() {
+            Objective::Lateness => true,
+            other => other.needs_due_dates() && variant.jobs() <= MOST_JOBS_BY_LAYERS,
+        };
+        starts_only && self.beams >= self.weights.len()
+            || self.width > WIDEST.min((MOST / self.rows.jobs).max(FIRST))
     }
 }
 

@@ -22,7 +22,7 @@ mod tests;
 mod tree;
 
 pub use lanes::Passing;
-pub use layers::{Layers, LayersEnd, LayersLimits, LayersProgress, MOST_JOBS_BY_LAYERS};
-pub use model::Variant;
+pub use layers::{Layers, LayersEnd, LayersLimits, LayersProgress};
+pub use model::{MOST_JOBS_BY_LAYERS, Variant};
 pub use objective::Objective;
 pub use tree::VariantTree;

@@ -7,6 +7,8 @@ use crate::simd::lanes::{Array, Number};
 
 /// The largest number that results can hold exactly.
 const MOST: i128 = 1 << 53;
+/// The largest number of jobs that are searched by layers: a set of jobs is a word, of which some bits hold the last job.
+pub const MOST_JOBS_BY_LAYERS: usize = 56;
 
 /// A flowshop with its objective and side conditions. Release dates and setup times of the shop are respected.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use super::super::instance::solution_of;
 use super::greedy::{Beside, by_insertion};
 use super::improve::improve;
-use super::layers::{Layers, MOST_JOBS_BY_LAYERS};
-use super::model::{Partial, Variant};
+use super::layers::Layers;
+use super::model::{MOST_JOBS_BY_LAYERS, Partial, Variant};
 use super::remaining::{Orders, Remaining, whole_bound};
 use crate::simd::Level;
 use pleach_core::search::depth_first::TreeExplorer;

@@ -10,7 +10,7 @@ mod grow;
 mod heuristics;
 mod layer;
 
-use super::model::Variant;
+use super::model::{MOST_JOBS_BY_LAYERS, Variant};
 use super::remaining::Orders;
 use super::set_bounds::SetBounds;
 use super::table::Table;
@@ -22,8 +22,6 @@ use layer::{History, Layer};
 use pleach_core::search::tree::Counts;
 use std::ops::ControlFlow;
 
-/// A set of jobs is a word, of which some bits hold the last job.
-pub const MOST_JOBS_BY_LAYERS: usize = 56;
 /// The width of the first beam search (small for small shops in tests), and the factor to the next one.
 const WIDTH: usize = if cfg!(test) { 20 } else { 1000 };
 const WIDER: usize = 8;
