@@ -4,8 +4,7 @@ use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use pleach_runtime::real_path;
 use pleach_runtime::sync::lock;
-use std::ffi::OsStr;
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -194,21 +193,20 @@ struct Part {
 impl Part {
     fn beside(place: PathBuf) -> io::Result<Self> {
         let mut parts = parts();
-        remove_leftovers(&place, &parts);
         for number in 0.. {
             let mut part_path = place.clone().into_os_string();
             // Another process may be writing the same file.
             part_path.push(format!(".{}-{number}.part", std::process::id()));
             let part_path = PathBuf::from(part_path);
             match File::options().write(true).create_new(true).open(&part_path) {
-                Ok(file) if holds(&file, &part_path) => {
+                Ok(file) => {
                     parts.push(part_path.clone());
                     return Ok(Self { place, part_path, file });
                 }
                 Err(why) if why.kind() != ErrorKind::AlreadyExists || number == MOST_PARTS => {
                     return Err(why);
                 }
-                Ok(_) | Err(_) => {}
+                Err(_) => {}
             }
         }
         Err(ErrorKind::AlreadyExists.into())
@@ -239,48 +237,6 @@ impl Drop for Part {
             let _ = std::fs::remove_file(&self.part_path);
         }
     }
-}
-
-/// Locks a new `.part` file, so that no other process takes it for a leftover. Returns whether none has yet.
-fn holds(file: &File, part_path: &Path) -> bool {
-    match file.try_lock() {
-        Ok(()) => part_path.exists(),
-        Err(TryLockError::WouldBlock) => false,
-        // Where there are no locks, nobody removes it.
-        Err(TryLockError::Error(_)) => true,
-    }
-}
-
-/// Removes `.part` files that killed processes left beside a target, except those that this process is writing.
-fn remove_leftovers(place: &Path, parts: &[PathBuf]) {
-    let (Some(folder), Some(target)) = (place.parent(), place.file_name()) else { return };
-    let Ok(files) = std::fs::read_dir(folder) else { return };
-    for file in files.flatten() {
-        let (path, regular) = (file.path(), file.file_type().is_ok_and(|it| it.is_file()));
-        let Some(writer) = writer(&file.file_name(), target).filter(|_| regular) else { continue };
-        // In a container, processes of several runs often have the same number.
-        let lives = writer != std::process::id() && Path::new(&format!("/proc/{writer}")).exists();
-        if !lives
-            && !parts.contains(&path)
-            && let Ok(file) = File::options().write(true).open(&path)
-            && file.try_lock().is_ok()
-        {
-            // A file that remains does no harm.
-            let _ = std::fs::remove_file(&path);
-        }
-    }
-}
-
-/// The number of the process that wrote a file, if its name is that of a `.part` file of this target.
-fn writer(name: &OsStr, target: &OsStr) -> Option<u32> {
-    let ending = name.as_encoded_bytes().strip_prefix(target.as_encoded_bytes())?;
-    let numbers = str::from_utf8(ending).ok()?.strip_prefix('.')?.strip_suffix(".part")?;
-    let (process, number) = numbers.split_once('-')?;
-    let read = |digits: &str| {
-        let number = digits.parse::<u32>().ok()?;
-        (number.to_string() == digits).then_some(number)
-    };
-    read(number).and(read(process))
 }
 
 /// The most bytes written in one call.
@@ -425,44 +381,6 @@ mod tests {
             assert!(same(&folder.join("new"), &folder.join("to-new")));
             assert!(!same(Path::new("/dev/null"), Path::new("/dev/null")));
         }
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn what_killed_processes_left_is_removed() {
-        let folder = std::env::temp_dir().join(format!("pleach-left-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let at = |name: &str| folder.join(name);
-        let write = |name: &str| std::fs::write(at(name), "left").unwrap();
-        // No process has this number; this process may have that of a killed one.
-        let dead = u32::MAX;
-        write(&format!("a.txt.{dead}-0.part"));
-        write(&format!("a.txt.{}-7.part", std::process::id()));
-        let others = [
-            format!("a.txt.{dead}-0.part.txt"),
-            format!("a.txt.{dead}.part"),
-            format!("a.txt.0{dead}-0.part"),
-            format!("a.txt.{dead}-+1.part"),
-            format!("b.txt.{dead}-0.part"),
-        ];
-        others.iter().for_each(|name| write(name));
-        // Another host may have a process of that number.
-        let locked = format!("a.txt.{dead}-1.part");
-        write(&locked);
-        let holder = File::options().write(true).open(at(&locked)).unwrap();
-        holder.lock().unwrap();
-        let first = Target::of(&at("a.txt")).unwrap();
-        replace(&at("a.txt"), b"two").unwrap();
-        first.write(&at("a.txt"), b"one").unwrap();
-        assert_eq!(std::fs::read(at("a.txt")).unwrap(), b"one");
-        let mut expected = vec!["a.txt".to_string(), locked];
-        expected.extend(others);
-        let left = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());
-        let mut left: Vec<String> = left.map(|name| name.into_string().unwrap()).collect();
-        expected.sort();
-        left.sort();
-        assert_eq!(left, expected);
-        drop(holder);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
