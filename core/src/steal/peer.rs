@@ -197,7 +197,7 @@ impl Peer {
             }
             Event::ReachedDepth { depth } => self.on_depth_reached(depth, size, actions),
             Event::EndedDescent => {
-                // The pool stays as small as it is.
+                // Memory is short, so this work will not make a full pool.
                 (self.down_to, self.is_first_pool) = (None, false);
                 self.serve_thieves(size, actions);
             }

@@ -178,7 +178,7 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
             let cost_ns = (LONGEST_TOP_NS.min(quarter_ns) as f64 * speed) as u64;
             let top = self.hand().seed(depth, cost_ns).ok_or("this load has no top to explore")?;
             let record = &mut self.inner.state.records[self.site as usize];
-            // A site whose last node took longer than its lease would lose the piece each time.
+            // Otherwise a site whose last node took longer than its lease would lose the piece every time.
             let top_ns = record.top_ns(&top).min(quarter_ns);
             self.now_ns = self.now_ns.max(record.explores_until_ns) + top_ns;
             record.explores_until_ns = self.now_ns;

@@ -186,8 +186,12 @@ fn rows_of_unit<T: Real>(a: &CsrView<'_, T>, b: &CsrView<'_, T>) -> usize {
         lengths.sum::<usize>().min(b.width)
     };
     let entries: Vec<usize> = (0..a.height()).map(entries).collect();
+    // Fewer rows do not help where one of them is too long.
+    let too_long = |unit: &[usize]| {
+        unit.iter().sum::<usize>() > most && unit.iter().all(|&entries| entries <= most)
+    };
     let mut each = ROWS;
-    while each > 1 && entries.chunks(each).any(|unit| unit.iter().sum::<usize>() > most) {
+    while each > 1 && entries.chunks(each).any(too_long) {
         each /= 2;
     }
     each

@@ -249,8 +249,7 @@ fn write_result(
         labels.note_decimals(&mut record);
         let preset = given.word("balance").unwrap_or("adaptive");
         let data = report.data((name, instance), preset, &record);
-        let names = report.solution.as_ref().map(|solution| labels.names_of(solution));
-        let names = names.unwrap_or_default();
+        let names = report.solution.as_ref().and_then(|solution| labels.names_of(solution));
         RunData { repeats: repeats.data(), names, ..data }.json().to_string()
     } else {
         let mut text = report.labelled((name, instance), labels);

@@ -42,9 +42,9 @@ impl Labels {
         self.items(solution).join(if self.names.is_empty() { " " } else { "\n" })
     }
 
-    /// The names of what a solution lists; empty if there are none.
-    pub fn names_of(&self, solution: &[i64]) -> Vec<String> {
-        if self.names.is_empty() { Vec::new() } else { self.items(solution) }
+    /// The names of what a solution lists, if there are any.
+    pub fn names_of(&self, solution: &[i64]) -> Option<Vec<String>> {
+        (!self.names.is_empty()).then(|| self.items(solution))
     }
 
     fn items(&self, solution: &[i64]) -> Vec<String> {
@@ -64,10 +64,10 @@ mod tests {
     fn names_and_decimals_are_written_where_there_are_some() {
         let plain = Labels::default();
         assert_eq!((plain.value(125), plain.line(&[2, 0, 1])), ("125".into(), "2 0 1".into()));
-        assert_eq!((plain.file(&[2, 1]), plain.names_of(&[2, 1])), ("2 1".into(), Vec::new()));
+        assert_eq!((plain.file(&[2, 1]), plain.names_of(&[2, 1])), ("2 1".into(), None));
         let mut labels = Labels { decimals: 1, names: vec!["A".into(), "B".into()] };
         assert_eq!((labels.value(125), labels.line(&[2, 1])), ("12.5".into(), "B A".into()));
-        assert_eq!(labels.names_of(&[2, 1]), ["B", "A"]);
+        assert_eq!(labels.names_of(&[2, 1]).unwrap(), ["B", "A"]);
         labels.names[0] = "A 1".into();
         assert_eq!(
             (labels.line(&[2, 1]), labels.file(&[2, 1])),

@@ -27,8 +27,8 @@ pub struct RunData {
     pub lower_bound: Option<JsonInteger<i64>>,
     pub solution: Option<Vec<JsonInteger<i64>>>,
     /// The names of what the solution lists, if the instance has names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub names: Vec<String>,
+    #[serde(default)]
+    pub names: Option<Vec<String>>,
     pub count: Option<JsonInteger<u128>>,
     /// The counters of the user's own tree, if it has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,7 +6,7 @@ use super::download::download;
 use super::page;
 use super::queue::BAD;
 use super::refusal::Refused;
-use super::room::room_for;
+use super::room::{read_soon, room_for};
 use super::state::{Service, State};
 use crate::api::{
     Assignments, JobView, JoinerReport, LONGEST_REQUEST, Role, Submission, UserChange,
@@ -204,8 +204,8 @@ fn submissions(sent: &RawValue) -> Result<Vec<Submission>, serde_json::Error> {
 async fn submit(Known(app): Known<App>, caller: Caller, request: Request) -> Answer<Json<Value>> {
     no_joiners(&caller)?;
     let length = request.body().size_hint().upper();
-    let room = room_for(length, OTHER).await;
-    let Body(sent) = Body::<Box<RawValue>>::from_request(request, &app).await?;
+    let room = room_for(length, OTHER).await?;
+    let Body(sent) = read_soon(Body::<Box<RawValue>>::from_request(request, &app)).await?;
     let all = submissions(&sent).map_err(|why| Refused(BAD, why.to_string()))?;
     drop(sent);
     let (service, user) = (Arc::clone(&app), caller.clone());

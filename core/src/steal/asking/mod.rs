@@ -133,8 +133,8 @@ impl Asking {
         self.parent_thinks_empty |= parent && policy.asks_along_the_tree();
     }
 
-    /// Records a change of the tree: what the peer and its parent know of each other may be of
-    /// others.
+    /// Records a change of the tree: what this peer knew of its children, and its parent of it, may
+    /// no longer apply.
     pub fn on_new_place(&mut self) {
         self.empty.clear();
         self.parent_thinks_empty = true;

@@ -117,7 +117,8 @@ pub struct Policy {
     pub rests: Rests,
     /// Time between two reports of a worker about its load.
     pub report_ns: u64,
-    /// How the end is detected; `None` leaves that to the run: a counter inside one process, waves elsewhere.
+    /// How the end is detected; `None` leaves that to the run: a counter inside one process, waves in simulated
+    /// clusters. Between processes, leases decide.
     pub end: Option<End>,
 }
 

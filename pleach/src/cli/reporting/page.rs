@@ -164,10 +164,9 @@ fn of_run(number: usize, run: &RunData, shown: &Shown) -> String {
     html += &sections::quiet(&format!("{}{}.", shown.place, origin(run)));
     let _ = writeln!(html, "<p>{}</p>", escaped(&answer(run)));
     if let Some(plan) = run.solution.as_ref().filter(|plan| !plan.is_empty()) {
-        let (words, between): (Vec<String>, _) = if run.names.is_empty() {
-            (plan.iter().take(SOLUTION).map(ToString::to_string).collect(), " ")
-        } else {
-            (run.names.iter().take(SOLUTION).cloned().collect(), "\n")
+        let (words, between): (Vec<String>, _) = match &run.names {
+            Some(names) => (names.iter().take(SOLUTION).cloned().collect(), "\n"),
+            None => (plan.iter().take(SOLUTION).map(ToString::to_string).collect(), " "),
         };
         let more = if plan.len() > SOLUTION { " …" } else { "" };
         let _ = writeln!(

@@ -17,7 +17,7 @@ const SEPARATORS: [u8; 4] = [b'\t', b';', b'|', b','];
 pub struct Table {
     /// What separates the cells.
     pub separator: u8,
-    /// The last comment above the rows with the usual number of cells, which may be the header.
+    /// The comment above the rows, if it has as many cells as the first row: it may be the header.
     pub comment: Option<Row>,
     /// The rows that are not empty.
     pub rows: Vec<Row>,
@@ -64,7 +64,10 @@ impl Table {
                 return Err(format!(", line {line}: {cells} cells, expected at most {MOST}"));
             }
         }
-        let usual = first_records(text, separator).first().map_or(0, ByteRecord::len);
+        let first = first_records(text, separator).into_iter().next().unwrap_or_default();
+        let usual = first.len();
+        let filled = first.iter().rposition(|cell| !cell.trim_ascii().is_empty());
+        let filled = filled.map_or(0, |at| at + 1);
         // Behind the text, an empty cell follows in a line of its own, unless a quote is open.
         let closed = text.as_bytes().chain(&b"\n\""[..]);
         let mut lines = Lines { text, at: 0, line: 1 };
@@ -73,9 +76,11 @@ impl Table {
             let mut cells = cells.map_err(|why| format!(": {why}"))?;
             let start = cells.position().map_or(0, |at| at.byte() as usize);
             let line = lines.line_of(start, |line, comment| {
-                if rows.is_empty() && usual > 1 && cells_of(comment, separator) == usual {
-                    let cells = comment.split(char::from(separator)).collect();
-                    above = Some(Row { line, cells });
+                if rows.is_empty() {
+                    let (separator, blank) = (char::from(separator), char::is_whitespace);
+                    let text = comment.trim_end_matches(|c| c == separator || blank(c));
+                    let row = Row { line, cells: text.split(separator).collect() };
+                    above = Some(row).filter(|row| filled > 1 && row.len() == filled);
                 }
                 check_comment(line, comment, separator, usual)
             })?;

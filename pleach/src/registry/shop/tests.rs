@@ -46,7 +46,10 @@ fn all_ways_to_write_a_shop_are_read_alike() {
     assert_eq!(times(&read("M1\n3\n4\n").unwrap()), [[3], [4]]);
     assert_eq!(times(&read("5,6,7").unwrap()), [[5, 6, 7]]);
     // Comments may have separators above a header, and where they are jobs.
-    for text in ["# Saw, Drill\nM1,M2\n1,4\n2,5\n3,6\n", "# 9,9\n1,4\n# Saw, Drill\n2,5\n3,6\n"] {
+    let padded = "# Plant 3,,\n# Saw,Drill\n# minutes\n1,4\n2,5\n3,6\n";
+    for text in
+        [padded, "# Saw, Drill\nM1,M2\n1,4\n2,5\n3,6\n", "# 9,9\n1,4\n# Saw, Drill\n2,5\n3,6\n"]
+    {
         assert_eq!(times(&read(text).unwrap()), times(&plain), "{text}");
     }
     let unnamed = read("M1,M2\n1,4\n2,5\n3,6\n").unwrap();
@@ -133,6 +136,10 @@ fn faults_are_placed() {
         ("#,M1,M2\n1,3,4\n", ", line 1: a comment or a header? expected 'job' instead of '#'"),
         ("# (Stück);Saw;Oven\n1;3;4\n2;5;6\n", ", line 1: a comment or a header? expected a first"),
         ("# hours\n# Job,Saw,Due\nA,3,9\n", ", line 2: a comment or a header? expected a first"),
+        (
+            "# No;Saw;Oven;;\n1;3;4;;\n2;5;6;;\n",
+            ", line 1: a comment or a header? expected a first",
+        ),
         ("# No\t1\t2\n7\t3\t4\n", ", line 1: a comment or a header? expected a first title"),
         ("Thing,M1\n1,3\n2,4\n", ", line 1, column 'Thing': times or the numbers of the jobs?"),
         ("Machine,J1,J2\nSaw,1,2\n", ", line 1: a line for each machine, expected one for each"),

@@ -19,9 +19,9 @@ const FIRST: usize = 4;
 const WIDEST: usize = 1 << 14;
 const MOST: usize = 1 << 22;
 /// With due dates, the ranks of a block of lanes count as this many machines, and the first beams run before other
-/// searches if they take at most `SOON` work.
+/// searches if they take at most `SOON` work, a third of that for the initial schedule.
 const RANKS: usize = 64;
-const SOON: u64 = 100_000_000;
+const SOON: u64 = 20_000_000;
 /// Weights of idle time, used in turn: no weight is best everywhere. Seeds that differ by two use the upper ones.
 const WEIGHTS: [[f64; 3]; 2] = [[2.0, 4.0, 1.0], [2.8, 5.6, 1.4]];
 
@@ -165,7 +165,7 @@ impl<N: Number> Improve for Beam<N> {
 
     fn comes_first(&self) -> bool {
         let rows = &self.rows;
-        let all = (FIRST * self.weights.len() * rows.jobs) as u64 * rows.each;
+        let all = (self.width * self.weights.len() * rows.jobs) as u64 * rows.each;
         let due = rows.variant.objective().needs_due_dates();
         due && self.beams < self.weights.len() && all <= SOON
     }

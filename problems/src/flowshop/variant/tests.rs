@@ -265,7 +265,7 @@ fn searches_in_turn_do_not_depend_on_the_number_of_lanes() {
     }
 }
 
-/// Beams grow until they keep all nodes.
+/// Beams grow until they keep all nodes, so in the end none is dropped.
 #[test]
 fn wide_beams_find_the_optimum() {
     fn check<N: Number>(variant: &Variant, level: Level) {
@@ -273,11 +273,14 @@ fn wide_beams_find_the_optimum() {
         let (optimum, (value, order)) = (all.clone().min().unwrap().0, all.max().unwrap());
         let mut found = (order, value);
         let mut beam = Beam::<N>::new(variant, level, found.clone(), 0);
-        while found.1 > optimum {
-            assert!(!beam.exhausted(), "{found:?}, not {optimum}: {variant:?}");
+        // The last of these beams keep 512 nodes of a level, which has at most 120.
+        for _ in 0..24 {
+            let before = found.1;
             found = beam.round(&|| true);
             assert_eq!(variant.value(&found.0), found.1);
+            assert!(found.1 <= before);
         }
+        assert_eq!(found.1, optimum, "{variant:?}");
     }
     let mut rng = Rand32::new(9);
     for _ in 0..1000 {
