@@ -27,7 +27,7 @@ pub struct RunData {
     pub lower_bound: Option<JsonInteger<i64>>,
     pub solution: Option<Vec<JsonInteger<i64>>>,
     /// The names of what the solution lists, if the instance has names.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Vec<String>>,
     pub count: Option<JsonInteger<u128>>,
     /// The counters of the user's own tree, if it has any.
