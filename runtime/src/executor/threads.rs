@@ -52,11 +52,12 @@ impl Executor for ThreadExecutor<'_> {
                 break;
             }
             if self.rate.is_none() {
-                // A node may take seconds, so the first checks are close together.
+                // A node may take seconds, so the first checks are close together. Where nodes are postponed, the number
+                // of checks has no limit.
                 if start.elapsed().as_nanos() >= u128::from(budget.time_ns) {
                     break;
                 }
-                until_check *= 2;
+                until_check = until_check.saturating_mul(2);
             }
         }
         let elapsed_ns = start.elapsed().as_nanos() as f64;
@@ -71,5 +72,47 @@ impl Executor for ThreadExecutor<'_> {
         };
         stretch.busy_ns = elapsed_ns as u64;
         stretch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pleach_core::search::depth_first::TreeExplorer;
+    use pleach_core::search::tree::{Children, Goal, Tree};
+    use pleach_core::search::work::Pool;
+    use std::cell::Cell;
+
+    /// A tree whose root is always postponed.
+    struct Postponed;
+
+    impl Tree for Postponed {
+        type Node = ();
+        const GOAL: Goal = Goal::Count;
+
+        fn root(&self) {}
+
+        fn expand(&self, (): &(), _: Option<i64>, out: &mut Children<'_, Self>) {
+            out.postpone(i64::MIN, ());
+        }
+    }
+
+    #[test]
+    fn work_that_is_postponed_again_and_again_ends_with_an_interrupt() {
+        let mut explorer = TreeExplorer::new(&Postponed);
+        explorer.put_pool(Pool::whole(()));
+        let mut executor = ThreadExecutor::new(Box::new(explorer), 1.0);
+        let checks = Cell::new(0);
+        let interrupted = || {
+            checks.set(checks.get() + 1);
+            checks.get() == 100
+        };
+        let budget = Budget {
+            fuel: u64::MAX,
+            time_ns: u64::MAX,
+            interrupted: &interrupted,
+            best: &|| i64::MAX,
+        };
+        assert_eq!(executor.explore(&budget).progress.used, 100);
     }
 }
