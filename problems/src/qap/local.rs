@@ -15,7 +15,8 @@ pub fn improve(
     keep_going: &dyn Fn() -> bool,
 ) -> Vec<u16> {
     let mut search = Local::new(instance, start, seed);
-    while search.work < START && keep_going() {
+    // With a single location there is nothing to exchange, so there would never be any work.
+    while instance.locations() > 1 && search.work < START && keep_going() {
         search.step();
     }
     search.found()

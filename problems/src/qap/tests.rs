@@ -155,6 +155,18 @@ fn costs_are_multiples_of_the_step_and_heuristics_are_right() {
     assert_eq!(named("nug12").unwrap().unwrap().step(), 2);
 }
 
+/// The search for the first assignment used to run until it was stopped: it counts exchanges, of which there are none.
+#[test]
+fn a_single_facility_needs_no_local_search() {
+    let instance = Instance::new((1, &[7]), (1, &[2])).unwrap();
+    let asked = Cell::new(0);
+    let places = improve(&instance, None, 1, &|| asked.replace(asked.get() + 1) < 1000);
+    assert_eq!(places, [0]);
+    assert!(asked.get() < 1000, "it did not end by itself");
+    let found = whole(&Qap::new(instance), i64::MAX).found.unwrap();
+    assert_eq!((found.score, found.solution), (14, vec![1]));
+}
+
 #[test]
 fn named_instances_are_proven() {
     for name in names() {
