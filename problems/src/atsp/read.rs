@@ -2,6 +2,9 @@
 
 use super::instance::{Instance, MOST_CITIES, MOST_COST};
 
+/// What may stand between a key and its value.
+const SEPARATORS: [char; 3] = [':', ' ', '\t'];
+
 /// Which part of a matrix a file lists, row by row; the rest mirrors it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
@@ -81,18 +84,18 @@ pub fn read(text: &str) -> Result<Instance, String> {
         let Some((at, line)) = lines.next() else {
             return Err(": no EDGE_WEIGHT_SECTION, expected a TSPLIB file with a matrix".into());
         };
-        let (key, value) = line.split_once(':').unwrap_or((line, ""));
-        if key.trim_end() == "EDGE_WEIGHT_SECTION" {
+        // Some files have a blank instead of the colon.
+        let (key, value) = line.split_once(SEPARATORS).unwrap_or((line, ""));
+        let value = value.trim_start_matches(SEPARATORS);
+        if key == "EDGE_WEIGHT_SECTION" && value.is_empty() {
             break;
         }
-        let known =
-            !line.is_empty() && key.chars().all(|c| c.is_ascii_uppercase() || "_ ".contains(c));
-        if !line.is_empty() && !known {
+        if !key.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
             return Err(format!(
                 ", line {at}: '{line}', expected KEY: value or EDGE_WEIGHT_SECTION"
             ));
         }
-        header.take(key.trim_end(), value.trim()).map_err(|why| format!(", line {at}: {why}"))?;
+        header.take(key, value).map_err(|why| format!(", line {at}: {why}"))?;
     }
     let cities = header.cities.ok_or(": no DIMENSION, expected the number of cities")?;
     let layout = header.layout.unwrap_or(Layout::Full);
@@ -169,7 +172,10 @@ mod tests {
             ("UPPER_DIAG_COL", "0 1 0 2 3 0"),
             ("LOWER_DIAG_COL", "0 1 2 0 3 0"),
         ] {
-            assert_eq!(read(&file(format, 3, matrix)), Ok(full.clone()), "{format}");
+            let text = file(format, 3, matrix);
+            assert_eq!(read(&text), Ok(full.clone()), "{format}");
+            // A format without a colon used to be skipped.
+            assert_eq!(read(&text.replace(':', "")), Ok(full.clone()), "{format}");
         }
         let lopsided = read(&file("FULL_MATRIX", 2, "0 -5 7.0 0")).unwrap();
         assert_eq!((lopsided.cost(0, 1), lopsided.cost(1, 0)), (-5, 7));
@@ -199,6 +205,8 @@ mod tests {
             ),
             ("EDGE_WEIGHT_SECTION\n".into(), ": no DIMENSION"),
             ("TYPE: CVRP\n".into(), ", line 1: TYPE 'CVRP', expected ATSP or TSP"),
+            ("TYPE SOP\n".into(), ", line 1: TYPE 'SOP', expected ATSP or TSP"),
+            ("TYPE:\n".into(), ", line 1: TYPE '', expected ATSP or TSP"),
             ("EDGE_WEIGHT_TYPE: EUC_2D\n".into(), ", line 1: EDGE_WEIGHT_TYPE 'EUC_2D', expected"),
         ] {
             let why = read(&text).unwrap_err();
