@@ -48,9 +48,7 @@ pub(crate) fn may_end(tree: &Parameters, search: &Search<'_>) -> Result<(), Stri
         || settings.node_limit.is_some()
         || settings.memory.is_some();
     match endless(tree) {
-        Some(why) if !limited => {
-            Err(format!("{why}; expected q·m below 1, or a limit of time, nodes or memory"))
-        }
+        Some(why) if !limited => Err(format!("{why}, or a limit of time, nodes or memory")),
         _ => Ok(()),
     }
 }

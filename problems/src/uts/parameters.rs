@@ -146,14 +146,27 @@ impl Parameters {
         Ok(())
     }
 
-    /// Why the tree may be infinite, if it may be.
+    /// Why the tree may be infinite, if it may be, and what was expected.
     #[must_use]
     pub fn endless(&self) -> Option<String> {
         let mean = self.q * f64::from(self.m);
-        let binomial = matches!(self.tree_type, TreeType::Binomial | TreeType::Hybrid);
-        (binomial && mean >= 1.0).then(|| {
-            format!("q·m = {mean}: with 1 or more children per node on average, the tree may be infinite")
-        })
+        match (self.tree_type, self.shape) {
+            (TreeType::Binomial | TreeType::Hybrid, _) if mean >= 1.0 => Some(format!(
+                "q·m = {mean}: with 1 or more children per node on average, the tree may be infinite; \
+                 expected q·m below 1"
+            )),
+            // From depth `gen_mx` on, the mean is 1 or more.
+            (TreeType::Geometric, Shape::Expdec)
+                if self.gen_mx > 1 && self.b0 > 0.0 && self.b0 <= 1.0 =>
+            {
+                Some(format!(
+                    "b0 = {} with shape expdec: deep nodes have 1 or more children on average, so the tree \
+                     may be infinite; expected b0 above 1",
+                    self.b0
+                ))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -233,5 +246,11 @@ mod tests {
         assert!(Parameters::parse("T2WL").unwrap().endless().is_none());
         // T3L is nevertheless known to be finite.
         assert!(Parameters::parse("T3L").unwrap().endless().is_some());
+        let expdec = |words: &str| {
+            Parameters::parse(&format!("shape=expdec,{words}")).unwrap().endless().is_some()
+        };
+        assert!(expdec("b0=0.9,gen_mx=6") && expdec("b0=1,gen_mx=2"));
+        assert!(!expdec("b0=1.1,gen_mx=6") && !expdec("b0=0") && !expdec("b0=0.9,gen_mx=1"));
+        assert!(!expdec("type=hybrid,b0=0.9") && !expdec("type=balanced,b0=0.9"));
     }
 }
