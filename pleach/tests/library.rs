@@ -4,7 +4,7 @@ use crate::cluster::proxy::Proxy;
 use crate::outside::{example, folder, fresh, json};
 use pleach::flowshop::{self, Bound, Branching};
 use pleach::{Best, Cancel, Checkpoint, Error, Pause, RunError, Search, Settings, Solver, Status};
-use pleach::{Children, Goal, Tree, atsp, knapsack, queens, shop, uts};
+use pleach::{Children, Goal, Tree, atsp, knapsack, qap, queens, shop, uts};
 use pleach::{Processes, SharedReport, Stop};
 use std::cell::Cell;
 use std::fs;
@@ -60,6 +60,30 @@ fn tours_are_found_as_by_the_command() {
     assert_eq!(Some(instance.length(&answer.tour.unwrap())), answer.length);
     let options = atsp::Options { best: Best::Neh, ..atsp::Options::default() };
     assert!(matches!(atsp::solve(&instance, options), Err(Error::Input(_))));
+}
+
+/// The heuristics used to panic at a job, city or location that does not exist.
+#[test]
+fn starts_that_are_no_solutions_are_refused() {
+    let start = || Some(vec![0, 1, 9]);
+    let instance = flowshop::Instance::new(2, vec![3, 6, 5, 2, 1, 2]).unwrap();
+    let options = flowshop::Options { start: start(), ..flowshop::Options::default() };
+    let jobs = flowshop::solve(&instance, options).unwrap_err();
+    let shop = flowshop::Shop::new(instance);
+    let variant = shop::Variant::new(shop, shop::Objective::FlowTime, shop::Passing::Wait).unwrap();
+    let options = shop::Options { start: start(), ..shop::Options::default() };
+    let variants = shop::solve(&variant, options).unwrap_err();
+    let cities = atsp::Instance::new(3, vec![0, 1, 9, 9, 0, 1, 1, 9, 0]).unwrap();
+    let options = atsp::Options { start: start(), ..atsp::Options::default() };
+    let tours = atsp::solve(&cities, options).unwrap_err();
+    let matrix = [0, 5, 1, 5, 0, 0, 1, 0, 0];
+    let places = qap::Instance::new((3, &matrix), (3, &matrix)).unwrap();
+    let options = qap::Options { start: start(), ..qap::Options::default() };
+    let places = qap::solve(&places, options).unwrap_err();
+    for why in [jobs, variants, tours, places] {
+        assert!(matches!(why, Error::Run(RunError::Start(_))), "{why}");
+        assert!(why.to_string().contains(" 10, expected 1 to 3"), "{why}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use pleach_problems::atsp::instance::solution;
 use pleach_problems::atsp::instance::solution_of;
 pub use pleach_problems::atsp::named::{named, optimum};
 pub use pleach_problems::atsp::read::read;
-use pleach_runtime::Settings;
+use pleach_runtime::{RunError, Settings};
 use serde_json::json;
 use std::time::Instant;
 
@@ -123,6 +123,9 @@ fn prepare<'s, 'a>(
     // Any start value fits a shop.
     let named = if shop.is_some() { Best::None } else { *best };
     fits(named, bound.unwrap_or(Bound::Auto), search.nodes).map_err(Error::Input)?;
+    if let Some(start) = start.as_deref() {
+        instance.order(&solution_of(start)).map_err(RunError::Start)?;
+    }
     let asked = json!({
         "best": best.to_string(),
         "start": start.as_deref().map(solution_of),

@@ -18,7 +18,7 @@ use pleach_problems::flowshop::instance::solution_of;
 pub use pleach_problems::flowshop::named::{best_known, named};
 pub use pleach_problems::flowshop::read::{read, read_shop};
 pub use pleach_problems::flowshop::shop::Shop;
-use pleach_runtime::Settings;
+use pleach_runtime::{RunError, Settings};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,6 +147,9 @@ fn prepare<'s, 'a>(
     let one = "a certificate is about one optimal schedule, not all";
     if *all && certifies {
         return Err(Error::Input(one.into()));
+    }
+    if let Some(start) = start.as_deref() {
+        instance.order(&solution_of(start)).map_err(RunError::Start)?;
     }
     let rule = branching.unwrap_or(Branching::MinBranch);
     let mut asked = json!({

@@ -12,7 +12,7 @@ use pleach_problems::qap::local::{improve, reach};
 pub use pleach_problems::qap::named::{named, optimum};
 pub use pleach_problems::qap::read::read;
 use pleach_problems::qap::tree::Qap;
-use pleach_runtime::Settings;
+use pleach_runtime::{RunError, Settings};
 use serde_json::json;
 
 /// The result of a search.
@@ -76,6 +76,9 @@ fn prepare<'s, 'a>(
 ) -> Result<(StartedSearch<'s, 'a>, Plain<Qap>, Ready), Error> {
     let Options { best, start, search } = options;
     best.without_neh().map_err(Error::Input)?;
+    if let Some(start) = start.as_deref() {
+        instance.places(&solution_of(start)).map_err(RunError::Start)?;
+    }
     let asked = json!({ "best": best.to_string(), "start": start.as_deref().map(solution_of) });
     let mut begun = StartedSearch::new(search, asked, looking)?;
     // The checkpoint has the starting solution.

@@ -13,7 +13,7 @@ pub use pleach_problems::flowshop::shop::Shop;
 use pleach_problems::flowshop::variant::{LayersLimits, LayersProgress, VariantTree};
 pub use pleach_problems::flowshop::variant::{Objective, Passing, Variant};
 use pleach_problems::simd::Level;
-use pleach_runtime::{Cancel, ProgressSnapshot, Settings, Stop, usable_memory};
+use pleach_runtime::{Cancel, ProgressSnapshot, RunError, Settings, Stop, usable_memory};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -64,6 +64,9 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
         let Options { best, start, search } = options;
         let options = flowshop::Options { best, start, search, ..flowshop::Options::default() };
         return answer(variant, flowshop::solve(&variant.shop().instance, options)?.report);
+    }
+    if let Some(start) = &options.start {
+        variant.shop().instance.order(&solution_of(start)).map_err(RunError::Start)?;
     }
     let began = Instant::now();
     if let Some(instance) = tour(variant) {
