@@ -30,8 +30,9 @@ def _svg(width: float, height: float, parts: Sequence[str]) -> str:
 
 
 def _text(x: float, y: float, anchor: str, text: str) -> str:
-    """Return a text of a picture."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="black">{html.escape(text)}</text>'
+    """Return a text of a picture; it does not hide the tooltip of what lies below it."""
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text {place} fill="black" pointer-events="none">{html.escape(text)}</text>'
 
 
 def _colour(job: int) -> str:

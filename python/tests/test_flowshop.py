@@ -145,6 +145,7 @@ def test_results_are_frozen_and_shown() -> None:
     with pytest.raises(FrozenInstanceError):
         schedule.value = 1  # type: ignore[misc]
     shown = schedule._repr_html_()
+    assert shown.count("<text") == shown.count('pointer-events="none"'), "names do not hide tooltips"
     assert shown.count("<rect") == 7 and "&lt;a&gt;" in shown and "<a>" not in shown
     assert "Schedule(status='optimal'" in repr(schedule)
 

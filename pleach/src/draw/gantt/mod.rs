@@ -286,14 +286,15 @@ impl Row {
         ));
     }
 
-    /// Draws the name of a job into its bar, if there is room.
+    /// Draws the name of a job into its bar, if there is room; the tooltip stays that of the bar.
     fn label(&self, svg: &mut Svg, times: (u32, u32), name: &str) {
         let (x, width) = self.span(times);
         // Numbers are narrower than the widest names.
         let room = if name.len() <= 2 { NUMBERED } else { CHARACTER * name.chars().count() as f64 };
         if width >= room {
             let middle = (x + width / 2.0, self.y + BAR * 0.65);
-            svg.text(middle, Anchor::Middle, "font-size=\"11\" fill=\"#222\"", name);
+            let style = "font-size=\"11\" fill=\"#222\" pointer-events=\"none\"";
+            svg.text(middle, Anchor::Middle, style, name);
         }
     }
 }

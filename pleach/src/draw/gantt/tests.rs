@@ -4,6 +4,9 @@ use super::*;
 use oorandom::Rand32;
 use pleach_problems::flowshop::shop::Shop;
 
+/// How the dark corners of late jobs end.
+const CORNERS: &str = "z\" fill=\"#222\" pointer-events=\"none\"/>";
+
 /// A machine's bars as their tooltips describe them, in the order of their times: what, start and end.
 fn bars(svg: &str, machine: &str) -> Vec<(String, u32, u32)> {
     let titles = svg.split("<title>").skip(1).filter_map(|rest| rest.split("</title>").next());
@@ -35,6 +38,8 @@ fn every_operation_is_drawn_and_a_longest_path_outlined() {
     assert!(svg.contains("<title>job 1 on M2: 1 to 5</title>"), "{svg}");
     assert_eq!(svg.matches("<title>job").count(), 5, "an operation of no time is not drawn");
     assert!(svg.contains("a&lt;b: 3 jobs on 2 machines, makespan 10"));
+    // A name on a bar does not hide its tooltip.
+    assert_eq!(svg.matches("fill=\"#222\" pointer-events=\"none\">").count(), 5, "{svg}");
     let path = critical(&instance, &order, &instance.ends(&order));
     let length: u32 = path.iter().map(|&(place, k)| instance.job(order[place].into())[k]).sum();
     assert_eq!(length, instance.makespan(&order));
@@ -116,13 +121,13 @@ fn late_jobs_are_marked_and_dates_shown() {
         assert!(svg.contains(&format!("<title>{title}</title>")), "{title}: {svg}");
     }
     assert!(svg.contains("tardiness 7; triangles: due dates, filled if late; dark corners"));
-    assert_eq!(svg.matches("pointer-events").count(), 2, "two corners: {svg}");
+    assert_eq!(svg.matches(CORNERS).count(), 2, "two corners: {svg}");
     shop.due = Some(vec![5, 99, 10]);
     let early = Variant::new(shop, Objective::Tardiness, Passing::Wait).unwrap();
     let svg = draw(&early, &[("a", &order)]);
     assert!(svg.contains("tardiness 0; triangles: due dates, filled if late<"), "{svg}");
     assert_eq!(svg.matches("<title>due ").count(), 2, "99 is after the end: {svg}");
-    assert!(!svg.contains("late by") && !svg.contains("pointer-events"), "{svg}");
+    assert!(!svg.contains("late by") && !svg.contains(CORNERS), "{svg}");
 }
 
 #[test]
