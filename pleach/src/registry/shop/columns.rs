@@ -73,6 +73,7 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     let reading = Reading::new(table, first)?;
     if let (None, Some(comment)) = (reading.head, &table.comment)
         && (are_words(comment) || are_numbered(comment))
+        && reading.would_change(comment, &table.rows)
     {
         return Err(format!(
             ", line {}: a comment or a header? expected a first title without '#', or a comment without separators",
@@ -224,13 +225,7 @@ impl<'t> Reading<'t> {
                 ));
             }
         }
-        let numbers = (1..).map(|number: usize| number.to_string());
-        if reading.columns[0] == Column::Times
-            && !of_machine
-            && first.len() > 1
-            && rows.len() > 1
-            && rows.iter().zip(numbers).all(|(row, n)| row.cell(0) == n)
-        {
+        if reading.columns[0] == Column::Times && !of_machine && first.len() > 1 && counts(rows) {
             return Err(format!(
                 ", line {}, column '{}': times or the numbers of the jobs? expected the title 'job' or 'M1'",
                 first.line,
@@ -238,6 +233,14 @@ impl<'t> Reading<'t> {
             ));
         }
         Ok(reading)
+    }
+
+    /// Whether the columns of a table without a header could hold something else if a comment were its header.
+    fn would_change(&self, comment: &Row, rows: &[Row]) -> bool {
+        let named = self.columns[0] == Column::Names;
+        let mut titles = self.columns.iter().zip(comment.cells()).enumerate();
+        !named && counts(rows)
+            || titles.any(|(at, (&column, title))| checked(title, at, named) != Ok(column))
     }
 
     /// The decimals that some columns need.
@@ -334,6 +337,12 @@ fn are_words(row: &Row) -> bool {
 fn are_numbered(row: &Row) -> bool {
     let places = (1..row.len()).map(|number| number.to_string());
     row.len() > 2 && row.cells().skip(1).eq(places)
+}
+
+/// Whether the first cells of several rows are 1, 2 and so on, as the numbers of jobs are.
+fn counts(rows: &[Row]) -> bool {
+    let numbers = (1..).map(|number: usize| number.to_string());
+    rows.len() > 1 && rows.iter().zip(numbers).all(|(row, number)| row.cell(0) == number)
 }
 
 fn digit(c: char) -> bool {

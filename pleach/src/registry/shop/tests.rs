@@ -52,6 +52,14 @@ fn all_ways_to_write_a_shop_are_read_alike() {
     {
         assert_eq!(times(&read(text).unwrap()), times(&plain), "{text}");
     }
+    // A comment that would change nothing as a header may have separators, too.
+    for (text, of_jobs) in [
+        ("# from SAP, week 12\n3,4\n2,5\n", [[3, 4], [2, 5]]),
+        ("# Saw;Oven\n3;4\n2;5\n", [[3, 4], [2, 5]]),
+        ("# from SAP, week 12, late shift\nA,3,4\nB,2,5\n", [[3, 4], [2, 5]]),
+    ] {
+        assert_eq!(times(&read(text).unwrap()), of_jobs, "{text}");
+    }
     let unnamed = read("M1,M2\n1,4\n2,5\n3,6\n").unwrap();
     assert_eq!((times(&unnamed), unnamed.jobs.len()), (times(&plain), 0));
 }
@@ -141,6 +149,8 @@ fn faults_are_placed() {
             ", line 1: a comment or a header? expected a first",
         ),
         ("# No\t1\t2\n7\t3\t4\n", ", line 1: a comment or a header? expected a first title"),
+        ("# Saw;Due\n3;9\n2;5\n", ", line 1: a comment or a header? expected a first title"),
+        ("# parts, week 12\n1,4\n2,5\n", ", line 1: a comment or a header? expected a first title"),
         ("Thing,M1\n1,3\n2,4\n", ", line 1, column 'Thing': times or the numbers of the jobs?"),
         ("Machine,J1,J2\nSaw,1,2\n", ", line 1: a line for each machine, expected one for each"),
         ("job,M1,Sequence setup\nA,1,2\n", ", line 1, column 'Sequence setup': setup times"),
