@@ -1,5 +1,6 @@
 //! [`shop_of`]: a shop from a table with a row for each job.
 
+use super::remarks::{REMARKS, has_remark, unit_of};
 use super::table::{MOST, Row, Table};
 use crate::decimal::{Decimal, MOST_DECIMALS, written};
 use crate::report::counted;
@@ -35,9 +36,10 @@ const OF_NAMES: [&str; 33] = [
 ];
 
 /// Words of titles that more likely name dates, weights or something else than a machine.
-const NOT_OF_MACHINES: [&str; 15] = [
-    "arrival", "arrivals", "priority", "priorities", "importance", "quantity", "qty", "termin",
-    "liefertermin", "fällig", "fälligkeit", "priorität", "gewicht", "menge", "anzahl",
+const NOT_OF_MACHINES: [&str; 20] = [
+    "arrival", "arrivals", "date", "dates", "delivery", "priority", "priorities", "importance",
+    "quantity", "qty", "datum", "termin", "liefertermin", "lieferdatum", "fällig", "fälligkeit",
+    "priorität", "gewicht", "menge", "anzahl",
 ];
 
 /// Titles that are symbols of dates and weights.
@@ -49,9 +51,6 @@ const OF_SUMS: [&str; 8] =
 
 /// Other words there.
 const WITH_SUMS: [&str; 6] = ["grand", "of", "processing", "work", "time", "times"];
-
-/// What may begin a remark in a title.
-const REMARKS: [char; 4] = ['(', '[', '/', ','];
 
 /// Tables whose first title begins so, as the only one, have a line for each machine.
 const OF_MACHINES: [&str; 6] =
@@ -225,6 +224,19 @@ impl<'t> Reading<'t> {
                 ));
             }
         }
+        let is_time = |at: &usize| !matches!(reading.columns[*at], Column::Names | Column::Weights);
+        let unit = |at: usize| Some((at, unit_of(first.cell(at))?));
+        let mut units = (0..first.len()).filter(is_time).filter_map(unit);
+        if let Some((one, unit)) = units.next()
+            && let Some((other, _)) = units.find(|(_, other)| *other != unit)
+        {
+            return Err(format!(
+                ", line {}, column '{}': another unit than in column '{}', expected the same in all",
+                first.line,
+                shown(first.cell(other)),
+                shown(first.cell(one))
+            ));
+        }
         if reading.columns[0] == Column::Times && !of_machine && first.len() > 1 && counts(rows) {
             return Err(format!(
                 ", line {}, column '{}': times or the numbers of the jobs? expected the title 'job' or 'M1'",
@@ -368,11 +380,6 @@ fn words_of(title: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
-}
-
-/// Whether something follows the title in brackets or behind a comma or slash.
-fn has_remark(title: &str) -> bool {
-    title.split(REMARKS).filter(|part| part.contains(char::is_alphanumeric)).count() > 1
 }
 
 /// What a column with this title holds: times unless the title says otherwise.

@@ -3,6 +3,7 @@
 mod columns;
 mod lists;
 mod read;
+mod remarks;
 mod schedule;
 mod solution;
 mod table;

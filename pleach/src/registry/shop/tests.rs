@@ -96,6 +96,8 @@ fn titles_say_what_columns_hold() {
         let shop = read(&format!("Job,M1,{titles}\nA,3,10,5\n")).unwrap();
         assert_eq!((shop.due, shop.releases), (Some(vec![10]), Some(vec![5])), "{titles}");
     }
+    let shop = read("Job,Press (S),Press (H),Saw [min],Oven/Min.\nA,3,4,5,6\n").unwrap();
+    assert_eq!(shop.machines, ["Press (S)", "Press (H)", "Saw [min]", "Oven/Min."]);
     // Names of several machines begin the header, or a single one.
     for titles in ["Machine 1,Machine 2", "Station A,Station B", "Machine,Machine (new)"] {
         let shop = read(&format!("{titles}\n1,2\n2,4\n")).unwrap();
@@ -106,7 +108,7 @@ fn titles_say_what_columns_hold() {
     for title in [
         "Arrival", "Arrival time", "Job priority", "Quantity", "Liefertermin", "dj", "w_j", "rj",
         "Total", "Sum [h]", "Total processing time", "Due by", "Ready at", "[Due by]", "Menge",
-        "Anzahl", "fällig",
+        "Anzahl", "fällig", "Delivery", "Delivery date", "Ship date [h]", "Lieferdatum",
     ] {
         let why = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap_err();
         let said = ", line 1, column '";
@@ -205,6 +207,11 @@ fn faults_are_placed() {
         ("A,1\nB,2\n A ,3\n", ", line 3: a second job 'A', expected different names (line 1 has"),
         ("job,Saw,Saw\nA,1,2\n", ", line 1: a second machine 'Saw'"),
         ("job,M1,due,Due Date\nA,1,2,3\n", ", line 1: 'Due Date' is a second column of that kind"),
+        (
+            "Job,Saw [min],Weight,Due (hours)\nA,30,1,2\n",
+            ", line 1, column 'Due (hours)': another unit than in column 'Saw [min]', expected the",
+        ),
+        ("Job;Saw, s;Oven;Drill (h)\nA;3;4;5\n", ", column 'Drill (h)': another unit than in"),
         ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': names of jobs?"),
         (
             "job,M1,Setup time\nA,1,2\n",
