@@ -55,8 +55,17 @@ mod sheet {
                 return Err(format!("a sheet of more than {MOST_BYTES} bytes"));
             }
         }
+        lines(&rows)
+    }
+
+    /// The rows as lines of text. A row whose only cell is a comment is left empty, since quotes make its `#` a name.
+    fn lines(cells: &BTreeMap<(u32, u32), String>) -> Result<String, String> {
         let (mut text, mut row, mut column) = (String::new(), 0, 0);
-        for (at, cell) in rows {
+        for (&at, cell) in cells {
+            let is_alone = || cells.range((at.0, 1)..=(at.0, u32::MAX)).next().is_none();
+            if at.1 == 0 && cell.starts_with('#') && is_alone() {
+                continue;
+            }
             // Rows and columns are limited by the format, but not by a crafted file.
             let gap = u64::from(at.0 - row) + u64::from(at.1);
             if text.len() as u64 + gap + cell.len() as u64 > MOST_BYTES as u64 {
@@ -125,6 +134,13 @@ mod sheet {
             let expected = "\"Job\",\"Saw, \"\"new\"\"\",\"Oven\",\"Due\"\n\"A\",\"3.5\",\"2\",\"9\"\n\n\
                             \"B 1\",\"0.3\",\"1\",\"12\"";
             assert_eq!(text(BOOK.to_vec()).unwrap(), expected);
+        }
+
+        #[test]
+        fn comments_are_left_out() {
+            let cells = [((0, 0), "# Week 12"), ((1, 0), "#"), ((1, 1), "Saw"), ((2, 1), "# 2")];
+            let cells = cells.into_iter().map(|(at, text)| (at, text.to_string())).collect();
+            assert_eq!(lines(&cells).unwrap(), "\n\"#\",\"Saw\"\n,\"# 2\"");
         }
 
         #[test]
