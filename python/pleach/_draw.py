@@ -51,32 +51,85 @@ def _ticks(end: float) -> list[float]:
 Operation = tuple[int, int, str, float, float]
 """Job, machine, name of the job, start and end."""
 
+Setup = tuple[int, str, str, float, float]
+"""Machine, names of the jobs before and after, start and end."""
 
-def gantt(operations: Sequence[Operation], machines: Sequence[str]) -> str:
-    """Return a Gantt chart: a row per machine, time from left to right."""
+_HATCHING = (
+    '<pattern id="pleach-setup" width="5" height="5" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><path d="M2,0v5" stroke="#333"/></pattern>'
+)
+
+
+def gantt(
+    operations: Sequence[Operation],
+    machines: Sequence[str],
+    setups: Sequence[Setup] = (),
+    due: Sequence[float] | None = None,
+    blocking: bool = False,
+) -> str:
+    """Return a Gantt chart: a row per machine, time from left to right.
+
+    Setups are hatched. With blocking, a dashed bar shows how long a job stays on its machine. Triangles mark due dates,
+    filled ones those of late jobs, whose last operations have a dark corner.
+    """
     end = max((operation[4] for operation in operations), default=0) or 1
     left = 16 + 7 * max(len(name[:24]) for name in machines)
     scale = _WIDTH / end
     bottom = 12 + _ROW * len(machines)
-    parts = []
+    parts = [_HATCHING] if setups else []
     for time in _ticks(end):
         x = left + time * scale
         parts.append(f'<line x1="{x:.1f}" y1="8" x2="{x:.1f}" y2="{bottom}" stroke="#ddd"/>')
-        parts.append(_text(x, bottom + 16, "middle", f"{time:.6g}"))
+        parts.append(_text(x, bottom + 20, "middle", f"{time:.6g}"))
     for k, name in enumerate(machines):
         parts.append(_text(left - 8, 12 + _ROW * (k + 0.65), "end", name[:24]))
-    for job, machine, name, start, stop in operations:
+
+    def bar(machine: int, start: float, stop: float, style: str, about: str, more: str = "") -> None:
+        """Draw what a machine does."""
         if stop <= start:
-            continue
+            return
         x, y, width = left + start * scale, 14 + _ROW * machine, (stop - start) * scale
-        about = html.escape(f"{name} on {machines[machine]}: {start:.10g} to {stop:.10g}")
+        title = html.escape(f"{about} on {machines[machine]}: {start:.10g} to {stop:.10g}{more}")
         parts.append(
-            f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{_ROW - 4}" fill="{_colour(job)}" '
-            f'stroke="white" stroke-width="0.6"><title>{about}</title></rect>'
+            f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{_ROW - 4}" {style}><title>{title}</title></rect>'
         )
+
+    for machine, before, after, start, stop in setups:
+        style = 'fill="url(#pleach-setup)" stroke="#333" stroke-width="0.6"'
+        bar(machine, start, stop, style, f"setup from {before} to {after}")
+    last = {job: machine for job, machine, _, start, stop in operations if stop > start}
+    ends = {job: stop for job, _, _, _, stop in operations}
+    late = {job: stop - due[job] for job, stop in ends.items() if stop > due[job]} if due else {}
+    for job, machine, name, start, stop in operations:
+        more, is_last = "", last.get(job) == machine
+        if due and is_last:
+            more = f", due {due[job]:.10g}" + (f", late by {late[job]:.10g}" if job in late else "")
+        bar(machine, start, stop, f'fill="{_colour(job)}" stroke="white" stroke-width="0.6"', name, more)
+        x, y, width = left + start * scale, 14 + _ROW * machine, (stop - start) * scale
+        if is_last and job in late:
+            side = min(8, width)
+            corner = f"M{x + width:.2f},{y}v{side:.2f}l-{side:.2f},-{side:.2f}z"
+            parts.append(f'<path d="{corner}" fill="#222" pointer-events="none"/>')
         if width >= 7 * len(name) + 4:
             parts.append(_text(x + width / 2, y + _ROW * 0.6, "middle", name))
-    return _svg(left + _WIDTH + 30, bottom + 28, parts)
+    for (job, machine, name, _, stop), (following, _, _, start, _) in zip(operations, operations[1:], strict=False):
+        if blocking and following == job:
+            style = f'fill="{_colour(job)}" fill-opacity="0.25" stroke="#333" stroke-dasharray="3 2"'
+            bar(machine, stop, start, style, f"{name} stays")
+    names = {job: name for job, _, name, _, _ in operations}
+    dates: dict[float, list[int]] = {}
+    for job in ends:
+        if due and due[job] <= end:
+            dates.setdefault(due[job], []).append(job)
+    if 8 * len(dates) > _WIDTH:
+        # Triangles would cover each other.
+        dates = {}
+    for date, jobs in dates.items():
+        fill = "black" if any(job in late for job in jobs) else "white"
+        title = html.escape(f"due {date:.10g}: {', '.join(names[job] for job in jobs)}")
+        path = f'<path d="M{left + date * scale:.1f},{bottom}l-4,8h8z" fill="{fill}" stroke="#333">'
+        parts.append(f"{path}<title>{title}</title></path>")
+    return _svg(left + _WIDTH + 30, bottom + 32, parts)
 
 
 Point = tuple[float, float | None, float | None]

@@ -59,6 +59,7 @@ class Schedule(Optimised):
     machine_names: tuple[str, ...]
     operations: tuple[Operation, ...] = field(repr=False)
     optimal_schedules: int | None = None
+    _marks: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def jobs(self) -> tuple[str, ...] | None:
@@ -80,7 +81,7 @@ class Schedule(Optimised):
         if self.order is None:
             return ""
         bars = [(o.job, o.machine, o.job_name, o.start, o.end) for o in self.operations]
-        return _draw.gantt(bars, self.machine_names)
+        return _draw.gantt(bars, self.machine_names, **self._marks)
 
 
 @dataclass
@@ -197,7 +198,7 @@ def solve(
 
     def read(raw: Mapping[str, Any]) -> Schedule:
         """Return the result as a schedule."""
-        return _schedule(shop, objective, view, given["decimals"], raw)
+        return _schedule(shop, objective, view, given["decimals"], no_buffers, raw)
 
     return _run.start("flowshop", (given,), read, view, options, blocking)
 
@@ -340,25 +341,43 @@ def _best(best: object, decimals: int) -> int:
     return _numbers.whole("best", int(multiple))
 
 
-def _schedule(shop: _Shop, objective: Objective, view: View, decimals: int, raw: Mapping[str, Any]) -> Schedule:
+def _schedule(
+    shop: _Shop, objective: Objective, view: View, decimals: int, blocking: bool, raw: Mapping[str, Any]
+) -> Schedule:
     """Return the result of a search as a schedule."""
     jobs = tuple(shop.jobs or map(str, range(len(shop.times))))
     machines = tuple(shop.machines or (f"M{k}" for k in range(len(shop.times[0]))))
-    order = view.solution(raw["solution"])
-    shown = View(decimals)
-    operations = []
-    for job, ends in zip(order or (), raw["ends"] or (), strict=True):
+    order = view.solution(raw["solution"]) or ()
+
+    def exact(value: int | Decimal) -> int:
+        """Return a time as a multiple of a power of ten."""
+        return _numbers.multiple_of(value, decimals)
+
+    def shown(time: int) -> Number:
+        """Return such a multiple as a time."""
+        return time / 10**decimals if decimals else time
+
+    operations: list[Operation] = []
+    setups: list[_draw.Setup] = []
+    before: tuple[int, list[int]] | None = None
+    for job, ends in zip(order, raw["ends"] or (), strict=True):
         for k, stop in enumerate(ends):
-            start = shown.value(stop - _numbers.scaled("times", shop.times[job][k], decimals, _MOST_TIME))
-            end = shown.value(stop)
-            assert start is not None and end is not None
-            operations.append(Operation(job, k, jobs[job], machines[k], start, end))
+            start = shown(stop - exact(shop.times[job][k]))
+            operations.append(Operation(job, k, jobs[job], machines[k], start, shown(stop)))
+            if before is not None and shop.setups is not None:
+                # A machine starts its setup as soon as it is free, even if the job arrives later.
+                other, free = before[0], before[1][k]
+                until = free + exact(shop.setups[k][other][job])
+                setups.append((k, jobs[other], jobs[job], shown(free), shown(until)))
+        before = job, ends
+    due = None if shop.due is None else [shown(exact(date)) for date in shop.due]
     return Schedule(
         objective=objective,
-        order=order,
+        order=order or None,
         job_names=jobs,
         machine_names=machines,
         operations=tuple(operations),
         optimal_schedules=raw["optima"],
+        _marks={"setups": setups, "due": due, "blocking": blocking},
         **view.optimised(raw),
     )

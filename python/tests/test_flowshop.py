@@ -172,3 +172,26 @@ def test_choices_of_the_search() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             pleach.flowshop.solve([[1, 2], [3, 4]], **wrong)
+
+
+def test_charts_mark_setups_blocked_machines_and_late_jobs() -> None:
+    setups = [[[0, 3], [9, 0]], [[0, 0.5], [9, 0]]]
+    shown = pleach.flowshop.solve([[1, 4], [4, 5]], setups=setups, due=[5, 7])._repr_html_()
+    for title in (
+        "setup from 0 to 1 on M0: 1 to 4",
+        # Job 1 arrives at 8.
+        "setup from 0 to 1 on M1: 5 to 5.5",
+        "0 on M1: 1 to 5, due 5",
+        "1 on M1: 8 to 13, due 7, late by 6",
+        "due 5: 0",
+        "due 7: 1",
+    ):
+        assert f"<title>{title}</title>" in shown
+    assert shown.count('fill="url(#pleach-setup)"') == 2
+    assert shown.count("late by") == shown.count('l-4,8h8z" fill="black"') == 1
+    blocked = pleach.flowshop.solve([[1, 4], [2, 5], [3, 1]], no_buffers=True)
+    bars = zip(blocked.operations[::2], blocked.operations[1::2], strict=True)
+    stays = [f"{one.job_name} stays on M0: {one.end} to {two.start}" for one, two in bars if one.end < two.start]
+    shown = blocked._repr_html_()
+    assert stays and shown.count("stays on") == len(stays)
+    assert all(f"<title>{title}</title>" in shown for title in stays)
