@@ -1,64 +1,13 @@
 //! [`shop_of`]: a shop from a table with a row for each job.
 
-use super::remarks::{REMARKS, has_remark, unit_of};
 use super::table::{MOST, Row, Table};
+use super::titles::{Column, checked, column_of, is_machine, is_sum, unit_of, words_of};
 use crate::decimal::{Decimal, MOST_DECIMALS, written};
 use crate::report::counted;
 use pleach_problems::flowshop::instance::{Instance, LONGEST_PATH};
 use pleach_problems::flowshop::read::MOST_TIME;
 use pleach_problems::flowshop::shop::Shop;
 use std::collections::HashMap;
-
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
-    Names,
-    Times,
-    Due,
-    Weights,
-    Releases,
-}
-
-/// The titles of columns that hold neither times nor names; all but weights may be followed by one of `DATES`.
-const TITLES: [(Column, &[&str]); 3] = [
-    (Column::Due, &["due", "duedate", "deadline", "deadlines"]),
-    (Column::Weights, &["weight", "weights"]),
-    (Column::Releases, &["release", "releases", "ready"]),
-];
-const DATES: [&str; 4] = ["date", "dates", "time", "times"];
-
-/// The first column holds names if its title has only such words, or none, or if it is not all numbers.
-const OF_NAMES: [&str; 33] = [
-    "job", "jobs", "name", "names", "task", "tasks", "part", "parts", "product", "products",
-    "item", "items", "order", "orders", "work", "lot", "batch", "id", "no", "nr", "number",
-    "auftrag", "aufträge", "auftrags", "auftragsnummer", "auftragsnr", "teil", "teile", "artikel",
-    "artikelnummer", "produkt", "produkte", "nummer",
-];
-
-/// Words of titles that more likely name dates, weights or something else than a machine.
-const NOT_OF_MACHINES: [&str; 20] = [
-    "arrival", "arrivals", "date", "dates", "delivery", "priority", "priorities", "importance",
-    "quantity", "qty", "datum", "termin", "liefertermin", "lieferdatum", "fällig", "fälligkeit",
-    "priorität", "gewicht", "menge", "anzahl",
-];
-
-/// Titles that are symbols of dates and weights.
-const SYMBOLS: [&str; 3] = ["dj", "wj", "rj"];
-
-/// The words in which a last line names what it adds up, or a column.
-const OF_SUMS: [&str; 8] =
-    ["sum", "sums", "total", "totals", "average", "averages", "summe", "gesamt"];
-
-/// Other words there.
-const WITH_SUMS: [&str; 6] = ["grand", "of", "processing", "work", "time", "times"];
-
-/// Tables whose first title begins so, as the only one, have a line for each machine.
-const OF_MACHINES: [&str; 6] =
-    ["machine", "machines", "station", "stations", "maschine", "maschinen"];
-
-/// What may follow such a word, as may numbers and letters.
-const AFTER_MACHINES: [&str; 11] =
-    ["name", "names", "id", "no", "nr", "number", "nummer", "job", "jobs", "vs", "auftrag"];
 
 /// The most characters of a cell in an error.
 const SHOWN: usize = 40;
@@ -359,105 +308,6 @@ fn counts(rows: &[Row]) -> bool {
 
 fn digit(c: char) -> bool {
     c.is_ascii_digit()
-}
-
-/// The words of a title without what follows in brackets or behind a comma or slash, in small letters. A title may be
-/// in brackets itself.
-fn words_of(title: &str) -> Vec<String> {
-    let mut parts = title.split(REMARKS);
-    let title = parts.find(|part| part.contains(char::is_alphanumeric)).unwrap_or_default();
-    let mut words = vec![String::new()];
-    let mut small = false;
-    for c in title.chars() {
-        // A capital begins a word, as in 'JobID'.
-        if !c.is_alphanumeric() || small && c.is_uppercase() {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric() {
-            words.last_mut().into_iter().for_each(|word| word.extend(c.to_lowercase()));
-        }
-        small = c.is_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// What a column with this title holds: times unless the title says otherwise.
-fn column_of(title: &str) -> Column {
-    let words = words_of(title);
-    if words.iter().all(|word| OF_NAMES.contains(&&**word)) {
-        return Column::Names;
-    }
-    let found = match &words[..] {
-        [word] => titled(word),
-        [word, date] if DATES.contains(&&**date) => {
-            titled(word).filter(|&column| column != Column::Weights)
-        }
-        _ => None,
-    };
-    found.unwrap_or(Column::Times)
-}
-
-/// What a column holds, whose title may be any if it is the first one and `named`, or why its title is refused.
-fn checked(title: &str, at: usize, named: bool) -> Result<Column, &'static str> {
-    match column_of(title) {
-        Column::Times if at == 0 && named => Ok(Column::Names),
-        Column::Times if is_setup(title) => {
-            Err("setup times, expected in a file of their own (--setups FILE)")
-        }
-        Column::Times if is_unclear(title) => Err(
-            "a machine? expected 'due date', 'release date' or 'weight', another name for a machine, or no such column",
-        ),
-        Column::Names if at > 0 && words_of(title).is_empty() => Ok(Column::Times),
-        Column::Names if at > 0 => {
-            Err("names of jobs? expected these in the first column, or another name for a machine")
-        }
-        Column::Weights if has_remark(title) => Err(
-            "a weight is the importance of a job and has no unit, expected 'weight', or no such column",
-        ),
-        column => Ok(column),
-    }
-}
-
-/// Whether a title names a machine, and nothing of it.
-fn is_machine(title: &str) -> bool {
-    let words = words_of(title);
-    let follows = |word: &String| {
-        let is_letter = word.chars().count() == 1;
-        is_letter || word.chars().all(digit) || AFTER_MACHINES.contains(&&**word)
-    };
-    words.first().is_some_and(|word| OF_MACHINES.contains(&&**word))
-        && words.iter().skip(1).all(follows)
-}
-
-/// Whether a column has setup times by its title.
-fn is_setup(title: &str) -> bool {
-    let words = words_of(title);
-    words.windows(2).any(|pair| pair[0] == "set" && pair[1] == "up")
-        || words.iter().any(|word| word.starts_with("setup") || word.starts_with("rüstzeit"))
-}
-
-/// Whether a column that would hold times by its title hardly does.
-fn is_unclear(title: &str) -> bool {
-    let words = words_of(title);
-    let all = words.concat();
-    let is_other = |word: &str| titled(word).is_some() || NOT_OF_MACHINES.contains(&word);
-    is_sum(title)
-        || SYMBOLS.contains(&&*all)
-        || is_other(&all)
-        || words.iter().any(|word| is_other(word))
-}
-
-/// Whether the title of a column or the name of a line says that it adds up others.
-fn is_sum(name: &str) -> bool {
-    let words = words_of(name);
-    let adds = |word: &String| OF_SUMS.contains(&&**word);
-    words.iter().any(adds) && words.iter().all(|word| adds(word) || WITH_SUMS.contains(&&**word))
-}
-
-/// What a column with this word as its title holds, if it is neither times nor names.
-fn titled(word: &str) -> Option<Column> {
-    TITLES.iter().find(|(_, titles)| titles.contains(&word)).map(|(column, _)| *column)
 }
 
 /// A cell as a name: in one line, without control characters.

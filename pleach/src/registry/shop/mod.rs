@@ -3,12 +3,12 @@
 mod columns;
 mod lists;
 mod read;
-mod remarks;
 mod schedule;
 mod solution;
 mod table;
 #[cfg(test)]
 mod tests;
+mod titles;
 mod variant;
 mod workbook;
 
