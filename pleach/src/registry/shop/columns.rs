@@ -63,6 +63,9 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     if !reading.columns.contains(&Column::Times) {
         return Err(format!(", line {}: no column of times, {expected}", first.line));
     }
+    if table.separator == b';' {
+        reading.check_points(rows)?;
+    }
     let dates = [Column::Due, Column::Releases];
     let decimals = reading.decimals(rows, &[Column::Times, dates[0], dates[1]])?;
     let times = reading.numbers(rows, Column::Times, decimals, MOST_TIME)?;
@@ -173,7 +176,7 @@ impl<'t> Reading<'t> {
                 ));
             }
         }
-        let is_time = |at: &usize| !matches!(reading.columns[*at], Column::Names | Column::Weights);
+        let is_time = |at: &usize| reading.columns[*at].is_time();
         let unit = |at: usize| Some((at, unit_of(first.cell(at))?));
         let mut units = (0..first.len()).filter(is_time).filter_map(unit);
         if let Some((one, unit)) = units.next()
@@ -202,6 +205,30 @@ impl<'t> Reading<'t> {
         let mut titles = self.columns.iter().zip(comment.cells()).enumerate();
         !named && counts(rows)
             || titles.any(|(at, (&column, title))| checked(title, at, named) != Ok(column))
+    }
+
+    /// Refuses points that may separate thousands, as they do in languages in which semicolons separate cells.
+    fn check_points(&self, rows: &[Row]) -> Result<(), String> {
+        let mut first = None;
+        for row in rows {
+            for (at, _) in self.columns.iter().enumerate().filter(|(_, it)| it.is_time()) {
+                if !row.cell(at).contains('.') {
+                    continue;
+                }
+                if !has_thousands(row.cell(at)) {
+                    return Ok(());
+                }
+                first = first.or(Some((row, at)));
+            }
+        }
+        let Some((row, at)) = first else { return Ok(()) };
+        Err(format!(
+            ", line {}, column {}: '{}', a decimal number or thousands? expected no point in thousands, or \
+             commas instead of semicolons",
+            row.line,
+            self.column(at),
+            shown(row.cell(at))
+        ))
     }
 
     /// The decimals that some columns need.
@@ -286,6 +313,12 @@ fn is_number(cell: &str) -> bool {
             let exponent = "eE".contains(std::mem::replace(&mut before, c));
             digit(c) || ".,eE".contains(c) || exponent && "-+".contains(c)
         })
+}
+
+/// Whether a cell may have a point before its last thousand, as `1.200` has.
+fn has_thousands(cell: &str) -> bool {
+    let parts = cell.split_once('.').filter(|(whole, _)| !whole.starts_with('0'));
+    parts.is_some_and(|(whole, part)| (1..=3).contains(&whole.len()) && part.len() == 3)
 }
 
 /// Whether no cell but the first looks like a time. A typing error in a time must not turn a job into a header.

@@ -80,6 +80,10 @@ fn dates_and_weights_are_kept_and_decimals_are_exact() {
         let shop = read(text).unwrap();
         assert_eq!((times(&shop), shop.due), (vec![vec![15], vec![30]], Some(vec![20, 40])));
     }
+    // Points that cannot separate thousands mark decimals.
+    for text in ["1.500;2.25\n", "1.500;0.250\n", "1.500,2.250\n", "1.500|2.250\n"] {
+        assert!(read(text).is_ok_and(|shop| shop.decimals > 0), "{text}");
+    }
     let shop = read("a;M1;due_date\nA;1,5;2\n").unwrap();
     assert_eq!((shop.decimals, shop.due), (1, Some(vec![20])));
 }
@@ -197,6 +201,11 @@ fn faults_are_placed() {
             "A\t1,234\t2\n",
             ", line 1, column 2: '1,234', expected a number from 0 to 1000000000 with at most 9 \
              decimals; a comma marks decimals only between semicolons",
+        ),
+        (
+            "Job;Saw;Due\n1.100;900;5000\nB;300;1.200\n",
+            ", line 3, column 'Due': '1.200', a decimal number or thousands? expected no point in \
+             thousands, or commas instead of semicolons",
         ),
         ("1,0.0000000001\n", ", line 1, column 2: '0.0000000001', expected"),
         (

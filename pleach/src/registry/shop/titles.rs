@@ -10,6 +10,13 @@ pub enum Column {
     Releases,
 }
 
+impl Column {
+    /// Whether it holds times or dates.
+    pub fn is_time(self) -> bool {
+        !matches!(self, Self::Names | Self::Weights)
+    }
+}
+
 /// The titles of columns that hold neither times nor names; all but weights may be followed by one of `DATES`.
 const TITLES: [(Column, &[&str]); 3] = [
     (Column::Due, &["due", "duedate", "deadline", "deadlines"]),
