@@ -107,7 +107,8 @@ mod sheet {
             DataRef::String(text) => one_line(text),
             DataRef::SharedString(text) => one_line(text),
             DataRef::Bool(value) => value.to_string(),
-            DataRef::Error(why) => why.to_string(),
+            // Not a comment, as `#N/A` would be.
+            DataRef::Error(why) => format!("error {why}"),
             _ => "a date or time".into(),
         }
     }
@@ -125,6 +126,7 @@ mod sheet {
     #[cfg(test)]
     mod tests {
         use super::*;
+        use calamine::CellErrorType;
 
         /// A header, an empty row, a number as text, formulas, and a second sheet.
         const BOOK: &[u8] = include_bytes!("workbook.xlsx");
@@ -141,6 +143,7 @@ mod sheet {
             let cells = [((0, 0), "# Week 12"), ((1, 0), "#"), ((1, 1), "Saw"), ((2, 1), "# 2")];
             let cells = cells.into_iter().map(|(at, text)| (at, text.to_string())).collect();
             assert_eq!(lines(&cells).unwrap(), "\n\"#\",\"Saw\"\n,\"# 2\"");
+            assert!(written(&DataRef::Error(CellErrorType::NA)).starts_with("error "));
         }
 
         #[test]
