@@ -48,6 +48,8 @@ class Tree(ABC, Generic[N]):
     def expand(self, node: N, best: int | None, out: Children) -> None:
         """Add the children of a node to `out`, in the order in which to explore them, and report solutions.
 
+        It returns nothing: any other value, such as a list of children, is an error.
+
         best: the value that a solution must beat; None before there is one. Use it only to prune.
         """
 

@@ -236,7 +236,15 @@ impl<const GOAL: u8> PythonTree<GOAL> {
             None => Py::new(py, Children { worst, ..Children::default() })?,
         };
         collector.try_borrow_mut(py)?.best = best;
-        self.expand.call1(py, (&node.0, best, &collector))?;
+        let returned = self.expand.call1(py, (&node.0, best, &collector))?;
+        // A list of children, or a generator that nobody runs, would pass for a node without any.
+        if !returned.is_none(py) {
+            let kind = returned.bind(py).get_type().name()?;
+            let why = format!(
+                "expand returned a value of type {kind}, expected None: add children to out"
+            );
+            return Err(PyTypeError::new_err(why));
+        }
         {
             let mut found = collector.try_borrow_mut(py)?;
             for (bound, node) in found.nodes.drain(..) {

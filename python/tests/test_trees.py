@@ -267,6 +267,22 @@ def test_faults_of_a_tree_are_raised(act: Any, kind: type[Exception], line: str,
     assert line in str(raised.value)
 
 
+def test_an_expand_that_returns_children_is_refused() -> None:
+    class Returns(Raises):
+        goal = "count"
+
+        def expand(self, node: Any, best: int | None, out: pleach.Children) -> Any:
+            return self.act(node, out)
+
+    def yields(node: Any, out: pleach.Children) -> Any:
+        yield out.count(1)
+
+    cases: list[tuple[Any, str]] = [(lambda node, out: [1], "list"), (yields, "generator"), (lambda node, out: 0, "int")]
+    for act, kind in cases:
+        with pytest.raises(TypeError, match=f"expand returned a value of type {kind}, expected None: add children"):
+            pleach.solve(Returns(act))
+
+
 def test_nodes_that_cannot_be_pickled_and_wrong_checks_are_raised() -> None:
     class Lambda(Raises):
         def root(self) -> Any:
