@@ -147,6 +147,9 @@ _MARK = 0x506C656163682121
 _MOST_LEAVES = 2**40
 """The most leaves of a node."""
 
+_WORST_SCORE = 2**63 - 1
+"""The score that stands for no solution."""
+
 _MOST_COUNT = 2**61
 """The most that a node may add to the count."""
 
@@ -219,8 +222,12 @@ def _loop(carray: Any, int64: Any, expand: Any, words: int, most: int, longest: 
                             stack[top, 3 + j] = children[first, 1 + j]
                         top += 1
                     first, first_bound = i, child_bound
-                if found[SOLVED] != 0 and (not bounded_children or found[VALUE] ^ flip < cutoff):
-                    fuel, why = 0, 1
+                if found[SOLVED] != 0:
+                    if not bounded_children or found[VALUE] ^ flip < cutoff:
+                        fuel, why = 0, 1
+                    elif found[VALUE] ^ flip == _WORST_SCORE:
+                        state[12] = found[VALUE]
+                        return 6
                 if first < 0:
                     break
                 if top > below:

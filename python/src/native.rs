@@ -59,6 +59,7 @@ const SOLVED: i64 = 1;
 const WRONG_CHILDREN: i64 = 3;
 const WRONG_LEAVES: i64 = 4;
 const WRONG_COUNT: i64 = 5;
+const WRONG_VALUE: i64 = 6;
 
 /// The most fuel, so that what is used has 63 bits.
 const MOST_FUEL: i64 = 1 << 61;
@@ -215,6 +216,7 @@ impl<const GOAL: u8> NativeTree<GOAL> {
             }
             WRONG_LEAVES => format!("found[LEAVES]: {wrong}, expected from 0 to 2**40"),
             WRONG_COUNT => format!("found[COUNT]: {wrong}, expected from 0 to 2**61"),
+            WRONG_VALUE => format!("found[VALUE]: {wrong}, expected one that is better than none"),
             // An exception leaves the loop before it writes the state.
             _ if state.top < 0 => "expand raised an exception, printed above".into(),
             _ => String::new(),

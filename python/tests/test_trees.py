@@ -323,6 +323,8 @@ def faulty(data: Any, node: Any, best: Any, children: Any, found: Any) -> int:
         return 1
     if data[0] == 6:
         found[native.SOLVED], found[native.VALUE] = 1, 4
+    if data[0] == 7:
+        found[native.SOLVED], found[native.VALUE] = 1, data[1]
     return 3 if data[0] == 1 else 0
 
 
@@ -337,6 +339,12 @@ def test_faults_of_compiled_trees_are_raised() -> None:
     ):
         with pytest.raises(ValueError, match=line):
             native.solve(faulty, [0], [fault], goal="minimise")
+    goals: list[tuple[Any, int]] = [("minimise", 2**63 - 1), ("maximise", -(2**63))]
+    for goal, worst in goals:
+        for best_first in (False, True):
+            with pytest.raises(ValueError, match=rf"found\[VALUE\]: {worst}, expected one that is better than none"):
+                native.solve(faulty, [0], [7, worst], goal=goal, best_first=best_first)
+    assert native.solve(faulty, [0], [7, 2**63 - 1], goal="find").status == "found"
     with pytest.raises(ValueError, match="root: 2, expected 1 numbers"):
         native.solve(faulty, [0, 1], [0], goal="count")
     with pytest.raises(ValueError, match=r"data\[0\]: 0.5, expected a whole number"):
