@@ -305,6 +305,9 @@ def waited(search: _pleach.Search, *calls: _News | None) -> dict[str, Any]:
         # Ctrl-C may come before the wait.
         search.cancel()
         raise
+    finally:
+        # The search keeps an exception of Python code, whose traceback must not keep the search.
+        del search
     assert raw is not None, "a wait without a limit has a result"
     return raw
 
@@ -327,8 +330,9 @@ def start(
             wrong(TypeError, "cluster", cluster, "a cluster from pleach.cluster.listen")
         given |= cluster._shared(function, arguments, given["best_first"])
     calls = (options.get("on_improvement"), options.get("on_progress"))
-    started = getattr(_pleach, function)(*arguments, given)
-    if not blocking:
-        _register(started)
-        return Run(started, read, view, *calls)
-    return read(waited(started, _shown(calls[0], view), _shown(calls[1], view)))
+    begin = getattr(_pleach, function)
+    if blocking:
+        return read(waited(begin(*arguments, given), _shown(calls[0], view), _shown(calls[1], view)))
+    started = begin(*arguments, given)
+    _register(started)
+    return Run(started, read, view, *calls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import traceback
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import pleach
-from pleach import native
+from pleach import _pleach, _run, native
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ITEMS = [(6, 4), (5, 3), (8, 6), (7, 5), (3, 2), (9, 7)]
@@ -265,6 +266,15 @@ def test_faults_of_a_tree_are_raised(act: Any, kind: type[Exception], line: str,
         else:
             pleach.solve(Raises(act), blocking=False).wait()
     assert line in str(raised.value)
+
+
+def test_a_traceback_does_not_keep_the_search_that_keeps_it() -> None:
+    with pytest.raises(ZeroDivisionError) as raised:
+        pleach.solve(Raises(lambda node, out: 1 / 0))
+    frames = [frame for frame, _ in traceback.walk_tb(raised.value.__traceback__)]
+    assert any(frame.f_code is _run.waited.__code__ for frame in frames)
+    kept = [value for frame in frames for value in frame.f_locals.values()]
+    assert not any(isinstance(value, _pleach.Search) for value in kept)
 
 
 def test_an_expand_that_returns_children_is_refused() -> None:
