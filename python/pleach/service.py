@@ -20,6 +20,8 @@ __all__ = ["Job", "Refused", "Service"]
 _OVER = ("done", "failed", "cancelled")
 _AGAIN = 0.5
 _PATIENCE = 30.0
+_LONGEST = 64 << 20
+"""The longest request, in bytes: `LONGEST_REQUEST` of the service."""
 
 
 class Refused(ValueError):
@@ -96,9 +98,11 @@ class Service:
             raise ConnectionError(f"the service at {self.address} has a different certificate from the one named in the credentials")
         return connection
 
-    def _send(self, connection: http.client.HTTPSConnection, method: str, path: str, body: Any) -> http.client.HTTPResponse:
+    def _send(
+        self, connection: http.client.HTTPSConnection, method: str, path: str, body: bytes | None
+    ) -> http.client.HTTPResponse:
         headers = {"authorization": f"Bearer {self._token}", "content-type": "application/json"}
-        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        connection.request(method, path, body, headers)
         answer = connection.getresponse()
         if answer.status >= 300:
             text = answer.read().decode(errors="replace")
@@ -110,13 +114,17 @@ class Service:
         return answer
 
     def _bytes(self, method: str, path: str, body: Any = None) -> bytes:
+        sent = None if body is None else json.dumps(body).encode()
+        if sent is not None and len(sent) > _LONGEST:
+            # The service would close the connection before it has read everything.
+            raise Refused(413, f"the request takes {len(sent)} bytes: expected at most {_LONGEST}")
         # A service that restarts is waited for.
         end = time.monotonic() + _PATIENCE
         while True:
             try:
                 connection = self._connect(60)
                 try:
-                    return self._send(connection, method, path, body).read()
+                    return self._send(connection, method, path, sent).read()
                 finally:
                     connection.close()
             except (OSError, http.client.HTTPException):

@@ -82,6 +82,16 @@ def test_what_is_wrong_is_said(service: Service, tmp_path: Path) -> None:
         Service(wrong)
 
 
+def test_a_submission_that_is_too_long_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials, shop = tmp_path / "ann.service", tmp_path / "shop.txt"
+    credentials.write_text("pleach-service-1\naddress 127.0.0.1:1\ncertificate 00\nname ann\ntoken 00\n")
+    shop.write_bytes(bytes(900))
+    monkeypatch.setattr(pleach.service, "_LONGEST", 1000)
+    with pytest.raises(Refused, match="the request takes [0-9]+ bytes: expected at most 1000") as refused:
+        Service(credentials).submit("solve", "flowshop", "shop.txt", files={"shop.txt": shop})
+    assert refused.value.status == 413
+
+
 def test_a_job_that_was_quiet_is_watched_through_a_restart(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     connections: list[float] = []
