@@ -78,6 +78,12 @@ def plain(values: object) -> object:
     to_numpy = getattr(values, "to_numpy", None)
     if to_numpy is not None:
         values = to_numpy()
+    if getattr(getattr(values, "dtype", None), "name", None) in ("float16", "float32"):
+        import numpy
+
+        if isinstance(values, numpy.ndarray):
+            # The shortest decimal numbers that read as these values, as they were probably written.
+            values = values.astype(str).astype(float)
     to_list = getattr(values, "tolist", None)
     return to_list() if to_list is not None else values
 

@@ -86,6 +86,10 @@ def test_files_are_read_and_win_over_names(tmp_path: Path, monkeypatch: pytest.M
 def test_decimals_are_exact() -> None:
     schedule = pleach.flowshop.solve([[0.1, 0.2], [0.3, 0.1]])
     assert schedule.makespan == 0.5 and schedule.operations[-1].end == 0.5
+    for short in (np.float16, np.float32):
+        array = np.array([[0.1, 0.2], [0.3, 0.1]], short)
+        for times in (array, list(array), array.T.copy().T, pd.DataFrame(array)):
+            assert pleach.flowshop.solve(times).makespan == 0.5
     assert pleach.flowshop.solve([[Decimal("1.25"), 1]]).makespan == 2.25
     assert pleach.flowshop.solve([[2.0, 1.0]]).makespan == 3
 
