@@ -216,6 +216,9 @@ fn numbers_that_are_not_what_they_should_be_are_refused() {
     let help =
         |name: &str| String::from_utf8(pleach(&format!("loop {name} --help")).stdout).unwrap();
     assert!(help("spmm").contains("--listen") && !help("lattice").contains("--listen"));
+    // They have the name that the usage gives them.
+    assert!(help("rays").contains("rays ARGUMENTS [FLAGS]"));
+    assert!(help("rays").contains("ARGUMENTS: a mesh"));
 }
 
 #[test]

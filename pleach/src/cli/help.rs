@@ -161,8 +161,9 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
             flags(about, usage, &applying(verb, &super::reporting::FLAGS), after)
         }
         (Verb::Join, _) => {
-            let about = "Join a search that another process opened with --listen. The instance and the settings \
-                         of the search come from that process. Ctrl-C leaves the search and hands back all open work.";
+            let about = "Join a search that another process opened with --listen, or a service, which sends joiners \
+                         from one search to the next. The instance and the settings of a search come from the process \
+                         that leads it. Ctrl-C leaves, and hands back all open work.";
             let named = [Use::with(
                 "checkpoint",
                 "file in which a standby keeps its copy of the search",
@@ -265,7 +266,7 @@ fn all_loops() -> String {
 
 /// The flags of a loop.
 fn of_loop(entry: &loops::LoopEntry) -> String {
-    let about = format!("{}: {}\n\nWORDS: {}.", entry.name, entry.about, entry.words);
+    let about = format!("{}: {}\n\nARGUMENTS: {}.", entry.name, entry.about, entry.words);
     let examples = entry
         .examples
         .iter()

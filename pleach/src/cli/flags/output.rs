@@ -27,8 +27,15 @@ pub static SOLUTION: Flag<String> = Flag::text(About {
     ..ABOUT.valued("solution", "FILE", "write the solution as text")
 });
 
-pub static CERTIFICATE: Flag<String> = Flag::text(About { applies: Applies::Named,
-    record: Record::No, ..ABOUT.valued("certificate", "FILE", "search again from the proven value, and write a certificate that audit can check, for 'pleach audit'") });
+pub static CERTIFICATE: Flag<String> = Flag::text(About {
+    applies: Applies::Named,
+    record: Record::No,
+    ..ABOUT.valued(
+        "certificate",
+        "FILE",
+        "search again from the proven value, and write a certificate for 'pleach audit'",
+    )
+});
 
 pub static SAMPLE: Flag<u64> = Flag {
     about: About {

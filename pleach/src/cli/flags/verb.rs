@@ -44,7 +44,11 @@ pub const COMMANDS: [(Verb, &str, &str); 25] = [
     (Verb::Check, "check PROBLEM INSTANCE FILE", "compute the value of the solution in FILE"),
     (Verb::Sim, "sim SCENARIO | PROBLEM INSTANCE", "simulate a run on a cluster"),
     (Verb::Resume, "resume FILE", "continue a search that --checkpoint saved"),
-    (Verb::Join, "join HOST:PORT", "join a search that another process opened with --listen"),
+    (
+        Verb::Join,
+        "join HOST:PORT",
+        "join a search that another process opened with --listen, or a service",
+    ),
     (Verb::Devices, "devices", "list the devices of this machine, with measured rates"),
     (
         Verb::Instances,
