@@ -1,9 +1,14 @@
-//! Exact search of irregular trees, on all cores and devices of a machine.
+//! Exact search of irregular trees, on all cores and devices of one machine or of many.
 //!
 //! Describe your problem as a [`Tree`]: its root, and how a node branches. [`solve`] explores the whole
-//! tree and proves the result; [`main()`] makes a whole command of it. The problems of the `pleach`
-//! command are here as well: [`flowshop::solve`], [`atsp::solve`], [`queens::count`], [`uts::count`],
-//! [`knapsack::solve`], [`clique::solve`] and [`qap::solve`] do what the command does, with typed results.
+//! tree and proves the result; [`Solver`] has limits, checkpoints and callbacks. The problems of the
+//! `pleach` command are here as well: [`flowshop::solve`], [`atsp::solve`], [`queens::count`],
+//! [`uts::count`], [`knapsack::solve`], [`clique::solve`] and [`qap::solve`] do what the command does,
+//! with typed results.
+//!
+//! All of this needs no feature. `cluster` adds searches by several processes, `gpu` devices, `loops`
+//! loops of independent work (`each`, `map`), `service` a client of `pleach serve`, and `cli` all of
+//! these and `main`, which makes a whole command of a tree.
 //!
 //! ```
 //! use pleach::{Children, Goal, Tree};
