@@ -2,7 +2,8 @@
 //!
 //! Anyone with the file may join, or act as the root: it is an Ed25519 private key, the same for all sites. The file
 //! appears under its name complete, as a link to a finished file, so that of two processes that create it at once one
-//! wins and both read the same key. It is refused if the group or others may read or write it.
+//! wins and both read the same key. It is refused if the group or others may read or write it; of a credential of
+//! systemd, the group may be said to read it.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -101,7 +102,12 @@ impl Key {
             return Err(no_key());
         }
         let file = File::open(path).map_err(fails)?;
-        if file.metadata().map_err(fails)?.mode() & 0o077 != 0 {
+        // Systemd opens credentials to one user by access lists, whose mask shows as the bits of the group.
+        let credentials = std::env::var_os("CREDENTIALS_DIRECTORY");
+        let credentials = credentials.filter(|folder| !folder.is_empty());
+        let by_list = credentials.is_some_and(|folder| path.starts_with(folder));
+        let refused = if by_list { 0o037 } else { 0o077 };
+        if file.metadata().map_err(fails)?.mode() & refused != 0 {
             return Err(KeyError::Open { path: path.into() });
         }
         let mut text = Vec::new();

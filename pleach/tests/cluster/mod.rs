@@ -7,9 +7,11 @@ pub mod proxy;
 mod restarts;
 mod standby;
 
-use crate::outside::{example_path, folder, json, refused};
+use crate::outside::{example_path, folder, fresh, json, refused};
 use party::{Party, Search};
 use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// A search that takes four paced workers about two seconds, whose counts are published.
@@ -225,6 +227,32 @@ fn a_process_that_cannot_join_learns_why() {
     assert!(why.contains("does not hold the key of the run"), "{why}");
     let nobody = party.why_not(party.key(), "127.0.0.1:1", &["--patience", "600ms"]);
     assert!(nobody.contains("cannot reach '127.0.0.1:1'"), "{nobody}");
+}
+
+/// A key that is a credential of systemd used to be refused: an access list opens it to one user, but shows as bits of
+/// the group.
+#[test]
+fn a_key_may_be_a_credential_of_systemd() {
+    let key = fresh("cluster-credentials", "pleach.key");
+    std::fs::write(&key, format!("pleach-key-1 {}\n", "07".repeat(32))).unwrap();
+    let said = |mode: u32, credentials: &str| {
+        std::fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
+        let mut join = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        join.args(["join", "127.0.0.1:1", "--patience", "100ms", "--key"]).arg(&key);
+        let output = join.env("CREDENTIALS_DIRECTORY", credentials).output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let here = key.parent().unwrap().to_str().unwrap();
+    for (mode, credentials, expected) in [
+        (0o440, here, "cannot reach '127.0.0.1:1'"),
+        (0o440, "", "is open to others"),
+        (0o440, "/elsewhere", "is open to others"),
+        (0o460, here, "is open to others"),
+        (0o444, here, "is open to others"),
+    ] {
+        let said = said(mode, credentials);
+        assert!(said.contains(expected), "{mode:o}, {credentials}: {said}");
+    }
 }
 
 /// A root of a user's own program used to name 'pleach join' as the way to join it, and instances could not travel.
