@@ -5,6 +5,7 @@ use super::flags::{About, Applies, COMMANDS, FLAGS, Group, Use, Verb};
 use super::help::{EXIT_CODES, examples};
 use super::line::{Line, no_more};
 use crate::failure::Failure;
+use crate::loops::LOOPS;
 use crate::registry::Entry;
 use std::fmt::Write;
 
@@ -20,7 +21,7 @@ fn page(registry: &[Entry]) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut out = format!(".TH PLEACH 1 \"\" \"pleach {version}\" \"User Commands\"\n");
     out += ".SH NAME\npleach \\- exact search of irregular trees, on all cores and devices of a machine\n";
-    out += ".SH SYNOPSIS\n.B pleach\n.I COMMAND\n[\\fIWORDS\\fR...] [\\fIFLAGS\\fR...]\n";
+    out += ".SH SYNOPSIS\n.B pleach\n.I COMMAND\n[\\fIARGUMENTS\\fR...] [\\fIFLAGS\\fR...]\n";
     out += ".SH DESCRIPTION\n";
     out += &paragraph(
         "Solves instances of hard problems with proof, counts trees, and runs loops of independent work, shared out over \
@@ -33,9 +34,15 @@ fn page(registry: &[Entry]) -> String {
     }
     out += ".SH PROBLEMS\n";
     for entry in registry {
-        let verbs: Vec<&str> = entry.tasks.iter().map(|task| task.verb.word()).collect();
+        let mut verbs: Vec<&str> = entry.tasks.iter().map(|task| task.verb.word()).collect();
+        verbs.extend(entry.simulation.map(|_| "sim"));
         let about =
             format!("{} ({}). An instance is {}.", entry.about, verbs.join(", "), entry.instance);
+        let _ = write!(out, ".TP\n\\fB{}\\fR\n{}\n", entry.name, text(&about));
+    }
+    out += ".SH LOOPS\n";
+    for entry in &LOOPS {
+        let about = format!("{}. ARGUMENTS: {}.", entry.about, entry.words);
         let _ = write!(out, ".TP\n\\fB{}\\fR\n{}\n", entry.name, text(&about));
     }
     out += ".SH FLAGS\n";
@@ -112,7 +119,7 @@ mod tests {
     use crate::registry::ENTRIES;
 
     #[test]
-    fn the_page_has_all_commands_flags_and_problems() {
+    fn the_page_has_all_commands_flags_problems_and_loops() {
         let page = page(&ENTRIES);
         for (verb, ..) in COMMANDS {
             assert!(page.contains(&format!("\n\\fB{}\\fR", verb.word())), "{}", verb.word());
@@ -128,6 +135,10 @@ mod tests {
         for entry in &ENTRIES {
             assert!(page.contains(&format!("\n\\fB{}\\fR\n", entry.name)), "{}", entry.name);
         }
+        for entry in &LOOPS {
+            assert!(page.contains(&format!("\n\\fB{}\\fR\n", entry.name)), "{}", entry.name);
+        }
+        assert!(page.contains("(count, sim)"));
         // Requests are the ones meant here, and nothing else begins like one.
         let requests = [".TH", ".SH", ".SS", ".TP", ".B", ".I", ".br", ".nf", ".fi"];
         let wrong = page.lines().find(|line| {
