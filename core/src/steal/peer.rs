@@ -122,7 +122,7 @@ impl Peer {
     #[must_use]
     pub fn with_changing_peers(self) -> Self {
         let mut peer = Self { others: Some(Vec::new()), ..self };
-        peer.find_place();
+        peer.find_place(0.0, &mut Vec::new());
         peer
     }
 
@@ -213,8 +213,8 @@ impl Peer {
             // Without work it asks below.
             Event::Short if size > 0.0 => self.ask_for_work(now_ns, chooser, actions),
             Event::Short => {}
-            Event::Came { peer } => self.on_came(peer),
-            Event::Lost { peer } => self.on_lost(peer),
+            Event::Came { peer } => self.on_came(peer, size, actions),
+            Event::Lost { peer } => self.on_lost(peer, size, actions),
             Event::AllIdle => self.pass_on_done(self.me, actions),
             Event::Found { score } => self.spread_best(score, self.me, actions),
         }
@@ -283,7 +283,7 @@ impl Peer {
     }
 
     /// Handles a peer that has joined.
-    fn on_came(&mut self, peer: PeerId) {
+    fn on_came(&mut self, peer: PeerId, size: f64, actions: &mut Vec<Action>) {
         self.gone.retain(|&gone| gone != peer);
         if self.place.parent() == Some(peer) {
             self.subtree.forget_report();
@@ -294,22 +294,31 @@ impl Peer {
         {
             others.insert(at, peer);
             self.asking.on_woke();
-            self.find_place();
+            self.find_place(size, actions);
         }
     }
 
     /// Where peers come and go and requests follow the tree, finds the place in the tree of those
     /// that are present.
-    fn find_place(&mut self) {
-        if let Some(others) = self.others.as_ref().filter(|_| self.policy.follows_the_tree()) {
-            self.place = self.place.among(others);
-            self.subtree.move_to(&self.place);
-            self.asking.on_new_place();
+    fn find_place(&mut self, size: f64, actions: &mut Vec<Action>) {
+        let Some(others) = self.others.as_ref().filter(|_| self.policy.follows_the_tree()) else {
+            return;
+        };
+        let former = self.place.parent();
+        self.place = self.place.among(others);
+        self.subtree.move_to(&self.place);
+        self.asking.on_new_place();
+        // A new parent that knew of this place earlier may have been refused here before this work came.
+        let new = self.place.parent().filter(|&parent| former != Some(parent));
+        let notifies = size > 0.0 && self.policy.asks_along_the_tree();
+        // To a parent at which this peer waits it would mean that it waits no longer.
+        if let Some(parent) = new.filter(|&parent| notifies && !self.asking.waits_at(parent)) {
+            send(parent, Message::Unpark, actions);
         }
     }
 
     /// Handles a peer that is gone.
-    fn on_lost(&mut self, peer: PeerId) {
+    fn on_lost(&mut self, peer: PeerId, size: f64, actions: &mut Vec<Action>) {
         match &mut self.others {
             Some(others) => others.retain(|&other| other != peer),
             None if !self.gone.contains(&peer) => self.gone.push(peer),
@@ -321,7 +330,7 @@ impl Peer {
         self.served.retain(|&served| served != peer);
         self.begin_next_round();
         self.asking.on_lost(peer, &self.policy, self.others.is_some());
-        self.find_place();
+        self.find_place(size, actions);
         if self.policy.victim == Victim::Broker && self.me == 0 {
             // The thief that it should have served is passed on again.
             self.broker.on_passed(peer, false, 0, &mut self.thieves);

@@ -202,7 +202,7 @@ fn random(context: &Context<'_>, chooser: &mut dyn Chooser) -> Next {
 mod tests {
     use super::*;
     use crate::steal::{
-        Action, End, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser,
+        Action, End, Event, Message, PRESETS, Peer, PeerTree, Power, SeededChooser, Ticket,
     };
 
     #[test]
@@ -335,6 +335,32 @@ mod tests {
         assert_eq!(peer.asks(Event::Came { peer: 0 }, 1.0), NOBODY);
         let sent = peer.sends(Event::Refilled, 5.0);
         assert!(sent.contains(&(0, Message::Unpark)), "{sent:?}");
+    }
+
+    /// A parent that knew of its new child first was refused, and would not ask there again until more work came.
+    #[test]
+    fn a_new_parent_learns_of_work_that_is_already_here() {
+        let (mut parent, mut child) = (Changing::new(7), Changing::new(9));
+        parent.sends(Event::Came { peer: 0 }, 1.0);
+        child.sends(Event::Came { peer: 0 }, 0.0);
+        // Peer 7 takes its place between the others, and asks before the child knows of it.
+        assert!(parent.asks(Event::Came { peer: 9 }, 0.0).contains(&(9, false)));
+        let request = Message::Ask { power: Power(0), workers: 0, waits: false };
+        let sent = child.sends(Event::Message { from: 7, message: request }, 0.0);
+        assert!(sent.contains(&(7, Message::Refuse)), "{sent:?}");
+        let asks = parent.asks(refused_by(9), 0.0);
+        assert!(!asks.contains(&(9, false)), "{asks:?}");
+        let ticket = Ticket { giver: 0, number: 0 };
+        let work = Event::Message { from: 0, message: Message::Work { ticket, epoch: 0 } };
+        let sent = child.sends(work, 5.0);
+        assert!(!sent.contains(&(7, Message::Unpark)), "{sent:?}");
+        assert_eq!(child.sends(Event::Came { peer: 7 }, 5.0), [(7, Message::Unpark)]);
+        let unpark = Event::Message { from: 9, message: Message::Unpark };
+        assert!(parent.asks(unpark, 0.0).contains(&(9, false)));
+        // A parent that stays is not notified again, and one without work has nothing to say.
+        assert!(child.sends(Event::Came { peer: 20 }, 5.0).is_empty());
+        let sent = child.sends(Event::Came { peer: 8 }, 0.0);
+        assert!(!sent.contains(&(8, Message::Unpark)), "{sent:?}");
     }
 
     /// Any place but that of peer 0 may be empty, so scores and the end do not pass through it.
