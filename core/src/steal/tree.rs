@@ -48,7 +48,7 @@ impl Hash for PeerTree {
 enum Shape {
     /// Everything is computed from a peer's number.
     Full { degree: u32 },
-    /// Everything is stored in one table for all peers.
+    /// Everything is stored in one table for all peers. It may have more peers than the tree.
     Random(Arc<Table>),
 }
 
@@ -58,13 +58,10 @@ struct Table {
     /// Each peer's parent; the root is its own.
     parents: Vec<PeerId>,
     levels: Vec<u32>,
-    sizes: Vec<u32>,
     /// Where each peer's children begin in `children`; one entry more than there are peers.
     first: Vec<u32>,
-    /// The children of peer 0, then those of peer 1, and so on.
+    /// The children of peer 0 in order, then those of peer 1, and so on.
     children: Vec<PeerId>,
-    /// The next parent on each peer's level; the first follows the last.
-    beside: Vec<PeerId>,
 }
 
 impl PeerTree {
@@ -74,13 +71,27 @@ impl PeerTree {
     /// If there are no peers or the policy's degree is 0.
     #[must_use]
     pub fn new(peers: u32, prescribed: TreeShape, seed: u64) -> Self {
+        Self::with_table(peers, prescribed, seed, None)
+    }
+
+    /// The tree, with a table of at least this many peers if there is one. Parents are drawn in the order of their
+    /// children, so it begins like that of the tree alone.
+    fn with_table(
+        peers: u32,
+        prescribed: TreeShape,
+        seed: u64,
+        table: Option<&Arc<Table>>,
+    ) -> Self {
         let TreeShape { growth, degree, levels, drawn_first, .. } = prescribed;
         assert!(peers > 0 && degree > 0, "{peers} peers in a tree of degree {degree}");
         let first = if drawn_first { (mixed(seed, 2) % u64::from(peers)) as PeerId } else { 0 };
         let shape = match growth {
             Growth::Full if levels > 0 => Shape::Full { degree: narrowest(peers, levels) },
             Growth::Full => Shape::Full { degree },
-            Growth::Random => Shape::Random(Arc::new(Table::drawn(peers, seed))),
+            Growth::Random => {
+                let drawn = || Arc::new(Table::drawn(peers, seed));
+                Shape::Random(table.map_or_else(drawn, Arc::clone))
+            }
         };
         Self { peers, prescribed, seed, shape, first }
     }
@@ -117,13 +128,16 @@ impl PeerTree {
         };
         (range.0..range.1)
             .map(move |at| table.map_or(at as PeerId, |table| table.children[at as usize]))
+            .take_while(move |&child| child < self.peers)
     }
 
     /// The number of peers in a peer's subtree, including itself.
     fn size(&self, peer: PeerId) -> u32 {
         let degree = match &self.shape {
             Shape::Full { degree } => *degree,
-            Shape::Random(table) => return table.sizes[peer as usize],
+            Shape::Random(_) => {
+                return 1 + self.children(peer).map(|child| self.size(child)).sum::<u32>();
+            }
         };
         let (mut first, mut end) = (u64::from(peer), u64::from(peer) + 1);
         let mut size = 0;
@@ -134,12 +148,19 @@ impl PeerTree {
         size as u32
     }
 
-    /// A peer's distance from the root, and the next peer on its level that has children.
+    /// A peer's distance from the root and, if it has children, the next peer on its level that has some; the first
+    /// follows the last.
     fn level(&self, peer: PeerId) -> (u32, PeerId) {
+        let is_parent = |peer: PeerId| self.children(peer).next().is_some();
         let degree = match &self.shape {
             Shape::Full { degree } => *degree,
             Shape::Random(table) => {
-                return (table.levels[peer as usize], table.beside[peer as usize]);
+                let level = table.levels[peer as usize];
+                let mut others = (peer + 1..self.peers).chain(0..peer);
+                let next = is_parent(peer).then(|| {
+                    others.find(|&it| table.levels[it as usize] == level && is_parent(it))
+                });
+                return (level, next.flatten().unwrap_or(peer));
             }
         };
         let (mut first, mut end, mut level) = (0, 1, 0);
@@ -148,7 +169,7 @@ impl PeerTree {
             level += 1;
         }
         let next = peer + 1;
-        let has_children = u64::from(next) < end && self.children(next).next().is_some();
+        let has_children = u64::from(next) < end && is_parent(next);
         (level, if has_children { next } else { first as PeerId })
     }
 
@@ -191,14 +212,10 @@ impl Table {
         let mut parents: Vec<PeerId> = vec![0];
         parents.extend((1..peers).map(|peer| chance.rand_range(0..peer)));
         let mut levels = vec![0; peers as usize];
-        let mut sizes = vec![1; peers as usize];
         let mut first = vec![0; peers as usize + 1];
         for peer in 1..parents.len() {
             levels[peer] = levels[parents[peer] as usize] + 1;
             first[parents[peer] as usize + 1] += 1;
-        }
-        for peer in (1..parents.len()).rev() {
-            sizes[parents[peer] as usize] += sizes[peer];
         }
         (1..first.len()).for_each(|at| first[at] += first[at - 1]);
         let (mut free, mut children) = (first.clone(), vec![0; parents.len() - 1]);
@@ -207,27 +224,8 @@ impl Table {
             children[*place as usize] = peer;
             *place += 1;
         }
-        let beside = beside(&levels, |peer| first[peer] < first[peer + 1]);
-        Self { parents, levels, sizes, first, children, beside }
+        Self { parents, levels, first, children }
     }
-}
-
-/// For each peer, the next one on its level that is a parent; the first follows the last.
-fn beside(levels: &[u32], is_parent: impl Fn(usize) -> bool) -> Vec<PeerId> {
-    let most = levels.iter().max().map_or(0, |&most| most as usize);
-    let mut next = vec![None; most + 1];
-    let mut beside: Vec<PeerId> = (0..levels.len() as u32).collect();
-    // From last to first, then again for those with no parent after them.
-    for _ in 0..2 {
-        for peer in (0..levels.len()).rev() {
-            let slot = &mut next[levels[peer] as usize];
-            beside[peer] = slot.unwrap_or(peer as PeerId);
-            if is_parent(peer) {
-                *slot = Some(peer as PeerId);
-            }
-        }
-    }
-    beside
 }
 
 /// One peer's place in the tree of peers.
@@ -266,7 +264,12 @@ impl TreePlace {
         let at = others.partition_point(|&other| other < me);
         let mut members = others.to_vec();
         members.insert(at, me);
-        let tree = PeerTree::new(members.len() as u32, self.tree.prescribed, self.tree.seed);
+        let PeerTree { prescribed, seed, shape, .. } = &self.tree;
+        let table = match shape {
+            Shape::Random(table) => Some(table),
+            Shape::Full { .. } => None,
+        };
+        let tree = PeerTree::with_table(members.len() as u32, *prescribed, *seed, table);
         Self { members, ..Self::new(at as PeerId, &tree) }
     }
 
@@ -457,6 +460,10 @@ mod tests {
                 let below: u32 = expected.children().map(|child| expected.tree.size(child)).sum();
                 assert_eq!((at.size_without(&children), below + 1), (1, at.size()));
                 assert_eq!(at.among(&[]).size(), 1);
+                // Peers join and die often, so a random tree is not drawn again.
+                if let (Shape::Random(all), Shape::Random(here)) = (&all.shape, &at.tree.shape) {
+                    assert!(Arc::ptr_eq(all, here));
+                }
             }
         }
     }
