@@ -11,7 +11,7 @@ use pleach_core::lease::Site;
 use pleach_core::lease::gateway::Gateway;
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Counts;
-use pleach_core::steal::{End, Growth, Peer, PeerTree, Policy, SeededChooser, TreeShape};
+use pleach_core::steal::{Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_runtime::control::Control;
 use pleach_runtime::driver::WorkerResult;
@@ -207,20 +207,10 @@ impl<'a> SiteRun<'a> {
             }
             site
         };
-        // The gateway explores down to the cutoff before its peer begins.
-        let mut policy = Policy { end: Some(End::Leases), cutoff: None, ..settings.policy.clone() };
+        let mut policy = settings.policy.between_sites(session.places(), cluster.is_open());
         (policy.rests.first_ns, policy.rests.longest_ns) = (FIRST_REST_NS, LONGEST_REST_NS);
         if cluster.is_root() && settings.policy.end.is_some() {
             run_state.warn(LEASES_DECIDE.into());
-        }
-        if cluster.is_open() && !policy.follows_the_tree() {
-            // Each site has the root as its parent: any other place may be empty.
-            policy.tree = TreeShape {
-                growth: Growth::Full,
-                degree: session.places(),
-                levels: 0,
-                ..policy.tree
-            };
         }
         // All sites must have the same tree, whatever their seeds are.
         let sites = PeerTree::new(session.places(), policy.tree, order.run);

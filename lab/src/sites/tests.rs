@@ -118,6 +118,21 @@ fn runs_on_sites_are_reproducible() {
     }
 }
 
+/// Sites that come and go begin at the root, as real processes do: any other place may be empty.
+#[test]
+fn open_sites_begin_in_a_star() {
+    let run = |words: &str, open| {
+        let mut fleet = random_fleet(Policy::parse(words).unwrap(), 1);
+        fleet.sites = vec![SiteClass { count: 24, workers: 1, speed: 1.0, device: None }];
+        (fleet.churn, fleet.stop_ns, fleet.node_limit) = (Churn::default(), None, None);
+        fleet.open = open;
+        fleet.run(&Spans::new(1 << 20, 900_000_000, 8, 0.5, 1)).unwrap()
+    };
+    let [narrow, wide] = ["adaptive:degree=2", "adaptive:degree=5"];
+    assert_eq!(run(narrow, true), run(wide, true));
+    assert_ne!(run(narrow, false), run(wide, false));
+}
+
 /// Between sites, leases alone decide when the search is over: no other rule changes anything.
 #[test]
 fn leases_end_every_run_on_sites() {

@@ -11,7 +11,7 @@ use crate::load::{Hand, Load, WorkDone};
 use pleach_core::lease::gateway::{Gateway, GatewayStep, Portion, Tally};
 use pleach_core::lease::{ProgressReport, Site, SiteId};
 use pleach_core::search::tree::Solution;
-use pleach_core::steal::{End, Event, Peer, PeerTree, Policy, SeededChooser};
+use pleach_core::steal::{Event, Peer, PeerTree, Policy, SeededChooser};
 use pleach_core::wire::checkpoint::assemble;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl<'a, L: Load> World<'a, L> {
     pub fn new(fleet: &'a Fleet, load: &'a L) -> Self {
         let state = FleetState::new(fleet, load);
         let count = fleet.count();
-        let policy = Policy { end: Some(End::Leases), ..fleet.policy.clone() };
+        let policy = fleet.policy.between_sites(count, fleet.open);
         Self {
             inner: FleetWorkers::new(state),
             gateways: (0..count).map(|_| None).collect(),
@@ -72,9 +72,7 @@ impl<'a, L: Load> World<'a, L> {
         let fleet = self.inner.state.fleet;
         let life = self.inner.state.records[site as usize].life;
         let chooser = SeededChooser::new(mix(fleet.seed, 20, u64::from(life)), site);
-        // The whole work is explored down to the cutoff before any peer begins.
-        let policy = Policy { cutoff: None, ..self.policy.clone() };
-        let peer = Peer::new(site, &self.sites, policy);
+        let peer = Peer::new(site, &self.sites, self.policy.clone());
         let peer = if fleet.open { peer.with_changing_peers() } else { peer };
         leases.set_max_report_bytes(fleet.progress_report_bytes);
         let root = leases.holding(None).is_some();
@@ -104,7 +102,7 @@ impl<'a, L: Load> World<'a, L> {
     /// The whole work, explored down to the cutoff, and how long that takes.
     fn whole(&self) -> Result<(Portion<WorkDone>, u64), String> {
         let root = self.inner.state.load.root();
-        let Some(depth) = self.policy.cutoff else {
+        let Some(depth) = self.inner.state.fleet.policy.cutoff else {
             return Ok((Portion::open(vec![root.into()]), 0));
         };
         let mut hand = self.inner.state.load.hand();

@@ -192,6 +192,19 @@ impl Policy {
         self.cutoff.is_some() || self.has_masters()
     }
 
+    /// The policy of the sites, for which there are this many places. They may come and go.
+    #[must_use]
+    pub fn between_sites(&self, places: u32, come_and_go: bool) -> Self {
+        // Leases decide when the search is over, and the root explores down to the cutoff before any peer begins.
+        let mut policy = Self { end: Some(End::Leases), cutoff: None, ..self.clone() };
+        if come_and_go && !policy.follows_the_tree() {
+            // Each site has the root as its parent: any other place may be empty.
+            policy.tree =
+                TreeShape { growth: Growth::Full, degree: places, levels: 0, ..policy.tree };
+        }
+        policy
+    }
+
     /// The policy of the workers of a site, where this is the policy of the sites.
     #[must_use]
     pub fn inside_site(&self) -> Self {
