@@ -242,7 +242,7 @@ impl<'a, L: Load> World<'a, L> {
             return;
         }
         let depth = peer.explores_down_to();
-        if let Some(ran) = depth.and_then(|depth| worker.hand.seed(depth, u64::MAX)) {
+        if let Some(ran) = depth.and_then(|depth| worker.hand.seed(depth, u64::MAX, u64::MAX)) {
             let (result, until_ns) = (Ok(ran), worker.clock.end(now_ns, ran.time_ns));
             worker.stretch = Some(Stretch { since_ns: now_ns, until_ns, result, to_depth: depth });
             return self.state.plan(me, until_ns);

@@ -35,8 +35,9 @@ pub trait Hand {
     /// Works for about this cost, or less if the work ends or a solution is found.
     fn run(&mut self, cost_ns: u64) -> WorkResult;
 
-    /// Explores from the top down to a depth, for about this cost at most, if possible. The rest of the top stays open.
-    fn seed(&mut self, _depth: u32, _cost_ns: u64) -> Option<WorkResult> {
+    /// Explores from the top down to a depth, for about this cost and about this many nodes at most, if possible. The
+    /// rest of the top stays open.
+    fn seed(&mut self, _depth: u32, _cost_ns: u64, _nodes: u64) -> Option<WorkResult> {
         None
     }
 
@@ -283,10 +284,10 @@ impl Hand for SearchHand<'_> {
         self.note(progress)
     }
 
-    fn seed(&mut self, depth: u32, cost_ns: u64) -> Option<WorkResult> {
+    fn seed(&mut self, depth: u32, cost_ns: u64, nodes: u64) -> Option<WorkResult> {
         let (top, own) = (self.problem.top()?, "an explorer takes its own work back");
         let work = self.explorer.drain();
-        let fuel = (cost_ns / self.node_ns).max(1);
+        let fuel = nodes.min((cost_ns / self.node_ns).max(1));
         let seeded = top.seed(&work.bytes, depth, self.best, fuel, &|| true).expect(own);
         self.explorer.add_work(&seeded.work.bytes).expect(own);
         Some(self.note(seeded.progress))

@@ -235,7 +235,7 @@ impl Hand for Held {
     }
 
     /// Units have no depth: one of them, which is never left half done, stands for what is above any.
-    fn seed(&mut self, _depth: u32, _cost_ns: u64) -> Option<WorkResult> {
+    fn seed(&mut self, _depth: u32, _cost_ns: u64, _nodes: u64) -> Option<WorkResult> {
         let one_ns = self.spans.front().map_or(0, |&(from, _)| {
             (self.costs.before(from + 1) - self.costs.before(from)).saturating_sub(self.begun_ns)
         });

@@ -235,6 +235,25 @@ fn a_gateway_explores_no_more_than_it_has_time_for() {
     assert!(figures.declared_ns > alone_ns * 9 / 10, "{} ns", figures.declared_ns);
 }
 
+/// What the root explores before it gives counts towards a limit, and so do the tops that gateways explore.
+#[test]
+fn the_tops_of_sites_count_towards_a_limit() {
+    let problem = Plain(Words(9));
+    let mut search = Search::new(&problem, 2_000, i64::MAX);
+    assert!(search.measure(u64::MAX));
+    for words in
+        ["static:cutoff=10,coordinator=yes", "dynamic:cutoff=3,second_cutoff=10,coordinator=yes"]
+    {
+        let mut fleet = two_sites(words, 1);
+        // Workers look at the limit after each node.
+        (fleet.node_limit, fleet.poll_ns) = (Some(100), 2_000);
+        let figures = fleet.run(&search).unwrap();
+        assert!(figures.alone_ns.is_none(), "{words}: ended before its limit");
+        let explored = figures.counts.bounded;
+        assert!(explored <= 120, "{words}: {explored} nodes");
+    }
+}
+
 /// Late giving explores some work twice, and that part is known: the rest is the whole tree.
 #[test]
 fn late_giving_explores_the_whole_tree() {

@@ -159,11 +159,11 @@ impl<H: Hand> DeviceHand<H> {
     /// Explores the reserve on the host down to the cutoff, if that is still to be done.
     fn seed_reserve(&mut self) -> Option<WorkResult> {
         let depth = self.device.cutoff.filter(|_| std::mem::take(&mut self.arrived))?;
-        self.seed_on_host(depth, u64::MAX)
+        self.seed_on_host(depth, u64::MAX, u64::MAX)
     }
 
-    fn seed_on_host(&mut self, depth: u32, cost_ns: u64) -> Option<WorkResult> {
-        let mut ran = self.reserve.seed(depth, cost_ns)?;
+    fn seed_on_host(&mut self, depth: u32, cost_ns: u64, nodes: u64) -> Option<WorkResult> {
+        let mut ran = self.reserve.seed(depth, cost_ns, nodes)?;
         ran.time_ns = (ran.time_ns as f64 * self.speed / self.device.host_speed) as u64;
         self.share_incumbent(ran.found);
         Some(ran)
@@ -279,9 +279,9 @@ impl<H: Hand> Hand for DeviceHand<H> {
         all
     }
 
-    fn seed(&mut self, depth: u32, cost_ns: u64) -> Option<WorkResult> {
+    fn seed(&mut self, depth: u32, cost_ns: u64, nodes: u64) -> Option<WorkResult> {
         self.gather();
-        self.seed_on_host(depth, cost_ns)
+        self.seed_on_host(depth, cost_ns, nodes)
     }
 
     fn may_give_nothing(&self) -> bool {

@@ -287,6 +287,12 @@ impl SiteRecord {
         device::hand(load, device, self.speed, mix(seed, 24, at.into()))
     }
 
+    /// Counts explored nodes towards the limit.
+    pub fn spend_nodes(&mut self, nodes: u64) {
+        self.beyond += nodes.saturating_sub(self.allowed);
+        self.allowed = self.allowed.saturating_sub(nodes);
+    }
+
     /// The speed at which the gateway explores the top of some work.
     pub fn top_speed(&self) -> f64 {
         self.device.map_or(self.speed, |device| device.host_speed)

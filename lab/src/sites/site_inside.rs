@@ -167,17 +167,23 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
     }
 
     fn add_work(&mut self, pieces: &[Arc<Work>]) -> Result<(), String> {
-        let second_cutoff = self.inner.state.fleet.policy.second_cutoff;
+        let fleet = self.inner.state.fleet;
+        let (second_cutoff, nodes) = (fleet.policy.second_cutoff, self.allowed_nodes());
         // The gateway explores only what arrives.
         let spare = second_cutoff.and_then(|_| self.split(1.0));
         pieces.iter().try_for_each(|piece| self.add_piece(piece))?;
-        if let Some(depth) = second_cutoff {
+        // Without nodes to explore, the workers share the pieces as they are.
+        if let Some(depth) = second_cutoff.filter(|_| nodes > 0) {
             // Meanwhile the gateway does nothing else, so a real one explores no longer than this.
-            let quarter_ns = self.inner.state.fleet.terms.lease_ns / 4;
+            let quarter_ns = fleet.terms.lease_ns / 4;
             let speed = self.inner.state.records[self.site as usize].top_speed();
             let cost_ns = (LONGEST_TOP_NS.min(quarter_ns) as f64 * speed) as u64;
-            let top = self.hand().seed(depth, cost_ns).ok_or("this load has no top to explore")?;
+            let top = self.hand().seed(depth, cost_ns, nodes);
+            let top = top.ok_or("this load has no top to explore")?;
             let record = &mut self.inner.state.records[self.site as usize];
+            if fleet.node_limit.is_some() {
+                record.spend_nodes(top.nodes);
+            }
             // Otherwise a site whose last node took longer than its lease would lose the piece every time.
             let top_ns = record.top_ns(&top).min(quarter_ns);
             self.now_ns = self.now_ns.max(record.explores_until_ns) + top_ns;

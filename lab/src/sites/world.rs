@@ -99,16 +99,17 @@ impl<'a, L: Load> World<'a, L> {
         mix(self.inner.state.fleet.seed, self.drawn, 30)
     }
 
-    /// The whole work, explored down to the cutoff, and how long that takes.
+    /// The whole work, explored down to the cutoff as far as the limit allows, and how long that takes.
     fn whole(&self) -> Result<(Portion<WorkDone>, u64), String> {
-        let root = self.inner.state.load.root();
-        let Some(depth) = self.inner.state.fleet.policy.cutoff else {
+        let (root, fleet) = (self.inner.state.load.root(), self.inner.state.fleet);
+        let most = fleet.node_limit.unwrap_or(u64::MAX);
+        let Some(depth) = fleet.policy.cutoff.filter(|_| most > 0) else {
             return Ok((Portion::open(vec![root.into()]), 0));
         };
         let mut hand = self.inner.state.load.hand();
         let put = hand.add_work(&root.bytes);
         put.map_err(|why| format!("the whole work cannot be read: {why}"))?;
-        let top = hand.seed(depth, u64::MAX).ok_or("this load has no top to explore")?;
+        let top = hand.seed(depth, u64::MAX, most).ok_or("this load has no top to explore")?;
         let open = if hand.size() > 0.0 { vec![hand.copy().into()] } else { Vec::new() };
         let top_ns = self.inner.state.records[0].top_ns(&top);
         Ok((Portion { done: hand.done(), open }, top_ns))
@@ -117,9 +118,13 @@ impl<'a, L: Load> World<'a, L> {
     pub fn run(mut self) -> Result<Figures, String> {
         let fleet = self.inner.state.fleet;
         let (whole, top_ns) = self.whole()?;
+        let explored = whole.done.counts.bounded;
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, ProgressReport::of(whole), None), 0)?;
         self.state().records[0].explores_until_ns = top_ns;
+        if let (Some(limit), Some(root)) = (fleet.node_limit, &mut self.gateways[0]) {
+            root.set_node_limit(limit.saturating_sub(explored));
+        }
         for site in 1..fleet.count() - fleet.churn.absent {
             let incarnation = self.incarnation();
             self.place_site(site, Site::new(site, incarnation), 0)?;
@@ -414,8 +419,7 @@ impl<'a, L: Load> World<'a, L> {
         let record = &mut state.records[site as usize];
         record.nodes += ran.nodes;
         if state.fleet.node_limit.is_some() {
-            record.beyond += ran.nodes.saturating_sub(record.allowed);
-            record.allowed = record.allowed.saturating_sub(ran.nodes);
+            record.spend_nodes(ran.nodes);
             let gateway = record.first;
             state.plan(gateway, now_ns);
         }
