@@ -296,12 +296,13 @@ fn connect(
     let address = || joining.address.clone();
     let stage = |stage| drop(sender.send(Report::Stage(stage)));
     let here = |why: String| JoinError::Here { why };
-    let deadline = deadline.min(Instant::now() + HANDSHAKE);
     let secure = Secure::new(&joining.key).map_err(|error| here(error.to_string()))?;
     let unknown = |why| JoinError::NoSuchName { address: address(), why };
     let found = joining.address.to_socket_addrs();
     let found: Vec<SocketAddr> = found.map_err(|error| unknown(error.to_string()))?.collect();
     stage(Stage::Connection);
+    // A name may take as long to look up.
+    let deadline = deadline.min(Instant::now() + HANDSHAKE);
     let mut why = None;
     // Each address gets a part of the time: the first one may never answer.
     let mut addresses = (1..=found.len() as u32).rev().zip(&found);
