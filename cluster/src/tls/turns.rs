@@ -95,12 +95,14 @@ impl<L: Logic> Turns<L> {
         }
     }
 
-    /// Runs until it is stopped.
+    /// Runs until it is stopped. Commands that were given before are still handled, and what they send is written as far
+    /// as the sockets take it at once.
     pub fn run(mut self) {
         let mut events = Events::with_capacity(256);
         let mut orders = Vec::new();
-        while !self.orders.stopped() {
-            let wait = if self.reads.is_empty() && self.writes.is_empty() {
+        loop {
+            let stops = self.orders.stopped();
+            let wait = if !stops && self.reads.is_empty() && self.writes.is_empty() {
                 TICK.saturating_sub(self.ticked.elapsed())
             } else {
                 Duration::ZERO
@@ -141,6 +143,9 @@ impl<L: Logic> Turns<L> {
                 self.check_silence(now);
                 self.logic.on_tick();
                 self.apply_output(now);
+            }
+            if stops {
+                break;
             }
         }
         for link in self.links.values_mut() {
@@ -309,5 +314,58 @@ impl<L: Logic> Turns<L> {
                 self.logic.handle_command(HubCommand::Flooded { number });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::FrameFault;
+    use super::super::logic::HubOutput;
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    /// A side that only counts its commands.
+    #[derive(Default)]
+    struct CommandCounter {
+        handled: Arc<AtomicUsize>,
+        out: HubOutput,
+    }
+
+    impl Logic for CommandCounter {
+        fn handle_frame(&mut self, _: u32, _: Frame) -> Result<(), FrameFault> {
+            Ok(())
+        }
+
+        fn handle_command(&mut self, _: HubCommand) {
+            self.handled.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn on_disconnected(&mut self, _: u32, _: &str) {}
+
+        fn on_tick(&mut self) {}
+
+        fn on_flushed(&mut self, _: u32) {}
+
+        fn outbox(&mut self, _: u32) -> Option<&mut FrameOutbox> {
+            None
+        }
+
+        fn output_mut(&mut self) -> &mut HubOutput {
+            &mut self.out
+        }
+    }
+
+    /// The reason of a failure used to be lost if the network stopped before the loop had seen it.
+    #[test]
+    fn commands_given_before_a_stop_are_handled() {
+        let counter = CommandCounter::default();
+        let handled = Arc::clone(&counter.handled);
+        let mailbox = Arc::new(CallerMailbox::new(Arc::new(|| {})));
+        let turns = Turns::new(counter, Limits::default(), mailbox, None).unwrap();
+        let orders = turns.orders();
+        orders.push(QueuedCommand::Command(HubCommand::Finish));
+        orders.stop();
+        turns.run();
+        assert_eq!(handled.load(Ordering::Relaxed), 1);
     }
 }
