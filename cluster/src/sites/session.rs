@@ -326,15 +326,18 @@ impl Session {
         None
     }
 
-    /// Informs a joiner of the current search if its welcome was about one that is over.
+    /// Informs a joiner of the current search if its welcome was about one that is over. If no search follows, nothing
+    /// can be sent any more, and the joiner is cut off.
     fn bring_up_to_date(&mut self, site: SiteId) {
-        if self.network.me() != 0 || self.announced_to.get(&site) == Some(&self.search) {
+        if self.network.me() != 0 {
             return;
         }
-        if let Some(welcome) = self.welcome.as_deref().map(<[u8]>::to_vec) {
+        if self.finished {
+            self.expel(site, SEARCH_OVER);
+        } else if self.announced_to.get(&site) != Some(&self.search)
+            && let Some(welcome) = self.welcome.as_deref().map(<[u8]>::to_vec)
+        {
             self.network.send(site, welcome);
-        } else if self.finished {
-            self.network.send(site, SessionMessage::Dismissed.to_bytes(self.search));
         }
     }
 

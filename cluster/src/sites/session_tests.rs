@@ -2,14 +2,15 @@
 
 use super::super::reconnect::OfflineNetwork;
 use super::*;
-use crate::Rank;
+use crate::{NetError, Rank};
 use pleach_core::search::work::Pack;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// An entrance with events from a test, which learns who is admitted.
+/// An entrance with events from a test, which learns who is admitted or cut off.
 struct TestEntrance {
     events: Receiver<Caller>,
     admitted: Sender<(u32, Rank)>,
+    expelled: Sender<Rank>,
 }
 
 impl Entrance for TestEntrance {
@@ -29,8 +30,8 @@ impl Entrance for TestEntrance {
         panic!("{number} was postponed: {reason}");
     }
 
-    fn expel(&mut self, site: Rank, reason: &str) {
-        panic!("{site} was cut off: {reason}");
+    fn expel(&mut self, site: Rank, _: &str) {
+        self.expelled.send(site).unwrap();
     }
 }
 
@@ -38,7 +39,7 @@ impl Entrance for TestEntrance {
 fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     let ((send, events), (admitted, receive)) = (channel(), channel());
     let network = OfflineNetwork { me: 0, places: 3 };
-    let entrance = TestEntrance { events, admitted };
+    let entrance = TestEntrance { events, admitted, expelled: channel().0 };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
     let request = |number: u32| {
         let ticket = JoinTicket { token: number.into(), ..JoinTicket::default() };
@@ -60,4 +61,62 @@ fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     assert_eq!(receive.try_iter().collect::<Vec<_>>(), [(99, 1), (100, 2)]);
     assert!(matches!(session.next_incoming(), Ok(Some(Incoming::Note(note))) if note == "a line"));
     assert!(matches!(session.next_incoming(), Ok(None)));
+}
+
+/// The network of a root that takes no message after the last one.
+struct LateArrival {
+    arrival: Option<Arrival>,
+    finished: bool,
+}
+
+impl Network for LateArrival {
+    fn me(&self) -> Rank {
+        0
+    }
+
+    fn sites(&self) -> u32 {
+        3
+    }
+
+    fn members(&self) -> Members {
+        Members::Changing
+    }
+
+    fn name(&self) -> &str {
+        "a late arrival"
+    }
+
+    fn send(&mut self, to: Rank, _: Vec<u8>) {
+        assert!(!self.finished, "a message to site {to} after the last one");
+    }
+
+    fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+        Ok(self.arrival.take())
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        None
+    }
+
+    fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    fn abort(&mut self, _: i32) {}
+}
+
+/// A message to it used to make the network fail, and the root waited for nobody any more.
+#[test]
+fn a_process_that_arrives_after_the_end_is_cut_off() {
+    let ((_send, events), (expelled, receive)) = (channel(), channel());
+    let arrival = Some(Arrival::Joined { site: 2, bytes: Vec::new() });
+    let network = LateArrival { arrival, finished: false };
+    let entrance = TestEntrance { events, admitted: channel().0, expelled };
+    let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
+    session.begin_search(Order::default());
+    session.end_search();
+    session.finish();
+    assert!(matches!(session.next_incoming(), Ok(Some(Incoming::Joined(2)))));
+    assert_eq!(receive.try_iter().collect::<Vec<_>>(), [2]);
+    assert!(!session.is_there(2));
 }
