@@ -82,7 +82,8 @@ impl HubState {
         if pair.linked {
             return true;
         }
-        if now_ns - pair.since_ns > WINDOW_NS {
+        // A gateway that reads many messages is ahead of the others.
+        if now_ns.saturating_sub(pair.since_ns) > WINDOW_NS {
             (pair.since_ns, pair.count) = (now_ns, 0);
         }
         pair.count += 1;
@@ -119,5 +120,17 @@ mod tests {
         assert_eq!(send(1, 2), 6200);
         assert_eq!(send(2, 1), 5200);
         assert_eq!((state.forwarded, state.busy_ns), (4, 6000));
+    }
+
+    /// The time since the count began used to overflow if the other site was behind.
+    #[test]
+    fn messages_of_a_pair_are_counted_in_both_directions() {
+        let network = Network::uniform(Link { latency_ns: 100, bytes_per_ns: f64::INFINITY });
+        let mut traffic = Traffic::new(&network, 4, 0);
+        let hub = Hub { message_ns: 1000, bytes_per_ns: f64::INFINITY, link_after: Some(1) };
+        let (mut state, late_ns) = (HubState::default(), 2 * WINDOW_NS);
+        state.send(&hub, &mut traffic, (1, 2, 10), late_ns);
+        state.send(&hub, &mut traffic, (2, 1, 10), late_ns - 1);
+        assert_eq!(state.forwarded, 1);
     }
 }
