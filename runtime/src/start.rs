@@ -186,7 +186,9 @@ impl<'a> RunContext<'a> {
         transport.spin = if settings.pace.is_some() { Duration::ZERO } else { settings.spin };
         // Several heuristics look in different places.
         let heuristic_seed = settings.seed.wrapping_add(me.into());
-        let hope = run_state.control().best() > run_state.least_score();
+        // A solution would prune what is counted.
+        let hope =
+            problem.goal() != Goal::Count && run_state.control().best() > run_state.least_score();
         let heuristic = (settings.improve && hope && improves)
             .then(|| TimedImprover::new(problem, heuristic_seed, run_state.control().best()))
             .flatten();

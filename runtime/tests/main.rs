@@ -3,6 +3,7 @@
 
 mod engine;
 mod executor;
+mod goals;
 mod hostile;
 mod progress;
 mod resume;

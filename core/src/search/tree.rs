@@ -88,7 +88,8 @@ pub trait Tree: Sync {
     /// [`Children::postpone`].
     fn set_stop_requested(&self, _requested: bool) {}
 
-    /// A heuristic that looks for good solutions alongside the search, if the tree has one.
+    /// A heuristic that looks for good solutions alongside the search, if the tree has one. A search that counts does
+    /// not use it.
     ///
     /// [`Goal::solution`] makes what it returns. Its solutions never change which nodes there are, only which are
     /// dropped.
