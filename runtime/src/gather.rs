@@ -6,7 +6,7 @@ use crate::outcome::{Balance, Outcome};
 use crate::run_state::RunState;
 use crate::transport::Mailboxes;
 use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::Counts;
+use pleach_core::search::tree::{Counts, Goal};
 use pleach_core::search::work::Work;
 use std::sync::Arc;
 
@@ -82,4 +82,8 @@ pub fn complete_outcome(run_state: &RunState<'_>, outcome: &mut Outcome, least_b
     // Ignore a stop request that arrived after the search was complete.
     let done = outcome.open == 0.0 || outcome.lower_bound == best && best < i64::MAX;
     outcome.stop = outcome.stop.filter(|&why| !done || why == Stop::Found);
+    if outcome.goal == Goal::Find && outcome.solution.is_some() {
+        // The last node may have brought it after a limit was reached.
+        outcome.stop = outcome.stop.map(|_| Stop::Found);
+    }
 }
