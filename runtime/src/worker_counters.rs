@@ -1,6 +1,6 @@
 //! [`WorkerCounters`]: what a running worker publishes about itself.
 
-use crate::sync::{AtomicI64, AtomicU64, Ordering};
+use crate::sync::{AtomicI64, AtomicU64, Mutex, Ordering, lock};
 use pleach_core::search::tree::Counts;
 
 /// The answer of a worker without work: valid for every request until the worker has work again.
@@ -11,7 +11,8 @@ const PARKED: u64 = u64::MAX;
 pub struct WorkerCounters {
     branched: AtomicU64,
     bounded: AtomicU64,
-    total: AtomicU64,
+    /// It may exceed 64 bits.
+    total: Mutex<u128>,
     /// The open part of the tree, as the bits of an `f64`; NaN if unknown.
     open: AtomicU64,
     /// Open nodes in memory.
@@ -34,7 +35,7 @@ impl Default for WorkerCounters {
         Self {
             branched: zero(),
             bounded: zero(),
-            total: zero(),
+            total: Mutex::new(0),
             open: AtomicU64::new(f64::NAN.to_bits()),
             open_nodes: zero(),
             size: zero(),
@@ -58,14 +59,14 @@ impl WorkerCounters {
         self.rises.load(Ordering::SeqCst)
     }
 
-    /// The counts so far, without the tree's own counters, the open part of the tree if known, and the least bound of all work that the worker had at any
-    /// time since the last answer.
+    /// The counts so far, without the tree's own counters, the open part of the tree if known, and the least bound of all
+    /// work that the worker had at any time since the last answer.
     pub fn read(&self) -> (Counts, f64, i64) {
         let read = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let counts = Counts {
             branched: read(&self.branched),
             bounded: read(&self.bounded),
-            total: u128::from(read(&self.total)),
+            total: *lock(&self.total),
             ..Counts::default()
         };
         (counts, f64::from_bits(read(&self.open)), self.least_bound.load(Ordering::SeqCst))
@@ -102,7 +103,7 @@ impl WorkerCounters {
     pub fn publish_counts(&self, counts: &Counts, open_nodes: f64) {
         self.branched.store(counts.branched, Ordering::Relaxed);
         self.bounded.store(counts.bounded, Ordering::Relaxed);
-        self.total.store(counts.total as u64, Ordering::Relaxed);
+        *lock(&self.total) = counts.total;
         self.open_nodes.store(open_nodes as u64, Ordering::Relaxed);
     }
 
@@ -130,5 +131,18 @@ impl WorkerCounters {
     /// Includes work that has arrived. Must be called before its giver gets the acknowledgement.
     pub fn include_work(&self, least_bound: i64) {
         self.least_bound.fetch_min(least_bound, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It used to be shown modulo 2^64.
+    #[test]
+    fn a_count_may_exceed_64_bits() {
+        let (counters, total) = (WorkerCounters::default(), 1 << 70);
+        counters.publish_counts(&Counts { total, ..Counts::default() }, 0.0);
+        assert_eq!(counters.read().0.total, total);
     }
 }
