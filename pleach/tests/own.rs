@@ -276,28 +276,31 @@ fn layers_outlive_a_file_that_cannot_be_written() {
     let optimum = Solver::new(Tour::new(10, 2)).run().unwrap().objective;
     let path = folder("own").join("blocked.pleach");
     let part = folder("own").join("blocked.pleach.part");
-    let _ = (fs::remove_file(&path), fs::remove_file(&part));
-    let (written, blocked) = (path.clone(), part.clone());
-    // Once the search has begun, its file is there.
-    let each = Box::new(move || {
-        if written.exists() && !blocked.exists() {
-            fs::write(&blocked, "notes").unwrap();
-        }
-    });
-    let warnings = Mutex::new(Vec::new());
-    let report = Solver::new(Tour { each, ..Tour::new(10, 2) })
-        .checkpoint(&path, Duration::MAX)
-        .on_progress(|now| {
-            warnings.lock().unwrap().extend(now.warning.clone());
-            ControlFlow::Continue(())
-        })
-        .run()
-        .unwrap();
-    assert_eq!((report.status, report.objective), (Status::Optimal, optimum));
-    let warnings = warnings.lock().unwrap();
-    let part = part.display();
-    let names_it = |line: &String| line.contains(&format!("{part} is in the way"));
-    assert!(warnings.len() == 2 && warnings.iter().all(names_it), "{warnings:?}");
+    let names_it = |line: &String| line.contains(&format!("{} is in the way", part.display()));
+    // The layers themselves warn once if they save, even if no other progress is shown.
+    for (every, warned) in [(Duration::MAX, 2), (Duration::ZERO, 3)] {
+        let _ = (fs::remove_file(&path), fs::remove_file(&part));
+        let (written, blocked) = (path.clone(), part.clone());
+        // Once the search has begun, its file is there.
+        let each = Box::new(move || {
+            if written.exists() && !blocked.exists() {
+                fs::write(&blocked, "notes").unwrap();
+            }
+        });
+        let warnings = Mutex::new(Vec::new());
+        let report = Solver::new(Tour { each, ..Tour::new(10, 2) })
+            .checkpoint(&path, every)
+            .settings(|all| all.progress_every = Duration::MAX)
+            .on_progress(|now| {
+                warnings.lock().unwrap().extend(now.warning.clone());
+                ControlFlow::Continue(())
+            })
+            .run()
+            .unwrap();
+        assert_eq!((report.status, report.objective), (Status::Optimal, optimum));
+        let warnings = warnings.lock().unwrap();
+        assert!(warnings.len() == warned && warnings.iter().all(names_it), "{warnings:?}");
+    }
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub fn by_layers(
     });
     let open = std::mem::take(&mut before.pieces);
     let shared = Mutex::new(LayersProgress::new(control.solution()));
-    let (stopped, wrong) = (AtomicBool::new(false), Mutex::new(None));
+    let (stopped, wrong) = (AtomicBool::new(warned), Mutex::new(None));
     let (done, ended) = channel();
     let search = |warn: &Sender<String>| {
         let saving = RefCell::new(SaveTimes::new(settings));
@@ -212,7 +212,7 @@ fn watch_layers(
             return false;
         }
         if now >= progress_at || warning.is_some() {
-            progress_at = now + settings.progress_every;
+            progress_at = now.saturating_add(settings.progress_every);
             if watch(&ProgressSnapshot { warning, ..shown(now) }).is_break() {
                 return true;
             }

@@ -4,14 +4,14 @@ use crate::shared::{Scratch, counted, problem, slow_threads};
 use oorandom::Rand64;
 use pleach_core::lease::gateway::Portion;
 use pleach_core::lease::{Lease, ProgressReport, Rec};
-use pleach_core::search::problem::Problem;
-use pleach_core::search::tree::Counts;
+use pleach_core::search::problem::{Plain, Problem};
+use pleach_core::search::tree::{Children, Counts, Goal, Tree};
 use pleach_core::search::work::Work;
 use pleach_core::steal::Policy;
 use pleach_core::wire::checkpoint::Checkpoint;
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
-use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, run};
+use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, by_layers, run};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -316,6 +316,42 @@ fn a_foreign_file_that_appears_is_kept_and_the_search_continues() {
     assert_eq!(fs::read_to_string(&scratch.0).unwrap(), "20 20\n");
     let named = |line: &String| line.contains("not a checkpoint; refusing to overwrite it");
     assert!(warnings.len() == 2 && warnings.iter().all(named), "{warnings:?}");
+}
+
+/// A line of nodes with keys, so that it is searched by layers.
+struct Keyed;
+
+impl Tree for Keyed {
+    type Node = u32;
+    const GOAL: Goal = Goal::Minimise;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &node: &u32, _: Option<i64>, out: &mut Children<'_, Self>) {
+        match node {
+            9 => out.solution(9, || vec![9]),
+            _ => out.child(node + 1),
+        }
+    }
+
+    fn key(&self, &node: &u32) -> Option<u128> {
+        Some(node.into())
+    }
+}
+
+/// A watcher that stops the run at a warning before the layers used to be ignored until they ended.
+#[test]
+fn layers_do_not_begin_once_the_watcher_has_stopped_the_run() {
+    let scratch = Scratch::new("unbegun");
+    fs::write(&scratch.0, "20 20\n").unwrap();
+    let save = Some(Save { begun: true, ..scratch.save(Duration::from_secs(100)) });
+    let settings = Settings { threads: 1, save, ..Settings::default() };
+    let rest = by_layers(&Plain(Keyed), &settings, &mut |_| ControlFlow::Break(()));
+    let rest = rest.unwrap().unwrap();
+    assert!(rest.cancel.is_cancelled());
+    assert_eq!(rest.resume.unwrap().counts, Counts::default());
 }
 
 fn fails(problem: &dyn Problem, settings: &Settings) -> String {
