@@ -30,7 +30,6 @@ impl Executor for ThreadExecutor<'_> {
     }
 
     fn explore(&mut self, budget: &Budget<'_>) -> Stretch {
-        let start = Instant::now();
         let mut stretch = Stretch::default();
         let progress = &mut stretch.progress;
         let (paid_ns, paid) = self.slow.wait_delay(budget);
@@ -38,6 +37,7 @@ impl Executor for ThreadExecutor<'_> {
             stretch.busy_ns = paid_ns as u64;
             return stretch;
         }
+        let (start, mut checks) = (Instant::now(), 0_u64);
         let nodes_in = |ns: f64| self.rate.map(|rate| (rate * ns) as u64 + 1);
         let fuel = budget.fuel.min(nodes_in(budget.time_ns as f64).unwrap_or(u64::MAX));
         let mut until_check = nodes_in(CHECK_NS).unwrap_or(1);
@@ -51,17 +51,20 @@ impl Executor for ThreadExecutor<'_> {
             {
                 break;
             }
+            checks += 1;
+            // Nodes may take far longer than those before. Few readings of the clock notice that.
+            if (self.rate.is_none() || checks.is_power_of_two())
+                && start.elapsed().as_nanos() >= u128::from(budget.time_ns)
+            {
+                break;
+            }
             if self.rate.is_none() {
                 // A node may take seconds, so the first checks are close together. Where nodes are postponed, the number
                 // of checks has no limit.
-                if start.elapsed().as_nanos() >= u128::from(budget.time_ns) {
-                    break;
-                }
                 until_check = until_check.saturating_mul(2);
             }
         }
-        let elapsed_ns = start.elapsed().as_nanos() as f64;
-        let worked_ns = (elapsed_ns - paid_ns).max(1.0);
+        let worked_ns = (start.elapsed().as_nanos() as f64).max(1.0);
         self.slow.add_delay(worked_ns);
         let rate = progress.used as f64 / worked_ns;
         // A stretch cut short says little about the rate.
@@ -70,7 +73,7 @@ impl Executor for ThreadExecutor<'_> {
             Some(before) => Some(before + 0.5 * share * (rate - before)),
             None => (share == 1.0).then_some(rate),
         };
-        stretch.busy_ns = elapsed_ns as u64;
+        stretch.busy_ns = (paid_ns + worked_ns) as u64;
         stretch
     }
 }
@@ -97,22 +100,29 @@ mod tests {
         }
     }
 
-    #[test]
-    fn work_that_is_postponed_again_and_again_ends_with_an_interrupt() {
+    /// The nodes of a stretch of this time, which is interrupted at the 1000th check, if this was the rate before.
+    fn explored(rate: Option<f64>, time_ns: u64) -> u64 {
         let mut explorer = TreeExplorer::new(&Postponed);
         explorer.put_pool(Pool::whole(()));
         let mut executor = ThreadExecutor::new(Box::new(explorer), 1.0);
+        executor.rate = rate;
         let checks = Cell::new(0);
         let interrupted = || {
             checks.set(checks.get() + 1);
-            checks.get() == 100
+            checks.get() == 1000
         };
-        let budget = Budget {
-            fuel: u64::MAX,
-            time_ns: u64::MAX,
-            interrupted: &interrupted,
-            best: &|| i64::MAX,
-        };
-        assert_eq!(executor.explore(&budget).progress.used, 100);
+        let budget =
+            Budget { fuel: u64::MAX, time_ns, interrupted: &interrupted, best: &|| i64::MAX };
+        executor.explore(&budget).progress.used
+    }
+
+    #[test]
+    fn work_that_is_postponed_again_and_again_ends_with_an_interrupt() {
+        assert_eq!(explored(None, u64::MAX), 1000);
+    }
+
+    #[test]
+    fn a_stretch_ends_in_time_where_nodes_take_longer_than_those_before() {
+        assert!(explored(Some(1e9), 1) < 1000);
     }
 }
