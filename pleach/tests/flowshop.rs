@@ -239,8 +239,11 @@ fn a_table_is_solved_and_its_schedule_written() {
     let _ = fs::remove_file(&saved);
     json(&format!("solve flowshop {table} --checkpoint {saved}"));
     assert_eq!(json(&format!("resume {saved} --show"))["settings"]["decimals"], 2);
-    let repeated = pleach(&format!("solve flowshop {table} --repeat 3"));
-    assert_eq!(String::from_utf8_lossy(&repeated.stderr).matches(": read as").count(), 1);
+    for words in [format!("{table} --repeat 3"), format!("{table} {table} --repeat 2")] {
+        let repeated = pleach(&format!("solve flowshop {words}"));
+        let said = String::from_utf8_lossy(&repeated.stderr);
+        assert_eq!(said.matches(": read as").count(), 1, "{words}: {said}");
+    }
     let proof = folder("flowshop").join("decimals.cert");
     let proof = proof.display();
     json(&format!("solve flowshop {table} --certificate {proof}"));

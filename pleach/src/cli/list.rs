@@ -7,6 +7,8 @@ use super::flags::{self, FlagValues, REPEAT};
 use super::progress::interrupts;
 use crate::failure::{Failure, usage};
 use crate::registry::{Entry, Request, Start};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// Flags for a single search.
@@ -40,6 +42,16 @@ pub fn repeated<'p>(
     (0..times).map(|_| start()).collect()
 }
 
+/// Prints each note once, however often an instance is read.
+pub fn notes_once(console: &Console<'_>) -> impl Fn(&str) {
+    let noted = RefCell::new(BTreeSet::new());
+    move |text: &str| {
+        if noted.borrow_mut().insert(text.to_string()) {
+            console.note(text);
+        }
+    }
+}
+
 /// Searches several instances. All are read before the first one is searched.
 pub fn search_all(
     console: &Console<'_>,
@@ -62,7 +74,7 @@ pub fn search_all(
             "--best V takes one instance, since a value for one instance means nothing for another",
         );
     }
-    let note = |text: &str| console.note(text);
+    let note = notes_once(console);
     let mut starts = Vec::new();
     for instance in words {
         let request = Request { instance, given, resumed: false, follows: false, note: &note };

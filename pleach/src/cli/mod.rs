@@ -57,8 +57,6 @@ use join::AfterJoin;
 use line::{Line, no_more};
 use pleach_gpu::ending::end;
 use serde_json::json;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -255,13 +253,7 @@ fn of_problem(
         return list::search_all(console, entry, read, all, &mut line.given);
     }
     let resumed = line.given.saving.from.is_some();
-    // Each is printed once, however often the instance is read.
-    let noted = RefCell::new(BTreeSet::new());
-    let note = |text: &str| {
-        if noted.borrow_mut().insert(text.to_string()) {
-            console.note(text);
-        }
-    };
+    let note = list::notes_once(console);
     let reading = match task.act {
         Act::Search(_) => Reading::of(console, (entry.name, &instance), &line.given)?,
         Act::Check(_) => Reading::to_check(console, (entry.name, &instance), &line.given),
