@@ -239,7 +239,7 @@ fn a_file_that_changes_during_a_batch_spoils_its_runs() {
 
 #[test]
 fn a_changed_file_is_another_instance() {
-    let text = "command = 'solve flowshop'\ninstances = ['sh?p*.txt', 'ta001']\n";
+    let text = "command = 'solve flowshop'\ninstances = ['sh?p*.txt', 'shop.txt', 'ta001']\n";
     let folder = batch("changed", text);
     let file = folder.join("shop.txt");
     fs::write(&file, "3 2\n1 2 3\n4 5 6\n").unwrap();

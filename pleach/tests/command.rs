@@ -110,6 +110,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens 8 --devices gpux", "'gpux': expected cpu, gpu"),
         ("count queens 8 --best 5", "--best does not apply to 'count queens'"),
         ("count queens 8 --color red", "--color"),
+        ("count queens 8 --seed 1 --seed 2", "'--seed <N>' cannot be used multiple times"),
         ("count queens 8 --trace /no/such/folder/x", "--trace /no/such/folder/x"),
     ] {
         refused(words, said);

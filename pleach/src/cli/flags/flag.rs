@@ -97,7 +97,7 @@ pub enum Record {
 /// How often a flag may be given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Accepts {
-    /// Once; if it is repeated, the last one counts.
+    /// Once; a second one is an error.
     One,
     /// Several times, each with its own value.
     Several,

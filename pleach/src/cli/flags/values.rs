@@ -86,7 +86,7 @@ impl FlagValues {
         self.matches.get_flag(name)
     }
 
-    /// A flag's value as it was written; the last one if it was repeated.
+    /// A flag's value as it was written; the last one of a flag that may be repeated.
     pub fn word(&self, name: &str) -> Option<&str> {
         let word = self.matches.get_many::<String>(name)?.next_back()?;
         // A value that begins with a dash and has a blank was marked as a word.
