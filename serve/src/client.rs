@@ -45,6 +45,14 @@ pub enum ClientError {
         /// The error.
         why: std::io::Error,
     },
+    /// The service has another certificate than the credentials name.
+    #[error(
+        "the service at {at} has a different certificate from the one named in the credentials"
+    )]
+    Certificate {
+        /// Its address.
+        at: String,
+    },
     /// The service refused the request.
     #[error("{why}")]
     Refused {
@@ -340,7 +348,12 @@ impl Client {
     }
 
     fn unreachable(&self, why: std::io::Error) -> ClientError {
-        ClientError::Unreachable { at: self.credentials.address.clone(), why }
+        let at = self.credentials.address.clone();
+        let of_tls = why.get_ref().and_then(|why| why.downcast_ref::<Error>());
+        if matches!(of_tls, Some(Error::InvalidCertificate(_))) {
+            return ClientError::Certificate { at };
+        }
+        ClientError::Unreachable { at, why }
     }
 }
 

@@ -151,7 +151,9 @@ fn may_return(why: &ClientError) -> bool {
     match why {
         ClientError::Unreachable { .. } => true,
         ClientError::Refused { status, .. } => *status >= 500,
-        ClientError::Malformed { .. } | ClientError::Random(_) => false,
+        ClientError::Certificate { .. }
+        | ClientError::Malformed { .. }
+        | ClientError::Random(_) => false,
     }
 }
 

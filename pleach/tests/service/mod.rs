@@ -482,9 +482,16 @@ fn bad_words_are_refused() {
         let got = service.refused("operator", words);
         assert!(got.contains(said), "{words}: {got}");
     }
-    // Another certificate is not that of the service.
-    let mut wrong = Credentials::read(&service.file("operator")).unwrap();
+    // The address may become free: no bad usage.
+    let taken = service.run("operator", &format!("serve --listen {} --data y", service.address));
+    assert_eq!(taken.status.code(), Some(1), "{}", String::from_utf8_lossy(&taken.stderr));
+    // Another certificate is not that of the service. A joiner used to wait for the right one.
+    let mut wrong = Credentials::read(&service.file("joiners")).unwrap();
     wrong.certificate[0] ^= 1;
-    let why = Client::new(wrong).get_text("/v1/jobs").unwrap_err().to_string();
-    assert!(why.contains("cannot reach the service"), "{why}");
+    wrong.write(&service.folder.join("wrong")).unwrap();
+    let join = format!("join {} --key wrong --patience 1s", service.address);
+    for words in ["jobs --service wrong", &join] {
+        let said = service.refused("operator", words);
+        assert!(said.contains("has a different certificate"), "{words}: {said}");
+    }
 }

@@ -4,10 +4,11 @@ use super::super::console::{Console, DONE, STOPPED};
 use super::super::flags::{FlagValues, PATIENCE, THREADS, Verb, address};
 use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
+use super::request::failed;
 use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
 use pleach_runtime::cores;
-use pleach_serve::client::Client;
+use pleach_serve::client::{Client, ClientError};
 use pleach_serve::credentials::{Credentials, new_token};
 use pleach_serve::joiner::{JoinerEnd, Settings, serve};
 use std::path::Path;
@@ -65,13 +66,34 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
             console.note(text);
         }
     };
-    match serve(client, &settings, &|| cancel.is_cancelled(), &note)
-        .map_err(super::request::failed)?
-    {
+    let served = serve(client, &settings, &|| cancel.is_cancelled(), &note);
+    match served.map_err(failure)? {
         JoinerEnd::Dismissed => Ok(DONE),
         JoinerEnd::Left => {
             note("left the service");
             Ok(STOPPED)
         }
+    }
+}
+
+/// Why a joiner ended. A program of another build can join once either of the two is replaced.
+fn failure(why: ClientError) -> Failure {
+    match why {
+        ClientError::Refused { status: 409, why } => Failure::Machine(why),
+        why => failed(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_no_bad_usage() {
+        let refused = |status| failure(ClientError::Refused { status, why: String::new() });
+        assert!(matches!(refused(409), Failure::Machine(_)), "another build");
+        assert!(matches!(refused(401), Failure::Usage(_)), "an unknown token");
+        let other = ClientError::Certificate { at: String::new() };
+        assert!(matches!(failure(other), Failure::Usage(_)));
     }
 }

@@ -31,6 +31,7 @@ pub const SERVE_FLAGS: [Use; 2] = [
 pub fn failed(why: ClientError) -> Failure {
     match why {
         ClientError::Refused { status, why } if status < 500 => Failure::Usage(why),
+        why @ ClientError::Certificate { .. } => Failure::Usage(why.to_string()),
         other => Failure::Machine(other.to_string()),
     }
 }

@@ -14,7 +14,7 @@ use crate::failure::{Failure, usage};
 use crate::joining::BUILD;
 use crate::provenance::now;
 use pleach_runtime::cores;
-use pleach_serve::server::{ServeError, Settings, run};
+use pleach_serve::server::{ListenError, ServeError, Settings, StoreError, run};
 use std::ffi::OsString;
 use std::io::Write;
 use std::net::ToSocketAddrs;
@@ -76,10 +76,14 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     );
     match ran {
         Ok(()) => Ok(DONE),
-        Err(why @ (ServeError::Runtime(_) | ServeError::Random(_))) => {
-            Err(Failure::Machine(why.to_string()))
-        }
-        Err(why) => usage(why.to_string()),
+        Err(
+            why @ (ServeError::Folder { .. }
+            | ServeError::InUse(_)
+            | ServeError::Store(StoreError::Version(_))
+            | ServeError::Listen(ListenError::Certificate { .. })),
+        ) => usage(why.to_string()),
+        // A supervisor may try again: disks and addresses become free.
+        Err(why) => Err(Failure::Machine(why.to_string())),
     }
 }
 
