@@ -176,3 +176,14 @@ fn joiners_go_with_their_account() {
     assert_eq!(joiners()["joiners"], json!([]));
     assert_eq!(refusal::<()>(waiting.join().unwrap()).0, 401);
 }
+
+/// The message used to name the certificate that the service would have made.
+#[test]
+fn a_certificate_that_does_not_belong_to_its_key_is_named() {
+    let [one, other] = ["service-chain", "service-key"].map(|name| Service::start(name, ""));
+    let chain = one.folder.join("data/certificate.pem").display().to_string();
+    let key = other.folder.join("data/private-key.pem").display().to_string();
+    let files = format!("--tls-certificate {chain} --tls-key {key}");
+    let said = one.refused("operator", &format!("serve --listen 127.0.0.1:0 --data y {files}"));
+    assert!(said.contains(&format!(" {chain}: ")), "{said}");
+}

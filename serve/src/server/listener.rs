@@ -71,8 +71,9 @@ impl Listener {
     /// Listens at the address of the settings.
     pub async fn open(settings: &Settings) -> Result<Self, ListenError> {
         let (chain, key, certificate) = certificate(settings)?;
+        let own = || settings.data.join("certificate.pem");
         let fails = |why: rustls::Error| ListenError::Certificate {
-            path: settings.data.join("certificate.pem"),
+            path: settings.certificate.as_ref().map_or_else(own, |(chain, _)| chain.clone()),
             why: why.to_string(),
         };
         let config =
