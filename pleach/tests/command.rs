@@ -112,6 +112,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens 8 --color red", "--color"),
         ("count queens 8 --seed 1 --seed 2", "'--seed <N>' cannot be used multiple times"),
         ("count queens 8 --trace /no/such/folder/x", "--trace /no/such/folder/x"),
+        ("solve flowshop - --until-eof", "--until-eof cannot be combined with '-'"),
     ] {
         refused(words, said);
     }

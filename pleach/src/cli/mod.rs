@@ -120,6 +120,9 @@ pub(crate) fn run(
             return console.print(&help).map(|()| DONE);
         }
         if line.given.on("until-eof") && line.words.first().is_some_and(|word| word != "submit") {
+            if line.words.iter().any(|word| word == "-") {
+                return usage("--until-eof cannot be combined with '-': both read standard input");
+            }
             stopping::stop_at_eof();
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
