@@ -46,6 +46,21 @@ fn no_output_replaces_the_one_that_the_result_is_printed_to() {
 }
 
 #[test]
+fn a_key_is_no_output() {
+    let (_, at) = fresh("key");
+    let key = at("run.key");
+    let open = format!("count queens 6 --listen 127.0.0.1:0 --key {key} --quiet");
+    assert!(pleach(&open).status.success());
+    let before = fs::read(&key).unwrap();
+    for words in [open, format!("join 127.0.0.1:1 --patience 1s --key {key}")] {
+        for flag in ["metrics", "log"] {
+            refused(&format!("{words} --{flag} {key}"), "is the same file as --key");
+            assert_eq!(fs::read(&key).unwrap(), before, "{words} --{flag}");
+        }
+    }
+}
+
+#[test]
 fn an_output_of_several_searches_replaces_none_of_their_instances() {
     let (_, at) = fresh("several");
     let (one, other) = (at("one.txt"), at("other.txt"));

@@ -294,7 +294,7 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         }
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
-    let read = READ.into_iter().chain(["beside", "transfer", "obstacle"]);
+    let read = READ.into_iter().chain(["beside", "transfer", "obstacle", "key"]);
     let read = read.filter_map(|flag| Some((format!("--{flag}"), given.path(flag)?)));
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));

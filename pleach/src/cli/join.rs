@@ -2,6 +2,7 @@
 
 use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
+use super::files::keep_apart;
 use super::flags::{FlagValues, PATIENCE, REACH, STANDBY, Verb, address};
 use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
@@ -163,6 +164,7 @@ pub fn take_part_early(
 /// Joins a search.
 fn join_search(at: &str, given: &FlagValues) -> Result<Joined, Failure> {
     given.check_alone(Verb::Join, &[])?;
+    keep_apart(given, &[])?;
     let at = address(at).map_err(|why| Failure::Usage(format!("join {why}")))?;
     let key_path = key_path(given);
     let key = Key::read(Path::new(&key_path));

@@ -1,6 +1,6 @@
 //! How jobs end, and what their watchers see.
 
-use super::harness::Service;
+use super::harness::{Process, Service};
 use super::refusal;
 use pleach_serve::api::JobState;
 use serde_json::{Value, json};
@@ -124,4 +124,34 @@ fn nothing_internal_stays_of_jobs_that_are_over() {
     drop(saving);
     gone(&files(cancelled));
     gone(&files(open));
+}
+
+/// A joiner of a service used to take these flags, and to write neither log nor metrics.
+#[test]
+fn a_joiner_writes_its_log_and_refuses_what_it_does_not_write() {
+    let service = Service::start("service-log", "");
+    service.text("operator", "user ann");
+    let key = service.file("joiners").display().to_string();
+    for (flag, said) in [("--metrics m", "has no effect"), (&format!("--log {key}"), "same file")] {
+        let words = format!("join 127.0.0.1:1 --patience 1s --key {key} {flag}");
+        let got = service.refused("operator", &words);
+        assert!(got.contains(said), "{flag}: {got}");
+    }
+    let id = service.submit("ann", "count uts T3 --pace 1000");
+    let log = service.folder.join("join.log");
+    let child = Command::new(env!("CARGO_BIN_EXE_pleach"))
+        .args(["join", &service.address, "--threads", "1", "--key", &key, "--log"])
+        .arg(&log)
+        .stderr(Stdio::null())
+        .spawn();
+    let mut joiner = Process(child.unwrap());
+    service.until(id, |job| job.search.as_ref().is_some_and(|search| search.workers > 1));
+    let number = joiner.0.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+    assert_eq!(joiner.0.wait().unwrap().code(), Some(3));
+    let text = fs::read_to_string(log).unwrap();
+    for said in ["left the service", &format!("serving job {id}")] {
+        assert!(text.contains(said), "{text}");
+    }
+    service.text("ann", &format!("cancel {id}"));
 }

@@ -1,7 +1,9 @@
 //! `pleach join HOST:PORT --key FILE` with the credentials of a service: works for one search after another.
 
 use super::super::console::{Console, DONE, STOPPED};
+use super::super::files::keep_apart;
 use super::super::flags::{FlagValues, PATIENCE, THREADS, Verb, address};
+use super::super::log::Log;
 use super::super::own_process::own_path;
 use super::super::stopping::interrupts;
 use super::request::failed;
@@ -29,7 +31,7 @@ pub fn join(
 
 fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result<u8, Failure> {
     given.check_alone(Verb::Join, &[])?;
-    for flag in ["standby", "checkpoint"] {
+    for flag in ["standby", "checkpoint", "metrics", "dashboard"] {
         if given.has(flag) {
             return usage(format!("--{flag} has no effect on a joiner of a service"));
         }
@@ -59,6 +61,8 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
         patience: patience.unwrap_or(Some(Duration::from_secs(60))),
     };
     let client = Client::new(Credentials { address, ..credentials });
+    keep_apart(given, &[])?;
+    console.keep_log(Log::open(given)?);
     let cancel = interrupts();
     let quiet = given.on("quiet");
     let note = |text: &str| {
