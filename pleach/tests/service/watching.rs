@@ -155,3 +155,44 @@ fn a_joiner_writes_its_log_and_refuses_what_it_does_not_write() {
     }
     service.text("ann", &format!("cancel {id}"));
 }
+
+/// This used to be bad usage, and the file that was there was lost.
+#[test]
+fn a_fetched_file_replaces_another_one_only_as_a_whole() {
+    let service = Service::start("service-fetch", "");
+    service.text("operator", "user ann");
+    fs::write(service.folder.join("shop.txt"), "2 2\n1 2\n3 4\n").unwrap();
+    let id = service.submit("ann", "solve flowshop shop.txt");
+    service.result(id);
+    fs::create_dir(service.folder.join("got")).unwrap();
+    std::os::unix::fs::symlink("/dev/full", service.folder.join("got/shop.txt")).unwrap();
+    let output = service.run("ann", &format!("result {id} --fetch got"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write got/shop.txt"), "{said}");
+}
+
+/// The number of the job was never said.
+#[test]
+fn a_job_continues_when_nobody_waits_for_it() {
+    let service = Service::start("service-wait", "");
+    service.text("operator", "user ann");
+    let child = Command::new(env!("CARGO_BIN_EXE_pleach"))
+        .args(["submit", "count", "uts", "T3", "--pace", "1000", "--wait", "--service"])
+        .arg(service.file("ann"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut operator = service.client("operator");
+    while operator.job(1).is_err() {
+        sleep(Duration::from_millis(20));
+    }
+    let number = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("job 1 continues; to follow it: pleach watch 1"), "{said}");
+    service.text("ann", "cancel 1");
+}

@@ -2,6 +2,7 @@
 //! controlled by its users.
 
 use super::super::console::{Console, DONE, FAILED, STOPPED};
+use super::super::files::replace;
 use super::super::flags::{Verb, priority as parse_priority};
 use super::super::line::{Line, no_more};
 use super::super::progress::so_far;
@@ -172,7 +173,10 @@ fn code_of(job: &JobView) -> u8 {
 pub fn wait(console: &Console<'_>, client: &mut Client, id: u64) -> Result<u8, Failure> {
     let cancel = interrupts();
     let watched = client.watch(id, |_| !cancel.is_cancelled()).map_err(failed)?;
-    let Some(job) = watched else { return Ok(STOPPED) };
+    let Some(job) = watched else {
+        console.note(&format!("job {id} continues; to follow it: {} watch {id}", console.program));
+        return Ok(STOPPED);
+    };
     match job.state {
         JobState::Done => {
             print_result(console, client, id)?;
@@ -213,9 +217,13 @@ fn fetch(client: &mut Client, id: u64, folder: &Path) -> Result<(), Failure> {
         files: Vec<String>,
     }
     let Files { files } = client.get(&format!("/v1/jobs/{id}/files")).map_err(failed)?;
-    let fails =
-        |why: std::io::Error| Failure::Usage(format!("--fetch {}: {why}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(fails)?;
+    std::fs::create_dir_all(folder)
+        .or_else(|why| usage(format!("--fetch {}: {why}", folder.display())))?;
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        let fails = |why| Failure::Machine(format!("cannot write {}: {why}", path.display()));
+        replace(&path, bytes).map_err(fails)
+    };
     for name in files {
         // The service is trusted with searches, not with this machine.
         if Path::new(&name).file_name() != Some(name.as_ref()) {
@@ -223,10 +231,10 @@ fn fetch(client: &mut Client, id: u64, folder: &Path) -> Result<(), Failure> {
         }
         let path = format!("/v1/jobs/{id}/files/{}", escaped(&name));
         let bytes = client.get_text(&path).map_err(failed)?;
-        std::fs::write(folder.join(&name), bytes).map_err(fails)?;
+        write(&name, &bytes)?;
     }
     let log = client.get_text(&format!("/v1/jobs/{id}/log")).map_err(failed)?;
-    if log.is_empty() { Ok(()) } else { std::fs::write(folder.join("log.txt"), log).map_err(fails) }
+    if log.is_empty() { Ok(()) } else { write("log.txt", &log) }
 }
 
 /// Pauses, continues or cancels jobs.
