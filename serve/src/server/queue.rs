@@ -61,7 +61,7 @@ impl Service {
                 return Err(Refused(BAD, format!("{word:?} is not allowed in a command")));
             }
             // A command sees its own folder only.
-            if let Some(word) = args.iter().find(|arg| names_elsewhere(arg)) {
+            if let Some(word) = word_from_elsewhere(args) {
                 let why = format!(
                     "'{word}': expected the name, without '/', of a file that is sent along"
                 );
@@ -405,6 +405,16 @@ fn not_stored(why: impl std::fmt::Display) -> Refused {
     Refused(FULL, format!("the submission cannot be stored: {why}"))
 }
 
+/// The first word of a command that could name a file outside the job's folder. The value of `--balance` names none.
+fn word_from_elsewhere(args: &[String]) -> Option<&String> {
+    let mut before = "";
+    args.iter().find(|&arg| {
+        let before = std::mem::replace(&mut before, arg.as_str());
+        let is_balance = before == "--balance" || arg.starts_with("--balance=");
+        !is_balance && names_elsewhere(arg)
+    })
+}
+
 /// Refuses a name that a user's file may not have.
 fn check_file_name(name: &str) -> Result<(), Refused> {
     let why = format!(
@@ -434,6 +444,14 @@ mod tests {
         for word in ["ta021", "--best", "shop.csv", "--pace=2.5", "a b"] {
             assert!(!names_elsewhere(word), "{word}");
         }
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        for text in
+            ["count uts T1 --balance ring:share=1/8", "count uts T1 --balance=ring:share=1/8"]
+        {
+            assert_eq!(word_from_elsewhere(&words(text)), None, "{text}");
+        }
+        let wrong = words("count uts --balance ring /etc/passwd");
+        assert_eq!(word_from_elsewhere(&wrong), Some(&wrong[4]));
         for name in ["", ".hidden", "-x", "a/b", "result.json", "search.pleach.old", "a\nb"] {
             assert!(!is_file_name(name), "{name}");
         }
