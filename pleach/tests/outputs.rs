@@ -120,6 +120,9 @@ fn a_path_that_names_no_file_is_refused_before_the_search() {
     fs::write(&shop, SHOP).unwrap();
     refused(&format!("solve flowshop {shop} --gantt="), "--gantt : expected a file name");
     refused(&format!("solve flowshop {shop} --gantt {}", at("new/")), "is a directory");
+    // It used to be made as a file, which no later save could replace.
+    refused(&format!("count queens 8 --checkpoint {}", at("new/")), "new/: No such file");
+    assert!(!PathBuf::from(at("new")).exists());
 }
 
 /// A user who renames a saved search to `FILE.old` and starts another one in FILE still has the first.

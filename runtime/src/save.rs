@@ -109,12 +109,13 @@ fn part_of(path: &Path) -> io::Result<PathBuf> {
 
 /// Whether a file is a checkpoint, or empty, or missing.
 fn is_checkpoint_or_empty(path: &Path) -> io::Result<bool> {
+    let names_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
     match std::fs::metadata(path) {
         // A pipe would block.
         Ok(about) if !about.is_file() => {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(why) if why.kind() == io::ErrorKind::NotFound && !names_folder => return Ok(true),
         _ => {}
     }
     let begin = beginning(path)?;
