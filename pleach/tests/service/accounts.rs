@@ -187,3 +187,27 @@ fn a_certificate_that_does_not_belong_to_its_key_is_named() {
     let said = one.refused("operator", &format!("serve --listen 127.0.0.1:0 --data y {files}"));
     assert!(said.contains(&format!(" {chain}: ")), "{said}");
 }
+
+/// Objects of these commands used to lack what every other one has, and changes of accounts were no objects.
+#[test]
+fn commands_of_users_print_json() {
+    let service = Service::start("service-json", "");
+    for (user, words) in [
+        ("operator", "user ann"),
+        ("operator", "user bob --weight 2"),
+        ("operator", "user bob --weight 3"),
+        ("operator", "user bob --remove"),
+        ("operator", "user"),
+        ("ann", "submit count uts T3 --pace 1000"),
+        ("ann", "jobs"),
+        ("ann", "jobs 1"),
+        ("ann", "priority 1 3"),
+        ("ann", "cancel 1"),
+    ] {
+        let text = service.text(user, &format!("{words} --json"));
+        let said: Value = serde_json::from_str(&text).unwrap();
+        for key in ["pleach", "host", "processor", "commit", "date"] {
+            assert!(said[key].is_string(), "{words}: {text}");
+        }
+    }
+}

@@ -8,11 +8,12 @@ use super::super::flags::{
 use super::super::line::{Line, no_more};
 use super::request::{client, escaped, failed};
 use crate::failure::{Failure, usage};
+use crate::provenance::stamped;
 use crate::report::columns::aligned;
 use pleach_serve::api::{UserChange, UserLimits, UserView};
 use pleach_serve::credentials::Credentials;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// The flags that it shares with other commands.
@@ -38,15 +39,20 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let all: Value = client.get("/v1/users").map_err(failed)?;
     let Some(name) = line.words.get(1) else {
         if given.on("json") {
-            return console.print(&all.to_string()).map(|()| DONE);
+            return console.print(&stamped(all)).map(|()| DONE);
         }
         return console.print(&table(&read(all)?)).map(|()| DONE);
     };
     let known = read(all)?.into_iter().find(|user| user.name == *name);
     let path = format!("/v1/users/{}", escaped(name));
+    let print = |change: &str, credentials: Option<&str>, text: String| {
+        let all = json!({ "name": name, "change": change, "credentials": credentials });
+        let text = if given.on("json") { stamped(all) } else { text };
+        console.print(&text).map(|()| DONE)
+    };
     if given.on("remove") {
         let _: Value = client.delete(&path).map_err(failed)?;
-        return console.print(&format!("removed {name}")).map(|()| DONE);
+        return print("removed", None, format!("removed {name}"));
     }
     let file = given.word("out").map_or_else(|| format!("{name}.service"), String::from);
     let renew = given.on("renew");
@@ -68,11 +74,12 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let path = if renew { format!("{path}?renew=true") } else { path };
     let Account { token } = client.post(&path, &change).map_err(failed)?;
     let Some(token) = token else {
-        return console.print(&format!("changed {name}")).map(|()| DONE);
+        return print("changed", None, format!("changed {name}"));
     };
     let credentials = Credentials { name: name.clone(), token, ..client.credentials().clone() };
     credentials.write(Path::new(&file)).map_err(|why| Failure::Machine(why.to_string()))?;
-    console.print(&format!("credentials of {name}: {file}")).map(|()| DONE)
+    let change = if renew { "renewed" } else { "created" };
+    print(change, Some(&file), format!("credentials of {name}: {file}"))
 }
 
 fn read(all: Value) -> Result<Vec<UserView>, Failure> {

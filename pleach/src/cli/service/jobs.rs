@@ -10,6 +10,7 @@ use super::super::stopping::interrupts;
 use super::request::{client, escaped, failed, number};
 use crate::decimal::written;
 use crate::failure::{Failure, usage};
+use crate::provenance::stamped;
 use crate::report::columns::aligned;
 use crate::report::{counted, estimate, grouped};
 use pleach_serve::api::{JobState, JobView};
@@ -28,14 +29,14 @@ pub fn list(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         let path = format!("/v1/jobs/{id}");
         if line.given.on("json") {
             let job: Value = client.get(&path).map_err(failed)?;
-            return console.print(&job.to_string()).map(|()| DONE);
+            return console.print(&stamped(job)).map(|()| DONE);
         }
         let job: JobView = client.get(&path).map_err(failed)?;
         return console.print(&described(&job)).map(|()| DONE);
     }
     let jobs: Value = client.get("/v1/jobs").map_err(failed)?;
     if line.given.on("json") {
-        return console.print(&jobs.to_string()).map(|()| DONE);
+        return console.print(&stamped(jobs)).map(|()| DONE);
     }
     #[derive(Deserialize)]
     struct Jobs {
@@ -280,7 +281,7 @@ pub fn priority(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
 
 fn show_change(console: &Console<'_>, line: &Line, job: Value) -> Result<(), Failure> {
     if line.given.on("json") {
-        return console.print(&job.to_string());
+        return console.print(&stamped(job));
     }
     let job: JobView =
         serde_json::from_value(job).map_err(|why| Failure::Machine(why.to_string()))?;

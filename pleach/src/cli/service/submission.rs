@@ -7,12 +7,14 @@ use super::super::keys::table_of;
 use super::super::line::{self, Argument, Line, arguments};
 use super::request::{client, failed};
 use crate::failure::{Failure, usage};
+use crate::provenance::stamped;
 use crate::registry::{ENTRIES, Entry, entry};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pleach_serve::api::{CommandKind, Submission, names_elsewhere};
 use pleach_serve::client::ClientError;
 use pleach_serve::credentials::new_token;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -151,7 +153,7 @@ pub fn submit(
     if given.on("wait") {
         return super::jobs::wait(console, &mut client, id);
     }
-    let text = if given.on("json") { format!("{{\"id\":{id}}}") } else { format!("job {id}") };
+    let text = if given.on("json") { stamped(json!({ "id": id })) } else { format!("job {id}") };
     console.print(&text).map(|()| DONE)
 }
 
