@@ -168,10 +168,12 @@ fn try_steps<W: Stepping>(
             *share += (range.len() * (phase.done - before)) as f64;
         }
     }
-    if !phase.stopped {
+    let complete = phase.done == steps;
+    // Also if they were stopped in the last sweep, which comes too late.
+    if complete {
         fetch_slabs(&mut held, members)?;
     }
-    let (seconds, complete) = (start.elapsed().as_secs_f64(), phase.done == steps);
+    let seconds = start.elapsed().as_secs_f64();
     let all: f64 = shares.iter().sum();
     let parts = members.iter().zip(held.iter().zip(&ranges)).zip(shares);
     let parts = parts.map(|((member, (held, range)), share)| Part {

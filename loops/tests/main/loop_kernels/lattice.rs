@@ -7,11 +7,13 @@ use pleach_loops::lattice::flow::{Across, Along, Flow, Friction, Obstacle, Setup
 use pleach_loops::lattice::slab::Slab;
 use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::lattice::sums::Sum;
-use pleach_loops::looping::Stepping;
 use pleach_loops::looping::{LoopReport, LoopSettings, Sizes, StepsOutcome, Stops, run_steps};
+use pleach_loops::looping::{Stepping, SteppingOnDevice};
 use pleach_runtime::WorkerPool;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 /// A flow with an obstacle.
 fn setup(size: [usize; 3], level: Level) -> Setup {
@@ -186,4 +188,88 @@ fn a_device_that_cannot_be_used_leaves_its_planes_to_threads() {
         done.report.warnings.iter().all(|line| line.ends_with("too few units for one more slab"))
     );
     assert_eq!(done.report.warnings.len(), 2);
+}
+
+/// A flow whose only slab waits after its sweep until the steps are stopped.
+struct StoppedLate {
+    steps: Steps,
+    /// How often an edge was written.
+    edges: AtomicU32,
+    stopped: AtomicBool,
+}
+
+impl StoppedLate {
+    /// Whether the sweep is done: both edges are written before it, too.
+    fn has_swept(&self) -> bool {
+        self.edges.load(Ordering::Relaxed) > 2
+    }
+}
+
+impl Stepping for StoppedLate {
+    type Slab = Slab;
+    fn units(&self) -> usize {
+        self.steps.units()
+    }
+    fn least(&self) -> usize {
+        self.steps.least()
+    }
+    fn depth(&self) -> usize {
+        self.steps.depth()
+    }
+    fn is_ring(&self) -> bool {
+        self.steps.is_ring()
+    }
+    fn sweep(&self, slab: &mut Slab, steps: usize) {
+        self.steps.sweep(slab, steps);
+    }
+    fn edge(&self, slab: &Slab, above: bool, edge: &mut Vec<f32>) {
+        self.edges.fetch_add(1, Ordering::Relaxed);
+        while self.has_swept() && !self.stopped.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        self.steps.edge(slab, above, edge);
+    }
+    fn set_edge(&self, slab: &mut Slab, above: bool, edge: &[f32]) {
+        self.steps.set_edge(slab, above, edge);
+    }
+    fn state(&self, slab: &Slab, units: Range<usize>, state: &mut Vec<f32>) {
+        self.steps.state(slab, units, state);
+    }
+    fn recut(
+        &self,
+        slab: &mut Slab,
+        units: Range<usize>,
+        missing: &[(Range<usize>, Vec<f32>)],
+    ) -> Result<(), String> {
+        self.steps.recut(slab, units, missing)
+    }
+    fn on_device(&self) -> Option<&dyn SteppingOnDevice<Slab>> {
+        self.steps.on_device()
+    }
+}
+
+/// All steps were reported as done, but the slab stayed on the device.
+#[test]
+fn a_stop_in_the_last_sweep_comes_too_late() {
+    let steps = Steps(Arc::new(Flow::new(setup([16, 5, 12], Level::best())).unwrap()));
+    let depth = steps.depth();
+    let expected = state(&run(&steps, depth, (1, &[]), &Sizes::Measured).slabs);
+    let (edges, stopped) = (AtomicU32::new(0), AtomicBool::new(false));
+    let work = StoppedLate { steps: steps.clone(), edges, stopped };
+    let settings = LoopSettings {
+        threads: 0,
+        devices: vec![Spec::parse("emulated").unwrap()],
+        progress_every: Duration::from_millis(1),
+        ..LoopSettings::default()
+    };
+    let stop = &mut |_: &_| {
+        if !work.has_swept() {
+            return ControlFlow::Continue(());
+        }
+        work.stopped.store(true, Ordering::Relaxed);
+        ControlFlow::Break(())
+    };
+    let begin = |planes| steps.begin(planes);
+    let done = run_steps(&WorkerPool::default(), &work, begin, depth, &settings, stop).unwrap();
+    assert!(done.report.complete && state(&done.slabs) == expected);
 }
