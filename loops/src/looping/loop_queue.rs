@@ -24,6 +24,8 @@ pub(super) struct LoopQueue<'a> {
     changed: Condvar,
     /// Whether something was given back, so that taking the lock pays.
     returned: AtomicBool,
+    /// Whether a taker waits although there are units, because others seem to be faster.
+    declined: AtomicBool,
     stopped: AtomicBool,
     /// Whether units may come from another process.
     fed: AtomicBool,
@@ -127,6 +129,7 @@ impl<'a> LoopQueue<'a> {
             state: Mutex::new(state),
             changed: Condvar::new(),
             returned: AtomicBool::new(false),
+            declined: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             fed: AtomicBool::new(false),
             done: AtomicU64::new(0),
@@ -203,6 +206,12 @@ impl<'a> LoopQueue<'a> {
         self.done.fetch_add(u64::from(units.end - units.start), Ordering::Relaxed);
         self.seen[me].record_done(u64::from(units.end - units.start), took_ns as u64);
         self.rates.record(me, self.cost(units), took_ns);
+        if self.declined.load(Ordering::Relaxed) {
+            // Those that wait for this taker may be faster after all.
+            let _state = lock(&self.state);
+            self.declined.store(false, Ordering::Relaxed);
+            self.changed.notify_all();
+        }
         if let Some(hooks) = self.hooks {
             (hooks.done)(units);
         }
@@ -219,18 +228,22 @@ impl<'a> LoopQueue<'a> {
         if self.is_stopped() {
             return None;
         }
+        let returned = || self.returned.load(Ordering::Relaxed);
+        self.take_new(me, last)
+            .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.state), me, last))?)
+    }
+
+    /// Units that nobody has taken yet.
+    fn take_new(&self, me: usize, last: f64) -> Option<Range<u32>> {
         if self.divides_blocks(me) {
             return None;
         }
         let kind = self.takers.kind(me);
         let size = |left: &Range<u32>| self.size(me, kind, last, (left, self.cost(left)));
-        let taken = match kind {
+        match kind {
             TakerKind::Thread => self.row.pop_front(size),
             TakerKind::Device | TakerKind::Site => self.row.pop_back(size),
-        };
-        let returned = || self.returned.load(Ordering::Relaxed);
-        taken
-            .or_else(|| returned().then(|| self.take_returned(&mut lock(&self.state), me, last))?)
+        }
     }
 
     /// Whether this taker takes nothing by itself, but parts of blocks.
@@ -311,18 +324,20 @@ impl<'a> LoopQueue<'a> {
             }
             let alone = state.waiting == self.takers.all();
             let range = self.take_returned(&mut state, me, last);
+            let range = range.or_else(|| self.take_new(me, last));
             let range = range.or_else(|| alone.then(|| self.row.pop_front(|_| 1)).flatten());
             if range.is_some() {
                 state.waiting -= 1;
                 state.waiting_threads -= usize::from(is_thread);
                 return range;
             }
-            // What was given back is divided once all threads are idle.
-            let divided = self.divides_blocks(me) && !state.returned.is_empty();
-            let left = divided || !self.row.left().is_empty();
+            let left = !state.returned.is_empty() || !self.row.left().is_empty();
             if !state.open && (alone || !left && state.devices == 0) {
                 self.changed.notify_all();
                 return None;
+            }
+            if left && !self.divides_blocks(me) {
+                self.declined.store(true, Ordering::Relaxed);
             }
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -464,3 +479,6 @@ impl<'a> LoopQueue<'a> {
         u64::from(self.units).saturating_sub(self.done())
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

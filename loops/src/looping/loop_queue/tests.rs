@@ -1,0 +1,27 @@
+//! Tests a taker that waits for a faster one.
+
+use super::*;
+use std::thread;
+
+fn even(unit: u32) -> f64 {
+    f64::from(unit)
+}
+
+/// It waited until the loop was over, however slow the other one became.
+#[test]
+fn a_taker_takes_units_once_the_one_that_it_waits_for_is_slow() {
+    let (sizes, takers) = (Sizes::Measured, Takers { threads: 2, ..Takers::default() });
+    let share = &LoopQueue::new(2, &even, &sizes, takers);
+    // The first taker is three times as fast as the second, so it would do both units sooner.
+    share.record_done(0, &(0..1), 1e6);
+    share.record_done(1, &(0..1), 3e6);
+    thread::scope(|scope| {
+        let second = scope.spawn(|| share.next(1, 1.0));
+        while lock(&share.state).waiting == 0 {
+            thread::yield_now();
+        }
+        assert_eq!(share.try_next(0, 1.0), Some(0..1));
+        share.record_done(0, &(0..1), 1e12);
+        assert_eq!(second.join().unwrap(), Some(1..2));
+    });
+}
