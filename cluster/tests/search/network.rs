@@ -20,6 +20,8 @@ struct SharedNetwork {
     sent: Mutex<Vec<Vec<u8>>>,
     /// The number of packets that each site may still send before it is lost.
     life: Vec<AtomicI64>,
+    /// A site whose message keeps arriving, and whether the last call said so.
+    arriving: Mutex<Option<(SiteId, bool)>>,
 }
 
 /// One site's links.
@@ -38,6 +40,11 @@ impl ThreadNetwork {
     /// Makes this site be lost once it has sent this many more packets.
     pub fn dies_after(&self, packets: i64) {
         self.shared.life[self.me as usize].store(packets, Ordering::Relaxed);
+    }
+
+    /// From now on, parts of a long message of this site keep arriving.
+    pub fn keeps_arriving(&self) {
+        *self.shared.arriving.lock().unwrap() = Some((self.me, false));
     }
 
     fn is_dead(&self) -> bool {
@@ -87,6 +94,13 @@ impl Network for ThreadNetwork {
         Ok(self.shared.boxes[self.me as usize].lock().unwrap().pop_front())
     }
 
+    fn arriving(&mut self) -> Option<SiteId> {
+        let mut arriving = self.shared.arriving.lock().unwrap();
+        let (site, said) = arriving.as_mut()?;
+        *said = !*said;
+        said.then_some(*site)
+    }
+
     fn rest(&self) -> Option<Duration> {
         None
     }
@@ -129,7 +143,8 @@ fn linked(sites: u32, terms: Terms, mortal: bool) -> Vec<(Arc<Cluster>, ThreadNe
     let boxes = (0..sites).map(|_| Mutex::default()).collect();
     let (finished, sent) = (Mutex::default(), Mutex::default());
     let life = (0..sites).map(|_| AtomicI64::new(i64::MAX)).collect();
-    let shared = Arc::new(SharedNetwork { boxes, wakers, finished, sent, life, mortal });
+    let arriving = Mutex::default();
+    let shared = Arc::new(SharedNetwork { boxes, wakers, finished, sent, life, arriving, mortal });
     let cluster = |me: SiteId| {
         let message = ThreadNetwork { shared: shared.clone(), me };
         let waker = shared.wakers[me as usize].clone();

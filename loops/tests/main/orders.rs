@@ -1,17 +1,19 @@
 //! Orders of loops: how they start, and what happens when sites leave.
 
-use crate::network::{LASTING, with_links};
+use crate::network::{LASTING, mortal, with_links};
 use crate::numbers::{Numbers, settings};
 use pleach_cluster::{Cluster, First};
+use pleach_core::lease::Terms;
 use pleach_core::search::work::{Malformed, Reader};
-use pleach_loops::looping::LoopSettings;
 use pleach_loops::looping::{Loop, RemoteLoop, ResultPlacement};
+use pleach_loops::looping::{LoopSettings, Sizes};
 use pleach_loops::looping::{ShareLoops, run_loop};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// A program that ends early, or runs other loops, does not delay the others.
 #[test]
@@ -142,4 +144,81 @@ fn no_loop_starts_inside_another_one() {
     assert!(ended.unwrap().report.complete);
     assert_eq!(work.1.into_inner(), 4);
     site.end();
+}
+
+/// Two units that end when they may.
+struct Held<'a> {
+    running: &'a AtomicU64,
+    may_end: &'a AtomicBool,
+}
+
+impl Loop for Held<'_> {
+    type Local = ();
+    fn units(&self) -> usize {
+        2
+    }
+    fn local(&self) {}
+    fn run(&self, units: Range<usize>, (): &mut ()) {
+        self.running.fetch_add(units.len() as u64, Ordering::Relaxed);
+        while !self.may_end.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
+        Some(self)
+    }
+}
+
+impl RemoteLoop for Held<'_> {
+    fn pack(&self, _: usize, _: &mut Vec<u8>) {}
+    fn unpack(&self, _: usize, _: &mut Reader<'_>) -> Result<(), Malformed> {
+        Ok(())
+    }
+}
+
+/// A result that took long to arrive was computed again, and its site got no more ranges.
+#[test]
+fn a_site_whose_message_is_arriving_is_not_silent() {
+    const LEASE: Duration = Duration::from_millis(100);
+    let parts = mortal(2, Terms { lease_ns: LEASE.as_nanos() as u64, ..LASTING });
+    parts[1].1.keeps_arriving();
+    let (running, may_end) = (&AtomicU64::new(0), &AtomicBool::new(false));
+    let work = &Held { running, may_end };
+    let site = |at: usize| {
+        let cluster = &parts[at].0;
+        if at == 0 {
+            cluster.begin_loops(Vec::new(), First::default()).unwrap();
+        } else {
+            cluster.next_order(|| true).unwrap();
+            cluster.first_of_loops(false, || true).unwrap().unwrap();
+        }
+        let settings = LoopSettings {
+            sizes: Sizes::Given(1, 1),
+            progress_every: Duration::from_millis(1),
+            cluster: Some(cluster.clone()),
+            ..settings(1)
+        };
+        let mut since = None;
+        let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
+            if running.load(Ordering::Relaxed) == 2
+                && since.get_or_insert_with(Instant::now).elapsed() > 2 * LEASE
+            {
+                may_end.store(true, Ordering::Relaxed);
+            }
+            ControlFlow::Continue(())
+        });
+        if at == 0 {
+            cluster.end_loops_together().unwrap();
+        }
+        cluster.end();
+        ended.unwrap().report
+    };
+    let site = &site;
+    let report = thread::scope(|scope| {
+        let sites = [0, 1].map(|at| scope.spawn(move || site(at)));
+        let [root, _] = sites.map(|site| site.join().unwrap());
+        root
+    });
+    assert!(report.complete && report.warnings.is_empty(), "{:?}", report.warnings);
+    assert_eq!((report.sites.len(), report.sites[0].redone), (1, 0));
 }

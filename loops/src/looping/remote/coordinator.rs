@@ -326,13 +326,18 @@ impl LoopRun<'_> {
         gone.into_iter().for_each(|site| self.remove_process(site, SiteEnd::Lost));
     }
 
-    /// Looks for silent processes. They may live, and their results may come late, so they get nothing more of this
-    /// loop.
+    /// Looks for silent processes: not even a part of a long message has arrived. They may live, and their results may
+    /// come late, so they get nothing more of this loop.
     fn drop_silent(&mut self) {
         let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
         if self.coordinator.work.result_placement() == ResultPlacement::Apart {
             // Dropping it would repeat what it has done.
             return;
+        }
+        while let Some(site) = self.session.arriving() {
+            if let Some(process) = self.processes.get_mut(&site) {
+                process.last_message = Instant::now();
+            }
         }
         let silent = |process: &RemoteProcess| {
             process.takes && process.lent.count() > 0 && process.last_message.elapsed() > lease
