@@ -39,6 +39,9 @@ pub struct Cluster {
     keep_copy: Option<KeepCopy>,
 }
 
+/// More bytes than a message has around its packet.
+const ENVELOPE: u64 = 64;
+
 /// The longest time for an orderly end of the network.
 const SHUTDOWN: Duration = Duration::from_secs(10);
 
@@ -132,6 +135,11 @@ impl Cluster {
     /// When work is reported, and which sites count as dead.
     pub fn terms(&self) -> Terms {
         self.terms
+    }
+
+    /// The most bytes of a packet, or of the results of a loop, in a message.
+    pub fn longest_packet(&self) -> u64 {
+        self.terms.most_commit_bytes.saturating_mul(2).saturating_sub(ENVELOPE)
     }
 
     /// Wakes the thread that waits for the network.

@@ -26,9 +26,6 @@ const PROGRESS_EVERY_NS: u64 = 250_000_000;
 const TAKEN: usize = 64;
 const PILED_UP: usize = 1 << 12;
 
-/// More bytes than a message has around its packet.
-const ENVELOPE: u64 = 64;
-
 /// How long a root that gives way lets its last message be sent.
 const LAST_MESSAGE: Duration = Duration::from_millis(100);
 
@@ -390,7 +387,7 @@ impl<'a> GatewayThread<'a> {
                 let packet = GatewayPacket { from: self.cluster.me(), message };
                 let bytes = packet.to_bytes(self.order.fingerprint);
                 if let GatewayMessage::Lease(LeaseMessage::Return { lease, .. }) = packet.message
-                    && bytes.len() as u64 > self.longest_packet()
+                    && bytes.len() as u64 > self.cluster.longest_packet()
                 {
                     too_long.push(lease);
                     continue;
@@ -415,11 +412,6 @@ impl<'a> GatewayThread<'a> {
             }
         }
         Ok(())
-    }
-
-    /// The most bytes of a packet in a message.
-    fn longest_packet(&self) -> u64 {
-        self.cluster.terms().most_commit_bytes.saturating_mul(2).saturating_sub(ENVELOPE)
     }
 
     /// Reports this site's progress to the root periodically.

@@ -278,3 +278,20 @@ fn a_site_that_sends_garbage_is_excluded() {
         }
     }
 }
+
+/// The root said only that the site was lost.
+#[test]
+fn a_site_with_too_long_results_is_excluded() {
+    // A message has room for 56 bytes of results, and 40 of them have more.
+    let parts = mortal(2, Terms { most_commit_bytes: 60, ..LASTING });
+    let mut loops = [0, 1].map(|_| vec![Numbers::new(300, ResultPlacement::First, 10)]);
+    let gateway = Arc::new(AtomicBool::new(false));
+    (loops[0][0].gateway, loops[1][0].opens) = (Some(gateway.clone()), Some(gateway));
+    let given = LoopSettings { sizes: Sizes::Given(1, 40), ..settings(1) };
+    let ended = each(&parts, &loops, &vec![given; 2]);
+    let report = ended[0].as_ref().unwrap();
+    assert!(report.complete && (0..300).all(|unit| loops[0][0].has(unit)));
+    let expected = "site 1 was excluded: results of ";
+    let warned = |line: &String| line.starts_with(expected) && line.ends_with("for a message");
+    assert!(report.warnings.iter().any(warned), "{:?}", report.warnings);
+}

@@ -6,6 +6,7 @@ use super::message::{What, WorkerCount};
 use super::orders::{next_message, send_message};
 use crate::looping::contract::RemoteLoop;
 use pleach_cluster::Cluster;
+use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::sites::session::Session;
 use pleach_runtime::error::RunError;
 use std::ops::Range;
@@ -73,9 +74,20 @@ impl LoopWorker<'_> {
         }
     }
 
+    /// Sends results. If they are too long for a message, the root learns why and excludes this process.
     fn send_results(&self, session: &mut Session, at: u32, (number, rows): (u32, Range<u32>)) {
+        let mut fits = true;
         in_pieces(self.work, rows, self.units, |rows, bytes| {
-            send_message(session, 0, at, What::Results { number, rows, bytes });
+            if !fits {
+                return;
+            }
+            fits = bytes.len() as u64 <= self.cluster.longest_packet();
+            if fits {
+                send_message(session, 0, at, What::Results { number, rows, bytes });
+            } else {
+                let why = format!("results of {} bytes are too long for a message", bytes.len());
+                session.send(0, &SessionMessage::Failed(why));
+            }
         });
     }
 }
