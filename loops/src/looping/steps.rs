@@ -38,6 +38,9 @@ impl<'a, S> Stops<'a, S> {
     /// Shows the slabs this many times at equal distances, the last time when all steps are done. If the steps are
     /// restarted, so are the calls.
     pub fn showing(steps: usize, times: usize, show: Show<'a, S>) -> Self {
+        if times == 0 {
+            return Self::from(steps);
+        }
         let at = |k: usize| (steps as u128 * k as u128 / times as u128) as usize;
         Self { at: (1..=times).map(at).collect(), show: Some(show) }
     }

@@ -158,7 +158,7 @@ fn slabs_do_not_change_the_result() {
 #[test]
 fn every_stop_shows_the_whole_state() {
     let work = Means { units: 64, ring: true, nap: Duration::ZERO };
-    for (steps, times) in [(0, 1), (1, 1), (7, 7), (40, 3)] {
+    for (steps, times) in [(0, 1), (1, 1), (7, 7), (40, 3), (7, 0)] {
         for threads in [1, 3] {
             let mut seen = Vec::new();
             let show = &mut |done, slabs: &[&Slab]| {
@@ -175,6 +175,8 @@ fn every_stop_shows_the_whole_state() {
             let at: Vec<usize> = seen.iter().map(|&(done, _)| done).collect();
             assert!(at.iter().copied().eq((1..=times).map(|k| steps * k / times)), "{at:?}");
             assert!(seen.iter().all(|(done, all)| *all == expected(&work, *done)), "{steps}");
+            let last = done.slabs.into_iter().flat_map(|slab| slab.numbers);
+            assert!(last.eq(expected(&work, steps)), "{steps} steps, shown {times} times");
         }
     }
 }
