@@ -467,6 +467,7 @@ impl<'a> LoopQueue<'a> {
 
     /// Records that a device cannot be used: it takes nothing, and others do its part of a static split.
     pub fn remove_taker(&self, me: usize) {
+        self.rates.remove(me);
         let mut state = lock(&self.state);
         self.put_back(&mut state, self.static_range(me));
         state.devices -= 1;

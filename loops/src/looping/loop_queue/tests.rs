@@ -1,4 +1,4 @@
-//! Tests a taker that waits for a faster one.
+//! Tests takers that leave units to faster ones.
 
 use super::*;
 use std::thread;
@@ -24,4 +24,15 @@ fn a_taker_takes_units_once_the_one_that_it_waits_for_is_slow() {
         share.record_done(0, &(0..1), 1e12);
         assert_eq!(second.join().unwrap(), Some(1..2));
     });
+}
+
+/// It counted as a taker of average speed, to which slow ones left the last units.
+#[test]
+fn nobody_leaves_units_to_a_device_that_cannot_be_used() {
+    let sizes = Sizes::Measured;
+    let share = LoopQueue::new(2, &even, &sizes, Takers { threads: 2, devices: 1, sites: 0 });
+    share.record_done(0, &(0..1), 1e6);
+    share.record_done(1, &(0..1), 1.6e6);
+    share.remove_taker(2);
+    assert_eq!(share.try_next(1, 1.0), Some(0..1));
 }
