@@ -179,7 +179,7 @@ impl RemoteLoop for Held<'_> {
 /// A result that took long to arrive was computed again, and its site got no more ranges.
 #[test]
 fn a_site_whose_message_is_arriving_is_not_silent() {
-    const LEASE: Duration = Duration::from_millis(100);
+    const LEASE: Duration = Duration::from_millis(500);
     let parts = mortal(2, Terms { lease_ns: LEASE.as_nanos() as u64, ..LASTING });
     parts[1].1.keeps_arriving();
     let (running, may_end) = (&AtomicU64::new(0), &AtomicBool::new(false));
