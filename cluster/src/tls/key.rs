@@ -105,7 +105,7 @@ impl Key {
         // Systemd opens credentials to one user by access lists, whose mask shows as the bits of the group.
         let credentials = std::env::var_os("CREDENTIALS_DIRECTORY");
         let credentials = credentials.filter(|folder| !folder.is_empty());
-        let by_list = credentials.is_some_and(|folder| path.starts_with(folder));
+        let by_list = credentials.is_some_and(|folder| path.parent() == Some(Path::new(&folder)));
         let refused = if by_list { 0o037 } else { 0o077 };
         if file.metadata().map_err(fails)?.mode() & refused != 0 {
             return Err(KeyError::Open { path: path.into() });

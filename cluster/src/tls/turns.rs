@@ -145,6 +145,10 @@ impl<L: Logic> Turns<L> {
                 self.apply_output(now);
             }
             if stops {
+                while !self.writes.is_empty() {
+                    self.write(now);
+                    self.apply_output(now);
+                }
                 break;
             }
         }

@@ -178,7 +178,9 @@ impl<L: Load> Workers for SiteInside<'_, '_, L> {
             let quarter_ns = fleet.terms.lease_ns / 4;
             let speed = self.inner.state.records[self.site as usize].top_speed();
             let cost_ns = (LONGEST_TOP_NS.min(quarter_ns) as f64 * speed) as u64;
-            let top = self.hand().seed(depth, cost_ns, nodes);
+            // A part of what is left, like that of a worker.
+            let drawn = nodes / (4 * self.inner.state.range(self.site).len() as u64);
+            let top = self.hand().seed(depth, cost_ns, drawn.max(1));
             let top = top.ok_or("this load has no top to explore")?;
             let record = &mut self.inner.state.records[self.site as usize];
             if fleet.node_limit.is_some() {

@@ -238,7 +238,7 @@ fn a_key_may_be_a_credential_of_systemd() {
     let said = |mode: u32, credentials: &str| {
         std::fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
         let mut join = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        join.args(["join", "127.0.0.1:1", "--patience", "100ms", "--key"]).arg(&key);
+        join.args(["join", "127.0.0.1:1", "--patience", "400ms", "--key"]).arg(&key);
         let output = join.env("CREDENTIALS_DIRECTORY", credentials).output().unwrap();
         String::from_utf8(output.stderr).unwrap()
     };
