@@ -48,6 +48,8 @@ def number(argument: str, value: object) -> int | Decimal:
         as_float = float(value)
         if not math.isfinite(as_float):
             wrong(ValueError, argument, value, "a finite number")
+        if type(value).__module__ == "numpy" and as_float.is_integer():
+            return int(as_float)
         try:
             exact = Decimal(str(value))
         except InvalidOperation:
@@ -82,8 +84,10 @@ def plain(values: object) -> object:
         import numpy
 
         if isinstance(values, numpy.ndarray):
-            # The shortest decimal numbers that read as these values, as they were probably written.
-            values = values.astype(str).astype(float)
+            # The shortest decimal numbers that read as these values, as they were probably written; whole
+            # numbers are exact.
+            exact = values.astype(float)
+            values = numpy.where(exact == numpy.floor(exact), exact, values.astype(str).astype(float))
     to_list = getattr(values, "tolist", None)
     return to_list() if to_list is not None else values
 

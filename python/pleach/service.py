@@ -33,6 +33,10 @@ class Refused(ValueError):
         self.status = status
 
 
+class _OtherCertificate(ConnectionError):
+    """The service has another certificate; waiting does not help."""
+
+
 class Service:
     """A service, as one of its users.
 
@@ -95,7 +99,9 @@ class Service:
         certificate = connection.sock.getpeercert(binary_form=True) or b""
         if hashlib.sha256(certificate).hexdigest() != self._certificate:
             connection.close()
-            raise ConnectionError(f"the service at {self.address} has a different certificate from the one named in the credentials")
+            raise _OtherCertificate(
+                f"the service at {self.address} has a different certificate from the one named in the credentials"
+            )
         return connection
 
     def _send(
@@ -127,6 +133,8 @@ class Service:
                     return self._send(connection, method, path, sent).read()
                 finally:
                     connection.close()
+            except _OtherCertificate:
+                raise
             except (OSError, http.client.HTTPException):
                 if time.monotonic() > end:
                     raise
@@ -174,6 +182,8 @@ class Job:
                     self.info = json.loads(text)
                     lost = None
                     yield self.info
+            except _OtherCertificate:
+                raise
             except (OSError, http.client.HTTPException):
                 lost = time.monotonic() if lost is None else lost
                 if time.monotonic() > lost + _PATIENCE:

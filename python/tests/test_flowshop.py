@@ -90,6 +90,10 @@ def test_decimals_are_exact() -> None:
         array = np.array([[0.1, 0.2], [0.3, 0.1]], short)
         for times in (array, list(array), array.T.copy().T, pd.DataFrame(array)):
             assert pleach.flowshop.solve(times).makespan == 0.5
+    # Whole numbers are exact, though shorter ones read as the same value.
+    for times in (np.array([[16432]], np.float16), np.array([[123456792]], np.float32)):
+        for same in (times, [list(times[0])]):
+            assert pleach.flowshop.solve(same).makespan == int(times[0, 0])
     assert pleach.flowshop.solve([[Decimal("1.25"), 1]]).makespan == 2.25
     assert pleach.flowshop.solve([[2.0, 1.0]]).makespan == 3
 

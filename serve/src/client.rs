@@ -184,7 +184,10 @@ impl Client {
                 return Ok(None);
             }
             match streamed {
-                Err(why @ ClientError::Refused { status: ..500, .. }) => return Err(why),
+                Err(
+                    why @ (ClientError::Refused { status: ..500, .. }
+                    | ClientError::Certificate { .. }),
+                ) => return Err(why),
                 // One that never answered, or not for half a minute.
                 Err(why) if last.is_none() || tries > TRIES => return Err(why),
                 _ => std::thread::sleep(AGAIN),

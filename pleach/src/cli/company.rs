@@ -1,7 +1,8 @@
 //! The processes of a search: those that a launcher started, or those that join.
 
 use super::console::Console;
-use super::flags::{DEFAULT_PLACES, FlagValues, KEY, LISTEN, MPI, PLACES};
+use super::files::key_path;
+use super::flags::{DEFAULT_PLACES, FlagValues, LISTEN, MPI, PLACES};
 use super::line::Line;
 use crate::failure::{Failure, usage};
 use crate::joining::{self, CHANGING, LASTING, MESSAGE_BY_MPI};
@@ -114,9 +115,4 @@ fn reachable(address: SocketAddr) -> String {
     } else {
         address.to_string()
     }
-}
-
-/// The file of the key.
-pub fn key_path(given: &FlagValues) -> String {
-    given.word("key").unwrap_or(KEY.about.default).to_string()
 }

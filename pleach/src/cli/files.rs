@@ -1,6 +1,6 @@
 //! Output files: written completely or not at all, and never over an input or another output.
 
-use super::flags::FlagValues;
+use super::flags::{FlagValues, KEY};
 use crate::failure::{Failure, usage};
 use pleach_runtime::real_path;
 use pleach_runtime::sync::lock;
@@ -294,15 +294,16 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         }
     }
     let mut seen: Vec<(String, PathBuf)> = Vec::new();
-    let read = READ.into_iter().chain(["beside", "transfer", "obstacle", "key"]);
+    let read = READ.into_iter().chain(["beside", "transfer", "obstacle"]);
     let read = read.filter_map(|flag| Some((format!("--{flag}"), given.path(flag)?)));
+    let key = ("--key".to_string(), key_path(given).into());
     let inputs = inputs.iter().map(|word| ("the input".to_string(), PathBuf::from(word)));
     let from = given.saving.from.as_ref().filter(|from| given.word("checkpoint") != Some(from));
     let from = from.map(|from| ("the saved search".to_string(), PathBuf::from(from)));
     let beside_from = from.clone().into_iter().flat_map(|(_, path)| companions(&path));
     let beside_from =
         beside_from.map(|(ending, path)| (format!("the .{ending} file of the saved search"), path));
-    seen.extend(inputs.chain(read).chain(from).chain(beside_from));
+    seen.extend(inputs.chain(read).chain([key]).chain(from).chain(beside_from));
     type Clash = fn(&Path, &Path) -> bool;
     let written = WRITTEN
         .iter()
@@ -323,6 +324,11 @@ pub fn keep_apart(given: &FlagValues, inputs: &[String]) -> Result<(), Failure> 
         seen.push((flag, path));
     }
     Ok(())
+}
+
+/// The file of the key.
+pub fn key_path(given: &FlagValues) -> String {
+    given.word("key").unwrap_or(KEY.about.default).to_string()
 }
 
 /// The files beside a checkpoint, by their endings.

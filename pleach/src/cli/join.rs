@@ -1,6 +1,5 @@
 //! `join HOST:PORT`: takes part in a search that another process has opened.
 
-use super::company::key_path;
 use super::console::{Console, DONE, STOPPED};
 use super::files::keep_apart;
 use super::flags::{FlagValues, PATIENCE, REACH, STANDBY, Verb, address};

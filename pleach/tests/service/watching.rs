@@ -177,7 +177,7 @@ fn a_fetched_file_replaces_another_one_only_as_a_whole() {
 fn a_job_continues_when_nobody_waits_for_it() {
     let service = Service::start("service-wait", "");
     service.text("operator", "user ann");
-    let child = Command::new(env!("CARGO_BIN_EXE_pleach"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pleach"))
         .args(["submit", "count", "uts", "T3", "--pace", "1000", "--wait", "--service"])
         .arg(service.file("ann"))
         .stdout(Stdio::piped())
@@ -186,6 +186,7 @@ fn a_job_continues_when_nobody_waits_for_it() {
         .unwrap();
     let mut operator = service.client("operator");
     while operator.job(1).is_err() {
+        assert!(child.try_wait().unwrap().is_none(), "the submission has ended");
         sleep(Duration::from_millis(20));
     }
     let number = child.id().to_string();

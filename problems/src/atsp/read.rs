@@ -86,7 +86,7 @@ pub fn read(text: &str) -> Result<Instance, String> {
         };
         // Some files have a blank instead of the colon.
         let (key, value) = line.split_once(SEPARATORS).unwrap_or((line, ""));
-        let value = value.trim_start_matches(SEPARATORS);
+        let value = value.trim_start_matches(SEPARATORS).trim_start();
         if key == "EDGE_WEIGHT_SECTION" && value.is_empty() {
             break;
         }

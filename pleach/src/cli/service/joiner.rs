@@ -66,7 +66,9 @@ fn run(console: &Console<'_>, at: &str, given: &FlagValues, key: &str) -> Result
     let cancel = interrupts();
     let quiet = given.on("quiet");
     let note = |text: &str| {
-        if !quiet {
+        if quiet {
+            console.log(text);
+        } else {
             console.note(text);
         }
     };

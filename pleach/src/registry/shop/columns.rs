@@ -63,7 +63,7 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     if !reading.columns.contains(&Column::Times) {
         return Err(format!(", line {}: no column of times, {expected}", first.line));
     }
-    if table.separator == b';' {
+    if table.separator == b';' && reading.mark == '.' {
         reading.check_points(rows)?;
     }
     let dates = [Column::Due, Column::Releases];
@@ -140,16 +140,22 @@ impl<'t> Reading<'t> {
             }
             return Ok(reading);
         }
-        reading.head = Some(first);
-        let title = first.cell(0);
+        reading.with_head(first, rows)
+    }
+
+    /// Reads the columns under a header.
+    fn with_head(mut self, head: &'t Row, rows: &[Row]) -> Result<Self, String> {
+        self.head = Some(head);
+        let title = head.cell(0);
+        let named = rows.iter().find(|row| !is_number(row.cell(0))).filter(|_| head.len() > 1);
         // A title with a number is one of several machines.
         let numbered = words_of(title).iter().any(|word| word.contains(digit));
         let of_machine = numbered || is_machine(title);
-        let one_of_several = numbered || first.len() == 1 || first.cells().skip(1).any(is_machine);
+        let one_of_several = numbered || head.len() == 1 || head.cells().skip(1).any(is_machine);
         if is_machine(title) && !one_of_several {
             return Err(format!(
                 ", line {}: a line for each machine, expected one for each job: transpose the table",
-                first.line
+                head.line
             ));
         }
         if let Some(row) = named.filter(|_| of_machine && column_of(title) == Column::Times) {
@@ -160,58 +166,56 @@ impl<'t> Reading<'t> {
                 shown(row.cell(0))
             ));
         }
-        for (at, title) in first.cells().enumerate() {
+        for (at, title) in head.cells().enumerate() {
             let column = checked(title, at, named.is_some());
-            reading.columns[at] = column.map_err(|why| {
-                format!(", line {}, column '{}': {why}", first.line, shown(title))
-            })?;
+            self.columns[at] = column
+                .map_err(|why| format!(", line {}, column '{}': {why}", head.line, shown(title)))?;
         }
         for column in [Column::Due, Column::Weights, Column::Releases] {
-            let mut with = (0..first.len()).filter(|&at| reading.columns[at] == column);
+            let mut with = (0..head.len()).filter(|&at| self.columns[at] == column);
             if let (Some(_), Some(at)) = (with.next(), with.next()) {
                 return Err(format!(
                     ", line {}: '{}' is a second column of that kind, expected one",
-                    first.line,
-                    shown(first.cell(at))
+                    head.line,
+                    shown(head.cell(at))
                 ));
             }
         }
-        let is_time = |at: &usize| reading.columns[*at].is_time();
-        let unit = |at: usize| Some((at, unit_of(first.cell(at))?));
-        let mut units = (0..first.len()).filter(is_time).filter_map(unit);
+        let is_time = |at: &usize| self.columns[*at].is_time();
+        let unit = |at: usize| Some((at, unit_of(head.cell(at))?));
+        let mut units = (0..head.len()).filter(is_time).filter_map(unit);
         if let Some((one, unit)) = units.next()
             && let Some((other, _)) = units.find(|(_, other)| *other != unit)
         {
             return Err(format!(
                 ", line {}, column '{}': another unit than in column '{}', expected the same in all",
-                first.line,
-                shown(first.cell(other)),
-                shown(first.cell(one))
+                head.line,
+                shown(head.cell(other)),
+                shown(head.cell(one))
             ));
         }
-        if reading.columns[0] == Column::Times && !of_machine && first.len() > 1 && counts(rows) {
+        if self.columns[0] == Column::Times && !of_machine && head.len() > 1 && counts(rows) {
             return Err(format!(
                 ", line {}, column '{}': times or the numbers of the jobs? expected the title 'job' or 'M1'",
-                first.line,
+                head.line,
                 shown(title)
             ));
         }
-        Ok(reading)
+        Ok(self)
     }
 
-    /// Whether the columns of a table without a header could hold something else if a comment were its header.
-    fn would_change(&self, comment: &Row, rows: &[Row]) -> bool {
-        let named = self.columns[0] == Column::Names;
-        let mut titles = self.columns.iter().zip(comment.cells()).enumerate();
-        !named && counts(rows)
-            || titles.any(|(at, (&column, title))| checked(title, at, named) != Ok(column))
+    /// Whether a table without a header would be refused or mean something else if a comment were its header.
+    fn would_change(&self, comment: &'t Row, rows: &[Row]) -> bool {
+        let columns = vec![Column::Times; comment.len()];
+        let other = Self { head: None, first: self.first, columns, mark: self.mark };
+        !other.with_head(comment, rows).is_ok_and(|other| other.columns == self.columns)
     }
 
     /// Refuses points that may separate thousands, as they do in languages in which semicolons separate cells.
     fn check_points(&self, rows: &[Row]) -> Result<(), String> {
         let mut first = None;
         for row in rows {
-            for (at, _) in self.columns.iter().enumerate().filter(|(_, it)| it.is_time()) {
+            for at in (0..self.columns.len()).filter(|&at| self.columns[at] != Column::Names) {
                 if !row.cell(at).contains('.') {
                     continue;
                 }
@@ -318,7 +322,11 @@ fn is_number(cell: &str) -> bool {
 /// Whether a cell may have a point before its last thousand, as `1.200` has.
 fn has_thousands(cell: &str) -> bool {
     let parts = cell.split_once('.').filter(|(whole, _)| !whole.starts_with('0'));
-    parts.is_some_and(|(whole, part)| (1..=3).contains(&whole.len()) && part.len() == 3)
+    parts.is_some_and(|(whole, part)| {
+        (1..=3).contains(&whole.len())
+            && part.len() == 3
+            && (whole.chars().chain(part.chars())).all(digit)
+    })
 }
 
 /// Whether no cell but the first looks like a time. A typing error in a time must not turn a job into a header.

@@ -100,8 +100,8 @@ fn titles_say_what_columns_hold() {
         let shop = read(&format!("Job,M1,{titles}\nA,3,10,5\n")).unwrap();
         assert_eq!((shop.due, shop.releases), (Some(vec![10]), Some(vec![5])), "{titles}");
     }
-    let shop = read("Job,Press (S),Press (H),Saw [min],Oven/Min.\nA,3,4,5,6\n").unwrap();
-    assert_eq!(shop.machines, ["Press (S)", "Press (H)", "Saw [min]", "Oven/Min."]);
+    let shop = read("Job,Press (S),Press (h),Saw [min],Oven/Min.\nA,3,4,5,6\n").unwrap();
+    assert_eq!(shop.machines, ["Press (S)", "Press (h)", "Saw [min]", "Oven/Min."]);
     // Names of several machines begin the header, or a single one.
     for titles in ["Machine 1,Machine 2", "Station A,Station B", "Machine,Machine (new)"] {
         let shop = read(&format!("{titles}\n1,2\n2,4\n")).unwrap();
@@ -112,14 +112,14 @@ fn titles_say_what_columns_hold() {
     for title in [
         "Arrival", "Arrival time", "Job priority", "Quantity", "Liefertermin", "dj", "w_j", "rj",
         "Total", "Sum [h]", "Total processing time", "Due by", "Ready at", "[Due by]", "Menge",
-        "Anzahl", "fällig", "Delivery", "Delivery date", "Ship date [h]", "Lieferdatum",
+        "Anzahl", "fällig", "Delivery date", "Ship date [h]", "Date", "Lieferdatum",
     ] {
         let why = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap_err();
         let said = ", line 1, column '";
         assert!(why.starts_with(said) && why.contains("': a machine? expected 'due"), "{why}");
     }
     // Other words make it a machine.
-    for title in ["Total station", "WJ 1", "Machine part", "# [Saw]"] {
+    for title in ["Total station", "WJ 1", "Machine part", "# [Saw]", "Delivery", "Date coder"] {
         let shop = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap();
         assert_eq!((times(&shop), &*shop.machines[1]), (vec![vec![1, 2]], title));
     }
@@ -207,6 +207,12 @@ fn faults_are_placed() {
             ", line 3, column 'Due': '1.200', a decimal number or thousands? expected no point in \
              thousands, or commas instead of semicolons",
         ),
+        (
+            "Job;Saw;Weight\nA;900;1.200\n",
+            ", line 2, column 'Weight': '1.200', a decimal number or",
+        ),
+        ("Job;Saw\nA;2.5 h\n", ", line 2, column 'Saw': '2.5 h', expected a number"),
+        ("A;1,5;2\nB;1.200;3\n", "line 2, column 2: '1.200', expected a number from 0 to"),
         ("1,0.0000000001\n", ", line 1, column 2: '0.0000000001', expected"),
         (
             "0.001,2000000\n",
@@ -220,7 +226,9 @@ fn faults_are_placed() {
             "Job,Saw [min],Weight,Due (hours)\nA,30,1,2\n",
             ", line 1, column 'Due (hours)': another unit than in column 'Saw [min]', expected the",
         ),
-        ("Job;Saw, s;Oven;Drill (h)\nA;3;4;5\n", ", column 'Drill (h)': another unit than in"),
+        ("Job;Saw, s;Oven;Drill [h]\nA;3;4;5\n", ", column 'Drill [h]': another unit than in"),
+        ("# Machine,J1,J2\nSaw,3,4\nOven,5,6\n", ", line 1: a comment or a header?"),
+        ("# Job,Saw [min],Oven [h]\nA,30,2\nB,45,1\n", ", line 1: a comment or a header?"),
         ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': names of jobs?"),
         (
             "job,M1,Setup time\nA,1,2\n",

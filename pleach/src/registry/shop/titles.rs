@@ -34,11 +34,14 @@ const OF_NAMES: [&str; 33] = [
 ];
 
 /// Words of titles that more likely name dates, weights or something else than a machine.
-const NOT_OF_MACHINES: [&str; 20] = [
-    "arrival", "arrivals", "date", "dates", "delivery", "priority", "priorities", "importance",
-    "quantity", "qty", "datum", "termin", "liefertermin", "lieferdatum", "fällig", "fälligkeit",
-    "priorität", "gewicht", "menge", "anzahl",
+const NOT_OF_MACHINES: [&str; 16] = [
+    "arrival", "arrivals", "priority", "priorities", "importance", "quantity", "qty", "termin",
+    "liefertermin", "lieferdatum", "fällig", "fälligkeit", "priorität", "gewicht", "menge",
+    "anzahl",
 ];
+
+/// The last words of titles that name dates.
+const OF_DATES: [&str; 3] = ["date", "dates", "datum"];
 
 /// Titles that are symbols of dates and weights.
 const SYMBOLS: [&str; 3] = ["dj", "wj", "rj"];
@@ -62,7 +65,8 @@ const AFTER_MACHINES: [&str; 11] =
 const REMARKS: [char; 4] = ['(', '[', '/', ','];
 
 /// Units of time, each with its names.
-const UNITS: [&[&str]; 5] = [
+const UNITS: [&[&str]; 6] = [
+    &["ms", "msec", "millisecond", "milliseconds"],
     &["s", "sec", "secs", "second", "seconds", "sek", "sekunden"],
     &["min", "mins", "minute", "minutes", "minuten"],
     &["h", "hr", "hrs", "hour", "hours", "std", "stunden"],
@@ -154,6 +158,7 @@ fn is_unclear(title: &str) -> bool {
         || SYMBOLS.contains(&&*all)
         || is_other(&all)
         || words.iter().any(|word| is_other(word))
+        || words.last().is_some_and(|word| OF_DATES.contains(&&**word))
 }
 
 /// Whether the title of a column or the name of a line says that it adds up others.
@@ -178,10 +183,14 @@ fn has_remark(title: &str) -> bool {
     parts(title).count() > 1
 }
 
-/// The number of the unit of time in the remarks of a title. A single capital more likely names a machine.
+/// The number of the unit of time in the remarks of a title. A single letter in round brackets, or a capital, more likely
+/// names a machine.
 pub fn unit_of(title: &str) -> Option<usize> {
     parts(title).skip(1).find_map(|part| {
         let word = part.trim_matches(|c: char| !c.is_alphanumeric());
+        if word.len() == 1 && part.ends_with(')') {
+            return None;
+        }
         let word = if word.len() > 1 { word.to_lowercase() } else { word.to_string() };
         UNITS.iter().position(|names| names.contains(&&*word))
     })

@@ -63,7 +63,8 @@ mod sheet {
         let (mut text, mut row, mut column) = (String::new(), 0, 0);
         for (&at, cell) in cells {
             let is_alone = || cells.range((at.0, 1)..=(at.0, u32::MAX)).next().is_none();
-            if at.1 == 0 && cell.starts_with('#') && is_alone() {
+            let is_comment = cell == "#" || cell.starts_with("# ");
+            if at.1 == 0 && is_comment && is_alone() {
                 continue;
             }
             // Rows and columns are limited by the format, but not by a crafted file.
@@ -140,9 +141,15 @@ mod sheet {
 
         #[test]
         fn comments_are_left_out() {
-            let cells = [((0, 0), "# Week 12"), ((1, 0), "#"), ((1, 1), "Saw"), ((2, 1), "# 2")];
+            let cells = [
+                ((0, 0), "# Week 12"),
+                ((1, 0), "#"),
+                ((1, 1), "Saw"),
+                ((2, 1), "# 2"),
+                ((3, 0), "#3"),
+            ];
             let cells = cells.into_iter().map(|(at, text)| (at, text.to_string())).collect();
-            assert_eq!(lines(&cells).unwrap(), "\n\"#\",\"Saw\"\n,\"# 2\"");
+            assert_eq!(lines(&cells).unwrap(), "\n\"#\",\"Saw\"\n,\"# 2\"\n\"#3\"");
             assert!(written(&DataRef::Error(CellErrorType::NA)).starts_with("error "));
         }
 
