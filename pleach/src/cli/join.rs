@@ -1,7 +1,7 @@
 //! `join HOST:PORT`: takes part in a search that another process has opened.
 
 use super::console::{Console, DONE, STOPPED};
-use super::files::keep_apart;
+use super::files::{keep_apart, key_path};
 use super::flags::{FlagValues, PATIENCE, REACH, STANDBY, Verb, address};
 use super::follow::{Follower, JoinEnd, Known, line};
 use super::line::Line;
