@@ -88,6 +88,7 @@ impl<T: Tree> DepthFirst for T {
                 out.stack.push(Entry { bound: out.bound, depth: out.depth, share, node });
             }
         }
+        out.end_stretch();
         counts.total = out.total;
         let Found { solution: found, fault, tally } = found;
         counts.tally = tally;
@@ -134,7 +135,7 @@ impl<T: Tree> Explorer for TreeExplorer<'_, T> {
 mod tests {
     use super::*;
     use crate::search::laws::{explorer_law, hostile_law, run_to_end};
-    use crate::search::tree::Goal;
+    use crate::search::tree::{Goal, expansion};
 
     /// Permutations whose cost is a sum over places, with or without bounds.
     struct Orders {
@@ -265,6 +266,44 @@ mod tests {
         let work = explorer.drain();
         explorer.add_work(&work.bytes).unwrap();
         assert_eq!(explorer.pool.stack[0].node, 17);
+    }
+
+    /// A tree that puts its root off, and may also give it a child.
+    struct Postponing {
+        with_child: bool,
+    }
+
+    impl Tree for Postponing {
+        type Node = u8;
+        const GOAL: Goal = Goal::Count;
+
+        fn root(&self) -> u8 {
+            0
+        }
+
+        fn expand(&self, node: &u8, _best: Option<i64>, out: &mut Children<'_, Self>) {
+            out.postpone(i64::MIN, *node);
+            if self.with_child {
+                out.child(1);
+            }
+        }
+    }
+
+    /// The node would be explored twice: its child now, and all of it later.
+    #[test]
+    #[should_panic(expected = "a node that has children cannot be put off")]
+    fn a_node_that_was_put_off_cannot_get_children() {
+        let tree = Postponing { with_child: true };
+        let mut explorer = TreeExplorer::new(&tree);
+        explorer.put_pool(Pool::whole(tree.root()));
+        explorer.run(10, i64::MAX);
+    }
+
+    #[test]
+    fn a_single_node_can_be_put_off() {
+        let tree = Postponing { with_child: false };
+        let expansion = expansion(&tree, &0, i64::MIN, i64::MAX);
+        assert_eq!((expansion.children, expansion.made), (vec![(i64::MIN, 0)], 0));
     }
 
     #[test]

@@ -144,6 +144,8 @@ pub trait Improver {
     fn adopt(&mut self, _solution: &Solution) {}
 }
 
+const POSTPONED_PARENT: &str = "a node that has children cannot be put off";
+
 /// Collects what [`Tree::expand`] finds.
 pub struct Children<'a, T: Tree + ?Sized> {
     tree: &'a T,
@@ -164,6 +166,8 @@ pub struct Children<'a, T: Tree + ?Sized> {
     /// The node's bound: its children's are no better.
     pub(crate) bound: i64,
     pub(crate) cutoff: i64,
+    /// Whether the node was put off.
+    postponed: bool,
 }
 
 impl<'a, T: Tree + ?Sized> Children<'a, T> {
@@ -176,8 +180,20 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         fuel: u64,
         cutoff: i64,
     ) -> Self {
-        let (first, others, made, total) = (None, 0, 0, 0);
-        Self { tree, first, others, stack, found, fuel, made, total, depth: 0, bound: 0, cutoff }
+        Self {
+            tree,
+            first: None,
+            others: 0,
+            stack,
+            found,
+            fuel,
+            made: 0,
+            total: 0,
+            depth: 0,
+            bound: 0,
+            cutoff,
+            postponed: false,
+        }
     }
 
     /// Adds a child without a bound of its own.
@@ -220,15 +236,21 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// The node has been counted, so its rest should have a [`Tree::weight`] of 0.
     ///
     /// # Panics
-    /// If the node has children already: they would be made again.
+    /// If the node has children already: they would be made again. The search panics for the same reason if the node gets
+    /// children afterwards.
     pub fn postpone(&mut self, bound: i64, node: T::Node) {
-        assert!(
-            self.made == 0 && self.first.is_none(),
-            "a node that has children cannot be put off"
-        );
+        assert!(self.made == 0 && self.first.is_none(), "{POSTPONED_PARENT}");
         self.first = Some((T::GOAL.score(bound).max(self.bound), node));
         self.depth -= 1;
         self.fuel = 0;
+        self.postponed = true;
+    }
+
+    /// Ends a stretch: if its last node was put off, it must have no children.
+    #[inline]
+    pub(crate) fn end_stretch(&self) {
+        let parent = self.made > 0 || self.others > 0;
+        assert!(!(self.postponed && parent), "{POSTPONED_PARENT}");
     }
 
     /// Adds `n` to a counter of the tree's own: what it counts, apart from nodes and solutions, is up to the tree.
@@ -308,8 +330,9 @@ pub struct Expansion<N> {
 pub fn expansion<T: Tree>(tree: &T, node: &T::Node, bound: i64, best: i64) -> Expansion<T::Node> {
     let (mut stack, mut found) = (Vec::new(), Found::default());
     let mut out = Children::new(tree, &mut stack, &mut found, u64::MAX, best);
-    out.bound = bound;
+    (out.bound, out.depth) = (bound, 1);
     tree.expand(node, T::GOAL.to_beat(best), &mut out);
+    out.end_stretch();
     let (made, total) = (out.made, out.total);
     let first = out.first.take().into_iter();
     let others = stack.into_iter().map(|entry| (entry.bound, entry.node));
