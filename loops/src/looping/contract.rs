@@ -69,8 +69,6 @@ pub trait RemoteLoop: Sync {
 /// Which processes need the results of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultPlacement {
-    /// Each process keeps its own.
-    Apart,
     /// The first process gets all of them.
     First,
     /// All processes get all of them.

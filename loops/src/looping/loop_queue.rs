@@ -405,11 +405,6 @@ impl<'a> LoopQueue<'a> {
         self.hand_out(ranges);
     }
 
-    /// Work that has to be repeated because its results are lost.
-    pub fn uncount_done(&self, units: u32) {
-        self.done.fetch_sub(units.into(), Ordering::Relaxed);
-    }
-
     /// Adds ranges for any free taker.
     pub fn hand_out(&self, ranges: impl IntoIterator<Item = Range<u32>>) {
         let mut state = lock(&self.state);

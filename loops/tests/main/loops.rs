@@ -23,7 +23,7 @@ fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
         for (threads, units) in [(1, 0), (1, 1), (3, 7), (2, 1000), (1, 60_000)] {
             for sizes in [Sizes::Measured, Sizes::Given(3, 50), Sizes::Block(7, 50)] {
                 let parts = with_links(sites, LASTING);
-                let all = [ResultPlacement::First, ResultPlacement::All, ResultPlacement::Apart];
+                let all = [ResultPlacement::First, ResultPlacement::All];
                 let numbers = || all.map(|kept| Numbers::new(units, kept, 200)).into();
                 let loops: Vec<Vec<Numbers>> = (0..sites).map(|_| numbers()).collect();
                 let settings = vec![LoopSettings { sizes, ..settings(threads) }; sites as usize];
@@ -48,21 +48,18 @@ fn each_unit_is_run_once_and_results_reach_sites_that_need_them() {
                     }
                     assert!(loops[0][0].has(unit));
                     assert!(loops.iter().all(|site| site[1].has(unit)));
-                    assert!(
-                        loops.iter().all(|site| site[2].has(unit) == (site[2].runs(unit) == 1))
-                    );
                 }
             }
         }
     }
 }
 
-/// Others do what a dead site had; nothing is missing, and results that stay at a site are computed again.
+/// Others do what a dead site had, and nothing is missing.
 #[test]
 fn others_do_what_a_dead_site_had() {
     let mut died = 0;
     for packets in [1, 2, 3, 4, 5, 6, 8, 10, 13, 20] {
-        for kept in [ResultPlacement::First, ResultPlacement::All, ResultPlacement::Apart] {
+        for kept in [ResultPlacement::First, ResultPlacement::All] {
             let parts = mortal(3, LASTING);
             parts[1].1.dies_after(packets);
             let loops: Vec<Vec<Numbers>> =
@@ -79,10 +76,6 @@ fn others_do_what_a_dead_site_had() {
                 match kept {
                     ResultPlacement::First => assert!(loops[0][0].has(unit)),
                     ResultPlacement::All => assert!(here.iter().all(|&at| loops[at][0].has(unit))),
-                    ResultPlacement::Apart => {
-                        let runs: u64 = here.iter().map(|&at| loops[at][0].runs(unit)).sum();
-                        assert_eq!(runs, 1, "unit {unit}, dead after {packets}");
-                    }
                 }
             }
         }
@@ -235,48 +228,42 @@ fn damaged_packets_change_no_result() {
     }
 }
 
-/// Unreadable results count as missing: others do everything their site had, once.
+/// Unreadable results count as missing: others do everything that their site had.
 #[test]
 fn a_site_that_sends_garbage_is_excluded() {
-    for kept in [ResultPlacement::First, ResultPlacement::Apart] {
-        let parts = mortal(3, LASTING);
-        let mut loops: Vec<Vec<Numbers>> =
-            (0..3).map(|_| vec![Numbers::new(3000, kept, 20_000)]).collect();
-        loops[1][0].garbles = true;
-        let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
-        // Nobody may wait for a site that takes no part.
-        let site = |at: usize| {
-            let (cluster, work) = (&parts[at].0, &loops[at][0]);
-            if at == 0 {
-                cluster.begin_loops(Vec::new(), First::default()).unwrap();
-            } else {
-                cluster.next_order(|| true).unwrap();
-                cluster.first_of_loops(false, || true).unwrap();
-            }
-            let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
-            let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
-                ControlFlow::Continue(())
-            });
-            if at == 0 {
-                cluster.end_loops_together().unwrap();
-            }
-            cluster.end();
-            ended.map(|done| done.report)
-        };
-        let site = &site;
-        let ended: Vec<Ended> = thread::scope(|scope| {
-            let sites: Vec<_> = (0..3).map(|at| scope.spawn(move || site(at))).collect();
-            sites.into_iter().map(|site| site.join().unwrap()).collect()
-        });
-        let report = ended[0].as_ref().unwrap();
-        assert!(report.complete && ended[2].as_ref().unwrap().complete);
-        let warned = report.warnings.iter().filter(|line| line.contains("was excluded")).count();
-        assert!(warned < 2 && (warned == 1 || report.sites.iter().all(|it| it.name != "site1")));
-        for unit in 0..3000 {
-            let runs = loops[0][0].runs(unit) + loops[2][0].runs(unit);
-            assert!(if kept == ResultPlacement::Apart { runs == 1 } else { loops[0][0].has(unit) });
+    let parts = mortal(3, LASTING);
+    let mut loops: Vec<Vec<Numbers>> =
+        (0..3).map(|_| vec![Numbers::new(3000, ResultPlacement::First, 20_000)]).collect();
+    loops[1][0].garbles = true;
+    let given = LoopSettings { sizes: Sizes::Given(10, 40), ..settings(1) };
+    // Nobody may wait for a site that takes no part.
+    let site = |at: usize| {
+        let (cluster, work) = (&parts[at].0, &loops[at][0]);
+        if at == 0 {
+            cluster.begin_loops(Vec::new(), First::default()).unwrap();
+        } else {
+            cluster.next_order(|| true).unwrap();
+            cluster.first_of_loops(false, || true).unwrap();
         }
-    }
+        let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
+        let ended =
+            run_loop(&WorkerPool::default(), work, &settings, &mut |_| ControlFlow::Continue(()));
+        if at == 0 {
+            cluster.end_loops_together().unwrap();
+        }
+        cluster.end();
+        ended.map(|done| done.report)
+    };
+    let site = &site;
+    let ended: Vec<Ended> = thread::scope(|scope| {
+        let sites: Vec<_> = (0..3).map(|at| scope.spawn(move || site(at))).collect();
+        sites.into_iter().map(|site| site.join().unwrap()).collect()
+    });
+    let report = ended[0].as_ref().unwrap();
+    assert!(report.complete && ended[2].as_ref().unwrap().complete);
+    let warned = report.warnings.iter().filter(|line| line.contains("was excluded")).count();
+    assert!(warned < 2 && (warned == 1 || report.sites.iter().all(|it| it.name != "site1")));
+    assert!((0..3000).all(|unit| loops[0][0].has(unit)));
 }
 
 /// The root said only that the site was lost.

@@ -90,15 +90,11 @@ impl RemoteLoop for Numbers {
         if self.garbles {
             out.push(0);
         }
-        if self.kept != ResultPlacement::Apart {
-            self.results[unit].load(Ordering::Relaxed).pack(out);
-        }
+        self.results[unit].load(Ordering::Relaxed).pack(out);
     }
 
     fn unpack(&self, unit: usize, from: &mut Reader<'_>) -> Result<(), Malformed> {
-        if self.kept != ResultPlacement::Apart {
-            self.results[unit].store(Pack::unpack(from)?, Ordering::Relaxed);
-        }
+        self.results[unit].store(Pack::unpack(from)?, Ordering::Relaxed);
         Ok(())
     }
 }

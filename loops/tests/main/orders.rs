@@ -45,7 +45,7 @@ fn nobody_waits_for_an_excluded_site() {
 fn a_site_that_leaves_after_a_loop_has_done_its_part() {
     for _ in 0..20 {
         let parts = with_links(2, LASTING);
-        let loops = [0, 1].map(|_| Numbers::new(500, ResultPlacement::Apart, 20_000));
+        let loops = [0, 1].map(|_| Numbers::new(500, ResultPlacement::First, 20_000));
         let report = thread::scope(|scope| {
             let site = |at: usize| {
                 let cluster = &parts[at].0;
@@ -127,9 +127,6 @@ fn no_loop_starts_inside_another_one() {
         }
     }
     impl RemoteLoop for Nested {
-        fn result_placement(&self) -> ResultPlacement {
-            ResultPlacement::Apart
-        }
         fn pack(&self, _: usize, _: &mut Vec<u8>) {}
         fn unpack(&self, _: usize, _: &mut Reader<'_>) -> Result<(), Malformed> {
             Ok(())

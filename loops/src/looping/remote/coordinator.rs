@@ -2,7 +2,7 @@
 
 use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::in_pieces;
-use super::lent_ranges::{LentRanges, ReturnedRange};
+use super::lent_ranges::ReturnedRange;
 use super::message::{LoopMessage, What, WorkerCount};
 use super::orders::{INVALID, exclude, is_excluded, send_end, send_message};
 use super::process::RemoteProcess;
@@ -193,9 +193,7 @@ impl LoopRun<'_> {
             let why = format!("its loop has {units} units, the root's has {all}");
             return self.expel(site, &why);
         }
-        let stays = self.coordinator.work.result_placement() == ResultPlacement::Apart;
-        let lent = if stays { LentRanges::that_stay() } else { LentRanges::default() };
-        let process = RemoteProcess::new(workers, lent, self.coordinator.share.whole());
+        let process = RemoteProcess::new(workers, self.coordinator.share.whole());
         self.record_results();
         let before = self.processes.insert(site, process);
         self.gone.extend(before.map(|process| (site, process)));
@@ -279,9 +277,8 @@ impl LoopRun<'_> {
         if !std::mem::take(&mut process.takes) {
             return;
         }
-        let (rows, undone) = process.lent.take_back();
+        let rows = process.lent.take_back();
         process.redone += rows.iter().map(|rows| units(rows).len() as u64).sum::<u64>();
-        share.uncount_done(undone);
         share.requeue_ranges(first + site as usize, rows);
         if !std::mem::replace(&mut process.rests, true) {
             share.record_idle();
@@ -330,10 +327,6 @@ impl LoopRun<'_> {
     /// come late, so they get nothing more of this loop.
     fn drop_silent(&mut self) {
         let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
-        if self.coordinator.work.result_placement() == ResultPlacement::Apart {
-            // Dropping it would repeat what it has done.
-            return;
-        }
         while let Some(site) = self.session.arriving() {
             if let Some(process) = self.processes.get_mut(&site) {
                 process.last_message = Instant::now();

@@ -8,8 +8,6 @@ use std::ops::Range;
 pub(super) struct LentRanges {
     /// In the order in which they were handed out.
     open: VecDeque<LentRange>,
-    /// Finished ranges, if their results stay where they are.
-    kept: Option<Vec<Range<u32>>>,
 }
 
 /// A range handed out to the process.
@@ -33,11 +31,6 @@ pub(super) enum ReturnedRange {
 }
 
 impl LentRanges {
-    /// The ranges of a loop whose results stay where they are.
-    pub fn that_stay() -> Self {
-        Self { kept: Some(Vec::new()), ..Self::default() }
-    }
-
     /// The number of ranges.
     pub fn count(&self) -> usize {
         self.open.len()
@@ -71,23 +64,13 @@ impl LentRanges {
         if last {
             self.open.remove(at);
         }
-        if let Some(kept) = &mut self.kept {
-            kept.push(rows.clone());
-        }
         last
     }
 
-    /// Takes back ranges without results, and the number of rows that must be done again.
-    pub fn take_back(&mut self) -> (Vec<Range<u32>>, u32) {
-        let mut rows: Vec<Range<u32>> = self
-            .open
-            .drain(..)
-            .map(|lent_range| lent_range.rows_here..lent_range.rows.end)
-            .collect();
-        let lost = self.kept.as_mut().map(std::mem::take).unwrap_or_default();
-        let undone = lost.iter().map(|rows| rows.end - rows.start).sum();
-        rows.extend(lost);
-        (rows, undone)
+    /// Takes back all rows without results.
+    pub fn take_back(&mut self) -> Vec<Range<u32>> {
+        let rows = |lent_range: LentRange| lent_range.rows_here..lent_range.rows.end;
+        self.open.drain(..).map(rows).collect()
     }
 }
 
@@ -112,10 +95,9 @@ mod tests {
         assert_eq!(come(&mut lent, 2, 20..30), ReturnedRange::Good);
         assert_eq!(come(&mut lent, 2, 20..30), ReturnedRange::Late);
         assert_eq!(lent.count(), 1);
-        let (open, undone) = lent.take_back();
-        assert!(open.iter().eq([&(4..10)]) && undone == 0);
+        assert!(lent.take_back().iter().eq([&(4..10)]));
         assert_eq!(come(&mut lent, 1, 4..10), ReturnedRange::Late);
-        assert_eq!(lent.take_back(), (vec![], 0));
+        assert!(lent.take_back().is_empty());
     }
 
     #[test]
@@ -131,20 +113,9 @@ mod tests {
 
     #[test]
     fn results_that_cannot_be_read_are_still_missing() {
-        let mut lent = LentRanges::that_stay();
+        let mut lent = LentRanges::default();
         lent.insert(1, 0..3);
         assert_eq!(lent.expects(1, &(0..3)), ReturnedRange::Good);
-        let (open, undone) = lent.take_back();
-        assert!(open.iter().eq([&(0..3)]) && undone == 0);
-    }
-
-    #[test]
-    fn results_that_stay_are_lost_with_their_process() {
-        let mut lent = LentRanges::that_stay();
-        lent.insert(1, 0..3);
-        lent.insert(2, 3..9);
-        assert!(lent.add_results(1, &(0..3)));
-        assert_eq!(lent.take_back(), (vec![3..9, 0..3], 3));
-        assert_eq!(lent.take_back(), (vec![], 0));
+        assert!(lent.take_back().iter().eq([&(0..3)]));
     }
 }

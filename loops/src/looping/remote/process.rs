@@ -37,11 +37,11 @@ pub(super) struct RemoteProcess {
 }
 
 impl RemoteProcess {
-    pub fn new(workers: WorkerCount, lent: LentRanges, last: f64) -> Self {
+    pub fn new(workers: WorkerCount, last: f64) -> Self {
         let now = Instant::now();
         Self {
             workers,
-            lent,
+            lent: LentRanges::default(),
             takes: true,
             rests: true,
             there: true,
