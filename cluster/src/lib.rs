@@ -29,8 +29,8 @@ use std::time::Duration;
 ///
 /// Messages between two sites arrive in the order sent; no other order is guaranteed. A site may write to itself.
 /// Sending never blocks: what cannot be sent yet waits in memory, over MPI without a limit; over TLS, a site for which
-/// too much waits is lost, or the site that writes to it. A message to a site that has not joined yet, or that was
-/// lost, is dropped.
+/// too much waits is lost, or the site that writes to it; what [`Network::send_shared`] sends does not count. A message
+/// to a site that has not joined yet, or that was lost, is dropped.
 ///
 /// The next [`Network::poll`] reports errors of sending. After an error, every further poll returns the same error.
 ///
@@ -54,6 +54,11 @@ pub trait Network: Send {
 
     /// Sends a message.
     fn send(&mut self, to: Rank, bytes: Vec<u8>);
+
+    /// Sends a message that several sites get. Over TLS, the root keeps a single copy of it for all of them.
+    fn send_shared(&mut self, to: Rank, bytes: &Arc<[u8]>) {
+        self.send(to, bytes.to_vec());
+    }
 
     /// Takes the next arrival if there is one, and makes progress with sending.
     ///

@@ -2,11 +2,7 @@
 
 use pleach_core::lease::SiteId;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
-
-/// The results of some rows.
-pub type RowResults = (Range<u32>, Arc<[u8]>);
 
 /// The most bytes of the initial data in a packet.
 const PACKET_BYTES: usize = 1 << 26;
@@ -17,8 +13,11 @@ const PACKET_BYTES: usize = 1 << 26;
 pub struct LoopSequence {
     /// The step under way.
     pub at: u32,
-    /// At the root, for each previous step: whether it was completed, and the results that everybody needs.
-    pub past: Vec<(bool, Vec<RowResults>)>,
+    /// At the root: the initial data.
+    pub first: First,
+    /// At the root, for each previous step: whether it was completed, and messages with the results that everybody needs.
+    /// Those of the initial data are packed once a process needs them.
+    pub past: Vec<(bool, Vec<Arc<[u8]>>)>,
     /// At the root: the sites that were ready for a step before it had begun, with their messages.
     pub early: Vec<(SiteId, Vec<u8>)>,
     /// At the root: for each site that still takes part, the last step whose end it knows.
@@ -27,20 +26,20 @@ pub struct LoopSequence {
     pub barred: BTreeSet<SiteId>,
 }
 
-/// The initial data of all processes, before the first loop of an order.
+/// The initial data of all processes, before the first loop of an order, in packets.
 #[derive(Clone, Debug, Default)]
-pub struct First(Vec<RowResults>);
+pub struct First(pub Vec<Arc<[u8]>>);
 
 impl From<&[u8]> for First {
     fn from(bytes: &[u8]) -> Self {
-        Self(bytes.chunks(PACKET_BYTES).map(|part| (0..0, part.into())).collect())
+        Self(bytes.chunks(PACKET_BYTES).map(Arc::from).collect())
     }
 }
 
 impl LoopSequence {
     /// The root's sequence at the first loop.
-    pub fn after(First(first): First, barred: BTreeSet<SiteId>) -> Self {
-        Self { at: 1, past: vec![(true, first)], barred, ..Self::default() }
+    pub fn after(first: First, barred: BTreeSet<SiteId>) -> Self {
+        Self { at: 1, first, past: vec![(true, Vec::new())], barred, ..Self::default() }
     }
 
     /// Notes that a process knows of the end of a step.
@@ -49,8 +48,8 @@ impl LoopSequence {
         *informed = (*informed).max(at);
     }
 
-    /// Ends the step, complete or not, with the results that everybody needs.
-    pub fn end_step(&mut self, complete: bool, results: Vec<RowResults>) {
+    /// Ends the step, complete or not, with messages with the results that everybody needs.
+    pub fn end_step(&mut self, complete: bool, results: Vec<Arc<[u8]>>) {
         self.at += 1;
         self.past.push((complete, results));
     }

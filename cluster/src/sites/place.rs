@@ -24,7 +24,7 @@ pub(super) struct Place {
 }
 
 /// How long an empty place is kept for its process, which may return.
-pub(super) const PLACE_HELD_FOR: Duration = Duration::from_secs(10);
+const PLACE_HELD_FOR: Duration = Duration::from_secs(10);
 
 /// The place that a process had before, even if its old connection still seems to be alive.
 pub(super) fn former_place(all: &[Place], ticket: &JoinTicket) -> Option<SiteId> {
@@ -33,6 +33,16 @@ pub(super) fn former_place(all: &[Place], ticket: &JoinTicket) -> Option<SiteId>
     // A root that has just restarted has not given this place to anybody.
     let fresh = known.token.is_none() && !known.given;
     (fresh || known.token == Some(ticket.token)).then_some(place)
+}
+
+/// The site that already stands by, if a process with this ticket wants to.
+pub(super) fn other_standby(all: &[Place], ticket: &JoinTicket) -> Option<SiteId> {
+    let there = |place: &Place| {
+        place.given || place.left.is_some_and(|left| left.elapsed() < PLACE_HELD_FOR)
+    };
+    let mut others = (0..).zip(all).filter(|(_, place)| place.token != Some(ticket.token));
+    let other = others.find(|(_, place)| place.standby.is_some() && there(place));
+    other.map(|(site, _)| site)
 }
 
 /// A place for a newcomer: one that nobody has had, or else the one that has been empty longest, if it has been empty

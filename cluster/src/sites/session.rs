@@ -2,7 +2,7 @@
 
 use super::join_ticket::{JoinRequest, JoinTicket};
 use super::message::{Order, SessionMessage};
-use super::place::{PLACE_HELD_FOR, Place, former_place, free_place};
+use super::place::{Place, former_place, free_place, other_standby};
 use super::reconnect::{Admission, OfflineNetwork};
 use crate::{Arrival, Caller, Entrance, Members, Network};
 use pleach_core::lease::SiteId;
@@ -190,6 +190,18 @@ impl Session {
             self.network.send(to, message.to_bytes(self.search));
         }
         there
+    }
+
+    /// Packs a message about the search under way that several sites get.
+    pub fn pack_shared(&self, message: &SessionMessage) -> Arc<[u8]> {
+        message.to_bytes(self.search).into()
+    }
+
+    /// Sends a site such a message.
+    pub fn send_shared(&mut self, to: SiteId, message: &Arc<[u8]>) {
+        if self.is_there(to) && !self.finished {
+            self.network.send_shared(to, message);
+        }
     }
 
     /// Sends a message to all others.
@@ -454,13 +466,8 @@ impl Session {
         if !self.saved {
             return Some("there is nothing to copy: the root needs --checkpoint FILE".into());
         }
-        let mut others =
-            (0..).zip(&self.all).filter(|(_, place)| place.token != Some(ticket.token));
-        let there = |place: &Place| {
-            place.given || place.left.is_some_and(|left| left.elapsed() < PLACE_HELD_FOR)
-        };
-        let other = others.find(|(_, place)| place.standby.is_some() && there(place));
-        other.map(|(other, _): (SiteId, _)| format!("site {other} is already the standby"))
+        let other = other_standby(&self.all, ticket);
+        other.map(|other| format!("site {other} is already the standby"))
     }
 
     /// How long to rest before the next poll of the network; `None`: until it wakes this process.

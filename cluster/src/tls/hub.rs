@@ -140,10 +140,11 @@ impl Hub {
         self.out.deliveries.push(Delivery::Joined { site, number, bytes });
     }
 
-    fn send(&mut self, to: Rank, number: u32, bytes: Vec<u8>) {
+    /// Adds a message to the outbox of the process with this connection, if it still has this place.
+    fn send(&mut self, to: Rank, number: u32, add: impl FnOnce(&mut FrameOutbox)) {
         let there = number > 0 && self.places.get(to as usize) == Some(&number);
         if let Some(member) = self.members.get_mut(&number).filter(|_| there) {
-            member.outbox.push_message(0, 0, 0, bytes);
+            add(&mut member.outbox);
             self.out.touched.push(number);
             self.check_backlog(number);
         }
@@ -309,7 +310,12 @@ impl Logic for Hub {
 
     fn handle_command(&mut self, order: HubCommand) {
         match order {
-            HubCommand::Send { to, number, bytes } => self.send(to, number, bytes),
+            HubCommand::Send { to, number, bytes } => {
+                self.send(to, number, |outbox| outbox.push_message(0, 0, 0, bytes));
+            }
+            HubCommand::SendShared { to, number, bytes } => {
+                self.send(to, number, |outbox| outbox.push_shared(0, 0, 0, bytes));
+            }
             HubCommand::JoinRequest { number, hello, .. } => self.on_join_request(number, hello),
             HubCommand::Admit { number, site, welcome } => self.admit(number, site, welcome),
             HubCommand::Refuse { number, refusal } => self.refuse(number, refusal),
@@ -403,6 +409,24 @@ mod tests {
         assert_eq!(hub.handle_frame(7, Frame::new(FrameKind::Beat, 0, 0, Vec::new())), Ok(()));
         hub.on_disconnected(7, CLOSED);
         assert_eq!(hub.places[2], 8);
+    }
+
+    /// A joiner used to be lost if all results of a loop together were longer than what may wait for it.
+    #[test]
+    fn messages_for_several_sites_may_wait_without_limit() {
+        let mut hub = Hub::new(4, Limits { waiting: 5000, ..Limits::default() });
+        join(&mut hub, 7);
+        let bytes: Arc<[u8]> = vec![1; 2000].into();
+        for _ in 0..10 {
+            let bytes = Arc::clone(&bytes);
+            hub.handle_command(HubCommand::SendShared { to: 2, number: 7, bytes });
+        }
+        assert!(hub.output_mut().cut.is_empty());
+        assert_eq!(Arc::strong_count(&bytes), 11);
+        for _ in 0..3 {
+            hub.handle_command(HubCommand::Send { to: 2, number: 7, bytes: vec![1; 2000] });
+        }
+        assert!(matches!(&hub.output_mut().cut[..], [(7, Some(_))]));
     }
 
     /// A message that took longer than a lease period used to count as silence.

@@ -221,7 +221,10 @@ impl Logic for Leaf {
                 let (links, mut ways) = self.links();
                 links.on_called(number, key, &mut ways);
             }
-            HubCommand::Admit { .. } | HubCommand::Refuse { .. } | HubCommand::Expel { .. } => {}
+            HubCommand::SendShared { .. }
+            | HubCommand::Admit { .. }
+            | HubCommand::Refuse { .. }
+            | HubCommand::Expel { .. } => {}
         }
         self.out.touched.push(0);
     }

@@ -17,7 +17,7 @@ pub struct Limits {
     /// The longest welcome.
     pub welcome: usize,
     /// The most bytes that wait for one receiver; a receiver for which more wait is lost. Twice as many may wait for the
-    /// root.
+    /// root. Messages that the root sends to several receivers do not count.
     pub waiting: usize,
     /// A connection that is silent for this long is lost. About five seconds, and at least three.
     pub silence: Duration,
@@ -46,6 +46,8 @@ pub const CLOSED: &str = "its connection was closed";
 pub enum HubCommand {
     /// Send a message to the process with this connection.
     Send { to: Rank, number: u32, bytes: Vec<u8> },
+    /// At the root: send it a message that others get, too.
+    SendShared { to: Rank, number: u32, bytes: Arc<[u8]> },
     /// Announce that no more messages follow.
     Finish,
     /// An authenticated peer with this key calls on this connection: a joiner asks the root for a place, or another

@@ -63,9 +63,13 @@ impl Star {
         self.orders.connections.load(Ordering::Relaxed)
     }
 
+    fn check(&self, to: Rank, length: usize) -> Result<(), NetError> {
+        let lengths = (length, self.limits.message);
+        NetError::check_message((to, self.sites()), self.finished, lengths)
+    }
+
     fn post(&mut self, to: Rank, bytes: Vec<u8>) -> Result<(), NetError> {
-        let lengths = (bytes.len(), self.limits.message);
-        NetError::check_message((to, self.sites()), self.finished, lengths)?;
+        self.check(to, bytes.len())?;
         let number = self.places[to as usize];
         if to == self.me {
             self.own.push_back(bytes);
@@ -122,6 +126,20 @@ impl Network for Star {
     fn send(&mut self, to: Rank, bytes: Vec<u8>) {
         if self.failed.is_none() {
             self.failed = self.post(to, bytes).err();
+        }
+    }
+
+    fn send_shared(&mut self, to: Rank, bytes: &Arc<[u8]>) {
+        let number = self.places.get(to as usize).copied().unwrap_or_default();
+        if self.me != 0 || number == 0 {
+            return self.send(to, bytes.to_vec());
+        }
+        if self.failed.is_none() {
+            self.failed = self.check(to, bytes.len()).err();
+        }
+        if self.failed.is_none() {
+            let bytes = Arc::clone(bytes);
+            self.orders.push(QueuedCommand::Command(HubCommand::SendShared { to, number, bytes }));
         }
     }
 

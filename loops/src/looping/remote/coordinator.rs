@@ -4,7 +4,7 @@ use super::super::loop_queue::{LoopQueue, UnitsOf};
 use super::assignments::in_pieces;
 use super::lent_ranges::ReturnedRange;
 use super::message::{LoopMessage, What, WorkerCount};
-use super::orders::{INVALID, exclude, is_excluded, send_end, send_message};
+use super::orders::{INVALID, exclude, is_excluded, pack_results, send_end, send_message};
 use super::process::RemoteProcess;
 use crate::looping::contract::{RemoteLoop, ResultPlacement};
 use crate::looping::report::Part;
@@ -355,7 +355,7 @@ impl LoopRun<'_> {
         let mut results = Vec::new();
         if complete && work.result_placement() == ResultPlacement::All {
             in_pieces(work, 0..share.rows(), units, |rows, bytes| {
-                results.push((rows, bytes.into()))
+                results.push(pack_results(self.session, at, (rows, bytes)));
             });
         }
         self.sequence.end_step(complete, results);

@@ -9,6 +9,8 @@ use pleach_core::lease::SiteId;
 use pleach_core::search::work::Pack;
 use pleach_core::wire::fingerprint;
 use pleach_runtime::error::RunError;
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The maximum wait between two checks whether to continue waiting.
@@ -187,18 +189,31 @@ pub(super) fn send_message(session: &mut Session, to: u32, at: u32, what: What) 
     session.send(to, &SessionMessage::Loop(LoopMessage { at, what }.packed()))
 }
 
+/// A message with results that several processes need.
+pub(super) fn pack_results(
+    session: &Session,
+    at: u32,
+    (rows, bytes): (Range<u32>, Vec<u8>),
+) -> Arc<[u8]> {
+    let what = What::Results { number: 0, rows, bytes };
+    session.pack_shared(&SessionMessage::Loop(LoopMessage { at, what }.packed()))
+}
+
 /// Sends a process that was ready for a finished step what everybody needs of it, and that it is over.
 pub(super) fn send_end(
     session: &mut Session,
-    sequence: &LoopSequence,
+    sequence: &mut LoopSequence,
     to: u32,
     (at, workers): (u32, &WorkerCount),
 ) {
-    let Some((complete, results)) = sequence.past.get(at as usize) else { return };
+    let Some((complete, results)) = sequence.past.get_mut(at as usize) else { return };
     let knows = at == 0 && workers.units > 0;
-    for (rows, bytes) in results.iter().filter(|_| !knows) {
-        let what = What::Results { number: 0, rows: rows.clone(), bytes: bytes.to_vec() };
-        send_message(session, to, at, what);
+    if !knows {
+        if at == 0 && results.is_empty() {
+            let first = sequence.first.0.iter();
+            *results = first.map(|part| pack_results(session, 0, (0..0, part.to_vec()))).collect();
+        }
+        results.iter().for_each(|message| session.send_shared(to, message));
     }
     send_message(session, to, at, What::Over { complete: *complete });
 }
