@@ -12,9 +12,11 @@ use std::time::Duration;
 /// A joined network, and the welcome.
 pub type Admission = (Box<dyn Network>, Vec<u8>);
 
-/// Joins the network again, at the former place if it is free. Returns an error if that is impossible. May take long.
-pub type Rejoin =
-    Arc<dyn Fn(&Return) -> Result<Admission, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+/// Joins the network again, at the former place if it is free. Returns `None` if the root says that the search is over,
+/// and an error if it is impossible to join. May take long.
+pub type Rejoin = Arc<dyn Fn(&Return) -> Rejoined + Send + Sync + UnwindSafe + RefUnwindSafe>;
+
+type Rejoined = Result<Option<Admission>, String>;
 
 /// Keeps what a standby needs to take the root's place. Returns soon.
 pub type KeepCopy = Arc<dyn Fn(RootCopy) + Send + Sync + UnwindSafe + RefUnwindSafe>;
@@ -73,7 +75,7 @@ impl Network for OfflineNetwork {
 }
 
 /// An attempt to come back, under way on its own thread.
-pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
+pub(super) struct Reconnect(Receiver<Rejoined>);
 
 impl Reconnect {
     /// Starts to come back. Wakes the waker when that has succeeded or failed.
@@ -91,7 +93,7 @@ impl Reconnect {
     }
 
     /// The result, once the attempt has ended.
-    pub fn result(&self) -> Option<Result<Admission, String>> {
+    pub fn result(&self) -> Option<Rejoined> {
         match self.0.try_recv() {
             Ok(end) => Some(end),
             Err(TryRecvError::Empty) => None,
