@@ -136,13 +136,18 @@ impl Processes {
     }
 
     /// Waits until this number of other processes have joined the first one. Returns false if `waits` returns false before
-    /// that. Call it between searches.
+    /// that. `note` gets lines for the user, such as why a process cannot join. Call it between searches.
     ///
     /// # Errors
     /// If the network fails, or fewer can join.
-    pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
+    pub fn wait_for(
+        &self,
+        others: usize,
+        note: impl FnMut(String),
+        waits: impl Fn() -> bool,
+    ) -> Result<bool, RunError> {
         match &self.cluster {
-            Some(cluster) => cluster.wait_for(others, waits),
+            Some(cluster) => cluster.wait_for(others, note, waits),
             None if others > 0 => Err(RunError::Places { wanted: others, most: 0 }),
             None => Ok(true),
         }

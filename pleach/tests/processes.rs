@@ -2,6 +2,7 @@
 
 use crate::outside::folder;
 use pleach::{Each, Malformed, Pack, Processes, Reader, RunError};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -51,4 +52,20 @@ fn a_process_that_garbles_values_is_excluded() {
         assert!(values.unwrap().iter().map(|value| value.0).eq(0..100));
         assert!(report.warnings.iter().any(|line| line.contains("was excluded")), "{report:?}");
     });
+}
+
+/// It waited, and said nothing.
+#[test]
+fn a_process_that_waits_for_others_learns_why_one_cannot_join() {
+    let folder = folder("processes-with-keys");
+    let [key, other] = ["run.key", "other.key"].map(|name| folder.join(name));
+    drop(Processes::listen("127.0.0.1:0", &other).unwrap());
+    let first = Processes::listen("127.0.0.1:0", &key).unwrap();
+    let address = first.address().unwrap().to_string();
+    assert!(Processes::join(&*address, &other).is_err());
+    let notes = RefCell::new(Vec::new());
+    let note = |line| notes.borrow_mut().push(line);
+    assert!(!first.wait_for(1, note, || notes.borrow().is_empty()).unwrap());
+    let notes = notes.into_inner();
+    assert!(notes[0].ends_with("it does not have this key"), "{notes:?}");
 }

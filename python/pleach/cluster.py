@@ -38,7 +38,7 @@ class Cluster:
     def wait_for(self, others: int, timeout: float | None = None) -> None:
         """Wait, between searches, until this number of other processes have joined.
 
-        Raise TimeoutError if that takes longer than `timeout` seconds.
+        Raise TimeoutError if that takes longer than `timeout` seconds. Warn of processes that cannot join.
         """
         number = _numbers.whole("others", others, 0, 4095)
         if not self._engine.wait_for(number, None if timeout is None else _run.seconds("timeout", timeout)):

@@ -1,7 +1,7 @@
 //! [`Cluster`]: the processes that search together.
 
 use crate::failure::Failure;
-use crate::run::POLL;
+use crate::run::{POLL, warn};
 use pleach::{Processes, RunError};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -124,15 +124,17 @@ impl Cluster {
     }
 
     /// Waits until this number of other processes have joined, for at most `timeout` seconds; returns whether they
-    /// have.
+    /// have. Warns of processes that cannot join.
     #[pyo3(signature = (others, timeout=None))]
     fn wait_for(&self, py: Python<'_>, others: usize, timeout: Option<f64>) -> PyResult<bool> {
         let processes = self.processes()?;
         let timeout = timeout.map(|t| Duration::try_from_secs_f64(t).unwrap_or(Duration::MAX));
         let since = Instant::now();
         loop {
-            let begun = Instant::now();
-            let there = py.detach(|| processes.wait_for(others, || begun.elapsed() < POLL));
+            let (begun, mut notes) = (Instant::now(), Vec::new());
+            let note = |line| notes.push(line);
+            let there = py.detach(|| processes.wait_for(others, note, || begun.elapsed() < POLL));
+            warn(py, notes)?;
             let there = there.map_err(|why| failed(py, why))?;
             if there || timeout.is_some_and(|timeout| since.elapsed() >= timeout) {
                 return Ok(there);

@@ -348,7 +348,7 @@ impl Drop for Search {
 }
 
 /// Passes warnings on to Python.
-fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
+pub fn warn(py: Python<'_>, warnings: Vec<String>) -> PyResult<()> {
     let category = py.get_type::<PyRuntimeWarning>();
     warnings.into_iter().try_for_each(|line| {
         // An option of the command is an argument here.

@@ -263,11 +263,16 @@ impl Cluster {
     }
 
     /// Waits, between searches, until this number of other sites are there or wait for a search to begin. Returns whether
-    /// they are: false if `waits` returned false before.
+    /// they are: false if `waits` returned false before. `note` gets lines for the user, such as why a process cannot join.
     ///
     /// # Errors
     /// If the network fails, or fewer can join.
-    pub fn wait_for(&self, others: usize, waits: impl Fn() -> bool) -> Result<bool, RunError> {
+    pub fn wait_for(
+        &self,
+        others: usize,
+        mut note: impl FnMut(String),
+        waits: impl Fn() -> bool,
+    ) -> Result<bool, RunError> {
         loop {
             let session = match self.session.try_lock() {
                 Ok(session) => Some(session),
@@ -281,11 +286,13 @@ impl Cluster {
                     return Err(RunError::Places { wanted: others, most });
                 }
                 for _ in 0..MOST_AT_ONCE {
-                    let Some(incoming) = session.next_incoming()? else { break };
-                    if let Incoming::Invalid(site) = incoming
-                        && !self.open
-                    {
-                        return Err(invalid_message_from(site));
+                    match session.next_incoming()? {
+                        Some(Incoming::Note(line)) => note(line),
+                        Some(Incoming::Invalid(site)) if !self.open => {
+                            return Err(invalid_message_from(site));
+                        }
+                        Some(_) => {}
+                        None => break,
                     }
                 }
                 if session.others().len() + session.callers() >= others {
