@@ -229,6 +229,8 @@ impl<'a> GatewayThread<'a> {
             }
             Incoming::Message(_, SessionMessage::Copied) if root => self.copy_on_its_way = false,
             Incoming::Message(..) | Incoming::Nothing => {}
+            // It arrived with the last message of the search: it took no part, and nobody waits for its totals.
+            Incoming::Joined(_) if self.gateway.over() => {}
             Incoming::Joined(site) => {
                 let host = self.session.host_of(site).to_string();
                 let is_back = self.session.is_back(site);
