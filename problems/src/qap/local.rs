@@ -33,7 +33,8 @@ pub fn reach(
 ) -> Option<Vec<u16>> {
     let mut search = Local::new(instance, start, seed);
     while search.best.1 > cost {
-        if !keep_going() {
+        // With a single location there is nothing to exchange.
+        if instance.locations() == 1 || !keep_going() {
             return None;
         }
         search.step();

@@ -2,7 +2,7 @@
 
 use super::bound::{Bounds, FREE};
 use super::instance::{Instance, MOST_TOTAL, solution_of};
-use super::local::improve;
+use super::local::{improve, reach};
 use super::named::{named, names, optimum};
 use super::read::read;
 use super::symmetry::Symmetries;
@@ -201,6 +201,14 @@ fn the_laws_hold() {
     explorer.run(3, best);
     let good = explorer.drain();
     hostile_law(&|| Box::new(TreeExplorer::new(tree)), &good.bytes, 500, 3);
+}
+
+/// It exchanged the location with itself for as long as it might.
+#[test]
+fn a_single_assignment_is_not_searched() {
+    let instance = Instance::new((1, &[2]), (1, &[3])).unwrap();
+    assert_eq!(reach(&instance, None, 1, 6, &|| true), Some(vec![0]));
+    assert_eq!(reach(&instance, None, 1, 5, &|| panic!("it searches")), None);
 }
 
 /// Sums of such numbers wrapped, whatever they were multiplied by.
