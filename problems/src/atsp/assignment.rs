@@ -4,6 +4,7 @@
 //! optimal for all cities but one is repaired by a single path (Carpaneto and Toth 1980).
 
 use super::arcs::Arcs;
+use super::ascent::MOST_MULTIPLIER;
 
 /// A minimum assignment, and the dual prices that prove it.
 #[derive(Clone, Debug)]
@@ -14,7 +15,7 @@ pub(super) struct Assignment {
     pub next: Vec<u16>,
     /// Reduced cost of each arc: zero for those in the assignment.
     pub reduced: Vec<i64>,
-    /// Dual price of leaving each city.
+    /// Dual price of leaving each city, within [`MOST_MULTIPLIER`], to start from.
     pub out: Vec<i64>,
 }
 
@@ -73,6 +74,9 @@ pub(super) fn solve(
     let value = total(&out, &into);
     let price = |at: usize| out[usize::from(arcs.tail[at])] + into[usize::from(arcs.head[at])];
     let reduced = (0..arcs.len()).map(|at| cost[at] - price(at)).collect();
+    // Prices may drift from node to node.
+    let most = MOST_MULTIPLIER as i64;
+    out.iter_mut().for_each(|price| *price = (*price).clamp(-most, most));
     Ok(Some(Assignment { value, next, reduced, out }))
 }
 

@@ -186,6 +186,18 @@ fn the_laws_hold() {
     }
 }
 
+/// A node with larger ones was refused when it was read.
+#[test]
+fn prices_of_an_assignment_fit_into_a_node() {
+    let instance = named::named("tsmat:9:5").unwrap().unwrap();
+    let allowed = Allowed::all(9);
+    let arcs = Arcs::new(&instance, &allowed);
+    let start: &[i64] = &[1 << 52; 9];
+    let found = assignment::solve(&arcs, &arcs.cost, (start, &[]), &|| true).ok().flatten();
+    let Assignment { out: multipliers, next, .. } = found.unwrap();
+    pack_law(&Node { allowed, multipliers, next, deferred: false }, &mut Rand64::new(1));
+}
+
 #[test]
 fn nodes_are_read_back_as_packed() {
     let instance = named::named("tsmat:9:5").unwrap().unwrap();
