@@ -84,6 +84,8 @@ pub struct Either<'p> {
     phases: Phases,
     /// Nodes a second in both modes, once measured.
     found: Option<(u64, u64)>,
+    /// Why the other mode could not be tried, until reported.
+    failed: Option<DeviceError>,
 }
 
 impl<'p> Either<'p> {
@@ -106,6 +108,7 @@ impl<'p> Either<'p> {
             resting: None,
             phases: Phases::default(),
             found: None,
+            failed: None,
         }
     }
 
@@ -132,7 +135,10 @@ impl<'p> Either<'p> {
                 if before + ns < after_ns {
                     TrialStage::Before { ns: before + ns, explored }
                 } else {
-                    self.other = self.evaluation();
+                    match self.evaluation() {
+                        Ok(other) => self.other = Some(other),
+                        Err(why) => self.failed = Some(why),
+                    }
                     self.try_other_mode(explored, &mut reported)
                 }
             }
@@ -165,15 +171,15 @@ impl<'p> Either<'p> {
         reported
     }
 
-    /// Starts to prepare the other mode, if there is one, which may compile a kernel. It uses the same GPU, alongside the
-    /// explorer that runs there.
-    fn evaluation(&self) -> Option<Other> {
+    /// Starts to prepare the other mode, which may compile a kernel. It uses the same GPU, alongside the explorer that
+    /// runs there.
+    fn evaluation(&self) -> Result<Other, DeviceError> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
-        let request = DeviceRequest::new(self.problem, &spec, &self.pool).ok()?;
+        let request = DeviceRequest::new(self.problem, &spec, &self.pool)?;
         if request.is_quick() || request.is_awaited() {
-            return request.open().ok().map(|opened| Other::Here(Box::new(opened)));
+            return Ok(Other::Here(Box::new(request.open()?)));
         }
-        PendingDevice::start(request).ok().map(Other::Later)
+        PendingDevice::start(request).map(Other::Later)
     }
 
     /// Changes to the other mode once that is ready. Returns the next stage.
@@ -189,11 +195,16 @@ impl<'p> Either<'p> {
                 }
             },
         };
-        let Ok(bounds) = came.and_then(|opened| opened.bounds(self.problem)) else {
-            return TrialStage::Settled;
-        };
-        *reported = self.switch_mode(Box::new(bounds));
-        TrialStage::Warm { explored, bounds: Rate::default() }
+        match came.and_then(|opened| opened.bounds(self.problem)) {
+            Ok(bounds) => {
+                *reported = self.switch_mode(Box::new(bounds));
+                TrialStage::Warm { explored, bounds: Rate::default() }
+            }
+            Err(why) => {
+                self.failed = Some(why);
+                TrialStage::Settled
+            }
+        }
     }
 
     fn choose_mode(&mut self, explored: u64, bounded: u64) -> Progress {
@@ -256,6 +267,10 @@ impl Rounds for Either<'_> {
 
     fn take_failure(&mut self) -> Option<DeviceError> {
         self.now.take_failure().or_else(|| self.resting.as_mut()?.take_failure())
+    }
+
+    fn take_trial_failure(&mut self) -> Option<DeviceError> {
+        self.failed.take()
     }
 
     fn mode(&self) -> Mode {
