@@ -1,7 +1,7 @@
 //! [`LoopDevice`]: a device that runs ranges of a loop, several of them in flight.
 
 use super::loop_queue::LoopQueue;
-use super::loop_thread::TakerTally;
+use super::loop_thread::{TakerTally, sleep};
 use crate::looping::contract::LoopOnDevice;
 use pleach_core::search::evaluate::Parents;
 use pleach_gpu::DeviceError;
@@ -121,7 +121,7 @@ impl<'a> LoopDevice<'a> {
             match self.receive() {
                 Ok(sent) => {
                     let took = self.last.max(sent.since).elapsed();
-                    std::thread::sleep(took.mul_f64(slow - 1.0));
+                    sleep(took.mul_f64(slow - 1.0), || share.is_stopped());
                     last = share.cost(&sent.row);
                     did.add(sent.units.len() as u64, last, self.last.max(sent.since).elapsed());
                     self.last = Instant::now();

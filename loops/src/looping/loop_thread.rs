@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Owed time up to this length is not slept at once, because sleeps are inexact.
 const OWED: Duration = Duration::from_micros(200);
 
-/// A slowed thread sleeps at most this long at a time, because the loop may be stopped meanwhile.
+/// A slowed worker sleeps at most this long at a time, because the loop may be stopped meanwhile.
 const NAP: Duration = Duration::from_millis(50);
 
 /// The number of pieces in which a thread runs its part of a static split.
@@ -88,7 +88,7 @@ impl<L: Loop> LoopThread<'_, L> {
             did.add(count, last, began.elapsed());
             self.share.record_done(self.me, &row, worked.as_nanos() as f64 * self.slow);
         }
-        self.sleep(owed);
+        sleep(owed, || self.share.is_stopped());
         local
     }
 
@@ -112,7 +112,7 @@ impl<L: Loop> LoopThread<'_, L> {
                 *owed += took.mul_f64(self.slow - 1.0);
                 if *owed > OWED {
                     let slept = Instant::now();
-                    self.sleep(*owed);
+                    sleep(*owed, || self.share.is_stopped());
                     *owed = owed.saturating_sub(slept.elapsed());
                 }
             }
@@ -123,16 +123,16 @@ impl<L: Loop> LoopThread<'_, L> {
         }
         Some(worked)
     }
+}
 
-    /// Sleeps, unless the loop is stopped.
-    fn sleep(&self, time: Duration) {
-        let end = Instant::now() + time;
-        while !self.share.is_stopped() {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            std::thread::sleep(left.min(NAP));
+/// Sleeps, unless the loop is stopped.
+pub(super) fn sleep(time: Duration, is_stopped: impl Fn() -> bool) {
+    let end = Instant::now() + time;
+    while !is_stopped() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
         }
+        std::thread::sleep(left.min(NAP));
     }
 }

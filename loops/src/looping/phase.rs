@@ -2,6 +2,7 @@
 
 use super::barrier::Barrier;
 use super::contract::Stepping;
+use super::loop_thread::sleep;
 use super::run_loop::slow_down;
 use super::settings::{LoopSettings, LoopSnapshot};
 use super::slab_device::SlabDevice;
@@ -183,7 +184,8 @@ impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
                 None => work.sweep(&mut held.slab, now),
             }
             publish_edges(work, &held.slab, &edges[me], parity);
-            std::thread::sleep((taking + began.elapsed()).mul_f64(self.slow - 1.0));
+            let owed = (taking + began.elapsed()).mul_f64(self.slow - 1.0);
+            sleep(owed, || stop.load(Ordering::Relaxed));
             let took = began.elapsed();
             held.last += took + taking;
             held.busy += took;

@@ -289,6 +289,17 @@ fn a_watcher_stops_after_a_whole_sweep() {
     assert!(!outcome.report.complete);
 }
 
+/// It slept for hours.
+#[test]
+fn a_slowed_thread_can_be_stopped() {
+    let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
+    let slow = vec![("cpu0".to_string(), 1e7)];
+    let settings = LoopSettings { slow, ..with(2, Sizes::Given(1, 1)) };
+    let (begin, watch) = (|range| Ok(work.begin(range)), &mut |_: &_| ControlFlow::Break(()));
+    let outcome = run_steps(&WorkerPool::default(), &work, begin, 1 << 30, &settings, watch);
+    assert!(!outcome.unwrap().report.complete);
+}
+
 #[test]
 fn a_panic_in_a_sweep_reaches_the_caller() {
     let panics = |slab: &mut Slab, _: usize| assert!(slab.range.start == 0, "the upper slab");

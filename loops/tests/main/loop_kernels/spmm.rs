@@ -3,11 +3,16 @@
 use super::{Way, ways};
 use oorandom::Rand32;
 use pleach_core::search::level::Level;
+use pleach_gpu::spec::Spec;
 use pleach_loops::looping::Loop;
-use pleach_loops::looping::Sizes;
+use pleach_loops::looping::run_loop;
+use pleach_loops::looping::{LoopSettings, LoopSnapshot, Sizes};
 use pleach_loops::sparse::generate::named;
 use pleach_loops::sparse::matrix::{Checked, Csr};
 use pleach_loops::sparse::spmm::{Adding, Counting, Factors, Sparse, all, multiply, room};
+use pleach_runtime::WorkerPool;
+use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// The product, with each pass run in this way.
 fn product<T: Sparse>(a: &Checked<Csr<T>>, b: &Checked<Csr<T>>, level: Level, way: &Way) -> Csr<T> {
@@ -44,6 +49,27 @@ fn every_family_has_its_product() {
     ] {
         check(&named(word, 5).unwrap().unwrap().checked().unwrap(), None, word);
     }
+}
+
+/// It slept for hours.
+#[test]
+fn a_slowed_device_can_be_stopped() {
+    let a: Checked<Csr<f64>> = named("fem:700", 5).unwrap().unwrap().checked().unwrap();
+    let factors = Factors::new(a.checked_view(), a.checked_view(), Level::Off).unwrap();
+    let mut lengths = vec![0; a.height()];
+    let settings = LoopSettings {
+        threads: 0,
+        devices: vec![Spec::parse("emulated").unwrap()],
+        slow: vec![("emulated0".into(), 1e9)],
+        progress_every: Duration::from_millis(1),
+        ..LoopSettings::default()
+    };
+    let watch = &mut |snapshot: &LoopSnapshot| {
+        let begun = snapshot.takers.iter().any(|taker| !taker.held.is_empty());
+        if begun { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let work = Counting::new(&factors, &mut lengths);
+    assert!(run_loop(&WorkerPool::default(), &work, &settings, watch).is_ok());
 }
 
 /// Some entries, many of them in a few rows, in a matrix of any size.
