@@ -55,8 +55,9 @@ def solve(
     """Search for the largest clique, with proof.
 
     graph: a square matrix of truth values, or of 0 and 1, as lists, a NumPy array or a pandas DataFrame, whose columns name
-        the vertices; a mapping from each vertex to its neighbours; a NetworkX graph; or the name of a known
-        graph such as "brock200_4", or the path of a DIMACS file.
+        the vertices; a mapping from each vertex to its neighbours; an undirected NetworkX graph; or the name of a known
+        graph such as "brock200_4", or the path of a DIMACS file. A matrix is symmetric or has all edges on one side of
+        the diagonal; a mapping may list an edge at one of its ends.
     best: search only for cliques with more vertices than this.
     blocking: whether to wait for the result; if not, a Run is returned at once.
     **options: when to stop, how many threads, and functions to call; see `pleach.Options`.
@@ -81,6 +82,9 @@ def _read(graph: object) -> tuple[_pleach.Graph, list[str] | None]:
         if read is None:
             _numbers.wrong(ValueError, "graph", found[0], "the name of a known graph (brock200_4), or a file")
         return read, None
+    is_directed = getattr(graph, "is_directed", None)
+    if callable(is_directed) and is_directed():
+        raise ValueError("graph: directed, expected one whose edges have no direction, such as graph.to_undirected()")
     adjacency = getattr(graph, "adjacency", None)
     if callable(adjacency):
         graph = dict(adjacency())
@@ -91,16 +95,23 @@ def _read(graph: object) -> tuple[_pleach.Graph, list[str] | None]:
     graph = _numbers.aligned("graph", graph)
     names = getattr(graph, "columns", None)
     rows = [_numbers.items(f"graph[{i}]", row) for i, row in enumerate(_numbers.items("graph", graph))]
-    edges = set()
+    above: set[tuple[int, int]] = set()
+    below: set[tuple[int, int]] = set()
     for i, row in enumerate(rows):
         if len(row) != len(rows):
             _numbers.wrong(ValueError, f"graph[{i}]", len(row), f"{len(rows)} entries, as there are rows")
         for j, value in enumerate(row):
             if value not in (0, 1):
                 _numbers.wrong(ValueError, f"graph[{i}][{j}]", value, "True, False, 0 or 1")
-            if value and i != j:
-                edges.add((min(i, j) + 1, max(i, j) + 1))
-    return _pleach.Graph(len(rows), sorted(edges)), _numbers.names_of("graph.columns", names, len(rows))
+            if value and i < j:
+                above.add((i + 1, j + 1))
+            if value and i > j:
+                below.add((j + 1, i + 1))
+    if above and below and above != below:
+        i, j = (place - 1 for place in min(above ^ below))
+        other = f"the same as graph[{j}][{i}]: edges have no direction"
+        _numbers.wrong(ValueError, f"graph[{i}][{j}]", int(rows[i][j]), other)
+    return _pleach.Graph(len(rows), sorted(above | below)), _numbers.names_of("graph.columns", names, len(rows))
 
 
 def _of_neighbours(graph: Mapping[Any, Any]) -> tuple[_pleach.Graph, list[str]]:

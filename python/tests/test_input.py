@@ -76,6 +76,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pack([[1, -2]], 1), ValueError, "items, capacity: -2: expected a number from 0"),
     (lambda: pack(pd.DataFrame({"a": [1]}), 1), ValueError, "items: ['a'], expected the columns 'value' and 'weight'"),
     (lambda: clique([[0, 2], [2, 0]]), ValueError, "graph[0][1]: 2, expected True, False, 0 or 1"),
+    (lambda: clique([[0, 1, 0], [0, 0, 0], [1, 0, 0]]), ValueError, "graph[0][1]: 1, expected the same as graph[1][0]"),
     (lambda: clique({"a": ["b"]}), ValueError, "graph['a']: 'b', expected neighbours that are vertices"),
     (lambda: clique({}), ValueError, "graph: 0 vertices, expected from 1 to 4096"),
     (lambda: pleach.queens.count(0), ValueError, "n: 0, expected a number from 1"),

@@ -69,6 +69,7 @@ def test_cliques() -> None:
     matrix = np.zeros((4, 4), bool)
     for i, j in ((0, 1), (1, 2), (0, 2), (2, 3)):
         matrix[i, j] = True
+    assert pleach.clique.solve(matrix | matrix.T).vertices == (0, 1, 2)
     clique = pleach.clique.solve(matrix)
     assert (clique.value, clique.vertices) == (3, (0, 1, 2))
     assert pleach.clique.solve(pd.DataFrame(matrix.astype(int), columns=list("wxyz"))).names == ("w", "x", "y")
@@ -81,6 +82,13 @@ def test_a_graph_of_networkx_is_read_by_what_it_offers() -> None:
             return iter([("a", {"b": {}}), ("b", {"a": {}})])
 
     assert pleach.clique.solve(Graph()).names == ("a", "b")
+
+    class Directed(Graph):
+        def is_directed(self) -> bool:
+            return True
+
+    with pytest.raises(ValueError, match="graph: directed, expected one whose edges have no direction"):
+        pleach.clique.solve(Directed())
 
 
 def test_queens_and_trees_are_counted_exactly() -> None:
