@@ -153,7 +153,13 @@ fn rows_that_are_not_text_are_refused() {
 /// Starts a batch whose second run never ends, and waits for the row of the first one.
 #[cfg(unix)]
 fn endless(folder: &Path) -> std::process::Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    endless_by(Path::new(env!("CARGO_BIN_EXE_pleach")), folder)
+}
+
+/// The same by a program that is the command.
+#[cfg(unix)]
+fn endless_by(program: &Path, folder: &Path) -> std::process::Child {
+    let mut command = Command::new(program);
     command.args(words(folder).split_whitespace());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let rows = || fs::read_to_string(folder.join("results.csv")).unwrap_or_default();
@@ -215,6 +221,28 @@ fn a_killed_batch_leaves_no_run() {
     while lives() {
         std::thread::yield_now();
     }
+}
+
+/// An update used to make all later runs impossible: the system names a replaced program by a path that is not there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_batch_continues_after_its_program_was_replaced() {
+    let folder = batch("replaced", "command = 'count queens'\ninstances = [8, 22, 6]\n");
+    let program = folder.join("pleach");
+    fs::hard_link(env!("CARGO_BIN_EXE_pleach"), &program).unwrap();
+    let child = endless_by(&program, &folder);
+    // The second run never ends. Its program is needed until it has started.
+    let run = run_of(&child);
+    let started = || fs::read_to_string(format!("/proc/{run}/cmdline")).unwrap().contains("queens");
+    while !started() {
+        std::thread::yield_now();
+    }
+    fs::remove_file(&program).unwrap();
+    fs::write(&program, "another version").unwrap();
+    assert!(Command::new("kill").args(["-KILL", &run]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(column(&folder, "count"), ["92", "", "4"]);
 }
 
 /// A row says which files its run has read, so a run whose file changed after the batch began has failed.

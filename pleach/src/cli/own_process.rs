@@ -29,8 +29,14 @@ pub fn set_path(program: PathBuf) {
 /// Where this program is.
 pub fn own_path() -> PathBuf {
     // If the system does not report it, the name that the program was started by serves as well.
-    let own = || std::env::current_exe().unwrap_or_else(|_| "pleach".into());
+    let own = || std::env::current_exe().map_or_else(|_| "pleach".into(), still_there);
     PROGRAM.get().cloned().unwrap_or_else(own)
+}
+
+/// A path by which the program of this process can be run. Its file may have been replaced, by an update for instance;
+/// this link of Linux leads to the program that runs, as runs of one batch belong to one version.
+fn still_there(path: PathBuf) -> PathBuf {
+    if cfg!(target_os = "linux") && !path.exists() { "/proc/self/exe".into() } else { path }
 }
 
 /// The command that runs this program again.
