@@ -246,6 +246,17 @@ fn files_without_runs_are_refused_and_nothing_is_written() {
     refused(&format!("report {path} --threads 2"), "--threads does not apply to 'report'");
 }
 
+/// A full disk used to end with the exit code of bad usage.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_bad_usage() {
+    let run = written(&folder("report-full"), "run.json", &told());
+    let output = pleach(&format!("report {} -o /dev/full", run.display()));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write /dev/full: "), "{said}");
+}
+
 #[test]
 fn a_page_never_takes_the_place_of_an_input() {
     let folder = folder("report-kept");

@@ -30,11 +30,18 @@ impl Output {
     /// # Errors
     /// If it cannot be written.
     pub fn of(flag: &str, given: &FlagValues) -> Result<Option<Self>, Failure> {
-        let Some(path) = given.path(flag) else { return Ok(None) };
+        given.path(flag).map(|path| Self::at(flag, path)).transpose()
+    }
+
+    /// The same for a path, which may be the flag's default.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn at(flag: &str, path: PathBuf) -> Result<Self, Failure> {
         not_a_dash(flag, &path)?;
         not_standard_output(flag, &path)?;
         match Target::of(&path) {
-            Ok(target) => Ok(Some(Self { path, target })),
+            Ok(target) => Ok(Self { path, target }),
             Err(why) => usage(format!("--{flag} {}: {why}", path.display())),
         }
     }

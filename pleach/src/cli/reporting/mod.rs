@@ -10,7 +10,7 @@ mod traced;
 
 use super::conduct::last_words;
 use super::console::{Console, DONE};
-use super::files::{keep_apart, replace};
+use super::files::{Output, keep_apart};
 use super::flags::{Use, Verb};
 use super::line::Line;
 use crate::failure::{Failure, usage};
@@ -21,7 +21,6 @@ use crate::results::{RunData, read};
 use inputs::Input;
 use page::{AnyResult, Shown};
 use serde_json::json;
-use std::path::Path;
 
 /// Where the page goes by default.
 const PAGE: &str = "report.html";
@@ -74,8 +73,7 @@ pub fn run(registry: &[Entry], console: &Console<'_>, line: &Line) -> Result<u8,
         drop(phase);
         return console.print(&text).map(|()| DONE);
     }
-    replace(Path::new(path), text.as_bytes())
-        .or_else(|why| usage(format!("--out {path}: {why}")))?;
+    Output::at("out", path.into())?.write_bytes(text.as_bytes())?;
     drop(phase);
     let said = if given.on("json") {
         stamped(json!({ "page": path, "runs": all.len() }))
