@@ -103,7 +103,8 @@ impl<'a> Console<'a> {
         if self.mute.get() {
             return;
         }
-        self.log(line);
+        let line = on_one_line(line);
+        self.log(&line);
         let text = format!("{}: {line}", self.program);
         // A dashboard shows it first.
         if !screen::note(&text) {
@@ -139,6 +140,18 @@ impl<'a> Console<'a> {
     }
 }
 
+/// A text without line breaks and other control characters, which names of files may have.
+fn on_one_line(text: &str) -> String {
+    text.chars().fold(String::new(), |mut line, c| {
+        if c.is_control() {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+        line
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +175,8 @@ mod tests {
         assert_eq!((code, said.as_str()), (FAILED, "mine: disk full\n"));
         let (code, said) = finished(false, || usage("wrong"));
         assert_eq!((code, said.as_str()), (BAD_USAGE, "mine: wrong\n"));
+        let (_, said) = finished(false, || usage("a\nb\u{1b}.txt: no such file"));
+        assert_eq!(said, "mine: a\\nb\\u{1b}.txt: no such file\n", "an error is one line");
         assert_eq!(finished(false, || Ok(DONE)), (DONE, String::new()));
     }
 }
