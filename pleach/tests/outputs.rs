@@ -60,6 +60,18 @@ fn a_key_is_no_output() {
     }
 }
 
+/// The hint is for a shell, which used to see two words.
+#[test]
+fn a_key_with_a_blank_in_its_path_is_quoted() {
+    let (_, at) = fresh("key-with-blank");
+    let key = at("run 1.key");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+    command.args(["count", "queens", "6", "--listen", "127.0.0.1:0", "--key", &key]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains(&format!(" --key '{key}'\n")), "{said}");
+}
+
 #[test]
 fn an_output_of_several_searches_replaces_none_of_their_instances() {
     let (_, at) = fresh("several");

@@ -4,6 +4,7 @@ use super::console::Console;
 use super::files::key_path;
 use super::flags::{DEFAULT_PLACES, FlagValues, LISTEN, MPI, PLACES};
 use super::line::Line;
+use super::show::quoted;
 use crate::failure::{Failure, usage};
 use crate::joining::{self, CHANGING, LASTING, MESSAGE_BY_MPI};
 use pleach_cluster::Cluster;
@@ -103,7 +104,8 @@ fn listen(
     }
     if !given.on("quiet") {
         let at = reachable(at);
-        console.note(&format!("to join: {} join {at} --key {path}", console.program));
+        let key = quoted(&path);
+        console.note(&format!("to join: {} join {at} --key {key}", console.program));
     }
     Ok(Arc::new(cluster))
 }
