@@ -319,6 +319,27 @@ fn outputs_keep_their_original_paths() {
     assert_ne!(fs::read_to_string(here.join("sol.txt")).unwrap(), "old");
 }
 
+/// An internal mark used to stay in a path that begins with a dash and has a blank.
+#[test]
+fn a_path_that_looks_like_a_flag_is_kept_too() {
+    let folder = folder("outputs/dash");
+    let (saved, solution) = (folder.join("saved"), folder.join("-x y.txt"));
+    for file in [&saved, &solution] {
+        let _ = fs::remove_file(file);
+    }
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.current_dir(&folder).args(words).output().unwrap()
+    };
+    let start = "solve flowshop VFR20_10_1 --best none --node-limit 5000 --checkpoint saved";
+    let start = start.split(' ').chain(["--solution", "-x y.txt"]).collect::<Vec<_>>();
+    assert_eq!(run(&start).status.code(), Some(3));
+    fs::write(&solution, "old").unwrap();
+    let resumed = run(&["resume", "saved", "--node-limit", "1000000"]);
+    assert!([Some(0), Some(3)].contains(&resumed.status.code()), "{resumed:?}");
+    assert_ne!(fs::read_to_string(&solution).unwrap(), "old");
+}
+
 /// Without a solution, its files used to be emptied, or to be kept without a note.
 #[test]
 fn without_a_solution_its_files_stay_as_they_were() {

@@ -34,9 +34,7 @@ pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Line, Failure> 
     let wrong = |why: clap::Error| usage(format!("{} (see --help)", one_line(&why)));
     let matches = command().try_get_matches_from(args).or_else(wrong)?;
     let given = FlagValues::new(matches);
-    let words = given.words().into_iter();
-    let words = words.map(|word| word.strip_prefix(WORD).map_or(word.clone(), str::to_string));
-    Ok(Line { words: words.collect(), given })
+    Ok(Line { words: given.words(), given })
 }
 
 /// Parses the words and flags of a saved search, followed by flags that replace some of them.

@@ -1,7 +1,7 @@
 //! What the flags of a command line mean together: whether they fit the command, and the settings that they make.
 
 use super::flag::{About, Applies, Group, Item, Lasts, Use, applies};
-use super::values::{FlagValues, Saving};
+use super::values::{FlagValues, Saving, unmarked};
 use super::verb::Verb;
 use super::workers::slow_factors;
 use super::{
@@ -195,7 +195,7 @@ impl FlagValues {
                 None => vec![format!("--{name}")],
                 Some(_) => {
                     let values = self.matches.get_many::<String>(name).into_iter().flatten();
-                    values.map(|value| format!("--{name}={value}")).collect()
+                    values.map(|value| format!("--{name}={}", unmarked(value))).collect()
                 }
             }
         };

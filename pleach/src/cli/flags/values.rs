@@ -13,6 +13,11 @@ use std::sync::Arc;
 /// Marks a word that clap would take for flags: UTS arguments in quotes.
 pub const WORD: char = '\u{1}';
 
+/// A word or a flag's value without that mark.
+pub fn unmarked(word: &str) -> &str {
+    word.strip_prefix(WORD).unwrap_or(word)
+}
+
 /// The flags of a command line.
 pub struct FlagValues {
     pub(super) matches: ArgMatches,
@@ -88,9 +93,8 @@ impl FlagValues {
 
     /// A flag's value as it was written; the last one of a flag that may be repeated.
     pub fn word(&self, name: &str) -> Option<&str> {
-        let word = self.matches.get_many::<String>(name)?.next_back()?;
         // A value that begins with a dash and has a blank was marked as a word.
-        Some(word.strip_prefix(WORD).unwrap_or(word))
+        self.matches.get_many::<String>(name)?.next_back().map(|word| unmarked(word))
     }
 
     /// A flag's value as a path.
@@ -106,6 +110,7 @@ impl FlagValues {
 
     /// The words before the flags.
     pub fn words(&self) -> Vec<String> {
-        self.matches.get_many("words").map(|all| all.cloned().collect()).unwrap_or_default()
+        let words = self.matches.get_many::<String>("words").into_iter().flatten();
+        words.map(|word| unmarked(word).to_string()).collect()
     }
 }
