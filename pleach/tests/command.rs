@@ -218,6 +218,10 @@ fn the_walks_example_counts_as_published() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["count"], 324_932);
     assert_eq!(example("walks", &["0"]).status.code(), Some(2));
+    let both = example("walks", &["-", "--until-eof"]);
+    let said = String::from_utf8_lossy(&both.stderr);
+    assert_eq!(both.status.code(), Some(2), "{said}");
+    assert!(said.contains("--until-eof cannot be combined with '-'"), "{said}");
     let repeated = example("walks", &["8", "--repeat", "3", "--json"]);
     let json: Value = serde_json::from_slice(&repeated.stdout).unwrap();
     assert_eq!((&json["count"], &json["repeats"]["runs"]), (&5916.into(), &3.into()), "{json}");

@@ -119,11 +119,8 @@ pub(crate) fn run(
             let help = help::fitted(&help::help(registry, &line.words)?);
             return console.print(&help).map(|()| DONE);
         }
-        if line.given.on("until-eof") && line.words.first().is_some_and(|word| word != "submit") {
-            if line.words.iter().any(|word| word == "-") {
-                return usage("--until-eof cannot be combined with '-': both read standard input");
-            }
-            stopping::stop_at_eof();
+        if line.words.first().is_some_and(|word| word != "submit") {
+            stopping::stop_at_eof(&line)?;
         }
         let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
         match words[..] {

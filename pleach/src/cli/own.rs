@@ -47,9 +47,7 @@ pub fn main<S: TreeSource>(source: S) -> ExitCode {
         }
         let kind = Kind { verb: Verb::Own, problem: &name, named };
         line.given.check(kind)?;
-        if line.given.on("until-eof") {
-            stopping::stop_at_eof();
-        }
+        stopping::stop_at_eof(&line)?;
         let problem = Plain(source.into_tree().map_err(Failure::Usage)?);
         let decimals = problem.0.decimals();
         let best = value_to_beat(&line.given, decimals)?;

@@ -2,6 +2,8 @@
 
 use super::dashboard::screen;
 use super::files::remove_parts;
+use super::line::Line;
+use crate::failure::{Failure, usage};
 use pleach_gpu::ending::leave;
 use pleach_runtime::Cancel;
 use pleach_runtime::{SaveNow, Stop};
@@ -59,8 +61,17 @@ pub fn interrupts() -> Cancel {
     shared().cancel.clone()
 }
 
-/// From now on, the end of standard input asks to stop.
-pub fn stop_at_eof() {
+/// From now on, the end of standard input asks to stop, if `--until-eof` is given.
+///
+/// # Errors
+/// If the command reads standard input itself.
+pub fn stop_at_eof(line: &Line) -> Result<(), Failure> {
+    if !line.given.on("until-eof") {
+        return Ok(());
+    }
+    if line.words.iter().any(|word| word == "-") {
+        return usage("--until-eof cannot be combined with '-': both read standard input");
+    }
     let shared = Arc::clone(shared());
     let read = move || {
         // What arrives before the end means nothing; an error is an end.
@@ -69,6 +80,7 @@ pub fn stop_at_eof() {
     };
     // Without this thread, signals still stop the process.
     let _ = Builder::new().name("pleach-stdin".into()).spawn(read);
+    Ok(())
 }
 
 /// Requests to save the search now. Catches them from now on.
