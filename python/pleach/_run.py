@@ -175,7 +175,10 @@ class Run(Generic[R]):
         """
         limit = None if timeout is None else seconds("timeout", timeout)
         began = time.monotonic()
-        raw = self._search.wait(limit)
+        try:
+            raw = self._search.wait(limit)
+        finally:
+            _forget_ended()
         if raw is None:
             raise TimeoutError(f"the search has not ended after {timeout} seconds")
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -248,11 +251,18 @@ def _call_back(search: _pleach.Search, calls: list[_News | None], raised: list[B
 
 def _register(search: _pleach.Search) -> None:
     """Note a search that has started, so that the end of the interpreter stops it."""
+    _forget_ended()
     with _lock:
         if not _searches:
             atexit.unregister(_cancel_all)
             atexit.register(_cancel_all)
-        _searches[:] = [other for other in _searches if not other.done] + [search]
+        _searches.append(search)
+
+
+def _forget_ended() -> None:
+    """Forget searches that have ended: one that failed keeps an exception, and with it the objects of its callers."""
+    with _lock:
+        _searches[:] = [search for search in _searches if not search.done]
 
 
 def _after_fork() -> None:
@@ -268,9 +278,11 @@ if hasattr(os, "register_at_fork"):
 
 def _cancel_all() -> None:
     """Stop all searches before the interpreter ends, and wait until they no longer need it."""
-    for search in _searches:
+    # Threads that wait for searches forget those that have ended.
+    searches = list(_searches)
+    for search in searches:
         search.cancel()
-    for search in _searches:
+    for search in searches:
         try:
             search.wait(None)
         except Exception:
@@ -308,6 +320,7 @@ def waited(search: _pleach.Search, *calls: _News | None) -> dict[str, Any]:
     finally:
         # The search keeps an exception of Python code, whose traceback must not keep the search.
         del search
+        _forget_ended()
     assert raw is not None, "a wait without a limit has a result"
     return raw
 

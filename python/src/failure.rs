@@ -1,7 +1,7 @@
 //! [`Failure`]: why a search has no result, and as which exception Python sees that.
 
 use pleach::{Error, RunError};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyBaseException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::any::Any;
 use std::io::ErrorKind;
@@ -40,8 +40,8 @@ pub enum Failure {
     Failed(String),
     /// The process that leads has given up the search, or begun another one.
     Lost(String),
-    /// Python code raised an exception.
-    Raised(PyErr),
+    /// Python code raised this exception.
+    Raised(Py<PyBaseException>),
 }
 
 impl From<String> for Failure {
@@ -86,7 +86,7 @@ impl Failure {
     /// What a panic carries: an exception of Python code, or a message.
     pub fn of_panic(panic: Box<dyn Any + Send>) -> Self {
         let panic = match panic.downcast::<PyErr>() {
-            Ok(raised) => return Failure::Raised(*raised),
+            Ok(raised) => return Failure::Raised(Python::attach(|py| raised.into_value(py))),
             Err(panic) => panic,
         };
         let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -100,7 +100,7 @@ impl Failure {
             Failure::WrongTree(why) => WrongTree::new_err(why.clone()),
             Failure::Failed(why) => PyRuntimeError::new_err(why.clone()),
             Failure::Lost(why) => SearchLost::new_err(why.clone()),
-            Failure::Raised(raised) => raised.clone_ref(py),
+            Failure::Raised(raised) => PyErr::from_value(raised.bind(py).clone().into_any()),
         }
     }
 }

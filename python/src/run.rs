@@ -7,6 +7,7 @@ use pleach::{Cancel, Checkpoint, Pause, Processes, ProgressSnapshot, Settings};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyRuntimeWarning};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3::{PyTraverseError, PyVisit};
 use std::ffi::CString;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -329,6 +330,23 @@ impl Search {
     #[getter]
     fn done(&self) -> bool {
         self.state().is_some_and(|state| state.end.is_some())
+    }
+
+    /// Shows the garbage collector the exception that ended the search: its traceback has the frames of those who waited,
+    /// which refer to the search. No thread waits for the interpreter while it has the lock of the state.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let state = self.state();
+        match state.as_ref().and_then(|state| state.end.as_deref()) {
+            Some(Err(Failure::Raised(raised))) => visit.call(raised),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives up that exception, since nothing refers to the search any more.
+    fn __clear__(&self) {
+        let deleted = Arc::new(Err(Failure::Failed("the search was deleted".into())));
+        // Code that runs as the exception is deleted may ask for the state, so its lock is free by then.
+        drop(self.state().and_then(|mut state| state.end.replace(deleted)));
     }
 
     /// What is known so far.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from datetime import timedelta
 from types import FrameType
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import pleach
-from pleach import _run
+from pleach import _pleach, _run
 
 
 def test_a_run_is_watched_cancelled_and_keeps_the_best() -> None:
@@ -60,6 +61,43 @@ def test_a_deleted_run_is_cancelled_although_its_callback_refers_to_it() -> None
     gc.collect()
     assert gone() is None
     assert search.wait()["stopped_by"] == "cancelled"
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_a_search_that_failed_keeps_nothing_of_its_caller(blocking: bool) -> None:
+    """Its exception used to keep the frames of those who waited for it, and all that these refer to."""
+
+    class Fails(pleach.Tree[int]):
+        goal = "count"
+
+        def root(self) -> int:
+            return 0
+
+        def expand(self, node: int, best: int | None, out: pleach.Children) -> None:
+            raise LookupError
+
+    class Kept:
+        """Something of the caller."""
+
+    def fail() -> weakref.ref[Kept]:
+        kept = Kept()
+        with pytest.raises(LookupError):
+            if blocking:
+                pleach.solve(Fails())
+            else:
+                run = pleach.solve(Fails(), blocking=False)
+                run.wait()
+        return weakref.ref(kept)
+
+    gone = fail()
+    for _ in range(1000):
+        gc.collect()
+        # What the thread of the search gives up without the interpreter is freed in the next call.
+        _pleach.cores()
+        if gone() is None:
+            break
+        time.sleep(0.01)
+    assert gone() is None
 
 
 def test_callbacks_are_called_in_the_calling_thread() -> None:
