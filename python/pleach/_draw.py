@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import secrets
 from collections.abc import Sequence
 
 _ROW = 28
@@ -54,10 +55,13 @@ Operation = tuple[int, int, str, float, float]
 Setup = tuple[int, str, str, float, float]
 """Machine, names of the jobs before and after, start and end."""
 
-_HATCHING = (
-    '<pattern id="pleach-setup" width="5" height="5" patternUnits="userSpaceOnUse" '
-    'patternTransform="rotate(45)"><path d="M2,0v5" stroke="#333"/></pattern>'
-)
+
+def _hatching(name: str) -> str:
+    """Return a pattern of this name. It has to be unique: browsers draw none of a name whose first pattern is hidden."""
+    return (
+        f'<pattern id="{name}" width="5" height="5" patternUnits="userSpaceOnUse" '
+        'patternTransform="rotate(45)"><path d="M2,0v5" stroke="#333"/></pattern>'
+    )
 
 
 def gantt(
@@ -76,7 +80,9 @@ def gantt(
     left = 16 + 7 * max(len(name[:24]) for name in machines)
     scale = _WIDTH / end
     bottom = 12 + _ROW * len(machines)
-    parts = [_HATCHING] if setups else []
+    # A notebook may hold outputs of several sessions.
+    hatching = f"pleach-setup-{secrets.token_hex(8)}"
+    parts = [_hatching(hatching)] if setups else []
     for time in _ticks(end):
         x = left + time * scale
         parts.append(f'<line x1="{x:.1f}" y1="8" x2="{x:.1f}" y2="{bottom}" stroke="#ddd"/>')
@@ -95,7 +101,7 @@ def gantt(
         )
 
     for machine, before, after, start, stop in setups:
-        style = 'fill="url(#pleach-setup)" stroke="#333" stroke-width="0.6"'
+        style = f'fill="url(#{hatching})" stroke="#333" stroke-width="0.6"'
         bar(machine, start, stop, style, f"setup from {before} to {after}")
     last = {job: machine for job, machine, _, start, stop in operations if stop > start}
     ends = {job: stop for job, _, _, _, stop in operations}
