@@ -229,11 +229,11 @@ def text_of(argument: str, source: object) -> tuple[str, str | None] | None:
 
 
 def order(argument: str, values: object, length: int, among: int, names: list[str] | None) -> list[int]:
-    """Return distinct items, each given by its place from 0 or by its name."""
+    """Return distinct items, each given by its place from 0 or by its name, which is that place if there are no names."""
     found = items(argument, values)
     if len(found) != length:
         wrong(ValueError, argument, len(found), f"{length} items")
-    known = {name: place for place, name in enumerate(names or ())}
+    known = {name: place for place, name in enumerate(names or map(str, range(among)))}
     places: list[int] = []
     taken: set[int] = set()
     for i, item in enumerate(found):

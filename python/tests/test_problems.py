@@ -118,6 +118,9 @@ def test_searches_begin_with_a_start() -> None:
     for start in ([2, 0, 1], (2, 0, 1)):
         found = pleach.flowshop.solve(times, start=start, node_limit=1)
         assert found.makespan == 12
+    # Without names, results show places as names.
+    jobs = pleach.flowshop.solve(times, start=[2, 0, 1], node_limit=1).jobs
+    assert jobs is not None and pleach.flowshop.solve(times, start=jobs, node_limit=1).makespan == 12
     assert pleach.atsp.solve([[0, 1, 9], [9, 0, 1], [1, 9, 0]], start=[1, 2, 0]).value == 3
     assert pleach.qap.solve("nug12", start=list(range(12)), node_limit=1).value is not None
     frame = pd.DataFrame(times, index=["door", "desk", "shelf"], columns=["saw", "drill"])
