@@ -15,6 +15,9 @@ MOST_DECIMALS = 9
 MOST_DIGITS = 400
 """The most digits of a whole number; no float has as many."""
 
+_SHORT = ("float16", "float32")
+"""Floats of fewer than 64 bits, by name."""
+
 
 def wrong(kind: type[Exception], argument: str, value: object, expected: str) -> NoReturn:
     """Raise an error that names the argument, the value and what was expected."""
@@ -75,12 +78,23 @@ def whole(argument: str, value: object, least: int = -(2**63), most: int = 2**63
     return found
 
 
+def _mixes_short_floats(values: Any) -> bool:
+    """Return whether a frame of pandas has short floats among others, as which they would no longer read as written."""
+    if getattr(values, "columns", None) is None or not hasattr(values, "iloc"):
+        return False
+    kinds = {str(kind).lower() for kind in values.dtypes}
+    return len(kinds) > 1 and not kinds.isdisjoint(_SHORT)
+
+
 def plain(values: object) -> object:
     """Return the content of a NumPy array or a pandas object as lists; other values as they are."""
+    if _mixes_short_floats(values):
+        columns: list[Any] = [plain(column) for _, column in values.items()]  # type: ignore[attr-defined]
+        return [list(line) for line in zip(*columns, strict=True)]
     to_numpy = getattr(values, "to_numpy", None)
     if to_numpy is not None:
         values = to_numpy()
-    if getattr(getattr(values, "dtype", None), "name", None) in ("float16", "float32"):
+    if getattr(getattr(values, "dtype", None), "name", None) in _SHORT:
         import numpy
 
         if isinstance(values, numpy.ndarray):
