@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import MAX_PREC, Context, Decimal
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from pleach import _draw, _numbers, _pleach, _run
 from pleach._result import Number, Optimised, View, frame
@@ -59,7 +59,9 @@ class Schedule(Optimised):
     machine_names: tuple[str, ...]
     operations: tuple[Operation, ...] = field(repr=False)
     optimal_schedules: int | None = None
-    _marks: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    _marks: ClassVar[Mapping[str, Any]] = {}
+    """What a chart shows in addition, as arguments of `gantt`; each schedule has its own."""
 
     @property
     def jobs(self) -> tuple[str, ...] | None:
@@ -371,13 +373,15 @@ def _schedule(
                 setups.append((k, jobs[other], jobs[job], shown(free), shown(until)))
         before = job, ends
     due = None if shop.due is None else [shown(exact(date)) for date in shop.due]
-    return Schedule(
+    schedule = Schedule(
         objective=objective,
         order=order or None,
         job_names=jobs,
         machine_names=machines,
         operations=tuple(operations),
         optimal_schedules=raw["optima"],
-        _marks={"setups": setups, "due": due, "blocking": blocking},
         **view.optimised(raw),
     )
+    # A schedule is frozen once it has all of this.
+    object.__setattr__(schedule, "_marks", {"setups": setups, "due": due, "blocking": blocking})
+    return schedule

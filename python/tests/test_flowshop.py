@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+import re
+from dataclasses import FrozenInstanceError, fields
 from decimal import Decimal, localcontext
 from pathlib import Path
 
@@ -90,6 +91,10 @@ def test_decimals_are_exact() -> None:
         array = np.array([[0.1, 0.2], [0.3, 0.1]], short)
         for times in (array, list(array), array.T.copy().T, pd.DataFrame(array)):
             assert pleach.flowshop.solve(times).makespan == 0.5
+    for kind in ("float16", "float32", "Float32"):
+        mixed = pd.DataFrame({"saw": [0.1, 0.3], "oven": [0.2, 0.1]}).astype({"saw": kind})
+        assert pleach.flowshop.solve(mixed).makespan == 0.5
+        assert pleach.flowshop.solve(mixed.assign(oven=[1, 2])).makespan == 3.1
     # Whole numbers are exact, though shorter ones read as the same value.
     for times in (np.array([[16432]], np.float16), np.array([[123456792]], np.float32)):
         for same in (times, [list(times[0])]):
@@ -184,7 +189,8 @@ def test_choices_of_the_search() -> None:
 
 def test_charts_mark_setups_blocked_machines_and_late_jobs() -> None:
     setups = [[[0, 3], [9, 0]], [[0, 0.5], [9, 0]]]
-    shown = pleach.flowshop.solve([[1, 4], [4, 5]], setups=setups, due=[5, 7])._repr_html_()
+    schedule = pleach.flowshop.solve([[1, 4], [4, 5]], setups=setups, due=[5, 7])
+    shown = schedule._repr_html_()
     for title in (
         "setup from 0 to 1 on M0: 1 to 4",
         # Job 1 arrives at 8.
@@ -195,7 +201,11 @@ def test_charts_mark_setups_blocked_machines_and_late_jobs() -> None:
         "due 7: 1",
     ):
         assert f"<title>{title}</title>" in shown
-    assert shown.count('fill="url(#pleach-setup)"') == 2
+    name = re.findall('<pattern id="(.*?)"', shown)[0]
+    assert shown.count(f'fill="url(#{name})"') == 2
+    # Each picture of a notebook has a hatching of its own, since the first one may be hidden.
+    assert name not in schedule._repr_html_()
+    assert not any(field.name.startswith("_") for field in fields(schedule))
     assert shown.count("late by") == shown.count('l-4,8h8z" fill="black"') == 1
     blocked = pleach.flowshop.solve([[1, 4], [2, 5], [3, 1]], no_buffers=True)
     bars = zip(blocked.operations[::2], blocked.operations[1::2], strict=True)
