@@ -297,6 +297,18 @@ fn tables_that_cannot_be_solved_are_refused_in_one_line() {
     assert_eq!(json(&format!("solve flowshop {zeros}"))["objective"], 8);
 }
 
+/// A job whose name is missing used to be read as a header of numbers, without a word about it.
+#[test]
+fn a_header_of_numbers_is_stated() {
+    let indexed = file("indexed.csv", ",101,102\nA,1,4\nB,2,5\n");
+    let output = pleach(&format!("solve flowshop {indexed}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let note = "read as 2 jobs × 2 machines (101, 102); the first line is read as the header";
+    assert!(said.contains(note), "{said}");
+    let nameless = file("nameless.csv", ",4,3\nB,1,2\n");
+    refused(&format!("solve flowshop {nameless}"), "a header or a job without a name?");
+}
+
 /// Excel saves tables with its own hint at the separator, with titles in several lines, and in several encodings.
 #[test]
 fn tables_of_excel_are_read() {

@@ -126,6 +126,16 @@ impl<'t> Reading<'t> {
         let has_title = column_of(first.cell(0)) == Column::Names && has_word(first);
         let all_words = has_word(first) && are_words(first);
         let has_head = has_title || all_words && (first.len() > 1 || table.rows.len() > 1);
+        if has_title
+            && words_of(first.cell(0)).is_empty()
+            && first.cells().skip(1).all(is_number)
+            && !are_increasing(first)
+        {
+            return Err(format!(
+                ", line {}: a header or a job without a name? expected the title 'job', or a name",
+                first.line
+            ));
+        }
         let rows = &table.rows[usize::from(has_head)..];
         let named = rows.iter().find(|&row| has_word(row)).filter(|_| first.len() > 1);
         if !has_head {
@@ -339,6 +349,12 @@ fn are_words(row: &Row) -> bool {
 fn are_numbered(row: &Row) -> bool {
     let places = (1..row.len()).map(|number| number.to_string());
     row.len() > 2 && row.cells().skip(1).eq(places)
+}
+
+/// Whether the cells but the first are whole numbers, each greater than the one before, as numbers of machines usually are.
+fn are_increasing(row: &Row) -> bool {
+    let numbers: Option<Vec<u64>> = row.cells().skip(1).map(|cell| cell.parse().ok()).collect();
+    numbers.is_some_and(|numbers| numbers.is_sorted_by(|one, next| one < next))
 }
 
 /// Whether the first cells of several rows are 1, 2 and so on, as the numbers of jobs are.

@@ -43,6 +43,9 @@ fn all_ways_to_write_a_shop_are_read_alike() {
         (numbered.jobs, numbered.machines),
         (["10", "20", "30"].map(String::from).to_vec(), ["1", "2"].map(String::from).to_vec())
     );
+    // pandas gives the index no title.
+    let indexed = read(",101,102\nA,1,4\nB,2,5\n").unwrap();
+    assert_eq!((times(&indexed), &*indexed.machines[0]), (vec![vec![1, 4], vec![2, 5]], "101"));
     assert_eq!(times(&read("M1\n3\n4\n").unwrap()), [[3], [4]]);
     assert_eq!(times(&read("5,6,7").unwrap()), [[5, 6, 7]]);
     // Comments may have separators above a header, and where they are jobs.
@@ -193,6 +196,8 @@ fn faults_are_placed() {
             "Saw,1,2\nB,4,5\n",
             ", line 1: a job or a header? expected a header that begins with 'job'",
         ),
+        (",4,3\nB,1,2\n", ", line 1: a header or a job without a name? expected the title 'job'"),
+        (",1.5,3\nB,1,2\n", ", line 1: a header or a job without a name? expected the title"),
         ("job,M1\nA,1\n#B,2\n", ", line 3: a comment or a job? expected a blank behind '#'"),
         ("job,M1,Due by\nA,1,2\n", ", line 1, column 'Due by': a machine? expected 'due date'"),
         ("job,M1,Weight time\nA,1,2\n", ", line 1, column 'Weight time': a machine?"),
