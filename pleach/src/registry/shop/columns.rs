@@ -19,9 +19,10 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
         return Err(format!(": empty, {expected}"));
     };
     let reading = Reading::new(table, first)?;
-    if let (None, Some(comment)) = (reading.head, &table.comment)
-        && (are_words(comment) || are_numbered(comment))
-        && reading.would_change(comment, &table.rows)
+    let mut comments =
+        table.comments.iter().filter(|comment| are_words(comment) || are_numbered(comment));
+    if reading.head.is_none()
+        && let Some(comment) = comments.find(|comment| reading.would_change(comment, &table.rows))
     {
         return Err(format!(
             ", line {}: a comment or a header? expected a first title without '#', or a comment without separators",

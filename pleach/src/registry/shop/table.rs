@@ -17,8 +17,8 @@ const SEPARATORS: [u8; 4] = [b'\t', b';', b'|', b','];
 pub struct Table {
     /// What separates the cells.
     pub separator: u8,
-    /// The comment above the rows, if it has as many cells as the first row: it may be the header.
-    pub comment: Option<Row>,
+    /// The comments above the rows that have as many cells as the first row: one of them may be the header.
+    pub comments: Vec<Row>,
     /// The rows that are not empty.
     pub rows: Vec<Row>,
 }
@@ -71,7 +71,7 @@ impl Table {
         // Behind the text, an empty cell follows in a line of its own, unless a quote is open.
         let closed = text.as_bytes().chain(&b"\n\""[..]);
         let mut lines = Lines { text, at: 0, line: 1 };
-        let (mut rows, mut open, mut above) = (Vec::new(), None, None);
+        let (mut rows, mut open, mut comments) = (Vec::new(), None, Vec::new());
         for cells in reader(closed, separator).into_records() {
             let mut cells = cells.map_err(|why| format!(": {why}"))?;
             let start = cells.position().map_or(0, |at| at.byte() as usize);
@@ -80,7 +80,7 @@ impl Table {
                     let (separator, blank) = (char::from(separator), char::is_whitespace);
                     let text = comment.trim_end_matches(|c| c == separator || blank(c));
                     let row = Row { line, cells: text.split(separator).collect() };
-                    above = Some(row).filter(|row| filled > 1 && row.len() == filled);
+                    comments.extend(Some(row).filter(|row| filled > 1 && row.len() == filled));
                 }
                 check_comment(line, comment, separator, usual)
             })?;
@@ -106,7 +106,7 @@ impl Table {
             Some(line) => Err(format!(
                 ", line {line}: a quote opens here and is not closed, expected a second one"
             )),
-            None => Ok(Self { separator, comment: above, rows }),
+            None => Ok(Self { separator, comments, rows }),
         }
     }
 }
