@@ -94,6 +94,8 @@ pub enum NetError {
     Listen {
         /// The address.
         address: String,
+        /// The kind of the system error.
+        kind: std::io::ErrorKind,
         /// The system error.
         why: String,
     },

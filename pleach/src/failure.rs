@@ -2,6 +2,7 @@
 
 use crate::campaign::Error;
 use pleach_runtime::RunError;
+use std::io::ErrorKind;
 
 /// Why a command ends without a result.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,22 @@ impl Failure {
         }
     }
 
+    /// The failure of a system call about an address or a file that the user named. Others are faults of the machine that
+    /// may pass: disks and addresses become free.
+    pub fn of_system(kind: ErrorKind, why: String) -> Self {
+        const WRONG: [ErrorKind; 8] = [
+            ErrorKind::AddrNotAvailable,
+            ErrorKind::AlreadyExists,
+            ErrorKind::InvalidInput,
+            ErrorKind::IsADirectory,
+            ErrorKind::NotADirectory,
+            ErrorKind::NotFound,
+            ErrorKind::PermissionDenied,
+            ErrorKind::ReadOnlyFilesystem,
+        ];
+        if WRONG.contains(&kind) { Failure::Usage(why) } else { Failure::Machine(why) }
+    }
+
     /// The same failure; bad input names the instance.
     pub fn about(self, instance: &str) -> Self {
         match self {
@@ -81,5 +98,20 @@ impl From<Error> for Failure {
 impl From<RunError> for Failure {
     fn from(why: RunError) -> Self {
         Failure::of(Error::Run(why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_pass_is_no_bad_usage() {
+        for kind in [ErrorKind::AddrInUse, ErrorKind::StorageFull, ErrorKind::OutOfMemory] {
+            assert!(matches!(Failure::of_system(kind, String::new()), Failure::Machine(_)));
+        }
+        for kind in [ErrorKind::AddrNotAvailable, ErrorKind::PermissionDenied] {
+            assert!(matches!(Failure::of_system(kind, String::new()), Failure::Usage(_)));
+        }
     }
 }

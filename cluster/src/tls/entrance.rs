@@ -87,12 +87,15 @@ impl Entrance for TlsEntrance {
 /// If listening at the address fails, or the number of places is out of range.
 pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance), NetError> {
     let ListenOptions { address, key, version, places, limits } = listening;
-    let fails = |why: String| NetError::Listen { address: address.clone(), why };
+    let listen_error = |error: io::Error| NetError::Listen {
+        address: address.clone(),
+        kind: error.kind(),
+        why: error.to_string(),
+    };
     if !(1..=PLACES_LIMIT).contains(&places) {
-        return Err(fails(format!("{places} places: expected 1 to {PLACES_LIMIT}")));
+        return Err(listen_error(wrong(format!("{places} places: expected 1 to {PLACES_LIMIT}"))));
     }
-    let secure = Secure::new(&key).map_err(|error| fails(error.to_string()))?;
-    let listen_error = |error: io::Error| fails(error.to_string());
+    let secure = Secure::new(&key).map_err(|error| listen_error(io::Error::other(error)))?;
     let listener = bind(&address).map_err(listen_error)?;
     let local = listener.local_addr().map_err(listen_error)?;
     let mailbox = Arc::new(CallerMailbox::new(wake));
@@ -110,10 +113,15 @@ pub fn listen(listening: ListenOptions, wake: Wake) -> Result<(Star, TlsEntrance
     Ok((star, TlsEntrance { address: local, orders, mailbox }))
 }
 
+/// The error of an argument that nothing mends but another one.
+fn wrong(why: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
+}
+
 /// Listens at the first of a name's addresses that works.
 fn bind(address: &str) -> io::Result<TcpListener> {
-    let mut last = io::Error::other("the host name has no address");
-    for address in address.to_socket_addrs()? {
+    let mut last = wrong("the host name has no address".into());
+    for address in address.to_socket_addrs().map_err(|error| wrong(error.to_string()))? {
         match TcpListener::bind(address) {
             Ok(listener) => return Ok(listener),
             Err(error) => last = error,

@@ -7,10 +7,9 @@ use super::line::Line;
 use super::show::quoted;
 use crate::failure::{Failure, usage};
 use crate::joining::{self, CHANGING, LASTING, MESSAGE_BY_MPI};
-use pleach_cluster::Cluster;
-use pleach_cluster::Members;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::Key;
+use pleach_cluster::{Cluster, Members, NetError};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -97,8 +96,14 @@ fn listen(
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let places = given.get(&PLACES)?.unwrap_or(DEFAULT_PLACES);
-    let (cluster, at) = joining::listen(address, key, places)
-        .map_err(|why| Failure::Usage(format!("--listen: {why}")))?;
+    let listening = joining::listen(address, key, places).map_err(|why| {
+        let text = format!("--listen: {why}");
+        match why {
+            NetError::Listen { kind, .. } => Failure::of_system(kind, text),
+            _ => Failure::Usage(text),
+        }
+    });
+    let (cluster, at) = listening?;
     if given.on("updates") {
         console.update(&json!({ "listening": at.to_string() }).to_string());
     }

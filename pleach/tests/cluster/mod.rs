@@ -7,10 +7,11 @@ pub mod proxy;
 mod restarts;
 mod standby;
 
-use crate::outside::{example_path, folder, fresh, json, refused};
+use crate::outside::{example_path, folder, fresh, json, pleach, refused};
 use party::{Party, Search};
 use serde_json::Value;
 use std::fs::Permissions;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
@@ -227,6 +228,20 @@ fn a_process_that_cannot_join_learns_why() {
     assert!(why.contains("does not hold the key of the run"), "{why}");
     let nobody = party.why_not(party.key(), "127.0.0.1:1", &["--patience", "600ms"]);
     assert!(nobody.contains("cannot reach '127.0.0.1:1'"), "{nobody}");
+}
+
+/// An address that another process has may become free: no bad usage, as for a service.
+#[test]
+fn an_address_in_use_is_no_bad_usage() {
+    let key = fresh("cluster-address", "run.key");
+    let words = |at: &str| format!("count queens 6 --listen {at} --key {}", key.display());
+    // An address for documentation, which no machine has.
+    refused(&words("192.0.2.1:7400"), "cannot listen on '192.0.2.1:7400': ");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let output = pleach(&words(&taken.local_addr().unwrap().to_string()));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--listen: cannot listen on "), "{said}");
 }
 
 /// A key that is a credential of systemd used to be refused: an access list opens it to one user, but shows as bits of

@@ -49,6 +49,14 @@ pub enum ListenError {
         /// The system error.
         why: std::io::Error,
     },
+    /// The service's own certificate or its key cannot be written.
+    #[error("cannot write '{}': {why}", path.display())]
+    Write {
+        /// Its file.
+        path: PathBuf,
+        /// The system error.
+        why: std::io::Error,
+    },
     /// A certificate or its key cannot be read, made or used.
     #[error("{}: {why}", path.display())]
     Certificate {
@@ -237,12 +245,12 @@ fn certificate(settings: &Settings) -> Result<Certificate, ListenError> {
 
 /// Makes a certificate and its key. The key comes first, so that a certificate always has one.
 fn make(chain: &Path, key: &Path) -> Result<(), ListenError> {
-    let wrong = |path: &Path, why: String| ListenError::Certificate { path: path.into(), why };
     let made = rcgen::generate_simple_self_signed(vec!["pleach".to_string()]);
-    let made = made.map_err(|why| wrong(chain, why.to_string()))?;
+    let made =
+        made.map_err(|why| ListenError::Certificate { path: chain.into(), why: why.to_string() })?;
     let texts = [(key, made.signing_key.serialize_pem()), (chain, made.cert.pem())];
     texts.into_iter().try_for_each(|(path, text)| {
-        private::replace(path, &text).map_err(|why| wrong(path, why.to_string()))
+        private::replace(path, &text).map_err(|why| ListenError::Write { path: path.into(), why })
     })
 }
 

@@ -74,17 +74,17 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
             }
         },
     );
-    match ran {
-        Ok(()) => Ok(DONE),
-        Err(
-            why @ (ServeError::Folder { .. }
-            | ServeError::InUse(_)
-            | ServeError::Store(StoreError::Version(_))
-            | ServeError::Listen(ListenError::Certificate { .. })),
-        ) => usage(why.to_string()),
-        // A supervisor may try again: disks and addresses become free.
-        Err(why) => Err(Failure::Machine(why.to_string())),
-    }
+    ran.map(|()| DONE).map_err(|failed| match &failed {
+        ServeError::Folder { why, .. }
+        | ServeError::Listen(ListenError::Listen { why, .. } | ListenError::Write { why, .. }) => {
+            Failure::of_system(why.kind(), failed.to_string())
+        }
+        ServeError::InUse(_)
+        | ServeError::Store(StoreError::Version(_))
+        | ServeError::Listen(ListenError::Certificate { .. }) => Failure::Usage(failed.to_string()),
+        // A supervisor may try again.
+        _ => Failure::Machine(failed.to_string()),
+    })
 }
 
 /// The files that a command writes, with or without a solution.
