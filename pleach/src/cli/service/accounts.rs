@@ -72,14 +72,25 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         only_for: given.word("only-for").map(String::from),
     };
     let path = if renew { format!("{path}?renew=true") } else { path };
-    let Account { token } = client.post(&path, &change).map_err(failed)?;
-    let Some(token) = token else {
+    let account: Account = client.post(&path, &change).map_err(failed)?;
+    let Some(token) = token_of(account, name, is_new)? else {
         return print("changed", None, format!("changed {name}"));
     };
     let credentials = Credentials { name: name.clone(), token, ..client.credentials().clone() };
     credentials.write(Path::new(&file)).map_err(|why| Failure::Machine(why.to_string()))?;
     let change = if renew { "renewed" } else { "created" };
     print(change, Some(&file), format!("credentials of {name}: {file}"))
+}
+
+/// The token of a user, if it is a new one. If an answer is lost with its connection, so is the token: the client repeats
+/// the request, which then changes what is there.
+fn token_of(account: Account, name: &str, is_new: bool) -> Result<Option<String>, Failure> {
+    if is_new && account.token.is_none() {
+        return Err(Failure::Machine(format!(
+            "{name} exists now, but the token was lost, or another operator has it: 'user {name} --renew' makes another"
+        )));
+    }
+    Ok(account.token)
 }
 
 fn read(all: Value) -> Result<Vec<UserView>, Failure> {
@@ -117,4 +128,19 @@ fn table(users: &[UserView]) -> String {
         ]
     });
     aligned(&std::iter::once(head.map(String::from).to_vec()).chain(rows).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It used to be reported as a change, without credentials.
+    #[test]
+    fn a_lost_token_of_a_new_user_is_noticed() {
+        let account = |token: Option<&str>| Account { token: token.map(String::from) };
+        let lost = token_of(account(None), "ann", true);
+        assert!(lost.is_err_and(|why| why.to_string().contains("'user ann --renew'")));
+        assert_eq!(token_of(account(None), "ann", false).unwrap(), None);
+        assert_eq!(token_of(account(Some("x")), "ann", true).unwrap().as_deref(), Some("x"));
+    }
 }
