@@ -172,6 +172,21 @@ fn a_fetched_file_replaces_another_one_only_as_a_whole() {
     assert!(said.contains("cannot write got/shop.txt"), "{said}");
 }
 
+/// Reports used to look for instances in the folder where the service was started.
+#[test]
+fn a_report_draws_the_schedule_of_a_file_that_was_sent() {
+    let service = Service::start("service-report", "");
+    service.text("operator", "user ann");
+    let shop = service.folder.join("shop.txt");
+    fs::write(&shop, "2 2\n1 2\n3 4\n").unwrap();
+    let id = service.submit("ann", "solve flowshop shop.txt");
+    service.result(id);
+    fs::remove_file(shop).unwrap();
+    let page = service.client("ann").get_text(&format!("/v1/jobs/{id}/report")).unwrap();
+    let html = String::from_utf8(page).unwrap();
+    assert!(html.contains("<svg") && !html.contains("The schedule cannot be drawn"), "{html}");
+}
+
 /// The number of the job was never said.
 #[test]
 fn a_job_continues_when_nobody_waits_for_it() {

@@ -62,17 +62,18 @@ impl Service {
         job.is_some_and(|job| has_all(folder, &(self.settings.outputs)(&job.view.args, solved)))
     }
 
-    /// A page about a result, made by `pleach report`.
-    pub(super) async fn report_page(&self, result: Vec<u8>) -> Result<Vec<u8>, Refused> {
+    /// A page about the result of a job, made by `pleach report`.
+    pub(super) async fn report_page(&self, id: u64, result: Vec<u8>) -> Result<Vec<u8>, Refused> {
         let fails = |why: std::io::Error| Refused(500, format!("cannot make a report: {why}"));
-        let mut child = Command::new(&self.settings.program)
-            .args(["report", "-", "--out", "-", "--quiet"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(fails)?;
+        let mut command = Command::new(&self.settings.program);
+        command.args(["report", "-", "--out", "-", "--quiet"]).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // An instance that is a file is there, unless the folder has been removed since.
+        let folder = self.folder(id);
+        if folder.is_dir() {
+            command.current_dir(folder);
+        }
+        let mut child = command.spawn().map_err(fails)?;
         let input = child.stdin.take();
         let write = async {
             if let Some(mut input) = input {

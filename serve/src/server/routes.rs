@@ -241,7 +241,7 @@ async fn result(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> 
 async fn report(Known(app): Known<App>, caller: Caller, Path(id): Path<u64>) -> Answer<Response> {
     let _one = REPORTS.acquire().await;
     let result = app.result(&caller, id)?;
-    let page = app.report_page(result).await?;
+    let page = app.report_page(id, result).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, REPORT),
