@@ -43,7 +43,7 @@ const PRESETS: [&str; 29] = [
     "overlay:bridges=no,degree=3",
     "master-worker",
     "hierarchical-master-worker:degree=3",
-    "static",
+    "static:weights=1/7/2",
     "dynamic:share=chunk/3",
     "guided",
     "lifelines:share=power,patience=1",

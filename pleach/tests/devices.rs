@@ -190,6 +190,19 @@ fn weights_are_measured_if_none_are_given() {
     assert!(json("count queens 8")["balance"]["weights"].is_null());
 }
 
+/// Each device gets its part of the pool, once; the thread only coordinates.
+#[test]
+fn a_static_split_follows_weights() {
+    let answer = json(
+        "count queens 10 --threads 1 --devices cpu,emulated:inside=none,emulated:inside=none \
+         --balance static:cutoff=3,coordinator=yes,weights=9/1/3",
+    );
+    assert_eq!((&answer["count"], &answer["nodes"]["branched"]), (&724.into(), &22_764.into()));
+    let of = |worker: usize, key: &str| answer["units"][worker][key].as_u64().unwrap();
+    assert_eq!([0, 1, 2].map(|worker| of(worker, "steals")), [0, 1, 1], "{answer}");
+    assert!(of(2, "branched") > of(1, "branched"), "{answer}");
+}
+
 #[test]
 fn what_devices_did_is_drawn() {
     let file = folder("devices").join("trace.svg");

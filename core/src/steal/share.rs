@@ -26,7 +26,7 @@ pub enum Share {
     Grain(u32),
     /// The number of nodes that the policy lists for the giver's level in the tree.
     Levels,
-    /// An equal part to each peer, once.
+    /// A part to each peer, once: an equal one, or in proportion to the powers set by hand.
     Even,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct ShareContext<'a> {
     pub place: &'a TreePlace,
     /// The victim's work.
     pub size: f64,
-    /// The number of peers that have had their part of the whole, where each gets one.
-    pub given: u32,
+    /// The thief's part of the victim's work, where each peer gets one part of the whole.
+    pub part: f64,
     pub peers: u32,
     /// Peers of the victim's subtree, including itself, that have not had their part of the whole.
     pub unserved: u32,
@@ -73,7 +73,7 @@ impl Share {
                 f64::from(grain.copied().unwrap_or(1)) / context.size
             }
             Share::Guided(parts) => 1.0 / (f64::from(parts) * f64::from(context.peers.max(1))),
-            Share::Even => 1.0 / f64::from(context.peers.saturating_sub(context.given).max(1)),
+            Share::Even => context.part,
         }
     }
 
@@ -122,10 +122,10 @@ mod tests {
         policy.tree.degree = 2;
         let place = &TreePlace::new(1, &PeerTree::new(7, policy.tree, 0));
         let power = Power(300);
-        let (size, given, peers, unserved) = (40.0, 2, 7, 3);
+        let (size, part, peers, unserved) = (40.0, 0.2, 7, 3);
         let grains = &[64, 8];
         let context =
-            ShareContext { thief: &thief, power, place, size, given, peers, unserved, grains };
+            ShareContext { thief: &thief, power, place, size, part, peers, unserved, grains };
         share.of(&context)
     }
 
@@ -153,7 +153,7 @@ mod tests {
         // Peer 1 is one level below the root.
         assert_eq!(share(Share::Levels, 3, 1, 1), 0.2);
         assert_eq!(share(Share::Guided(2), 2, 1, 1), 1.0 / 14.0);
-        // Two of seven have been served; with this one, five remain.
+        // The policy decides on the part.
         assert_eq!(share(Share::Even, 2, 1, 1), 0.2);
     }
 }

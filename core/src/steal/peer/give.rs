@@ -4,7 +4,7 @@ use super::super::message::{Action, Message};
 use super::super::mutant::Mutant;
 use super::super::share::ShareContext;
 use super::super::thieves::Thief;
-use super::super::ticket::Ticket;
+use super::super::ticket::{PeerId, Ticket};
 use super::{Peer, send};
 
 /// The largest share that leaves the giver something.
@@ -108,12 +108,22 @@ impl Peer {
             power: self.compared_power(),
             place: &self.place,
             size,
-            given: self.served.len() as u32,
+            part: if self.policy.share.is_once() { self.part_of(thief.peer) } else { 1.0 },
             // All places count, since others may come, but a coordinator has no part itself.
             peers: self.peers - u32::from(self.coordinates()),
             unserved: self.unserved,
             grains: &self.policy.grains,
         }
+    }
+
+    /// A peer's part of what is left, where each peer gets one part of the whole.
+    fn part_of(&self, peer: PeerId) -> f64 {
+        let weight = |peer| self.policy.fixed_power(peer).map_or(1, |power| power.0);
+        // A coordinator has no part itself.
+        let without = self.served.iter().copied().chain(self.coordinates().then_some(self.me));
+        let all: u64 = (0..self.peers).map(weight).sum();
+        let left = all.saturating_sub(without.map(weight).sum());
+        weight(peer) as f64 / left.max(weight(peer)) as f64
     }
 
     /// The number of peers that are present, including this one.
@@ -180,6 +190,26 @@ mod tests {
             Action::Give { thief, share, .. } => Some((thief, share)),
             _ => None,
         })
+    }
+
+    /// `static` used to ignore weights.
+    #[test]
+    fn parts_given_once_follow_the_weights() {
+        for (words, parts) in [
+            ("static", [1.0 / 3.0, 1.0 / 2.0]),
+            ("static:weights=20/60", [60.0 / 140.0, 60.0 / 80.0]),
+            ("static:cutoff=1,coordinator=yes", [1.0 / 2.0, 1.0]),
+            ("static:cutoff=1,coordinator=yes,weights=9/1/3", [3.0 / 4.0, 1.0]),
+        ] {
+            let policy = Policy::parse(words).unwrap();
+            let mut root = Peer::new(0, &PeerTree::new(3, policy.tree, 0), policy);
+            assert!(given(&mut root, Event::ReachedDepth { depth: 1 }).is_none());
+            for (from, part) in [2, 1].into_iter().zip(parts) {
+                let message = Message::Ask { power: Power(0), workers: 0, waits: true };
+                let (_, share) = given(&mut root, Event::Message { from, message }).unwrap();
+                assert_eq!(share, Fraction::from(part), "{words}, to {from}");
+            }
+        }
     }
 
     #[test]

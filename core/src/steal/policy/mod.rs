@@ -92,7 +92,8 @@ pub struct Policy {
     pub grains: Arc<[u32]>,
     /// Work of a smaller size is not divided.
     pub least: u64,
-    /// The power of each peer, set by hand; the last one applies to all peers after it. If empty, powers are measured.
+    /// The power of each peer, set by hand; the last one applies to all peers after it. If empty, powers are measured,
+    /// and parts that are given once are equal.
     pub weights: Arc<[u32]>,
     /// Whether to measure the weights first, by a search on each peer alone.
     pub profile: bool,
