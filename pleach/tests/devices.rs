@@ -118,7 +118,7 @@ fn a_coordinator_explores_the_top_only() {
     );
     refused(
         "count queens 8 --balance dynamic:cutoff=2,second_cutoff=4,coordinator=yes",
-        "second_cutoff works only with several processes",
+        "second_cutoff works only with several processes, which may be on one machine; in a single",
     );
     refused("count queens 8 --balance dynamic:coordinator=yes", "coordinator=yes needs cutoff=N");
     refused(

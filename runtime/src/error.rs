@@ -25,7 +25,8 @@ pub enum RunError {
     BestFirst,
     /// Only a search by several processes has work that a process receives.
     #[error(
-        "second_cutoff works only with several processes; --devices has an option of that name"
+        "second_cutoff works only with several processes, which may be on one machine; in a single \
+         process, devices have an option of that name"
     )]
     SecondCutoff,
     /// A policy that a search by several processes does not support.

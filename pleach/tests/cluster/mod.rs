@@ -118,6 +118,22 @@ fn a_process_with_a_device_dies_under_a_coordinator() {
     search.check(&party.end());
 }
 
+/// On one machine, a process coordinates, and another one divides each node of the pool between its devices. What a
+/// limit leaves open may be searched in a single process.
+#[test]
+fn one_machine_divides_a_pool_between_its_devices() {
+    let balance = "dynamic:share=chunk/1,cutoff=2,second_cutoff=4,coordinator=yes";
+    let search =
+        Search { words: "count queens 11", count: Some(2680), branched: None, bounded: 166_925 };
+    let flags = ["--balance", balance, "--node-limit", "40000"];
+    let mut party = Party::begin("pool-one-machine", &search, 40_000, &flags);
+    party.join_with(&["--devices", "emulated:inside=none,emulated:inside=none"]);
+    let stopped = party.end();
+    assert_eq!(stopped["status"], "stopped", "{stopped}");
+    let words = "--balance adaptive --devices cpu,emulated,emulated --pace 1000000";
+    search.check(&json(&format!("resume {} {words}", party.file().display())));
+}
+
 /// The tree of an overlay is one of the processes that are present: one may die, and another come.
 #[test]
 fn an_overlay_of_joiners_changes_no_count() {
