@@ -219,7 +219,7 @@ impl Reproduction<'_, '_> {
             simulated.as_ref().map_or_else(of_runs, Simulated::grid)
         });
         let grids = grids.collect();
-        let missing = figure.parts.iter().map(|part| lacks(part.on)).collect();
+        let missing = figure.parts.iter().map(lacks).collect();
         Ok(Ready { figure, grids, missing, simulated })
     }
 
@@ -270,13 +270,15 @@ impl Reproduction<'_, '_> {
     }
 }
 
-/// Why parts on a kind of executor cannot run here.
-fn lacks(on: On) -> Option<String> {
-    match on {
-        On::Gpu => gpus().err().map(|why| format!("no GPU here, {why}")),
-        On::Emulated => emulates().err().map(|why| format!("no emulated device here, {why}")),
-        On::Simulator | On::Threads | On::Processes => None,
+/// Why a part cannot run here.
+fn lacks(part: &Part) -> Option<String> {
+    if part.on == On::Gpu {
+        return gpus().err().map(|why| format!("no GPU here, {why}"));
     }
+    // Processes may have emulated devices.
+    let is_emulated = part.runs.as_ref().is_some_and(|runs| runs.names("emulated"));
+    let missing = if is_emulated { emulates().err() } else { None };
+    missing.map(|why| format!("no emulated device here, {why}"))
 }
 
 /// Writes a whole file, or returns why that failed.
@@ -314,6 +316,8 @@ mod tests {
                 let shown = |at: usize| data::Data::new(&figure.parts[at], &grids[at], &[]).grid;
                 for part in &figure.parts {
                     assert!(part.on == On::Gpu || !part.instead.is_empty(), "{id} {}", part.name);
+                    let is_emulated = part.runs.as_ref().is_some_and(|it| it.names("emulated"));
+                    assert!(part.on != On::Emulated || is_emulated, "{id} {}", part.name);
                 }
                 for claim in figure.claims.iter().filter(|_| !quick) {
                     let why = format!("{id}: {}", claim.says);

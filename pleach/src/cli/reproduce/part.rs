@@ -130,6 +130,13 @@ pub struct Published {
     pub what: String,
 }
 
+impl Runs {
+    /// Whether a command of the runs names this.
+    pub fn names(&self, word: &str) -> bool {
+        self.series.iter().chain(&self.x).chain([&self.command]).any(|part| part.contains(word))
+    }
+}
+
 fn unnamed() -> Vec<String> {
     vec![String::new()]
 }
