@@ -152,6 +152,23 @@ fn devices_are_slow_while_they_are_short_of_work() {
     assert!(mean(row, "fill") < 1.0);
 }
 
+/// What a coordinator could explore is not part of linear speed-up.
+#[test]
+fn a_coordinator_does_not_count_for_linear_speed_up() {
+    let gain = |balance: &str, peers: &str| {
+        let load = "load.problem = 'queens'\nload.instance = 10";
+        let text = format!("seeds = [1]\nbalance = '{balance}'\n{load}\n{peers}");
+        let row = json(&scenario("linear.toml", &text))["rows"][0].clone();
+        mean(&row, "linear") / mean(&row, "efficiency")
+    };
+    let near = |gain: f64, wanted: f64| assert!((gain / wanted - 1.0).abs() < 0.01, "{gain}");
+    let coordinated = "dynamic:share=chunk/1,cutoff=2,coordinator=yes";
+    let classes = "[[machine.class]]\ncount = 1\nspeed = 2\n[[machine.class]]\ncount = 3\n";
+    near(gain("dynamic", classes), 1.0);
+    near(gain(coordinated, classes), 5.0 / 3.0);
+    near(gain(coordinated, "sites.count = 3\nsites.units = 2\n"), 6.0 / 4.0);
+}
+
 /// The nodes are those of half of the board, but they are shared in other pieces.
 #[test]
 fn whole_boards_are_simulated() {

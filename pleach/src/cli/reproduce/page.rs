@@ -13,7 +13,8 @@ pub fn page(seen: &[Seen], others: &[(String, String)]) -> String {
     let title = "The papers' figures, reproduced";
     let mut html = format!("<h1 id=\"top\">{title}</h1>\n");
     html += "<p class=\"quiet\">In charts, hollow diamonds are the papers' values, and dotted lines are ideal: \
-             every worker busy all the time. A verdict counts the paper's claims only.</p>\n<div class=\"wide\">";
+             every worker that searches is busy all the time. A verdict counts the paper's claims only.</p>\n\
+             <div class=\"wide\">";
     html +=
         "<table><tr><th>figure</th><th class=\"words\">what it shows</th><th>verdict</th></tr>\n";
     for seen in seen {

@@ -141,16 +141,19 @@ fn series(data: &Data<'_>, name: &str) -> Series {
     series
 }
 
-/// The speed-ups if no worker ever waited, by place: those of any series, divided by their efficiency.
+/// The speed-ups if no worker that searches ever waited, by place and relative to the part's reference point: those of
+/// any series, divided by their share of linear speed-up.
 fn ideal(data: &Data<'_>) -> Vec<(usize, f64)> {
-    if data.part.shows != "speed_up" || data.part.against.is_some() {
+    // If each series is relative to a value of its own, there is no common line.
+    let own = data.part.against.as_ref().is_some_and(|against| against.series.is_none());
+    if data.part.shows != "speed_up" || own {
         return Vec::new();
     }
     let at = |(place, x): (usize, &String)| {
         let of = |name: &String| {
             let value = |figure: &str| data.value(figure, (name.as_str(), x.as_str()), None);
-            let (speed_up, efficiency) = (value("speed_up")?, value("efficiency")?);
-            (efficiency > 0.0).then(|| speed_up / efficiency)
+            let (speed_up, linear) = (value("speed_up")?, value("linear")?);
+            (linear > 0.0).then(|| speed_up / linear)
         };
         Some((place, data.grid.series.iter().find_map(of)?))
     };
@@ -171,4 +174,55 @@ fn by_peer(data: &Data<'_>) -> Vec<Vec<String>> {
         rows.push(vec![series.clone(), at(last), at(last / 2), at(0)]);
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::Grid;
+    use super::super::figure::Figure;
+    use super::*;
+
+    const FILE: &str = r#"
+        title = "t"
+        place = "p"
+        says = "s"
+        [[part]]
+        name = "one"
+        title = "One"
+        on = "simulator"
+        shows = "speed_up"
+        AGAINST
+        [part.scenario]
+        peers = [1, 4]
+    "#;
+
+    /// The ideal values where one and four peers reach a half and a quarter of linear speed-up.
+    fn ideal_against(against: &str) -> Vec<(usize, f64)> {
+        let figure = Figure::read("X-fig1", &FILE.replace("AGAINST", against), false).unwrap();
+        let row = |x: &str, speed_up: f64, linear: f64| Row {
+            part: "one".into(),
+            x: x.into(),
+            series: "dynamic".into(),
+            figures: [("speed_up".to_string(), speed_up), ("linear".to_string(), linear)].into(),
+            ..Row::default()
+        };
+        let rows = [row("1", 0.5, 0.5), row("4", 1.0, 0.25)];
+        let grid = Grid {
+            xs: vec!["1".into(), "4".into()],
+            series: vec!["dynamic".into()],
+            of: vec![String::new()],
+            runs: 1,
+            ..Grid::default()
+        };
+        ideal(&Data::new(&figure.parts[0], &grid, &rows))
+    }
+
+    #[test]
+    fn ideal_values_are_relative_to_what_all_others_are_relative_to() {
+        assert_eq!(ideal_against(""), [(0, 1.0), (1, 4.0)]);
+        let one = "against = { series = 'dynamic', x = '1' }";
+        assert_eq!(ideal_against(one), [(0, 2.0), (1, 8.0)]);
+        assert_eq!(ideal_against("against = { series = 'dynamic' }"), [(0, 2.0), (1, 4.0)]);
+        assert!(ideal_against("against = { x = '1' }").is_empty());
+    }
 }

@@ -23,12 +23,15 @@ const fn metric_of(
 }
 
 /// All figures; the table shows those with a header.
-pub const METRICS: [Metric; 28] = [
+pub const METRICS: [Metric; 29] = [
     metric_of("time_s", "time s", "time s", |figures, _| figures.time_ns as f64 * 1e-9),
     metric_of("speed_up", "speed-up", "speed-up", |figures, spec| {
         figures.speed_up() / spec.unit_speed
     }),
     metric_of("efficiency", "efficiency", "efficiency", |figures, _| figures.efficiency()),
+    metric_of("linear", "", "", |figures, spec| {
+        figures.efficiency() * figures.power / (figures.power - spec.coordinator_speed())
+    }),
     metric_of("idle", "idle", "", |figures, _| figures.idle()),
     metric_of("fill", "", "", |figures, _| figures.fill()),
     metric_of("requests", "requests/peer", "requests/site", |figures, _| {

@@ -85,6 +85,18 @@ impl Spec {
         let unit_speed = keys.number("unit_speed", Some(1.0), 1e-6..=1e9)?;
         Ok(Self { work, cluster, fleet, unit_speed })
     }
+
+    /// The speed of the peer, or of the first site's workers, that explores nothing since it coordinates all others.
+    pub fn coordinator_speed(&self) -> f64 {
+        let Cluster { machine, policy, .. } = &self.cluster;
+        let (peers, each) = match &self.fleet {
+            Some(fleet) => (fleet.count(), fleet.sites[0].workers),
+            None => (machine.peers(), 1),
+        };
+        let first = machine.classes.first();
+        let speed = first.map_or(0.0, |class| f64::from(each) * class.speed);
+        if policy.coordinator && peers > 1 { speed } else { 0.0 }
+    }
 }
 
 fn work(registry: &[Entry], keys: &Keys<'_>, peers: u32) -> Result<Work, String> {
