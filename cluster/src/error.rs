@@ -3,9 +3,6 @@
 use crate::Rank;
 use pleach_runtime::RunError;
 
-/// The reason why nobody can join any more.
-pub const SEARCH_OVER: &str = "the search is over";
-
 /// Why a network cannot be opened or cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

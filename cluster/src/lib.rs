@@ -15,7 +15,7 @@ pub mod sites;
 #[cfg(all(unix, feature = "tls"))]
 pub mod tls;
 
-pub use error::{NetError, SEARCH_OVER};
+pub use error::NetError;
 pub use members::{Arrival, Members, Rank};
 pub use sites::{
     Admission, Cluster, First, JoinTicket, KeepCopy, Order, Rejoin, Return, RootCopy, Votes, Waker,

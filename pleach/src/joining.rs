@@ -118,13 +118,8 @@ pub(crate) fn join(joining: Joining) -> Result<Cluster, RunError> {
     let keep_copy = joining.standby.as_ref().map(|standby| standby.keep_copy.clone());
     let at = Mutex::new(joining.at.clone());
     let joiner = Joiner { joining, at, tokens: RandomState::new(), waker: Arc::clone(&waker) };
-    let failure = |why: JoinError| format!("cannot join: {why}");
-    let entered = joiner.enter(None).map_err(|why| RunError::Lost(failure(why)))?;
-    let again = Arc::new(move |back: &Return| match joiner.enter(Some(back)) {
-        Ok(admission) => Ok(Some(admission)),
-        Err(why) if why.is_over() => Ok(None),
-        Err(why) => Err(failure(why)),
-    });
+    let entered = joiner.enter(None).map_err(RunError::Lost)?;
+    let again = Arc::new(move |back: &Return| joiner.enter(Some(back)));
     Cluster::joined(entered, again, keep_copy, waker, terms)
 }
 
@@ -151,7 +146,7 @@ struct Joiner {
 impl Joiner {
     /// Joins; after the root was lost, at the earlier place if that is free, and perhaps at a standby that has become the
     /// root. Tries again until patience runs out.
-    fn enter(&self, back: Option<&Return>) -> Result<Admission, JoinError> {
+    fn enter(&self, back: Option<&Return>) -> Result<Admission, String> {
         let (start, Joining { patience, standby, cancel, .. }) = (Instant::now(), &self.joining);
         let at = lock(&self.at).clone();
         let left = || patience.map(|patience| patience.saturating_sub(start.elapsed()));
@@ -176,9 +171,9 @@ impl Joiner {
             let returns = back.is_some();
             let passes = if returns { failed.may_pass_on_return() } else { failed.may_pass() };
             let late = left().is_some_and(|left| left <= AGAIN);
-            let over = failed.is_over() || !passes || late || cancel.is_cancelled();
+            let over = !passes || late || cancel.is_cancelled();
             if standby.as_ref().is_some_and(takes_over) || over {
-                return Err(failed);
+                return Err(format!("cannot join: {failed}"));
             }
             std::thread::sleep(AGAIN);
         }

@@ -230,7 +230,6 @@ impl Cluster {
                 Some(Ok(entered)) => {
                     self.come_back(&mut session, entered)?;
                     reconnect = None;
-                    continue;
                 }
                 Some(Err(why)) => return Err(RunError::Lost(why)),
                 None => {}
@@ -251,11 +250,11 @@ impl Cluster {
         Ok(None)
     }
 
-    /// Continues in a rejoined network, perhaps at another place; `None` if the search is over.
+    /// Continues in a rejoined network, perhaps at another place.
     pub(super) fn come_back(
         &self,
         session: &mut Session,
-        entered: Option<Admission>,
+        entered: Admission,
     ) -> Result<(), RunError> {
         session.come_back(entered)?;
         self.me.store(session.me(), Ordering::Relaxed);
@@ -333,11 +332,11 @@ impl Cluster {
         }
         session.finish();
         let start = Instant::now();
-        // Without the root, nothing arrives any more.
-        while session.is_there(0) && (start.elapsed() <= SHUTDOWN || !self.open) {
+        while start.elapsed() <= SHUTDOWN || !self.open {
             match session.next_incoming() {
                 // A failed network has ended, too.
                 Err(_) | Ok(Some(Incoming::End)) => return,
+                Ok(Some(Incoming::Lost(0))) if !self.is_root() => return,
                 Ok(Some(_)) => {}
                 Ok(None) => self.wait_for_arrival(&session, POLL_EVERY),
             }
@@ -367,29 +366,5 @@ impl Cluster {
 impl std::fmt::Debug for Cluster {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "site {} over {}", self.me(), self.name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::reconnect::OfflineNetwork;
-    use super::*;
-
-    const TERMS: Terms =
-        Terms { commit_ns: 1, lease_ns: 1, patience_ns: 1, most_commit_bytes: u64::MAX };
-
-    /// A site that was away at the end of the search used to end with an error.
-    #[test]
-    fn a_site_that_comes_back_after_the_end_is_dismissed() {
-        let network = OfflineNetwork { me: 1, places: 2 };
-        let welcome = SessionMessage::Begin(Order::default()).to_bytes(1);
-        let entered: Admission = (Box::new(network), welcome);
-        let again: Rejoin = Arc::new(|_: &Return| Ok(None));
-        let cluster = Cluster::joined(entered, again, None, Arc::default(), TERMS).unwrap();
-        assert!(cluster.next_order(|| true).unwrap().is_some());
-        cluster.session().disconnect();
-        assert!(cluster.next_order(|| true).unwrap().is_none());
-        assert!(cluster.session().is_dismissed());
-        cluster.end();
     }
 }

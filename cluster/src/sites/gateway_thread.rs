@@ -245,7 +245,7 @@ impl<'a> GatewayThread<'a> {
                 self.announce_standby(Some(site));
             }
             // The search is over here: whatever comes next reconnects to the root.
-            Incoming::Lost(0) if self.gateway.over() => {}
+            Incoming::Lost(0) if self.gateway.over() || self.session.is_dismissed() => {}
             Incoming::Lost(0) => return self.lose_the_root(),
             Incoming::Lost(site) => {
                 self.others.record_loss(site, now_ns);
@@ -304,9 +304,6 @@ impl<'a> GatewayThread<'a> {
         self.reconnect = None;
         let me = self.cluster.me();
         self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
-        if self.session.is_dismissed() {
-            return Ok(());
-        }
         let Some(order) = self.session.continues(me, self.order) else {
             let here = self.cluster.me() == me;
             let why =

@@ -12,11 +12,9 @@ use std::time::Duration;
 /// A joined network, and the welcome.
 pub type Admission = (Box<dyn Network>, Vec<u8>);
 
-/// Joins the network again, at the former place if it is free. Returns `None` if the root says that the search is over,
-/// and an error if it is impossible to join. May take long.
-pub type Rejoin = Arc<dyn Fn(&Return) -> Rejoined + Send + Sync + UnwindSafe + RefUnwindSafe>;
-
-type Rejoined = Result<Option<Admission>, String>;
+/// Joins the network again, at the former place if it is free. Returns an error if that is impossible. May take long.
+pub type Rejoin =
+    Arc<dyn Fn(&Return) -> Result<Admission, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 /// Keeps what a standby needs to take the root's place. Returns soon.
 pub type KeepCopy = Arc<dyn Fn(RootCopy) + Send + Sync + UnwindSafe + RefUnwindSafe>;
@@ -75,7 +73,7 @@ impl Network for OfflineNetwork {
 }
 
 /// An attempt to come back, under way on its own thread.
-pub(super) struct Reconnect(Receiver<Rejoined>);
+pub(super) struct Reconnect(Receiver<Result<Admission, String>>);
 
 impl Reconnect {
     /// Starts to come back. Wakes the waker when that has succeeded or failed.
@@ -93,7 +91,7 @@ impl Reconnect {
     }
 
     /// The result, once the attempt has ended.
-    pub fn result(&self) -> Option<Rejoined> {
+    pub fn result(&self) -> Option<Result<Admission, String>> {
         match self.0.try_recv() {
             Ok(end) => Some(end),
             Err(TryRecvError::Empty) => None,

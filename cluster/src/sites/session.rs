@@ -4,13 +4,16 @@ use super::join_ticket::{JoinRequest, JoinTicket};
 use super::message::{Order, SessionMessage};
 use super::place::{Place, former_place, free_place, other_standby};
 use super::reconnect::{Admission, OfflineNetwork};
-use crate::{Arrival, Caller, Entrance, Members, Network, SEARCH_OVER};
+use crate::{Arrival, Caller, Entrance, Members, Network};
 use pleach_core::lease::SiteId;
 use pleach_core::search::work::Pack;
 use pleach_runtime::error::RunError;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// The reason why nobody can join any more.
+pub const SEARCH_OVER: &str = "the search is over";
 
 /// The most messages of a site other than the root about later searches that are kept.
 const EARLY: usize = 1000;
@@ -117,12 +120,8 @@ impl Session {
         self.all.iter_mut().for_each(|place| place.there = false);
     }
 
-    /// Continues in a rejoined network; `None` if the root says that the search is over.
-    pub fn come_back(&mut self, entered: Option<Admission>) -> Result<(), RunError> {
-        let Some((network, welcome)) = entered else {
-            self.dismissed = true;
-            return Ok(());
-        };
+    /// Continues in a rejoined network.
+    pub fn come_back(&mut self, (network, welcome): Admission) -> Result<(), RunError> {
         *self = Self::new(network, None);
         self.apply_welcome(&welcome)
     }
@@ -323,9 +322,7 @@ impl Session {
             }
             Arrival::Lost(site) => {
                 self.set_present(site, false);
-                let why = if site == 0 { self.network.loss_reason() } else { None };
-                self.dismissed |= why.is_some_and(|why| why.ends_with(SEARCH_OVER));
-                if self.dismissed { Incoming::Nothing } else { Incoming::Lost(site) }
+                Incoming::Lost(site)
             }
             Arrival::End => Incoming::End,
         }))
@@ -482,7 +479,9 @@ impl Session {
     pub fn finish(&mut self) {
         self.finished = true;
         for JoinRequest { number, .. } in std::mem::take(&mut self.callers) {
-            self.refuse(number, SEARCH_OVER);
+            if let Some(entrance) = &mut self.entrance {
+                entrance.refuse(number, SEARCH_OVER);
+            }
         }
         self.network.finish();
     }

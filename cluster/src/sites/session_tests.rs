@@ -63,16 +63,15 @@ fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     assert!(matches!(session.next_incoming(), Ok(None)));
 }
 
-/// A network with a single arrival, which takes no message after the last one.
-struct SingleArrival {
-    me: Rank,
+/// The network of a root that takes no message after the last one.
+struct LateArrival {
     arrival: Option<Arrival>,
     finished: bool,
 }
 
-impl Network for SingleArrival {
+impl Network for LateArrival {
     fn me(&self) -> Rank {
-        self.me
+        0
     }
 
     fn sites(&self) -> u32 {
@@ -84,7 +83,7 @@ impl Network for SingleArrival {
     }
 
     fn name(&self) -> &str {
-        "a single arrival"
+        "a late arrival"
     }
 
     fn send(&mut self, to: Rank, _: Vec<u8>) {
@@ -93,10 +92,6 @@ impl Network for SingleArrival {
 
     fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
         Ok(self.arrival.take())
-    }
-
-    fn loss_reason(&mut self) -> Option<&str> {
-        Some("the root ended the connection: the search is over")
     }
 
     fn rest(&self) -> Option<Duration> {
@@ -115,7 +110,7 @@ impl Network for SingleArrival {
 fn a_process_that_arrives_after_the_end_is_cut_off() {
     let ((_send, events), (expelled, receive)) = (channel(), channel());
     let arrival = Some(Arrival::Joined { site: 2, bytes: Vec::new() });
-    let network = SingleArrival { me: 0, arrival, finished: false };
+    let network = LateArrival { arrival, finished: false };
     let entrance = TestEntrance { events, admitted: channel().0, expelled };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
     session.begin_search(Order::default());
@@ -124,13 +119,4 @@ fn a_process_that_arrives_after_the_end_is_cut_off() {
     assert!(matches!(session.next_incoming(), Ok(Some(Incoming::Joined(2)))));
     assert_eq!(receive.try_iter().collect::<Vec<_>>(), [2]);
     assert!(!session.is_there(2));
-}
-
-/// It tried to come back to a root that had left, until its patience was over.
-#[test]
-fn a_site_that_is_cut_off_because_the_search_is_over_is_dismissed() {
-    let network = SingleArrival { me: 1, arrival: Some(Arrival::Lost(0)), finished: false };
-    let mut session = Session::new(Box::new(network), None);
-    assert!(matches!(session.next_incoming(), Ok(Some(Incoming::Nothing))));
-    assert_eq!(session.next_order(), Some(None));
 }

@@ -6,9 +6,12 @@ use super::hello::{Hello, Refusal, RefusalCode};
 use super::logic::{CLOSED, Delivery, HubCommand, HubEvent, HubOutput, Limits, Logic};
 use super::messages::{MessageAssembler, PartSequence};
 use super::outbox::FrameOutbox;
-use crate::{Rank, SEARCH_OVER};
+use crate::Rank;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The reason why nobody is admitted any more.
+const SEARCH_OVER: &str = "the search is over";
 
 /// The most joiners that wait to be admitted.
 const MOST_JOIN_REQUESTS: usize = 256;

@@ -1,7 +1,5 @@
 //! [`JoinError`]: why a process could not join; each message is one line that names the cause.
 
-use crate::SEARCH_OVER;
-
 /// Why a process could not join. Trying again can help, except after [`JoinError::WrongVersion`], [`JoinError::Bytes`]
 /// and, unless somebody on the network path forges it, [`JoinError::WrongKey`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,17 +102,6 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// Whether the root says that the search is over.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        match self {
-            Self::Refused { reason, .. } | Self::Lost { why: reason, .. } => {
-                reason.ends_with(SEARCH_OVER)
-            }
-            _ => false,
-        }
-    }
-
     /// Whether a later try may succeed for a site that comes back to a root: another program may have taken the root's
     /// address for a while. Only the root itself can say that there is nothing to come back to.
     #[must_use]
