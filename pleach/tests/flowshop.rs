@@ -303,7 +303,7 @@ fn a_header_of_numbers_is_stated() {
     let indexed = file("indexed.csv", ",101,102\nA,1,4\nB,2,5\n");
     let output = pleach(&format!("solve flowshop {indexed}"));
     let said = String::from_utf8_lossy(&output.stderr);
-    let note = "read as 2 jobs × 2 machines (101, 102); the first line is read as the header";
+    let note = "read as 2 jobs × 2 machines (101, 102); the first row is read as the header";
     assert!(said.contains(note), "{said}");
     let nameless = file("nameless.csv", ",4,3\nB,1,2\n");
     refused(&format!("solve flowshop {nameless}"), "a header or a job without a name?");

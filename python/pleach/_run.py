@@ -262,7 +262,10 @@ def _register(search: _pleach.Search) -> None:
 def _forget_ended() -> None:
     """Forget searches that have ended: one that failed keeps an exception, and with it the objects of its callers."""
     with _lock:
-        _searches[:] = [search for search in _searches if not search.done]
+        before = _searches[:]
+        _searches[:] = [search for search in before if not search.done]
+    # Objects of callers may search when they die, so the last references are dropped without the lock.
+    del before
 
 
 def _after_fork() -> None:

@@ -284,9 +284,10 @@ impl Cluster {
                 if others > most {
                     return Err(RunError::Places { wanted: others, most });
                 }
+                let mut notes = Vec::new();
                 for _ in 0..MOST_AT_ONCE {
                     match session.next_incoming()? {
-                        Some(Incoming::Note(line)) => note(line),
+                        Some(Incoming::Note(line)) => notes.push(line),
                         Some(Incoming::Invalid(site)) if !self.open => {
                             return Err(invalid_message_from(site));
                         }
@@ -294,10 +295,16 @@ impl Cluster {
                         None => break,
                     }
                 }
-                if session.others().len() + session.callers() >= others {
+                let complete = session.others().len() + session.callers() >= others;
+                if !complete && notes.is_empty() {
+                    self.wait_for_arrival(&session, POLL_EVERY);
+                }
+                // The caller may ask for the session.
+                drop(session);
+                notes.into_iter().for_each(&mut note);
+                if complete {
                     return Ok(true);
                 }
-                self.wait_for_arrival(&session, POLL_EVERY);
             } else {
                 std::thread::sleep(POLL_EVERY);
             }

@@ -462,8 +462,6 @@ fn bad_words_are_refused() {
         ("serve", "expected --listen"),
         ("serve --listen 127.0.0.1:0", "expected --data"),
         ("serve --listen nowhere --data x", "--listen"),
-        // An address for documentation, which no machine has.
-        ("serve --listen 192.0.2.1:7400 --data x", "--listen 192.0.2.1:7400: "),
         ("serve --listen 127.0.0.1:0 --data y --grow pbs:x", "expected slurm:PARTITION"),
         ("serve --listen 127.0.0.1:0 --data data", "another service uses it"),
         ("serve --listen 127.0.0.1:0 --data y --tls-key k", "belong together"),

@@ -118,6 +118,10 @@ impl Peer {
 
     /// A peer's part of what is left, where each peer gets one part of the whole.
     fn part_of(&self, peer: PeerId) -> f64 {
+        if self.policy.weights.is_empty() {
+            let parts = self.peers - u32::from(self.coordinates());
+            return 1.0 / f64::from(parts.saturating_sub(self.served.len() as u32).max(1));
+        }
         let weight = |peer| self.policy.fixed_power(peer).map_or(1, |power| power.0);
         // A coordinator has no part itself.
         let without = self.served.iter().copied().chain(self.coordinates().then_some(self.me));

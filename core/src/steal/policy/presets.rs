@@ -44,7 +44,7 @@ pub const PRESETS: [Preset; 12] = [
         Victim::Parent { siblings: true },
         Share::Grain(8),
     ),
-    ("static", "peer 0 divides the work evenly, once", Victim::Master, Share::Even),
+    ("static", "peer 0 divides the work once, evenly or by weights", Victim::Master, Share::Even),
     ("dynamic", "peer 0 gives chunks", Victim::Master, Share::Chunk(64)),
     ("guided", "peer 0 gives parts of what is left", Victim::Master, Share::Guided(1)),
 ];

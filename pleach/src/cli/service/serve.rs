@@ -16,7 +16,7 @@ use crate::provenance::now;
 use pleach_runtime::cores;
 use pleach_serve::server::{ListenError, ServeError, Settings, StoreError, run};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,6 +75,12 @@ pub fn serve(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         },
     );
     ran.map(|()| DONE).map_err(|failed| match &failed {
+        // The network may still start.
+        ServeError::Listen(ListenError::Listen { why, .. })
+            if why.kind() == ErrorKind::AddrNotAvailable =>
+        {
+            Failure::Machine(failed.to_string())
+        }
         ServeError::Folder { why, .. }
         | ServeError::Listen(ListenError::Listen { why, .. } | ListenError::Write { why, .. }) => {
             Failure::of_system(why.kind(), failed.to_string())

@@ -30,7 +30,8 @@ pub const METRICS: [Metric; 29] = [
     }),
     metric_of("efficiency", "efficiency", "efficiency", |figures, _| figures.efficiency()),
     metric_of("linear", "", "", |figures, spec| {
-        figures.efficiency() * figures.power / (figures.power - spec.coordinator_speed())
+        let others = figures.power - spec.coordinator_speed();
+        if others > 0.0 { figures.efficiency() * figures.power / others } else { 0.0 }
     }),
     metric_of("idle", "idle", "", |figures, _| figures.idle()),
     metric_of("fill", "", "", |figures, _| figures.fill()),

@@ -79,7 +79,7 @@ fn as_read(shop: &Shop) -> String {
     // A job whose name is missing looks like a header of numbers.
     let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
     let numbered = !shop.machines.is_empty() && shop.machines.iter().all(is_number);
-    let head = if numbered { "; the first line is read as the header" } else { "" };
+    let head = if numbered { "; the first row is read as the header" } else { "" };
     let (jobs, machines) = (counted(jobs, "job"), counted(machines, "machine"));
     format!("read as {jobs} × {machines}{comma} {names}{scale}{head}")
 }

@@ -80,7 +80,9 @@ impl Table {
                     let (separator, blank) = (char::from(separator), char::is_whitespace);
                     let text = comment.trim_end_matches(|c| c == separator || blank(c));
                     let row = Row { line, cells: text.split(separator).collect() };
-                    comments.extend(Some(row).filter(|row| filled > 1 && row.len() == filled));
+                    if filled > 1 && row.len() == filled && comments.len() < MOST_COMMENTS {
+                        comments.push(row);
+                    }
                 }
                 check_comment(line, comment, separator, usual)
             })?;
@@ -115,6 +117,9 @@ impl Table {
 fn cells_of(line: &str, separator: u8) -> usize {
     line.bytes().filter(|&byte| byte == separator).count() + 1
 }
+
+/// The most comments above a table among which a header is looked for.
+const MOST_COMMENTS: usize = 100;
 
 /// Refuses a comment that looks like a header, or like a row with the usual number of cells.
 fn check_comment(line: u64, comment: &str, separator: u8, usual: usize) -> Result<(), String> {
