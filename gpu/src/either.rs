@@ -84,8 +84,6 @@ pub struct Either<'p> {
     phases: Phases,
     /// Nodes a second in both modes, once measured.
     found: Option<(u64, u64)>,
-    /// Why the other mode could not be tried, until reported.
-    failed: Option<DeviceError>,
 }
 
 impl<'p> Either<'p> {
@@ -108,7 +106,6 @@ impl<'p> Either<'p> {
             resting: None,
             phases: Phases::default(),
             found: None,
-            failed: None,
         }
     }
 
@@ -135,10 +132,7 @@ impl<'p> Either<'p> {
                 if before + ns < after_ns {
                     TrialStage::Before { ns: before + ns, explored }
                 } else {
-                    match self.evaluation() {
-                        Ok(other) => self.other = Some(other),
-                        Err(why) => self.failed = Some(why),
-                    }
+                    self.other = self.evaluation();
                     self.try_other_mode(explored, &mut reported)
                 }
             }
@@ -171,15 +165,15 @@ impl<'p> Either<'p> {
         reported
     }
 
-    /// Starts to prepare the other mode, which may compile a kernel. It uses the same GPU, alongside the explorer that
-    /// runs there.
-    fn evaluation(&self) -> Result<Other, DeviceError> {
+    /// Starts to prepare the other mode, if there is one, which may compile a kernel. It uses the same GPU, alongside the
+    /// explorer that runs there.
+    fn evaluation(&self) -> Option<Other> {
         let spec = Spec { mode: Some(Mode::Evaluate), ..self.spec };
-        let request = DeviceRequest::new(self.problem, &spec, &self.pool)?;
+        let request = DeviceRequest::new(self.problem, &spec, &self.pool).ok()?;
         if request.is_quick() || request.is_awaited() {
-            return Ok(Other::Here(Box::new(request.open()?)));
+            return request.open().ok().map(|opened| Other::Here(Box::new(opened)));
         }
-        PendingDevice::start(request).map(Other::Later)
+        PendingDevice::start(request).ok().map(Other::Later)
     }
 
     /// Changes to the other mode once that is ready. Returns the next stage.
@@ -195,16 +189,11 @@ impl<'p> Either<'p> {
                 }
             },
         };
-        match came.and_then(|opened| opened.bounds(self.problem)) {
-            Ok(bounds) => {
-                *reported = self.switch_mode(Box::new(bounds));
-                TrialStage::Warm { explored, bounds: Rate::default() }
-            }
-            Err(why) => {
-                self.failed = Some(why);
-                TrialStage::Settled
-            }
-        }
+        let Ok(bounds) = came.and_then(|opened| opened.bounds(self.problem)) else {
+            return TrialStage::Settled;
+        };
+        *reported = self.switch_mode(Box::new(bounds));
+        TrialStage::Warm { explored, bounds: Rate::default() }
     }
 
     fn choose_mode(&mut self, explored: u64, bounded: u64) -> Progress {
@@ -267,10 +256,6 @@ impl Rounds for Either<'_> {
 
     fn take_failure(&mut self) -> Option<DeviceError> {
         self.now.take_failure().or_else(|| self.resting.as_mut()?.take_failure())
-    }
-
-    fn take_trial_failure(&mut self) -> Option<DeviceError> {
-        self.failed.take()
     }
 
     fn mode(&self) -> Mode {

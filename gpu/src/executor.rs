@@ -34,11 +34,6 @@ pub trait Rounds: Explorer {
     /// Why the device was given up, reported once.
     fn take_failure(&mut self) -> Option<DeviceError>;
 
-    /// Why the device could not try its other mode, reported once.
-    fn take_trial_failure(&mut self) -> Option<DeviceError> {
-        None
-    }
-
     /// What the device does.
     fn mode(&self) -> Mode;
 
@@ -98,10 +93,6 @@ impl<'p> DeviceExecutor<'p> {
     fn report_loss(&mut self) {
         if let Some(why) = self.explorer.take_failure() {
             (self.warn)(format!("{} failed: {why}; its work continues on the CPU", self.name));
-        }
-        if let Some(why) = self.explorer.take_trial_failure() {
-            let name = &self.name;
-            (self.warn)(format!("{name} cannot try to bound: {why}; it continues to explore"));
         }
     }
 }

@@ -140,26 +140,6 @@ fn a_device_that_fails_around_a_trial_leaves_nothing_behind() {
     }
 }
 
-/// It went on to explore and said nothing.
-#[test]
-fn a_device_says_why_it_cannot_try_the_other_mode() {
-    let (flowshop, best) = flowshop(Bound::One);
-    let (wanted, _) = whole(&flowshop, best);
-    let (pool, cannot) = (Arc::default(), spec("emulated:fail=0"));
-    let explores = explores(&flowshop, &spec("emulated:explorers=2"), &pool);
-    let mut search = Either::new(&flowshop, explores, &cannot, &pool, TRIALS[0]);
-    search.add_work(&Problem::root(&flowshop).bytes).unwrap();
-    let mut counts = Counts::default();
-    while search.size() > 0.0 {
-        counts.add(&search.step(1, best).counts);
-    }
-    counts.add(&search.flush().counts);
-    assert_eq!(counts, wanted);
-    assert_eq!((search.mode(), search.trial()), (Mode::Explore, None));
-    assert!(search.take_trial_failure().is_some() && search.take_failure().is_none());
-    assert!(search.take_trial_failure().is_none(), "reported once");
-}
-
 /// A kernel that bounds may first have to be compiled, which takes long.
 #[test]
 fn a_device_explores_while_the_other_mode_is_prepared() {
