@@ -285,7 +285,8 @@ def test_an_expand_that_returns_children_is_refused() -> None:
             return self.act(node, out)
 
     def yields(node: Any, out: pleach.Children) -> Any:
-        yield out.count(1)
+        yield
+        out.count(1)
 
     cases: list[tuple[Any, str]] = [(lambda node, out: [1], "list"), (yields, "generator"), (lambda node, out: 0, "int")]
     for act, kind in cases:
