@@ -54,7 +54,7 @@ fn a_process_that_garbles_values_is_excluded() {
     });
 }
 
-/// It waited, and said nothing.
+/// It used to wait in silence.
 #[test]
 fn a_process_that_waits_for_others_learns_why_one_cannot_join() {
     let folder = folder("processes-with-keys");

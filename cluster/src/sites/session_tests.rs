@@ -105,7 +105,7 @@ impl Network for LateArrival {
     fn abort(&mut self, _: i32) {}
 }
 
-/// A message to it used to make the network fail, and the root waited for nobody any more.
+/// The root sent it a message, the network failed, and the root left without waiting for anyone.
 #[test]
 fn a_process_that_arrives_after_the_end_is_cut_off() {
     let ((_send, events), (expelled, receive)) = (channel(), channel());

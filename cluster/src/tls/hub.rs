@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(hub.places[2], 8);
     }
 
-    /// A joiner used to be lost if all results of a loop together were longer than what may wait for it.
+    /// The root used to cut off a joiner if all results of a loop together were longer than what may wait for it.
     #[test]
     fn messages_for_several_sites_may_wait_without_limit() {
         let mut hub = Hub::new(4, Limits { waiting: 5000, ..Limits::default() });

@@ -266,7 +266,7 @@ fn a_site_that_sends_garbage_is_excluded() {
     assert!((0..3000).all(|unit| loops[0][0].has(unit)));
 }
 
-/// The root said only that the site was lost.
+/// The root used to say only that the site was lost.
 #[test]
 fn a_site_with_too_long_results_is_excluded() {
     // A message has room for 56 bytes of results, and 40 of them have more.

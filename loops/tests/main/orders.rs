@@ -173,7 +173,7 @@ impl RemoteLoop for Held<'_> {
     }
 }
 
-/// A result that took long to arrive was computed again, and its site got no more ranges.
+/// Others used to compute a result again if it took long to arrive, and its site got no more ranges.
 #[test]
 fn a_site_whose_message_is_arriving_is_not_silent() {
     const LEASE: Duration = Duration::from_millis(500);

@@ -289,7 +289,7 @@ fn a_watcher_stops_after_a_whole_sweep() {
     assert!(!outcome.report.complete);
 }
 
-/// It slept for hours.
+/// A slowed worker used to sleep on for hours after a stop.
 #[test]
 fn a_slowed_thread_can_be_stopped() {
     let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };

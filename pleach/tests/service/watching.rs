@@ -156,7 +156,7 @@ fn a_joiner_writes_its_log_and_refuses_what_it_does_not_write() {
     service.text("ann", &format!("cancel {id}"));
 }
 
-/// This used to be bad usage, and the file that was there was lost.
+/// A full disk used to count as bad usage, and the former file was lost.
 #[test]
 fn a_fetched_file_replaces_another_one_only_as_a_whole() {
     let service = Service::start("service-fetch", "");
@@ -187,7 +187,7 @@ fn a_report_draws_the_schedule_of_a_file_that_was_sent() {
     assert!(html.contains("<svg") && !html.contains("The schedule cannot be drawn"), "{html}");
 }
 
-/// The number of the job was never said.
+/// The command used to end without the number of the job.
 #[test]
 fn a_job_continues_when_nobody_waits_for_it() {
     let service = Service::start("service-wait", "");

@@ -186,7 +186,7 @@ fn the_laws_hold() {
     }
 }
 
-/// A node with larger ones was refused when it was read.
+/// Readers used to refuse a node with larger prices.
 #[test]
 fn prices_of_an_assignment_fit_into_a_node() {
     let instance = named::named("tsmat:9:5").unwrap().unwrap();

@@ -155,7 +155,7 @@ fn costs_are_multiples_of_the_step_and_heuristics_are_right() {
     assert_eq!(named("nug12").unwrap().unwrap().step(), 2);
 }
 
-/// The search for the first assignment used to run until it was stopped: it counts exchanges, of which there are none.
+/// The first local search ends after a number of exchanges. A single facility has none, so it never ended by itself.
 #[test]
 fn a_single_facility_needs_no_local_search() {
     let instance = Instance::new((1, &[7]), (1, &[2])).unwrap();
@@ -203,7 +203,7 @@ fn the_laws_hold() {
     hostile_law(&|| Box::new(TreeExplorer::new(tree)), &good.bytes, 500, 3);
 }
 
-/// It exchanged the location with itself for as long as it might.
+/// The search used to exchange the location with itself until its time was over.
 #[test]
 fn a_single_assignment_is_not_searched() {
     let instance = Instance::new((1, &[2]), (1, &[3])).unwrap();

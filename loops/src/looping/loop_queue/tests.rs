@@ -7,7 +7,7 @@ fn even(unit: u32) -> f64 {
     f64::from(unit)
 }
 
-/// It waited until the loop was over, however slow the other one became.
+/// The waiting taker used to sleep until the end of the loop, however slow the other one became.
 #[test]
 fn a_taker_takes_units_once_the_one_that_it_waits_for_is_slow() {
     let (sizes, takers) = (Sizes::Measured, Takers { threads: 2, ..Takers::default() });
@@ -26,7 +26,7 @@ fn a_taker_takes_units_once_the_one_that_it_waits_for_is_slow() {
     });
 }
 
-/// It counted as a taker of average speed, to which slow ones left the last units.
+/// Such a device used to count as a taker of average speed, and slow threads left it the last units.
 #[test]
 fn nobody_leaves_units_to_a_device_that_cannot_be_used() {
     let sizes = Sizes::Measured;

@@ -248,7 +248,7 @@ impl Stepping for StoppedLate {
     }
 }
 
-/// All steps were reported as done, but the slab stayed on the device.
+/// The report used to say that all steps were done, while the slab stayed on the device.
 #[test]
 fn a_stop_in_the_last_sweep_comes_too_late() {
     let steps = Steps(Arc::new(Flow::new(setup([16, 5, 12], Level::best())).unwrap()));

@@ -51,7 +51,7 @@ fn every_family_has_its_product() {
     }
 }
 
-/// It slept for hours.
+/// A slowed worker used to sleep on for hours after a stop.
 #[test]
 fn a_slowed_device_can_be_stopped() {
     let a: Checked<Csr<f64>> = named("fem:700", 5).unwrap().unwrap().checked().unwrap();
