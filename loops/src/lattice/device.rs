@@ -50,8 +50,8 @@ impl Steps {
 
 /// Planes of the slab that are fetched at a time.
 fn parts(slab: &Slab) -> impl Iterator<Item = Range<usize>> + use<> {
-    let (own, end) = (slab.ghosts[0], slab.ghosts[0] + slab.planes().len());
-    let planes = (PART / slab.flow.plane_numbers()).max(1);
+    let (own, end) = (slab.outline.ghosts[0], slab.outline.ghosts[0] + slab.planes().len());
+    let planes = (PART / slab.flow().plane_numbers()).max(1);
     (own..end).step_by(planes).map(move |from| from..(from + planes).min(end))
 }
 
@@ -68,11 +68,10 @@ fn head(flow: &Flow, slab: &Slab) -> Vec<u32> {
     let mut tables: Vec<u32> = words(&Wide::of(&flow.numbers).numbers()).collect();
     tables.extend(words(&flow.numbers.inflow.unwrap_or([0.0; Q])));
     tables.resize(NUMBERS, 0);
-    for plane in 0..slab.held() {
+    for plane in 0..slab.outline.held() {
         for row in 0..flow.size()[1] {
-            tables.extend(
-                flow.solid_row(row, slab.number(plane)).iter().map(|&bits| u32::from(bits)),
-            );
+            let solid = flow.solid_row(row, slab.outline.number(plane));
+            tables.extend(solid.iter().map(|&bits| u32::from(bits)));
         }
     }
     tables.resize(tables.len().next_multiple_of(ALIGNED), 0);
@@ -81,7 +80,7 @@ fn head(flow: &Flow, slab: &Slab) -> Vec<u32> {
 
 impl SteppingOnDevice<Slab> for Steps {
     fn layout(&self, slab: &Slab) -> Layout {
-        let (flow, held) = (&self.0, slab.held());
+        let (flow, held) = (&self.0, slab.outline.held());
         let mut tables = head(flow, slab);
         let state = tables.len();
         tables.reserve_exact(held * flow.plane_numbers());
@@ -113,15 +112,15 @@ impl SteppingOnDevice<Slab> for Steps {
         // There may be more threads than cells, or fewer, which then do several cells each.
         let some = |planes: usize| (planes * flow.plane_numbers() / 32).clamp(1, MOST_RESULTS);
         let mut orders = Vec::new();
-        let [below, above] = slab.ghost_planes();
-        if slab.ghosts != [0; 2] {
+        let [below, above] = slab.outline.ghost_planes();
+        if slab.outline.ghosts != [0; 2] {
             let mut put =
                 order(What::Put, [&below, &above], false, some(below.len() + above.len()));
             let numbers = words(slab.held_numbers(below)).chain(words(slab.held_numbers(above)));
             put.words.extend(numbers);
             orders.push(put);
         }
-        for step in slab.plan(steps) {
+        for step in slab.outline.plan(0, steps) {
             orders.push(order(
                 What::Step,
                 [&step.planes, &(0..0)],
@@ -129,18 +128,18 @@ impl SteppingOnDevice<Slab> for Steps {
                 some(step.planes.len()),
             ));
         }
-        let [below, above] = slab.edges();
+        let [below, above] = slab.outline.edges();
         let count = (below.len() + above.len()) * flow.plane_numbers();
         orders.push(order(What::Get, [&below, &above], false, count.max(1)));
         orders
     }
 
     fn swept(&self, slab: &mut Slab, steps: usize, results: &[u32]) {
-        let [below, above] = slab.edges();
+        let [below, above] = slab.outline.edges();
         let (low, high) = results.split_at(below.len() * self.0.plane_numbers());
         write(slab.held_numbers_mut(below), low);
         write(slab.held_numbers_mut(above), high);
-        slab.steps += steps as u64;
+        slab.outline.steps += steps as u64;
     }
 
     fn fetch(&self, slab: &Slab) -> Vec<SlabOrder> {

@@ -1,4 +1,4 @@
-//! Views cache lines as plain numbers, and copies them.
+//! Views cache lines as plain numbers and numbers as lines, and copies them.
 
 use crate::lattice::lanes::{LANES, Lane};
 
@@ -12,6 +12,26 @@ pub fn flat(lines: &[Lane]) -> &[f32] {
 pub fn flat_mut(lines: &mut [Lane]) -> &mut [f32] {
     // SAFETY: as above; every number is a valid one.
     unsafe { std::slice::from_raw_parts_mut(lines.as_mut_ptr().cast(), lines.len() * LANES) }
+}
+
+/// Numbers as lines.
+///
+/// # Panics
+/// If the first number is not aligned like a line.
+pub fn lanes(numbers: &[f32]) -> &[Lane] {
+    assert!(numbers.as_ptr().cast::<Lane>().is_aligned());
+    // SAFETY: aligned, and any sixteen numbers are a line.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), numbers.len() / LANES) }
+}
+
+/// Numbers as lines, to be written.
+///
+/// # Panics
+/// If the first number is not aligned like a line.
+pub fn lanes_mut(numbers: &mut [f32]) -> &mut [Lane] {
+    assert!(numbers.as_ptr().cast::<Lane>().is_aligned());
+    // SAFETY: as above.
+    unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), numbers.len() / LANES) }
 }
 
 /// Copies numbers past the caches.
