@@ -1,4 +1,4 @@
-//! Kernels in vector instructions, one per file: all `unsafe` code of the loops.
+//! Kernels in vector instructions, one per file, and memory: all `unsafe` code of the loops.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod csrmm;
@@ -7,6 +7,7 @@ pub(crate) mod lattice_flat;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lattice_rows;
 pub(crate) mod pages;
+pub(crate) mod parts;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod rays_avx2;
 #[cfg(target_arch = "x86_64")]
