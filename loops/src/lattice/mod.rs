@@ -1,5 +1,6 @@
 //! Flows by the lattice Boltzmann method: D3Q19, one relaxation time, in place, cut into slabs of planes.
 
+mod blocks;
 mod device;
 pub mod flow;
 pub(crate) mod group;

@@ -1,8 +1,10 @@
 //! Implements work in steps for a flow: its slabs of planes, and the edges that neighbours exchange.
 
+use super::blocks::PlaneBlocks;
 use super::flow::Flow;
+use super::outline::Outline;
 use super::slab::{Side, Slab};
-use crate::looping::{Stepping, SteppingOnDevice};
+use crate::looping::{SlabBlocks, Stepping, SteppingOnDevice, SteppingTogether};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -70,7 +72,26 @@ impl Stepping for Steps {
         slab.recut(planes, missing)
     }
 
+    fn together(&self) -> Option<&dyn SteppingTogether<Slab>> {
+        // A thinner box has only one block, which one thread would sweep alone.
+        (self.units() >= 4 * self.0.ghosts()).then_some(self)
+    }
+
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Slab>> {
         self.fits_devices().then_some(self)
+    }
+}
+
+impl SteppingTogether<Slab> for Steps {
+    fn reserve(&self, planes: Range<usize>) -> Result<Slab, String> {
+        Slab::empty(Outline::new(&self.0, planes, 0)?)
+    }
+
+    fn blocks<'a>(&self, slab: &'a mut Slab, most: usize) -> Box<dyn SlabBlocks + 'a> {
+        Box::new(PlaneBlocks::new(slab, most))
+    }
+
+    fn swept(&self, slab: &mut Slab, steps: usize) {
+        slab.outline.steps += steps as u64;
     }
 }

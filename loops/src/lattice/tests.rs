@@ -1,10 +1,13 @@
 //! Compares slabs with the reference, and with each other however the flow is cut.
 
+use super::blocks::PlaneBlocks;
 use super::flow::{Across, Along, Flow, Friction, Obstacle, Setup};
 use super::mask::Mask;
+use super::outline::Outline;
 use super::reference::Reference;
 use super::slab::{Side, Slab};
 use super::sums::Sum;
+use crate::looping::SlabBlocks;
 use pleach_core::search::level::Level;
 use std::ops::Range;
 use std::sync::Arc;
@@ -193,6 +196,103 @@ fn move_planes(slabs: &mut [Slab], [giver, taker]: [usize; 2], count: usize) {
     let all = start.min(moved.start)..end.max(moved.end);
     slabs[giver].recut(left, &[]).unwrap();
     slabs[taker].recut(all, &[(moved, numbers)]).unwrap();
+}
+
+/// The flow of a setup with this many planes, and cells scattered in all of them.
+fn with_planes(planes: usize, setup: &Setup) -> Arc<Flow> {
+    let size = [setup.size[0], setup.size[1], planes];
+    let mask = Mask::by(size, |[x, y, z]| (x * 7 + y * 13 + z * 5) % 11 == 0);
+    let obstacle = Obstacle::Cells(mask);
+    Arc::new(Flow::new(Setup { size, obstacle, ..setup.clone() }).unwrap())
+}
+
+#[test]
+fn sweeps_of_blocks_and_seams_are_a_sweep_of_the_slab() {
+    for setup in levels().flat_map(setups) {
+        let flow = with_planes(40, &setup);
+        for most in [1, 2, 3, 99] {
+            let (mut whole, mut parts) = (cut(&flow, 1), cut(&flow, 1));
+            for steps in [4, 1, 3, 6, 2, 1] {
+                let steps = flow.depth().min(steps);
+                whole[0].sweep(steps);
+                let blocks = PlaneBlocks::new(&mut parts[0], most);
+                let count = blocks.count();
+                assert!(count <= most && (count > 1 || most == 1), "{count}");
+                // Blocks from above, seams from below.
+                let tiles = (0..count).rev().map(|block| 2 * block);
+                let tiles = tiles.chain((1..count).map(|seam| 2 * seam - 1));
+                let done: usize = tiles.map(|tile| blocks.sweep(tile, 0, steps)).sum();
+                assert_eq!(done, 40 * steps);
+                drop(blocks);
+                parts[0].outline.steps += steps as u64;
+                exchange(&mut whole);
+                exchange(&mut parts);
+                assert_eq!(measures(&parts), measures(&whole), "{setup:?}: {most}, {steps}");
+            }
+        }
+    }
+}
+
+/// Lower blocks are a sweep ahead where that is allowed.
+#[test]
+fn blocks_may_be_ahead_of_others() {
+    for setup in setups(Level::best()) {
+        let setup = Setup { across: Across::Slip, depth: 4, ..setup };
+        let flow = with_planes(40, &setup);
+        let (mut whole, mut parts) = (cut(&flow, 1), cut(&flow, 1));
+        let blocks = PlaneBlocks::new(&mut parts[0], 4);
+        for (tile, before, steps) in [
+            (0, 0, 4),
+            (2, 0, 4),
+            (1, 0, 4),
+            (0, 4, 3),
+            (4, 0, 4),
+            (3, 0, 4),
+            (2, 4, 3),
+            (1, 4, 3),
+            (6, 0, 4),
+            (5, 0, 4),
+            (4, 4, 3),
+            (6, 4, 3),
+            (5, 4, 3),
+            (3, 4, 3),
+        ] {
+            blocks.sweep(tile, before, steps);
+        }
+        drop(blocks);
+        parts[0].outline.steps += 7;
+        whole[0].sweep(4);
+        whole[0].sweep(3);
+        assert_eq!(measures(&parts), measures(&whole), "{setup:?}");
+    }
+}
+
+#[test]
+fn blocks_begin_like_a_new_slab_and_have_its_edges() {
+    for setup in setups(Level::best()) {
+        let flow = with_planes(60, &setup);
+        for planes in [0..60, 0..40, 20..60, 10..50] {
+            let whole = Slab::new(&flow, planes.clone()).unwrap();
+            let mut parts = Slab::empty(Outline::new(&flow, planes.clone(), 0).unwrap()).unwrap();
+            let blocks = PlaneBlocks::new(&mut parts, 3);
+            (0..blocks.count()).for_each(|block| blocks.begin(block));
+            for (above, side) in [(false, Side::Below), (true, Side::Above)] {
+                let mut edge = Vec::new();
+                blocks.edge(above, &mut edge);
+                assert_eq!(edge, whole.edge(side));
+                blocks.set_edge(above, &vec![0.5; edge.len()]);
+            }
+            let tiles = 0..2 * blocks.count() - 1;
+            assert_eq!(blocks.units(0).start, planes.start);
+            assert_eq!(blocks.units(tiles.end - 1).end, planes.end);
+            assert!(tiles.clone().all(|tile| !blocks.units(tile).is_empty()));
+            drop(blocks);
+            assert_eq!(parts.numbers(), whole.numbers());
+            let half =
+                |planes: Range<usize>| parts.held_numbers(planes).iter().all(|&it| it == 0.5);
+            assert!(parts.outline.ghost_planes().into_iter().all(half));
+        }
+    }
 }
 
 #[test]

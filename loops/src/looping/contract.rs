@@ -133,10 +133,54 @@ pub trait Stepping: Sync {
         missing: &[(Range<usize>, Vec<f32>)],
     ) -> Result<(), String>;
 
+    /// The same work as several threads do it in one slab.
+    fn together(&self) -> Option<&dyn SteppingTogether<Self::Slab>> {
+        None
+    }
+
     /// The same work as a device's kernel does it.
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Self::Slab>> {
         None
     }
+}
+
+/// Work in steps as several threads do it in one slab.
+pub trait SteppingTogether<S>: Sync {
+    /// Memory for a slab, whose blocks [`SlabBlocks::begin`] brings to their start.
+    ///
+    /// # Errors
+    /// If memory does not suffice.
+    fn reserve(&self, units: Range<usize>) -> Result<S, String>;
+
+    /// Cuts a slab into blocks, at most this many.
+    fn blocks<'a>(&self, slab: &'a mut S, most: usize) -> Box<dyn SlabBlocks + 'a>;
+
+    /// Records that all blocks of a slab have done this many steps.
+    fn swept(&self, slab: &mut S, steps: usize);
+}
+
+/// A slab in blocks, which threads sweep at the same time. A tile is a block or a seam: tile 2b is block b, and tile
+/// 2b + 1 is the seam between it and the next block, where some steps need both. In each sweep, a seam comes after
+/// both of its blocks, and a block after its seams of the previous sweep; the engine sees to that.
+pub trait SlabBlocks: Sync {
+    /// The number of blocks, at least one.
+    fn count(&self) -> usize;
+
+    /// Sets the units of a block to their state at the start.
+    fn begin(&self, block: usize);
+
+    /// The units of the slab that a tile touches.
+    fn units(&self, tile: usize) -> Range<usize>;
+
+    /// Does what falls to a tile in a sweep of this many steps, which begins after these. Returns the number of units,
+    /// each counted once for every step.
+    fn sweep(&self, tile: usize, before: usize, steps: usize) -> usize;
+
+    /// Writes an edge, like [`Stepping::edge`].
+    fn edge(&self, above: bool, edge: &mut Vec<f32>);
+
+    /// Reads an edge, like [`Stepping::set_edge`]. It belongs to the first or the last block.
+    fn set_edge(&self, above: bool, edge: &[f32]);
 }
 
 /// Work in steps as a device's kernel does it. A slab stays on the device from launch to launch, in tables that the

@@ -8,6 +8,8 @@ mod contract;
 mod cut;
 #[cfg(not(loom))]
 mod device;
+#[cfg(not(loom))]
+mod exchange;
 mod loop_queue;
 #[cfg(all(test, loom))]
 mod loop_queue_loom;
@@ -30,6 +32,10 @@ mod slab_device;
 #[cfg(not(loom))]
 mod steps;
 mod taker_progress;
+#[cfg(not(loom))]
+mod team;
+#[cfg(not(loom))]
+mod tile_queue;
 
 #[cfg(not(loom))]
 pub use contract::*;

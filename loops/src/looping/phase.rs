@@ -2,43 +2,48 @@
 
 use super::barrier::Barrier;
 use super::contract::Stepping;
-use super::loop_thread::sleep;
+use super::exchange::{Edges, PhaseShare, PhaseWorker};
+use super::loop_thread::{TakerTally, sleep};
 use super::run_loop::slow_down;
 use super::settings::{LoopSettings, LoopSnapshot};
 use super::slab_device::SlabDevice;
 use super::taker_progress::TakerProgress;
+use super::team::{BLOCKS, Team};
 use pleach_gpu::DeviceError;
 use pleach_gpu::pool::DevicePool;
 use pleach_gpu::spec::Spec;
 use pleach_runtime::error::RunError;
 use pleach_runtime::on_drop::OnDrop;
-use pleach_runtime::sync::{AtomicBool, AtomicU64, Mutex, Ordering, lock};
+use pleach_runtime::sync::{AtomicBool, AtomicU64, Ordering};
 use pleach_runtime::worker_pool::WorkerPool;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
 
-/// A thread's slab, and what the thread did.
+/// A slab, and what those who hold it did.
 pub(super) struct SlabWork<'w, S> {
+    pub units: Range<usize>,
     pub slab: S,
     /// The device that has the slab, if it was sent to one. The host's copy is then valid only at its edges.
     pub device: Option<SlabDevice<'w, S>>,
-    /// Time during which the thread was busy: it made slabs, swept them or copied edges.
-    pub busy: Duration,
-    /// The part of it that sweeps took since speeds were last measured.
+    /// What each of the threads did, or the device: it made slabs, swept them or copied edges.
+    pub did: Vec<TakerTally>,
+    /// The time that sweeps took since speeds were last measured.
     pub last: Duration,
 }
 
-impl<S> SlabWork<'_, S> {
-    /// A slab that took this long to make.
-    pub fn new(slab: S, busy: Duration) -> Self {
-        Self { slab, device: None, busy, last: Duration::ZERO }
-    }
+/// Who holds a slab.
+pub(super) struct SlabWorker<'a> {
+    /// The names of the threads, or that of the device.
+    pub names: Vec<String>,
+    /// The device, which a thread drives.
+    pub spec: Option<&'a Spec>,
 }
 
-/// A thread, or a device with the thread that drives it.
-pub(super) struct SlabWorker<'a> {
-    pub name: String,
-    pub spec: Option<&'a Spec>,
+impl SlabWorker<'_> {
+    /// Whether several threads sweep the slab together.
+    pub fn is_team(&self) -> bool {
+        self.names.len() > 1
+    }
 }
 
 /// Why the steps did not finish.
@@ -64,8 +69,9 @@ pub(super) struct Phase<'a, W> {
     pub pool: &'a WorkerPool,
     pub work: &'a W,
     pub settings: &'a LoopSettings,
+    /// Only the first can be a team.
     pub members: &'a [SlabWorker<'a>],
-    /// The progress of each member.
+    /// The progress of each thread and device.
     pub seen: &'a [TakerProgress],
     pub start: Instant,
     pub all: usize,
@@ -77,157 +83,178 @@ pub(super) struct Phase<'a, W> {
     pub exchanged: bool,
 }
 
-/// The edges of a slab for the neighbour below and the one above, after even and odd sweeps.
-pub(super) type Edges = [[Mutex<Vec<f32>>; 2]; 2];
+/// What a thread does: it returns how long its sweeps took, or why its device failed.
+type PhaseJob<'j> = Box<dyn FnOnce() -> Result<Duration, String> + Send + 'j>;
 
 impl<'a, W: Stepping> Phase<'a, W> {
     /// Does this many steps, unless they are stopped.
     pub fn run(
         &mut self,
-        held: Vec<SlabWork<'a, W::Slab>>,
+        held: &mut [SlabWork<'a, W::Slab>],
         steps: usize,
         watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
-    ) -> Result<Vec<SlabWork<'a, W::Slab>>, StepsError> {
+    ) -> Result<(), StepsError> {
         let Phase { pool, work, settings, members, seen, start, all, done, exchanged, .. } = *self;
-        let (meet, stop, swept) =
-            (&Barrier::new(held.len()), &AtomicBool::new(false), &AtomicU64::new(done as u64));
-        let edges = &self.edges;
-        let jobs = held.into_iter().zip(members).enumerate().map(|(me, (mut held, member))| {
-            let slow = slow_down(&settings.slow, &member.name);
-            let seen = &seen[me];
-            let turn = PhaseShare { work, me, slow, member, seen, edges, meet, stop, swept };
-            Box::new(move || {
-                let guard = OnDrop(|| meet.leave());
-                let lost = turn.sweep_slab(&mut held, steps, exchanged).err();
-                if lost.is_none() {
+        let shared = &PhaseShare {
+            edges: &self.edges,
+            is_ring: work.is_ring(),
+            exchanged,
+            done,
+            steps,
+            depth: work.depth().max(1),
+            meet: Barrier::new(seen.len()),
+            stop: AtomicBool::new(false),
+            swept: AtomicU64::new(done as u64),
+        };
+        let names = members.iter().flat_map(|member| &member.names);
+        let workers: Vec<PhaseWorker<'_>> = names
+            .zip(seen)
+            .map(|(name, seen)| PhaseWorker { name, slow: slow_down(&settings.slow, name), seen })
+            .collect();
+        let teams = usize::from(members[0].is_team());
+        let (together, alone) = held.split_at_mut(teams);
+        let team = together.first_mut().zip(work.together()).map(|(held, together)| {
+            let SlabWork { slab, did, .. } = held;
+            let threads = did.len();
+            (Team::new(together.blocks(slab, BLOCKS * threads), threads, shared), did)
+        });
+        let (team, did) = team.unzip();
+        let mut jobs: Vec<PhaseJob<'_>> = Vec::new();
+        if let Some(team) = &team {
+            for (me, (did, worker)) in did.into_iter().flatten().zip(&workers).enumerate() {
+                jobs.push(Box::new(move || {
+                    let guard = OnDrop(|| {
+                        team.leave();
+                        shared.meet.leave();
+                    });
+                    let took = team.sweep(shared, (me, worker), did);
+                    std::mem::forget(guard);
+                    Ok(took)
+                }));
+            }
+        }
+        let alone = alone.iter_mut().zip(&members[teams..]).zip(&workers[jobs.len()..]);
+        for (at, ((held, member), worker)) in alone.enumerate() {
+            let turn = SlabTurn { work, shared, me: teams + at, spec: member.spec, worker };
+            jobs.push(Box::new(move || {
+                let guard = OnDrop(|| shared.meet.leave());
+                let took = turn.sweep_slab(held);
+                if took.is_ok() {
                     std::mem::forget(guard);
                 }
-                (held, lost)
-            })
-                as Box<dyn FnOnce() -> (SlabWork<'a, W::Slab>, Option<String>) + Send + '_>
-        });
-        let ended = pool.side_by_side(jobs.collect(), |latch| {
+                took
+            }));
+        }
+        let ended = pool.side_by_side(jobs, |latch| {
             // If the watcher panics, no new sweep starts.
-            let guard = OnDrop(|| stop.store(true, Ordering::Relaxed));
+            let guard = OnDrop(|| shared.stop.store(true, Ordering::Relaxed));
             while latch.wait(settings.progress_every, || true) > 0 {
-                let done = swept.load(Ordering::Relaxed);
+                let done = shared.swept.load(Ordering::Relaxed);
                 let seconds = start.elapsed().as_secs_f64();
-                let snapshots = seen.iter().zip(members);
-                let takers =
-                    snapshots.map(|(seen, member)| seen.snapshot(&member.name, 1)).collect();
+                let takers = workers.iter().map(|it| it.seen.snapshot(it.name, 1)).collect();
                 if watch(&LoopSnapshot { done, units: all as u64, seconds, takers }).is_break() {
-                    stop.store(true, Ordering::Relaxed);
+                    shared.stop.store(true, Ordering::Relaxed);
                 }
             }
             std::mem::forget(guard);
         })?;
-        self.done = swept.load(Ordering::Relaxed) as usize;
-        self.stopped = stop.load(Ordering::Relaxed);
+        drop(team);
+        self.done = shared.swept.load(Ordering::Relaxed) as usize;
+        self.stopped = shared.stop.load(Ordering::Relaxed);
         self.exchanged = true;
-        let (mut all, mut lost) = (Vec::new(), Vec::new());
-        for ((held, why), member) in ended.into_iter().zip(members) {
-            all.push(held);
-            lost.extend(why.map(|why| (member.name.clone(), why)));
+        if let Some(together) = work.together().filter(|_| teams > 0) {
+            together.swept(&mut held[0].slab, self.done - done);
         }
-        if lost.is_empty() { Ok(all) } else { Err(StepsError::Lost(lost)) }
+        let (mut ended, mut lost) = (ended.into_iter(), Vec::new());
+        for (held, member) in held.iter_mut().zip(members) {
+            let mut longest = Duration::ZERO;
+            for (name, took) in member.names.iter().zip(ended.by_ref()) {
+                match took {
+                    Ok(took) => longest = longest.max(took),
+                    Err(why) => lost.push((name.clone(), why)),
+                }
+            }
+            held.last += longest;
+        }
+        if lost.is_empty() { Ok(()) } else { Err(StepsError::Lost(lost)) }
     }
 }
 
-/// What a member shares with the others in a phase.
-struct PhaseShare<'a, 'w, W> {
+/// A thread's turn with a slab of its own, or with a device's.
+struct SlabTurn<'a, 'w, W> {
     work: &'w W,
+    shared: &'a PhaseShare<'a>,
+    /// The number of the slab.
     me: usize,
-    /// Its slow-down factor.
-    slow: f64,
-    member: &'a SlabWorker<'a>,
-    seen: &'a TakerProgress,
-    edges: &'a [Edges],
-    meet: &'a Barrier,
-    stop: &'a AtomicBool,
-    swept: &'a AtomicU64,
+    spec: Option<&'a Spec>,
+    worker: &'a PhaseWorker<'a>,
 }
 
-impl<'w, W: Stepping> PhaseShare<'_, 'w, W> {
-    /// Sweeps a slab until all steps are done, the work is stopped, or another member is lost.
+impl<'w, W: Stepping> SlabTurn<'_, 'w, W> {
+    /// Sweeps a slab until all steps are done, the work is stopped, or another member is lost. Returns how long the
+    /// sweeps took.
     ///
     /// # Errors
     /// Why the device failed; its slab is then lost.
-    fn sweep_slab(
-        &self,
-        held: &mut SlabWork<'w, W::Slab>,
-        steps: usize,
-        exchanged: bool,
-    ) -> Result<(), String> {
-        let Self { work, me, edges, meet, stop, .. } = *self;
-        if let (None, Some(spec), Some(on)) = (&held.device, self.member.spec, work.on_device()) {
+    fn sweep_slab(&self, held: &mut SlabWork<'w, W::Slab>) -> Result<Duration, String> {
+        let Self { work, shared, me, worker, .. } = *self;
+        let units = held.units.start as u64..held.units.end as u64;
+        worker.seen.record_start(units);
+        if let (None, Some(spec), Some(on)) = (&held.device, self.spec, work.on_device()) {
             let device = SlabDevice::new(on, spec, DevicePool::shared(), &held.slab);
             held.device = Some(device.map_err(|why| format!("not used: {why}"))?);
         }
-        let (mut left, mut taking) = (steps, Duration::ZERO);
+        let (mut all, mut taking) = (Duration::ZERO, Duration::ZERO);
         let mut continues = true;
-        if !exchanged {
-            publish_edges(work, &held.slab, &edges[me], 1);
-            let met = meet.wait(|| !stop.load(Ordering::Relaxed));
-            let Some(goes_on) = met else { return Ok(()) };
+        if !shared.exchanged {
+            self.publish_edges(&held.slab, 0);
+            let Some(goes_on) = shared.wait() else { return Ok(all) };
             continues = goes_on;
-            take_edges(work, &mut held.slab, (me, edges), 1);
+            self.take_edges(&mut held.slab, 0);
         }
-        for parity in [0, 1].into_iter().cycle() {
-            if !continues || left == 0 {
+        for sweep in 0..shared.sweeps() {
+            if !continues {
                 break;
             }
-            let (now, began) = (left.min(work.depth()), Instant::now());
+            let ((_, now), began) = (shared.steps_of(sweep), Instant::now());
             match &mut held.device {
                 Some(device) => {
                     device.sweep(&mut held.slab, now).map_err(|why| restart_reason(&why))?;
                 }
                 None => work.sweep(&mut held.slab, now),
             }
-            publish_edges(work, &held.slab, &edges[me], parity);
-            let owed = (taking + began.elapsed()).mul_f64(self.slow - 1.0);
-            sleep(owed, || stop.load(Ordering::Relaxed));
+            self.publish_edges(&held.slab, sweep + 1);
+            let owed = (taking + began.elapsed()).mul_f64(worker.slow - 1.0);
+            sleep(owed, || shared.stop.load(Ordering::Relaxed));
             let took = began.elapsed();
-            held.last += took + taking;
-            held.busy += took;
-            self.seen.record_sweep(now, took);
-            left -= now;
+            all += took + taking;
+            let units = held.units.len() * now;
+            held.did[0].add(units as u64, units as f64, took);
+            worker.seen.record_sweep(now, took);
             if me == 0 {
-                self.swept.fetch_add(now as u64, Ordering::Relaxed);
+                shared.swept.fetch_add(now as u64, Ordering::Relaxed);
             }
-            let Some(goes_on) = meet.wait(|| !stop.load(Ordering::Relaxed)) else { return Ok(()) };
+            let Some(goes_on) = shared.wait() else { return Ok(all) };
             continues = goes_on;
             // Also at the end: the next phase and the caller need the edges.
             let began = Instant::now();
-            take_edges(work, &mut held.slab, (me, edges), parity);
+            self.take_edges(&mut held.slab, sweep + 1);
             taking = began.elapsed();
-            held.busy += taking;
+            held.did[0].busy_ns += taking.as_nanos() as u64;
         }
-        Ok(())
+        Ok(all)
     }
-}
 
-/// Writes a slab's edges for its neighbours.
-fn publish_edges<W: Stepping>(work: &W, slab: &W::Slab, edges: &Edges, parity: usize) {
-    for above in [false, true] {
-        let mut edge = lock(&edges[parity][usize::from(above)]);
-        edge.clear();
-        work.edge(slab, above, &mut edge);
+    /// Writes a slab's edges for its neighbours.
+    fn publish_edges(&self, slab: &W::Slab, sweeps: usize) {
+        self.shared.publish(self.me, sweeps, |above, edge| self.work.edge(slab, above, edge));
     }
-}
 
-/// Takes the edges of a slab's neighbours.
-fn take_edges<W: Stepping>(
-    work: &W,
-    slab: &mut W::Slab,
-    (me, edges): (usize, &[Edges]),
-    parity: usize,
-) {
-    let last = edges.len() - 1;
-    let below = if me > 0 { Some(me - 1) } else { work.is_ring().then_some(last) };
-    let above = if me < last { Some(me + 1) } else { work.is_ring().then_some(0) };
-    for (from, is_above) in [(below, false), (above, true)] {
-        if let Some(from) = from {
-            work.set_edge(slab, is_above, &lock(&edges[from][parity][usize::from(!is_above)]));
+    /// Takes the edges of a slab's neighbours.
+    fn take_edges(&self, slab: &mut W::Slab, sweeps: usize) {
+        for above in [false, true] {
+            let read = |edge: &[f32]| self.work.set_edge(slab, above, edge);
+            self.shared.take(self.me, above, sweeps, read);
         }
     }
 }

@@ -1,20 +1,21 @@
 //! [`run_steps`]: does work in steps, in slabs sized by the speed of those who compute them.
 
 use super::cut::{CutSchedule, cut, speed_up};
-use super::phase::{Edges, Phase, SlabWork, SlabWorker, StepsError, restart_reason};
+use super::exchange::Edges;
+use super::loop_thread::TakerTally;
+use super::phase::{Phase, SlabWork, SlabWorker, StepsError, restart_reason};
+use super::range_deque::RangeDeque;
 use super::report::{LoopReport, Part};
-use super::run_loop::{slow_down, usable_devices};
+use super::run_loop::usable_devices;
 use super::settings::{LoopSettings, LoopSnapshot};
 use super::sizes::Sizes;
 use super::taker_progress::TakerProgress;
+use super::team::BLOCKS;
 use crate::looping::contract::Stepping;
 use pleach_runtime::error::RunError;
 use pleach_runtime::worker_pool::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::time::{Duration, Instant};
-
-/// Probed speeds that differ by at most this factor count as equal.
-const ALIKE: f64 = 1.25;
 
 /// A cut that makes a step this many times as fast pays for the time that cutting takes.
 const WORTHWHILE: f64 = 1.02;
@@ -55,8 +56,9 @@ pub struct StepsOutcome<S> {
     pub report: LoopReport,
 }
 
-/// Does steps on all threads and devices, with a slab for each. Calls `watch` with the progress from time to time; it
-/// can stop the work after a whole sweep by breaking. If a device fails, all steps are restarted without it.
+/// Does steps on all threads and devices. Each device has a slab; so has each thread, unless sizes follow measured
+/// rates and the work lets threads share one. Calls `watch` with the progress from time to time; it can stop the work
+/// after a whole sweep by breaking. If a device fails, all steps are restarted without it.
 ///
 /// # Errors
 /// If the system cannot start more threads. A panic in the work continues in the caller.
@@ -84,10 +86,15 @@ where
     let start = Instant::now();
     loop {
         let wanted = settings.threads.max(u32::from(devices.is_empty())) as usize;
-        let threads = wanted.min(most - devices.len());
-        let threads = (0..threads).map(|me| SlabWorker { name: format!("cpu{me}"), spec: None });
-        let with =
-            |(spec, name): &(_, String)| SlabWorker { name: name.clone(), spec: Some(*spec) };
+        let names: Vec<String> = (0..wanted).map(|me| format!("cpu{me}")).collect();
+        let together = settings.sizes == Sizes::Measured && work.together().is_some();
+        let size = if together { wanted.max(1) } else { 1 };
+        let threads = names.chunks(size).take(most - devices.len());
+        let threads = threads.map(|names| SlabWorker { names: names.to_vec(), spec: None });
+        let with = |(spec, name): &(_, String)| SlabWorker {
+            names: vec![name.clone()],
+            spec: Some(*spec),
+        };
         let members: Vec<SlabWorker<'_>> = threads.chain(devices.iter().map(with)).collect();
         match try_steps(pool, work, &begin, (&mut stops, start), (settings, &members), watch) {
             Ok(mut done) => {
@@ -112,22 +119,22 @@ fn try_steps<W: Stepping>(
     (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
     watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
 ) -> Result<StepsOutcome<W::Slab>, StepsError> {
-    let shares = match &settings.sizes {
+    let shares: Vec<f64> = match &settings.sizes {
         Sizes::Static(shares) => {
             (0..members.len()).map(|me| shares.get(me).copied().unwrap_or(0.0)).collect()
         }
-        Sizes::Measured => probe(pool, work, begin, (settings, members))?,
-        Sizes::FirstStep | Sizes::Given(..) | Sizes::Block(..) => vec![1.0; members.len()],
+        _ => members.iter().map(|member| member.names.len() as f64).collect(),
     };
-    let mut ranges = cut(work.units(), work.least(), &shares);
-    let mut held = begin_slabs(pool, begin, &ranges)?;
+    let ranges = cut(work.units(), work.least(), &shares);
+    let mut held = begin_slabs(pool, work, begin, (members, &ranges))?;
+    let workers: usize = members.iter().map(|member| member.names.len()).sum();
     let steps = stops.at.last().copied().unwrap_or(0);
     let mut phase = Phase {
         pool,
         work,
         settings,
         members,
-        seen: &TakerProgress::all(members.len()),
+        seen: &TakerProgress::all(workers),
         start,
         all: steps,
         done: 0,
@@ -137,7 +144,6 @@ fn try_steps<W: Stepping>(
     };
     let learns = if members.len() > 1 { &settings.sizes } else { &Sizes::Given(1, 1) };
     let mut schedule = CutSchedule::new(learns, work.depth());
-    let mut shares = vec![0.0; members.len()];
     let mut to_come = stops.at.iter().copied().peekable();
     loop {
         // Before cutting again: new slabs do not know their neighbours' edges yet.
@@ -151,44 +157,39 @@ fn try_steps<W: Stepping>(
         if phase.done >= schedule.next() {
             let times: Vec<f64> =
                 held.iter().map(|held| held.last.as_secs_f64().max(1e-9)).collect();
+            let ranges: Vec<Range<usize>> = held.iter().map(|held| held.units.clone()).collect();
             let rates = ranges.iter().zip(&times).map(|(range, took)| range.len() as f64 / took);
             let learnt = cut(work.units(), work.least(), &rates.collect::<Vec<_>>());
             schedule.begin();
             if speed_up(&ranges, &times, &learnt) > WORTHWHILE {
                 fetch_slabs(&mut held, members)?;
-                held = recut_slabs(pool, work, held, (&ranges, &learnt))?;
-                (ranges, phase.exchanged) = (learnt, false);
+                recut_slabs(pool, work, &mut held, &learnt)?;
+                phase.exchanged = false;
             }
             schedule.end(phase.done);
             held.iter_mut().for_each(|held| held.last = Duration::ZERO);
         }
-        let before = phase.done;
-        for (seen, range) in phase.seen.iter().zip(&ranges) {
-            seen.record_start(range.start as u64..range.end as u64);
-        }
-        held = phase.run(held, stop.min(schedule.next()) - before, watch)?;
-        for (share, range) in shares.iter_mut().zip(&ranges) {
-            *share += (range.len() * (phase.done - before)) as f64;
-        }
+        let next = stop.min(schedule.next()) - phase.done;
+        phase.run(&mut held, next, watch)?;
     }
     let complete = phase.done == steps;
     // Also if they were stopped in the last sweep, which comes too late.
     if complete {
         fetch_slabs(&mut held, members)?;
     }
-    let seconds = start.elapsed().as_secs_f64();
-    let all: f64 = shares.iter().sum();
-    let parts = members.iter().zip(held.iter().zip(&ranges)).zip(shares);
-    let parts = parts.map(|((member, (held, range)), share)| Part {
-        name: member.name.clone(),
-        units: range.len() as u64,
-        ranges: 1,
-        share: if all > 0.0 { share / all } else { 0.0 },
-        busy_s: held.busy.as_secs_f64(),
-        idle_s: (seconds - held.busy.as_secs_f64()).max(0.0),
-    });
-    let parts = parts.collect();
+    let took = start.elapsed();
+    let all: f64 = held.iter().flat_map(|held| &held.did).map(|did| did.cost).sum();
+    let mut parts = Vec::new();
+    for (held, member) in held.iter().zip(members) {
+        let costs: Vec<f64> = held.did.iter().map(|did| did.cost).collect();
+        let units = cut(held.units.len(), 0, &costs);
+        for ((name, did), units) in member.names.iter().zip(&held.did).zip(units) {
+            let part = Part::new(name.clone(), did, all, took);
+            parts.push(Part { units: units.len() as u64, ..part });
+        }
+    }
     let slabs = held.into_iter().map(|held| held.slab).collect();
+    let seconds = took.as_secs_f64();
     Ok(StepsOutcome {
         slabs,
         report: LoopReport { parts, seconds, complete, ..LoopReport::default() },
@@ -203,93 +204,84 @@ fn fetch_slabs<S>(
     let mut lost = Vec::new();
     for (SlabWork { slab, device, .. }, member) in held.iter_mut().zip(members) {
         let fetched = device.as_mut().map_or(Ok(()), |device| device.fetch(slab));
-        lost.extend(fetched.err().map(|why| (member.name.clone(), restart_reason(&why))));
+        lost.extend(fetched.err().map(|why| (member.names[0].clone(), restart_reason(&why))));
     }
     if lost.is_empty() { Ok(()) } else { Err(StepsError::Lost(lost)) }
 }
 
-/// Rough speeds: each thread makes a small slab and does an even and an odd step with it. Nearly equal speeds, and
-/// those of devices, count as equal.
-fn probe<W: Stepping>(
+/// Creates all slabs, each on its own thread. The threads of a team set its blocks to their start together.
+fn begin_slabs<'w, W: Stepping>(
     pool: &WorkerPool,
     work: &W,
     begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
-    (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
-) -> Result<Vec<f64>, RunError> {
-    let even = vec![1.0; members.len()];
-    if members.len() == 1 || members.iter().any(|member| member.spec.is_some()) {
-        return Ok(even);
-    }
-    let (least, units) = (work.least(), work.units());
-    // The last range ends with the units: what is left behind a range must not be too small for a slab.
-    let last = members.len() - 1;
-    let range =
-        |me: usize| if me == last { units - least..units } else { me * least..(me + 1) * least };
-    let ranges = (0..=last).map(range).collect();
-    let seconds = on_each(pool, ranges, &|range| {
-        let mut slab = begin(range)?;
-        let began = Instant::now();
-        work.sweep(&mut slab, 1);
-        work.sweep(&mut slab, 1);
-        Ok(began.elapsed().as_secs_f64())
-    })?;
-    let seconds: Result<Vec<f64>, String> = seconds.into_iter().map(|(took, _)| took).collect();
-    let times = seconds.map_err(RunError::Slab)?.into_iter().zip(members);
-    let times =
-        times.map(|(took, member)| took.max(1e-9) * slow_down(&settings.slow, &member.name));
-    let rates: Vec<f64> = times.map(|took| 1.0 / took).collect();
-    let (least, most) =
-        rates.iter().fold((f64::MAX, 0.0), |(a, b), &rate| (rate.min(a), rate.max(b)));
-    Ok(if most > ALIKE * least { rates } else { even })
-}
-
-/// Creates all slabs, each on its own thread.
-fn begin_slabs<'w, S: Send>(
-    pool: &WorkerPool,
-    begin: &(impl Fn(Range<usize>) -> Result<S, String> + Sync),
-    ranges: &[Range<usize>],
-) -> Result<Vec<SlabWork<'w, S>>, RunError> {
-    let made = on_each(pool, ranges.to_vec(), &begin)?;
-    let made = made.into_iter().map(|(slab, took)| Ok(SlabWork::new(slab?, took)));
-    made.collect::<Result<_, String>>().map_err(RunError::Slab)
-}
-
-/// Moves units between slabs, from these ranges to those. Slabs on devices are sent there again.
-fn recut_slabs<'w, W: Stepping>(
-    pool: &WorkerPool,
-    work: &'w W,
-    held: Vec<SlabWork<'w, W::Slab>>,
-    (from, to): (&[Range<usize>], &[Range<usize>]),
+    (members, ranges): (&[SlabWorker<'_>], &[Range<usize>]),
 ) -> Result<Vec<SlabWork<'w, W::Slab>>, RunError> {
-    let (slabs, busy): (Vec<_>, Vec<_>) =
-        held.into_iter().map(|held| (held.slab, held.busy)).unzip();
-    let copied =
-        on_each(pool, slabs.iter().zip(from).enumerate().collect(), &|(me, (slab, own))| {
-            let mut moved = Vec::new();
-            for (other, range) in to.iter().enumerate().filter(|(other, _)| *other != me) {
-                let both = own.start.max(range.start)..own.end.min(range.end);
-                if !both.is_empty() {
-                    let mut state = Vec::new();
-                    work.state(slab, both.clone(), &mut state);
-                    moved.push((other, (both, state)));
-                }
+    let together = work.together().filter(|_| members[0].is_team());
+    let jobs = ranges.iter().cloned().enumerate().collect();
+    let made = on_each(pool, jobs, &|(me, units): (usize, Range<usize>)| match together {
+        Some(together) if me == 0 => together.reserve(units),
+        _ => begin(units),
+    })?;
+    let mut held = Vec::new();
+    for (((slab, took), units), member) in made.into_iter().zip(ranges).zip(members) {
+        let slab = slab.map_err(RunError::Slab)?;
+        let mut did = vec![TakerTally::default(); member.names.len()];
+        did[0].busy_ns = took.as_nanos() as u64;
+        held.push(SlabWork { units: units.clone(), slab, device: None, did, last: Duration::ZERO });
+    }
+    if let Some(together) = together {
+        let SlabWork { slab, did, .. } = &mut held[0];
+        let blocks = together.blocks(slab, BLOCKS * did.len());
+        let queue = RangeDeque::new(blocks.count() as u32);
+        let made = on_each(pool, vec![(); did.len()], &|()| {
+            while let Some(some) = queue.pop_front(|_| 1) {
+                some.for_each(|block| blocks.begin(block as usize));
             }
-            moved
         })?;
+        for (did, ((), took)) in did.iter_mut().zip(made) {
+            did.busy_ns += took.as_nanos() as u64;
+        }
+    }
+    Ok(held)
+}
+
+/// Moves units between slabs, to these ranges. Slabs on devices are sent there again.
+fn recut_slabs<W: Stepping>(
+    pool: &WorkerPool,
+    work: &W,
+    held: &mut [SlabWork<'_, W::Slab>],
+    to: &[Range<usize>],
+) -> Result<(), RunError> {
+    held.iter_mut().for_each(|held| held.device = None);
+    let slabs = held.iter().map(|held| (&held.slab, &held.units)).enumerate().collect();
+    let copied = on_each(pool, slabs, &|(me, (slab, own)): (usize, (&W::Slab, &Range<usize>))| {
+        let mut moved = Vec::new();
+        for (other, range) in to.iter().enumerate().filter(|(other, _)| *other != me) {
+            let both = own.start.max(range.start)..own.end.min(range.end);
+            if !both.is_empty() {
+                let mut state = Vec::new();
+                work.state(slab, both.clone(), &mut state);
+                moved.push((other, (both, state)));
+            }
+        }
+        moved
+    })?;
     let mut missing: Vec<Vec<(Range<usize>, Vec<f32>)>> = to.iter().map(|_| Vec::new()).collect();
-    let mut copying = Vec::new();
-    for (moved, took) in copied {
-        copying.push(took);
+    for (held, (moved, took)) in held.iter_mut().zip(copied) {
+        held.did[0].busy_ns += took.as_nanos() as u64;
         moved.into_iter().for_each(|(other, units)| missing[other].push(units));
     }
-    let jobs = slabs.into_iter().zip(to).zip(missing).collect();
-    let made = on_each(pool, jobs, &|((mut slab, units), missing): ((W::Slab, _), Vec<_>)| {
-        work.recut(&mut slab, Range::clone(units), &missing).map(|()| slab)
+    let slabs = held.iter_mut().map(|held| &mut held.slab);
+    let jobs = slabs.zip(to).zip(missing).collect();
+    let made = on_each(pool, jobs, &|((slab, units), missing): ((&mut W::Slab, _), Vec<_>)| {
+        work.recut(slab, Range::clone(units), &missing)
     })?;
-    let made = made.into_iter().zip(busy.into_iter().zip(copying));
-    let made =
-        made.map(|((slab, took), (busy, copying))| Ok(SlabWork::new(slab?, busy + copying + took)));
-    made.collect::<Result<_, String>>().map_err(RunError::Slab)
+    for ((held, units), (recut, took)) in held.iter_mut().zip(to).zip(made) {
+        recut.map_err(RunError::Slab)?;
+        held.units = units.clone();
+        held.did[0].busy_ns += took.as_nanos() as u64;
+    }
+    Ok(())
 }
 
 /// Runs a job for each item, on a thread of its own; also returns how long it took.

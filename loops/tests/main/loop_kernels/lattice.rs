@@ -7,8 +7,8 @@ use pleach_loops::lattice::flow::{Across, Along, Flow, Friction, Obstacle, Setup
 use pleach_loops::lattice::slab::Slab;
 use pleach_loops::lattice::stepping::Steps;
 use pleach_loops::lattice::sums::Sum;
-use pleach_loops::looping::{LoopReport, LoopSettings, Sizes, StepsOutcome, Stops, run_steps};
-use pleach_loops::looping::{Stepping, SteppingOnDevice};
+use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Sizes, StepsOutcome, Stops};
+use pleach_loops::looping::{Stepping, SteppingOnDevice, run_steps};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -115,6 +115,66 @@ fn however_planes_are_cut_the_flow_is_the_same() {
     }
 }
 
+/// Threads sweep one slab together, with devices alongside or without.
+#[test]
+fn threads_that_share_a_slab_compute_the_flow_of_one() {
+    let deep = Setup { depth: 3, ..setup([32, 9, 61], Level::best()) };
+    for setup in [setup([16, 6, 64], Level::best()), endless([16, 6, 64], Level::Off), deep] {
+        let work = Steps(Arc::new(Flow::new(setup).unwrap()));
+        for steps in [0, 1, 4, 23] {
+            let expected = state(&run(&work, steps, (1, &[]), &Sizes::Measured).slabs);
+            for threads in [2, 3, 7] {
+                for (slow, devices) in [
+                    ([1.0, 1.0], &[][..]),
+                    ([1.0, 20.0], &[]),
+                    ([20.0, 1.0], &["emulated"]),
+                    ([1.0, 1.0], &["emulated", "emulated"]),
+                ] {
+                    let specs = devices.iter().map(|words| Spec::parse(words).unwrap()).collect();
+                    let slow = slow_threads(slow);
+                    let settings =
+                        LoopSettings { threads, devices: specs, slow, ..LoopSettings::default() };
+                    let go_on = &mut |_: &_| ControlFlow::Continue(());
+                    let (pool, begin) = (WorkerPool::default(), |planes| work.begin(planes));
+                    let done = run_steps(&pool, &work, begin, steps, &settings, go_on).unwrap();
+                    let what = format!("{steps} steps, {threads} threads, {devices:?}");
+                    assert!(done.report.complete && state(&done.slabs) == expected, "{what}");
+                    assert_eq!(done.slabs.len(), 1 + devices.len(), "{what}");
+                    let parts = &done.report.parts;
+                    let (units, share): (Vec<u64>, Vec<f64>) =
+                        parts.iter().map(|part| (part.units, part.share)).unzip();
+                    assert_eq!(parts.len(), threads as usize + devices.len());
+                    assert_eq!(units.iter().sum::<u64>(), work.units() as u64, "{what}");
+                    let whole = f64::from(u8::from(steps > 0));
+                    assert!((share.iter().sum::<f64>() - whole).abs() < 1e-9, "{what}: {share:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Threads are in different sweeps when they are stopped.
+#[test]
+fn a_stop_leaves_the_state_after_a_whole_sweep() {
+    for setup in [setup([16, 6, 64], Level::best()), endless([16, 6, 64], Level::best())] {
+        let work = Steps(Arc::new(Flow::new(setup).unwrap()));
+        let progress_every = Duration::from_millis(1);
+        let settings = LoopSettings { threads: 3, progress_every, ..LoopSettings::default() };
+        let mut seen = 0;
+        let stop = &mut |snapshot: &LoopSnapshot| {
+            seen = snapshot.done;
+            if seen > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let (pool, begin) = (WorkerPool::default(), |planes| work.begin(planes));
+        let done = run_steps(&pool, &work, begin, 1 << 30, &settings, stop).unwrap();
+        assert!(!done.report.complete);
+        let steps = done.slabs[0].steps();
+        assert!(steps >= seen && steps.is_multiple_of(work.depth() as u64), "{steps}, {seen}");
+        let expected = run(&work, steps as usize, (1, &[]), &Sizes::Measured);
+        assert!(state(&done.slabs) == state(&expected.slabs), "{steps}");
+    }
+}
+
 /// Also after odd steps, when populations are half-way in neighbouring cells, and right after slabs were cut again.
 #[test]
 fn what_is_shown_on_the_way_is_the_same() {
@@ -136,7 +196,9 @@ fn what_is_shown_on_the_way_is_the_same() {
     };
     let expected = shown(1, &[]);
     assert_eq!(expected.len(), 9);
-    for (threads, devices) in [(2, &[][..]), (1, &["emulated"]), (2, &["emulated"])] {
+    for (threads, devices) in
+        [(2, &[][..]), (7, &[]), (1, &["emulated"]), (2, &["emulated"]), (7, &["emulated"])]
+    {
         assert!(shown(threads, devices) == expected, "{threads}, {devices:?}");
     }
 }
