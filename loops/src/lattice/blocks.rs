@@ -36,7 +36,7 @@ impl<'a> PlaneBlocks<'a> {
     fn touched(&self, tile: usize) -> Range<usize> {
         let (from, to) = (self.cuts[tile / 2], self.cuts[tile / 2 + 1]);
         let deep = self.outline.flow.ghosts();
-        if tile % 2 == 0 { from..to } else { to - deep..to + deep }
+        if tile.is_multiple_of(2) { from..to } else { to - deep..to + deep }
     }
 
     /// The steps that a tile does in a sweep, which begins after this many more steps.

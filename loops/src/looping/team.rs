@@ -2,7 +2,7 @@
 
 use super::contract::SlabBlocks;
 use super::exchange::{PhaseShare, PhaseWorker};
-use super::loop_thread::TakerTally;
+use super::loop_thread::{TakerTally, sleep};
 use super::tile_queue::TileQueue;
 use pleach_runtime::sync::Ordering;
 use std::time::{Duration, Instant};
@@ -82,7 +82,9 @@ impl<'t> Team<'t> {
                 }
             }
             let units = self.blocks.sweep(tile.number, before, steps);
-            std::thread::sleep(began.elapsed().mul_f64(worker.slow - 1.0));
+            sleep(began.elapsed().mul_f64(worker.slow - 1.0), || {
+                shared.stop.load(Ordering::Relaxed)
+            });
             let took = began.elapsed();
             did.add(units as u64, units as f64, took);
             worker.seen.record_done(units as u64, took.as_nanos() as u64);
