@@ -43,7 +43,8 @@ impl<'a> PlaneBlocks<'a> {
     fn plan(&self, tile: usize, before: usize, steps: usize) -> Vec<Step> {
         let (from, to) = (self.cuts[tile / 2], self.cuts[tile / 2 + 1]);
         let mut order = self.outline.plan(before, steps);
-        // An odd step needs the step before it in the next plane, and so does the step after it.
+        // An odd step reads and writes the next plane, so it stays one plane further from the cut, and the even step
+        // after it stays another one.
         let mut reach = 0;
         for Step { odd, planes } in &mut order {
             let left_out = reach + usize::from(*odd);

@@ -12,16 +12,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Steps(pub Arc<Flow>);
 
-impl Steps {
-    /// Some planes of the flow at its start.
-    ///
-    /// # Errors
-    /// If memory does not suffice.
-    pub fn begin(&self, planes: Range<usize>) -> Result<Slab, String> {
-        Slab::new(&self.0, planes)
-    }
-}
-
 fn side(above: bool) -> Side {
     if above { Side::Above } else { Side::Below }
 }
@@ -43,6 +33,10 @@ impl Stepping for Steps {
 
     fn is_ring(&self) -> bool {
         self.0.is_ring()
+    }
+
+    fn begin(&self, planes: Range<usize>) -> Result<Slab, String> {
+        Slab::new(&self.0, planes)
     }
 
     fn sweep(&self, slab: &mut Slab, steps: usize) {
@@ -73,8 +67,7 @@ impl Stepping for Steps {
     }
 
     fn together(&self) -> Option<&dyn SteppingTogether<Slab>> {
-        // A thinner box has only one block, which one thread would sweep alone.
-        (self.units() >= 4 * self.0.ghosts()).then_some(self)
+        Some(self)
     }
 
     fn on_device(&self) -> Option<&dyn SteppingOnDevice<Slab>> {

@@ -91,8 +91,8 @@ pub trait LoopOnDevice: Sync {
     fn store(&self, units: Range<usize>, results: &[u32]);
 }
 
-/// Work in steps, cut into slabs of neighbouring units. Each slab belongs to one thread, which can advance it alone for
-/// a few steps if it knows the edges of the neighbours.
+/// Work in steps, cut into slabs of neighbouring units. A thread or device, or several threads together, can advance a
+/// slab for a few steps if it knows the edges of its neighbours.
 pub trait Stepping: Sync {
     /// Some neighbouring units and their state.
     type Slab: Send + Sync;
@@ -109,8 +109,13 @@ pub trait Stepping: Sync {
     /// Whether the first and the last unit are neighbours.
     fn is_ring(&self) -> bool;
 
-    /// Does steps. The neighbours' edges must be current; afterwards they are stale. To measure speeds, the engine also
-    /// sweeps new slabs that know no edges; it then discards them.
+    /// A slab of these units in their state before the first step.
+    ///
+    /// # Errors
+    /// If memory does not suffice.
+    fn begin(&self, units: Range<usize>) -> Result<Self::Slab, String>;
+
+    /// Does steps. The neighbours' edges must be current; afterwards they are stale.
     fn sweep(&self, slab: &mut Self::Slab, steps: usize);
 
     /// Writes the edge that a neighbour must know: the one above, or the one below.
@@ -146,7 +151,7 @@ pub trait Stepping: Sync {
 
 /// Work in steps as several threads do it in one slab.
 pub trait SteppingTogether<S>: Sync {
-    /// Memory for a slab, whose blocks [`SlabBlocks::begin`] brings to their start.
+    /// Memory for a slab, in place of [`Stepping::begin`]: [`SlabBlocks::begin`] brings its blocks to their start.
     ///
     /// # Errors
     /// If memory does not suffice.
@@ -172,8 +177,8 @@ pub trait SlabBlocks: Sync {
     /// The units of the slab that a tile touches.
     fn units(&self, tile: usize) -> Range<usize>;
 
-    /// Does what falls to a tile in a sweep of this many steps, which begins after these. Returns the number of units,
-    /// each counted once for every step.
+    /// Does a tile's part of a sweep of this many steps, when the slab has done `before` of them since it was cut into
+    /// blocks. Returns the number of units, each counted once for every step.
     fn sweep(&self, tile: usize, before: usize, steps: usize) -> usize;
 
     /// Writes an edge, like [`Stepping::edge`].

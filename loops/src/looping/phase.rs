@@ -83,7 +83,7 @@ pub(super) struct Phase<'a, W> {
     pub exchanged: bool,
 }
 
-/// What a thread does: it returns how long its sweeps took, or why its device failed.
+/// What a thread does: it returns how long the sweeps took that it completed, or why its device failed.
 type PhaseJob<'j> = Box<dyn FnOnce() -> Result<Duration, String> + Send + 'j>;
 
 impl<'a, W: Stepping> Phase<'a, W> {
@@ -127,7 +127,7 @@ impl<'a, W: Stepping> Phase<'a, W> {
                         team.leave();
                         shared.meet.leave();
                     });
-                    let took = team.sweep(shared, (me, worker), did);
+                    let took = team.sweep(shared, me, worker, did);
                     std::mem::forget(guard);
                     Ok(took)
                 }));
@@ -167,14 +167,12 @@ impl<'a, W: Stepping> Phase<'a, W> {
         }
         let (mut ended, mut lost) = (ended.into_iter(), Vec::new());
         for (held, member) in held.iter_mut().zip(members) {
-            let mut longest = Duration::ZERO;
             for (name, took) in member.names.iter().zip(ended.by_ref()) {
                 match took {
-                    Ok(took) => longest = longest.max(took),
+                    Ok(took) => held.last += took,
                     Err(why) => lost.push((name.clone(), why)),
                 }
             }
-            held.last += longest;
         }
         if lost.is_empty() { Ok(()) } else { Err(StepsError::Lost(lost)) }
     }
@@ -208,8 +206,8 @@ impl<'w, W: Stepping> SlabTurn<'_, 'w, W> {
         let mut continues = true;
         if !shared.exchanged {
             self.publish_edges(&held.slab, 0);
-            let Some(goes_on) = shared.wait() else { return Ok(all) };
-            continues = goes_on;
+            let Some(all_continue) = shared.wait() else { return Ok(all) };
+            continues = all_continue;
             self.take_edges(&mut held.slab, 0);
         }
         for sweep in 0..shared.sweeps() {
@@ -234,8 +232,8 @@ impl<'w, W: Stepping> SlabTurn<'_, 'w, W> {
             if me == 0 {
                 shared.swept.fetch_add(now as u64, Ordering::Relaxed);
             }
-            let Some(goes_on) = shared.wait() else { return Ok(all) };
-            continues = goes_on;
+            let Some(all_continue) = shared.wait() else { return Ok(all) };
+            continues = all_continue;
             // Also at the end: the next phase and the caller need the edges.
             let began = Instant::now();
             self.take_edges(&mut held.slab, sweep + 1);

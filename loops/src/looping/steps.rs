@@ -4,7 +4,6 @@ use super::cut::{CutSchedule, cut, speed_up};
 use super::exchange::Edges;
 use super::loop_thread::TakerTally;
 use super::phase::{Phase, SlabWork, SlabWorker, StepsError, restart_reason};
-use super::range_deque::RangeDeque;
 use super::report::{LoopReport, Part};
 use super::run_loop::usable_devices;
 use super::settings::{LoopSettings, LoopSnapshot};
@@ -65,7 +64,6 @@ pub struct StepsOutcome<S> {
 pub fn run_steps<'s, W: Stepping>(
     pool: &WorkerPool,
     work: &W,
-    begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
     steps: impl Into<Stops<'s, W::Slab>>,
     settings: &LoopSettings,
     watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
@@ -87,7 +85,9 @@ where
     loop {
         let wanted = settings.threads.max(u32::from(devices.is_empty())) as usize;
         let names: Vec<String> = (0..wanted).map(|me| format!("cpu{me}")).collect();
-        let together = settings.sizes == Sizes::Measured && work.together().is_some();
+        // A team with fewer blocks than threads would leave some of them idle.
+        let together =
+            settings.sizes == Sizes::Measured && work.together().is_some() && most >= 2 * wanted;
         let size = if together { wanted.max(1) } else { 1 };
         let threads = names.chunks(size).take(most - devices.len());
         let threads = threads.map(|names| SlabWorker { names: names.to_vec(), spec: None });
@@ -96,7 +96,7 @@ where
             spec: Some(*spec),
         };
         let members: Vec<SlabWorker<'_>> = threads.chain(devices.iter().map(with)).collect();
-        match try_steps(pool, work, &begin, (&mut stops, start), (settings, &members), watch) {
+        match try_steps(pool, work, (&mut stops, start), (settings, &members), watch) {
             Ok(mut done) => {
                 done.report.warnings = warnings;
                 return Ok(done);
@@ -114,7 +114,6 @@ where
 fn try_steps<W: Stepping>(
     pool: &WorkerPool,
     work: &W,
-    begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
     (stops, start): (&mut Stops<'_, W::Slab>, Instant),
     (settings, members): (&LoopSettings, &[SlabWorker<'_>]),
     watch: &mut dyn FnMut(&LoopSnapshot) -> ControlFlow<()>,
@@ -126,7 +125,7 @@ fn try_steps<W: Stepping>(
         _ => members.iter().map(|member| member.names.len() as f64).collect(),
     };
     let ranges = cut(work.units(), work.least(), &shares);
-    let mut held = begin_slabs(pool, work, begin, (members, &ranges))?;
+    let mut held = begin_slabs(pool, work, members, &ranges)?;
     let workers: usize = members.iter().map(|member| member.names.len()).sum();
     let steps = stops.at.last().copied().unwrap_or(0);
     let mut phase = Phase {
@@ -213,14 +212,14 @@ fn fetch_slabs<S>(
 fn begin_slabs<'w, W: Stepping>(
     pool: &WorkerPool,
     work: &W,
-    begin: &(impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync),
-    (members, ranges): (&[SlabWorker<'_>], &[Range<usize>]),
+    members: &[SlabWorker<'_>],
+    ranges: &[Range<usize>],
 ) -> Result<Vec<SlabWork<'w, W::Slab>>, RunError> {
     let together = work.together().filter(|_| members[0].is_team());
     let jobs = ranges.iter().cloned().enumerate().collect();
     let made = on_each(pool, jobs, &|(me, units): (usize, Range<usize>)| match together {
         Some(together) if me == 0 => together.reserve(units),
-        _ => begin(units),
+        _ => work.begin(units),
     })?;
     let mut held = Vec::new();
     for (((slab, took), units), member) in made.into_iter().zip(ranges).zip(members) {
@@ -232,11 +231,9 @@ fn begin_slabs<'w, W: Stepping>(
     if let Some(together) = together {
         let SlabWork { slab, did, .. } = &mut held[0];
         let blocks = together.blocks(slab, BLOCKS * did.len());
-        let queue = RangeDeque::new(blocks.count() as u32);
-        let made = on_each(pool, vec![(); did.len()], &|()| {
-            while let Some(some) = queue.pop_front(|_| 1) {
-                some.for_each(|block| blocks.begin(block as usize));
-            }
+        let cut = |me: usize| me * blocks.count() / did.len();
+        let made = on_each(pool, (0..did.len()).collect(), &|me| {
+            (cut(me)..cut(me + 1)).for_each(|block| blocks.begin(block));
         })?;
         for (did, ((), took)) in did.iter_mut().zip(made) {
             did.busy_ns += took.as_nanos() as u64;

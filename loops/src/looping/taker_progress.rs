@@ -14,7 +14,7 @@ pub struct TakerSnapshot {
     pub units: u64,
     /// Time spent on them, and on the range it has started.
     pub busy_s: f64,
-    /// The range that it was given last and is probably working on; for work in steps, its slab.
+    /// The range that it was given last and is probably working on; for work in steps, its slab or a tile of it.
     pub held: Range<u64>,
 }
 

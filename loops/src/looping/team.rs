@@ -26,47 +26,48 @@ impl<'t> Team<'t> {
         Self { blocks, tiles, has_neighbours: shared.edges.len() > 1 || shared.is_ring }
     }
 
-    /// Makes all sweeps together with the other threads, unless they are stopped or one is lost. Returns how long they
-    /// took.
+    /// Makes all sweeps together with the other threads, unless they are stopped or one is lost. Returns how long those
+    /// sweeps took that this thread completed.
     pub fn sweep(
         &self,
         shared: &PhaseShare<'_>,
-        (me, worker): (usize, &PhaseWorker<'_>),
+        me: usize,
+        worker: &PhaseWorker<'_>,
         did: &mut TakerTally,
     ) -> Duration {
         if !self.has_neighbours {
-            return self.sweep_tiles(shared, (me, worker), shared.sweeps(), did);
+            return self.sweep_tiles(shared, me, worker, shared.sweeps(), did);
         }
-        let (mut swept, mut took, mut continues) = (0, Duration::ZERO, true);
+        let (mut swept, mut took, mut continues) = (0, Duration::ZERO, Some(true));
         if !shared.exchanged {
             if me == 0 {
                 self.publish(shared, 0);
             }
-            let Some(goes_on) = shared.wait() else { return took };
-            continues = goes_on;
+            continues = shared.wait();
         }
-        while continues && swept < shared.sweeps() {
+        while continues == Some(true) && swept < shared.sweeps() {
             swept += 1;
-            took += self.sweep_tiles(shared, (me, worker), swept, did);
-            let Some(goes_on) = shared.wait() else { return took };
-            continues = goes_on;
+            took += self.sweep_tiles(shared, me, worker, swept, did);
+            continues = shared.wait();
         }
         // The next sweeps and the caller need the edges.
-        if me == 0 && (swept > 0 || !shared.exchanged) {
+        if me == 0 && continues.is_some() {
             [false, true].into_iter().for_each(|above| self.take_edge(shared, above, swept));
         }
         took
     }
 
-    /// Sweeps tiles until all have done this many sweeps. Returns how long that took.
+    /// Sweeps tiles until all have done this many sweeps. Returns how long that took to the thread that does the last
+    /// of them.
     fn sweep_tiles(
         &self,
         shared: &PhaseShare<'_>,
-        (me, worker): (usize, &PhaseWorker<'_>),
+        me: usize,
+        worker: &PhaseWorker<'_>,
         until: usize,
         did: &mut TakerTally,
     ) -> Duration {
-        let start = Instant::now();
+        let (start, mut all) = (Instant::now(), Duration::ZERO);
         // With neighbours, all stop after the same sweep.
         let stopped = || !self.has_neighbours && shared.stop.load(Ordering::Relaxed);
         while let Some(tile) = self.tiles.take(me, until, stopped) {
@@ -91,11 +92,14 @@ impl<'t> Team<'t> {
             let swept = self.tiles.finish(me, tile, units, took);
             let steps = shared.done + (swept * shared.depth).min(shared.steps);
             shared.swept.fetch_max(steps as u64, Ordering::Relaxed);
-            if self.has_neighbours && swept == until {
-                self.publish(shared, swept);
+            if swept == until {
+                if self.has_neighbours {
+                    self.publish(shared, swept);
+                }
+                all = start.elapsed();
             }
         }
-        start.elapsed()
+        all
     }
 
     /// Publishes the slab's edges after this many sweeps. No tile is being swept.

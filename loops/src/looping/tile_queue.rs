@@ -109,7 +109,10 @@ impl TileQueue {
         state.units[tile.number] = units as f64;
         // A seam has no units if the sweep is a single even step.
         if units > 0 {
-            state.takers[me].rate = units as f64 / took.as_nanos().max(1) as f64;
+            let taker = &mut state.takers[me];
+            let rate = units as f64 / took.as_nanos().max(1) as f64;
+            // A thread that was interrupted in one tile is no slower in the next ones.
+            taker.rate = rate.max(taker.rate / 2.0);
         }
         self.changed.notify_all();
         state.done.iter().copied().min().unwrap_or(0)
@@ -147,7 +150,7 @@ impl TileStates {
     fn is_better_left(&self, me: usize, tile: usize, until: usize) -> bool {
         let others = self.takers.iter().enumerate().filter(|&(it, taker)| it != me && taker.here);
         let fastest = others.map(|(_, taker)| taker.rate).fold(0.0, f64::max);
-        let left = |it: usize| until.saturating_sub(self.done[it] + usize::from(self.taken[it]));
+        let left = |it: usize| until.saturating_sub(self.done[it]);
         let all: f64 = (0..self.done.len()).map(|it| left(it) as f64 * self.units[it]).sum();
         let own = self.takers[me].rate;
         own > 0.0 && all * own < self.units[tile] * fastest
@@ -216,6 +219,21 @@ mod tests {
         assert_eq!(tiles.finish(0, tile, 6, MS), 1);
         assert_eq!(tiles.take(0, 1, || false), None);
         assert!(tiles.take(1, 2, || false).is_some());
+    }
+
+    #[test]
+    fn a_thread_that_was_interrupted_once_still_takes_tiles() {
+        let tiles = TileQueue::new(4, 2, 9);
+        let sweep = |me: usize, until: usize, took: Duration| {
+            let tile = tiles.take(me, until, || false).unwrap();
+            tiles.finish(me, tile, 6, took)
+        };
+        (0..3).for_each(|_| assert_eq!(sweep(0, 1, MS), 0));
+        (0..3).for_each(|_| assert_eq!(sweep(1, 1, MS), 0));
+        assert_eq!(sweep(1, 1, 20 * MS), 1);
+        let first = tiles.take(0, 2, || false).unwrap();
+        assert!(tiles.take(1, 2, || false).is_some());
+        tiles.finish(0, first, 6, MS);
     }
 
     #[test]

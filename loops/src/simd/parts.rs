@@ -34,31 +34,33 @@ impl<'a, T> SliceParts<'a, T> {
         assert!(borrowed.iter().all(apart), "{part:?} overlaps {borrowed:?}");
         borrowed.push(part.clone());
         drop(borrowed);
-        // SAFETY: inside the slice, which this borrows mutably, and apart from all other parts until it is dropped.
-        let slice =
-            unsafe { std::slice::from_raw_parts_mut(self.first.add(part.start), part.len()) };
-        SlicePart { slice, part, borrowed: &self.borrowed }
+        // SAFETY: inside the slice.
+        let first = unsafe { self.first.add(part.start) };
+        SlicePart { first, part, borrowed: &self.borrowed, of: PhantomData }
     }
 }
 
 /// A borrowed part of a slice.
 pub struct SlicePart<'b, T> {
-    slice: &'b mut [T],
+    first: *mut T,
     part: Range<usize>,
     borrowed: &'b Mutex<Vec<Range<usize>>>,
+    of: PhantomData<&'b mut [T]>,
 }
 
 impl<T> Deref for SlicePart<'_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        self.slice
+        // SAFETY: inside the slice, which is borrowed mutably, and apart from all other parts until this is dropped.
+        unsafe { std::slice::from_raw_parts(self.first, self.part.len()) }
     }
 }
 
 impl<T> DerefMut for SlicePart<'_, T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        self.slice
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.first, self.part.len()) }
     }
 }
 

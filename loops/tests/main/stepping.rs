@@ -25,13 +25,6 @@ struct Slab {
     steps: usize,
 }
 
-impl Means {
-    fn begin(&self, range: Range<usize>) -> Slab {
-        let numbers = range.clone().map(|unit| (unit * unit % 17) as f32).collect();
-        Slab { range, numbers, ghosts: [Vec::new(), Vec::new()], steps: 0 }
-    }
-}
-
 fn step(numbers: &[f32]) -> Vec<f32> {
     let last = numbers.len() - 1;
     let at = |i: usize| {
@@ -57,6 +50,11 @@ impl Stepping for Means {
 
     fn is_ring(&self) -> bool {
         self.ring
+    }
+
+    fn begin(&self, range: Range<usize>) -> Result<Slab, String> {
+        let numbers = range.clone().map(|unit| (unit * unit % 17) as f32).collect();
+        Ok(Slab { range, numbers, ghosts: [Vec::new(), Vec::new()], steps: 0 })
     }
 
     fn sweep(&self, slab: &mut Slab, steps: usize) {
@@ -103,15 +101,14 @@ impl Stepping for Means {
 
 fn run(work: &Means, steps: usize, settings: &LoopSettings) -> (Vec<f32>, LoopReport) {
     let go = &mut |_: &_| ControlFlow::Continue(());
-    let outcome =
-        run_steps(&WorkerPool::default(), work, |range| Ok(work.begin(range)), steps, settings, go);
+    let outcome = run_steps(&WorkerPool::default(), work, steps, settings, go);
     let outcome = outcome.unwrap();
     (outcome.slabs.into_iter().flat_map(|slab| slab.numbers).collect(), outcome.report)
 }
 
 /// The whole in one piece, with the neighbours of a ring written out.
 fn expected(work: &Means, steps: usize) -> Vec<f32> {
-    let mut all = work.begin(0..work.units).numbers;
+    let mut all = work.begin(0..work.units).unwrap().numbers;
     for _ in 0..steps {
         let (first, last) = (all[0], all[all.len() - 1]);
         let ends = if work.ring { [last, first] } else { [first, last] };
@@ -167,10 +164,8 @@ fn every_stop_shows_the_whole_state() {
             };
             let stops = Stops::showing(steps, times, show);
             let go = &mut |_: &_| ControlFlow::Continue(());
-            let begin = |range| Ok(work.begin(range));
             let settings = with(threads, Sizes::Measured);
-            let done =
-                run_steps(&WorkerPool::default(), &work, begin, stops, &settings, go).unwrap();
+            let done = run_steps(&WorkerPool::default(), &work, stops, &settings, go).unwrap();
             assert!(done.report.complete);
             let at: Vec<usize> = seen.iter().map(|&(done, _)| done).collect();
             assert!(at.iter().copied().eq((1..=times).map(|k| steps * k / times)), "{at:?}");
@@ -207,6 +202,9 @@ impl<F: Fn(&mut Slab, usize) + Sync> Stepping for With<F> {
     fn is_ring(&self) -> bool {
         self.0.is_ring()
     }
+    fn begin(&self, range: Range<usize>) -> Result<Slab, String> {
+        self.0.begin(range)
+    }
     fn sweep(&self, slab: &mut Slab, steps: usize) {
         self.1(slab, steps);
         self.0.sweep(slab, steps);
@@ -241,8 +239,8 @@ fn slabs_are_cut_again_when_speeds_change() {
         std::thread::sleep(Duration::from_micros(50) * slab.range.len() as u32 * slow);
     };
     let (work, go) = (With(means, tires), &mut |_: &_| ControlFlow::Continue(()));
-    let (begin, settings) = (|range| Ok(work.0.begin(range)), with(2, Sizes::Measured));
-    let done = run_steps(&WorkerPool::default(), &work, begin, 400, &settings, go).unwrap();
+    let settings = with(2, Sizes::Measured);
+    let done = run_steps(&WorkerPool::default(), &work, 400, &settings, go).unwrap();
     let parts = &done.report.parts;
     assert!(2 * parts[0].units < parts[1].units, "{parts:?}");
     assert!(done.slabs.into_iter().flat_map(|slab| slab.numbers).eq(expected));
@@ -261,10 +259,10 @@ fn the_cut_of_the_first_step_is_kept() {
     };
     let (work, seen) = (With(means, warms), std::sync::Mutex::new(Vec::new()));
     let mut show = |_, slabs: &[&Slab]| seen.lock().unwrap().push(slabs[0].range.clone());
-    let (begin, go) = (|range| Ok(work.0.begin(range)), &mut |_: &_| ControlFlow::Continue(()));
+    let go = &mut |_: &_| ControlFlow::Continue(());
     let stops = Stops::showing(41, 41, &mut show);
     let settings = with(2, Sizes::FirstStep);
-    let done = run_steps(&WorkerPool::default(), &work, begin, stops, &settings, go).unwrap();
+    let done = run_steps(&WorkerPool::default(), &work, stops, &settings, go).unwrap();
     let seen = seen.into_inner().unwrap();
     assert_eq!(seen[0], 0..32);
     assert!(seen[1].end < 16, "{seen:?}");
@@ -277,14 +275,9 @@ fn a_watcher_stops_after_a_whole_sweep() {
     let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
     let settings =
         LoopSettings { progress_every: Duration::from_millis(3), ..with(2, Sizes::Given(1, 1)) };
-    let outcome = run_steps(
-        &WorkerPool::default(),
-        &work,
-        |range| Ok(work.begin(range)),
-        1 << 30,
-        &settings,
-        &mut |_| ControlFlow::Break(()),
-    )
+    let outcome = run_steps(&WorkerPool::default(), &work, 1 << 30, &settings, &mut |_| {
+        ControlFlow::Break(())
+    })
     .unwrap();
     assert!(!outcome.report.complete);
 }
@@ -295,8 +288,8 @@ fn a_slowed_thread_can_be_stopped() {
     let work = Means { units: 64, ring: false, nap: Duration::from_millis(1) };
     let slow = vec![("cpu0".to_string(), 1e7)];
     let settings = LoopSettings { slow, ..with(2, Sizes::Given(1, 1)) };
-    let (begin, watch) = (|range| Ok(work.begin(range)), &mut |_: &_| ControlFlow::Break(()));
-    let outcome = run_steps(&WorkerPool::default(), &work, begin, 1 << 30, &settings, watch);
+    let watch = &mut |_: &_| ControlFlow::Break(());
+    let outcome = run_steps(&WorkerPool::default(), &work, 1 << 30, &settings, watch);
     assert!(!outcome.unwrap().report.complete);
 }
 
@@ -307,14 +300,7 @@ fn a_panic_in_a_sweep_reaches_the_caller() {
     let go = std::panic::AssertUnwindSafe(|| {
         let watch = &mut |_: &_| ControlFlow::Continue(());
         let settings = with(2, Sizes::Given(1, 1));
-        let _ = run_steps(
-            &WorkerPool::default(),
-            &work,
-            |range| Ok(work.0.begin(range)),
-            100,
-            &settings,
-            watch,
-        );
+        let _ = run_steps(&WorkerPool::default(), &work, 100, &settings, watch);
     });
     assert!(std::panic::catch_unwind(go).is_err());
 }

@@ -152,7 +152,7 @@ impl Job for Flowing {
             0 => Stops::from(*count),
             frames => Stops::showing(*count, frames, show),
         };
-        let slabs = runner.steps(&*steps, |planes| steps.begin(planes), stops)?;
+        let slabs = runner.steps(&*steps, stops)?;
         self.slabs = slabs.unwrap_or_default();
         Ok(())
     }

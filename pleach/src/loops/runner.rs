@@ -68,7 +68,6 @@ impl<'a> Runner<'a> {
     pub fn steps<'s, W: Stepping>(
         &mut self,
         work: &W,
-        begin: impl Fn(Range<usize>) -> Result<W::Slab, String> + Sync,
         steps: impl Into<Stops<'s, W::Slab>>,
     ) -> Result<Option<Vec<W::Slab>>, Failure>
     where
@@ -76,7 +75,7 @@ impl<'a> Runner<'a> {
     {
         let (pool, settings) = (WorkerPool::shared(), self.settings);
         let shown = &mut self.shown;
-        let done = run_steps(pool, work, begin, steps, settings, &mut watch(shown, self.cancel))?;
+        let done = run_steps(pool, work, steps, settings, &mut watch(shown, self.cancel))?;
         self.add(done.report);
         Ok(self.report.complete.then_some(done.slabs))
     }

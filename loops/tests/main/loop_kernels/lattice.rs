@@ -37,9 +37,8 @@ fn run(
     let devices = devices.iter().map(|words| Spec::parse(words).unwrap()).collect();
     let sizes = sizes.clone();
     let settings = LoopSettings { threads, devices, sizes, ..LoopSettings::default() };
-    let begin = |planes| work.begin(planes);
     let go_on = &mut |_: &_| ControlFlow::Continue(());
-    run_steps(&WorkerPool::default(), work, begin, steps, &settings, go_on).unwrap()
+    run_steps(&WorkerPool::default(), work, steps, &settings, go_on).unwrap()
 }
 
 /// All numbers of a flow, its mass and the force on its obstacle.
@@ -135,8 +134,8 @@ fn threads_that_share_a_slab_compute_the_flow_of_one() {
                     let settings =
                         LoopSettings { threads, devices: specs, slow, ..LoopSettings::default() };
                     let go_on = &mut |_: &_| ControlFlow::Continue(());
-                    let (pool, begin) = (WorkerPool::default(), |planes| work.begin(planes));
-                    let done = run_steps(&pool, &work, begin, steps, &settings, go_on).unwrap();
+                    let pool = WorkerPool::default();
+                    let done = run_steps(&pool, &work, steps, &settings, go_on).unwrap();
                     let what = format!("{steps} steps, {threads} threads, {devices:?}");
                     assert!(done.report.complete && state(&done.slabs) == expected, "{what}");
                     assert_eq!(done.slabs.len(), 1 + devices.len(), "{what}");
@@ -165,8 +164,8 @@ fn a_stop_leaves_the_state_after_a_whole_sweep() {
             seen = snapshot.done;
             if seen > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let (pool, begin) = (WorkerPool::default(), |planes| work.begin(planes));
-        let done = run_steps(&pool, &work, begin, 1 << 30, &settings, stop).unwrap();
+        let pool = WorkerPool::default();
+        let done = run_steps(&pool, &work, 1 << 30, &settings, stop).unwrap();
         assert!(!done.report.complete);
         let steps = done.slabs[0].steps();
         assert!(steps >= seen && steps.is_multiple_of(work.depth() as u64), "{steps}, {seen}");
@@ -190,8 +189,7 @@ fn what_is_shown_on_the_way_is_the_same() {
         let settings = LoopSettings { threads, devices, slow, ..LoopSettings::default() };
         let stops = Stops::showing(9, 9, show);
         let go_on = &mut |_: &_| ControlFlow::Continue(());
-        let begin = |planes| work.begin(planes);
-        run_steps(&WorkerPool::default(), &work, begin, stops, &settings, go_on).unwrap();
+        run_steps(&WorkerPool::default(), &work, stops, &settings, go_on).unwrap();
         all
     };
     let expected = shown(1, &[]);
@@ -229,6 +227,19 @@ fn a_failing_device_restarts_the_steps() {
                 assert!(!told || names.iter().all(|(name, _)| !name.ends_with("emulated0")));
             }
         }
+    }
+}
+
+/// The threads that share the other slab continue without the device.
+#[test]
+fn threads_that_share_a_slab_take_the_planes_of_a_failing_device() {
+    let work = Steps(Arc::new(Flow::new(setup([16, 5, 32], Level::best())).unwrap()));
+    let expected = state(&run(&work, 17, (1, &[]), &Sizes::Measured).slabs);
+    for launch in 1..=8 {
+        let failing = format!("emulated:fail={launch}");
+        let done = run(&work, 17, (2, &[&failing]), &Sizes::Measured);
+        assert!(done.report.complete && state(&done.slabs) == expected, "{launch}");
+        assert_eq!((done.slabs.len(), done.report.parts.len()), (1, 2), "{launch}");
     }
 }
 
@@ -281,6 +292,9 @@ impl Stepping for StoppedLate {
     fn is_ring(&self) -> bool {
         self.steps.is_ring()
     }
+    fn begin(&self, planes: Range<usize>) -> Result<Slab, String> {
+        self.steps.begin(planes)
+    }
     fn sweep(&self, slab: &mut Slab, steps: usize) {
         self.steps.sweep(slab, steps);
     }
@@ -331,7 +345,6 @@ fn a_stop_in_the_last_sweep_comes_too_late() {
         work.stopped.store(true, Ordering::Relaxed);
         ControlFlow::Break(())
     };
-    let begin = |planes| steps.begin(planes);
-    let done = run_steps(&WorkerPool::default(), &work, begin, depth, &settings, stop).unwrap();
+    let done = run_steps(&WorkerPool::default(), &work, depth, &settings, stop).unwrap();
     assert!(done.report.complete && state(&done.slabs) == expected);
 }
