@@ -149,7 +149,7 @@ pub enum LeaseAction<C> {
         /// The silent site.
         holder: SiteId,
     },
-    /// The lender of this live work asked for its progress: a commit is due.
+    /// The lender of this work asked for its progress: a commit is due.
     Owed {
         /// The work.
         lease: Lease,

@@ -4,14 +4,14 @@
 #[cfg_attr(not(any(test, feature = "faults")), allow(dead_code))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LeaseMutant {
-    /// None.
+    /// No fault.
     #[default]
     None,
     /// A commit reports only what was done since the last one.
     Deltas,
     /// Taking a lease over leaves it in the list.
     TakeOverKeepsTheLease,
-    /// A return leaves out the leases given on.
+    /// A return leaves out the leases passed on.
     ReturnWithoutSubs,
     /// Nobody sends `Missing`.
     NoMissing,
@@ -33,7 +33,7 @@ pub enum LeaseMutant {
     RestOfNow,
     /// The leases within a lease are listed by name only.
     NestedWithoutBytes,
-    /// A progress report is sent without the leases within leases, as if nothing had been given on.
+    /// A progress report is sent without the leases within leases, as if nothing had been passed on.
     TrimsTheSubs,
     /// The return of an unlisted lease is taken over.
     TakesOverTheUnlisted,
@@ -45,7 +45,7 @@ pub enum LeaseMutant {
     MixesLeases,
     /// All processes of a site have the same incarnation.
     NoIncarnations,
-    /// A return does not wait until everything given on has arrived.
+    /// A return does not wait until everything passed on has arrived.
     ReturnsBeforeAcks,
     /// A return counts work that has not arrived yet as open.
     ReturnsUnackedAsOpen,

@@ -17,7 +17,7 @@ pub trait Content: Clone + Default {
     fn bytes(&self) -> u64;
 }
 
-/// The state of a piece of work at one instant: each of its nodes is done, open here, or given on under one of the
+/// The state of a piece of work at one instant: each of its nodes is done, open here, or passed on under one of the
 /// listed leases, and in only one of these.
 ///
 /// This stays true whatever happens later: an old progress report only knows of less progress.
@@ -25,7 +25,7 @@ pub trait Content: Clone + Default {
 pub struct ProgressReport<C> {
     /// What is done and what is open.
     pub content: C,
-    /// The leases given on.
+    /// The leases passed on.
     pub subs: BTreeMap<Lease, Rec<C>>,
 }
 
@@ -57,7 +57,7 @@ impl<C> Rec<C> {
 }
 
 impl<C: Content> ProgressReport<C> {
-    /// Work with no leases given on.
+    /// Work of which nothing was passed on.
     #[must_use]
     pub fn of(content: C) -> Self {
         Self { content, subs: BTreeMap::new() }
@@ -71,7 +71,7 @@ impl<C: Content> ProgressReport<C> {
 }
 
 impl<C> ProgressReport<C> {
-    /// All leases given on, including those within other leases.
+    /// All leases passed on, including those within other leases.
     pub fn nested(&self) -> impl Iterator<Item = (Lease, &Rec<C>)> {
         nested(&self.subs)
     }

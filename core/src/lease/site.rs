@@ -130,7 +130,8 @@ impl<C: Content> Site<C> {
         self.rec(lease).is_some()
     }
 
-    /// What a lease names, as each live holding that lists it has it: the same, unless a site is faulty.
+    /// The work that a lease names, as recorded in each live holding that lists it: always the same, unless a site is
+    /// faulty.
     pub fn given(&self, lease: Lease) -> impl Iterator<Item = &C> {
         let live = self.holdings.iter().filter(|holding| !holding.returning);
         live.filter_map(move |holding| Some(&*holding.part.subs.get(&lease)?.given))

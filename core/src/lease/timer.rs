@@ -13,14 +13,14 @@ pub struct Terms {
     /// The shortest time between two commits of a holding.
     pub commit_ns: u64,
     /// The lease period: a holder that is silent for this long loses its work, unless the root is unreachable. After
-    /// half of it, it is asked.
+    /// half of that time, its lender asks it.
     pub lease_ns: u64,
     /// How long a site keeps work whose lender is silent or gone, and waits for a silent holder, while the root is
     /// unreachable. While it is reachable, or where the lender does not know the work, a site keeps work for two lease
     /// periods: the site that now answers for it finds out within one, and adopts it.
     pub patience_ns: u64,
-    /// About how many bytes a commit may take, with the work given on: half of the longest message. A site whose commit
-    /// would take more only affirms that it is at work.
+    /// The approximate limit on the bytes of a commit, including the work passed on: half of the longest message. A
+    /// site whose commit would take more only affirms that it is at work.
     pub most_commit_bytes: u64,
 }
 
@@ -79,8 +79,8 @@ impl<C: Content> LeaseTimer<C> {
         }
     }
 
-    /// Notes that part of a long message to or from a site has arrived. What the site says of leases waits behind it, and
-    /// what this site last sent of its holdings is not sent again.
+    /// Notes that part of a long message to or from a site has arrived. Lease messages of that site wait behind it, so
+    /// it does not count as silent, and this site does not repeat what it last sent about its holdings.
     pub fn hear_site(&mut self, site: SiteId, now_ns: u64) {
         self.site_joined(site, now_ns);
         for (held, times) in &mut self.holdings {
@@ -171,8 +171,8 @@ impl<C: Content> LeaseTimer<C> {
         }
     }
 
-    /// Notes that the lender of some work has asked for a commit. Its older progress report is good enough for a
-    /// while: often the work is done before. Returns when the commit is due.
+    /// Notes that the lender of some work has asked for a commit. The lender has an older progress report, so the
+    /// commit can wait: often the work is done first. Returns when the commit is due.
     pub fn schedule_commit(&mut self, lease: Lease, now_ns: u64) -> u64 {
         let due_ns = now_ns.saturating_add(self.terms.lease_ns / 4);
         let times = self.times(Some(lease), now_ns);

@@ -38,7 +38,7 @@ impl<C: Pack> UnreadLeases<C> {
     }
 }
 
-/// Writes the leases given on, with all leases within them.
+/// Writes the leases passed on, with all leases within them.
 pub(crate) fn pack_subs<C: Pack>(subs: &BTreeMap<Lease, Rec<C>>, out: &mut Vec<u8>) {
     subs.len().pack(out);
     let mut levels = vec![subs.iter()];
@@ -64,7 +64,7 @@ fn pack_head<C: Pack>(lease: Lease, rec: &Rec<C>, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the leases given on. No lease may be listed twice or within itself.
+/// Reads the leases passed on. No lease may be listed twice or within itself.
 pub(crate) fn unpack_subs<C: Pack>(
     from: &mut Reader<'_>,
 ) -> Result<BTreeMap<Lease, Rec<C>>, Malformed> {

@@ -58,7 +58,7 @@ impl Parents {
         self.starts.len().saturating_sub(1)
     }
 
-    /// Whether there are none.
+    /// Whether there are no parents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -66,7 +66,7 @@ pub trait Explorer: Send {
     /// Hands over all work.
     fn drain(&mut self) -> Work;
 
-    /// Whether [`Explorer::trim`] is supported: it is where work is intervals.
+    /// Whether [`Explorer::trim`] is supported, as it is where work is intervals.
     fn trims(&self) -> bool {
         false
     }

@@ -101,7 +101,7 @@ pub struct WrongBound {
     pub bound: i64,
     /// The value of the solution.
     pub value: i64,
-    /// Both are whole numbers of units of 10 to the power of minus this.
+    /// Both are multiples of 10 to the power of minus this.
     pub decimals: u32,
 }
 

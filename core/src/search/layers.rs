@@ -17,7 +17,7 @@ const PIECE: usize = 256;
 /// The most tasks into which the nodes of a layer are divided by their keys.
 const SHARDS: usize = 64;
 
-/// A task for each of some numbers.
+/// A task that is called with its number.
 pub type LayerTask<'t> = dyn Fn(usize) + Sync + 't;
 
 /// Packs what must still be explored.

@@ -55,10 +55,10 @@ use std::ops::Range;
 
 /// A depth-first search of a permutation tree, with the path from the root to the current node.
 ///
-/// A node at depth d has n − d children; methods name a node on the path by its depth. Children are
-/// ranked from 0, in an order that depends on the node alone. Pruned children may come anywhere, but
-/// where bounds that may be incomplete decide, after all others in any order. Ranks are needed only
-/// where work begins, ends or is split, so the search itself need not maintain them.
+/// A node at depth d has n − d children; methods name a node on the path by its depth. Children are ranked from 0, in
+/// an order that depends on the node alone. Pruned children may have any rank, unless the order depends on bounds that
+/// may be incomplete: then they come last, in any order. Ranks are needed only where work begins, ends or is split, so
+/// the search itself need not maintain them.
 pub trait Ranked: Send {
     /// The number of items permuted.
     fn places(&self) -> usize;

@@ -1,8 +1,8 @@
 //! [`Region`]: an explored part of a tree, from the nodes where it begins down to those where it ends.
 //!
 //! Regions prove that a whole tree was explored, and nothing twice, if each is what the tree has between its nodes, and
-//! if regions begin at the root and at each node where one ends, exactly as often. Rests of nodes can be split in several
-//! ways, so what they count must be the same on both sides.
+//! if regions begin at the root and at each node where one ends, exactly as often. The rest of a partly explored node
+//! can be split in several ways, so only the counts of all rests must be equal on both sides.
 
 use crate::search::depth_first::TreeExplorer;
 use crate::search::explorer::{Explorer, Progress};

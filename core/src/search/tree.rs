@@ -50,8 +50,8 @@ pub trait Tree: Sync {
     /// started with. A child whose bound is no better is dropped, now or later.
     fn expand(&self, node: &Self::Node, best: Option<i64>, out: &mut Children<'_, Self>);
 
-    /// The number of decimals of real values, at most 9: all values are then whole numbers of units of 10 to the power
-    /// of minus this. Solutions are rounded to the nearest unit, and bounds to the next one that excludes nothing, so a
+    /// The number of decimals of real values, at most 9: all values are then multiples of a unit of 10 to the power of
+    /// minus this. Solutions are rounded to the nearest unit, and bounds to the next one that excludes nothing, so a
     /// proven optimum is within one unit of the true one.
     #[inline]
     fn decimals(&self) -> u32 {

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(not(any(test, feature = "faults")), allow(dead_code))]
 pub enum Mutant {
-    /// None.
+    /// No fault.
     None,
     /// The root ends after one wave instead of two.
     OneWave,

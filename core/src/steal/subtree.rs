@@ -54,7 +54,7 @@ impl SubtreePower {
         self.forget_report();
     }
 
-    /// Forgets the last report: the parent has not received it if it has just come.
+    /// Forgets the last report: the parent has not received it if it has just joined.
     pub fn forget_report(&mut self) {
         self.reported = Power(0);
     }

@@ -9,7 +9,7 @@ use super::workers::Workers;
 use crate::lease::{Content, Holding, HoldingId, Lease, ProgressReport, SiteId};
 use crate::steal::Event;
 
-/// The most holdings that wait for their leases given on before they are returned.
+/// The most holdings that wait for the leases passed on from them before they are returned.
 const MOST_WAITING: usize = 16;
 
 impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
@@ -68,7 +68,7 @@ impl<D: Tally, I: Workers<Done = D>> GatewayStep<'_, D, I> {
         self.report_size()
     }
 
-    /// The holdings to return now. A holding with leases given on is returned a little later, so that one message
+    /// The holdings to return now. A holding with leases passed on is returned a little later, so that one message
     /// covers both and nobody needs to adopt those.
     fn to_return(&self) -> Vec<HoldingId> {
         let site = self.site();

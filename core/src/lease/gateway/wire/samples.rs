@@ -53,7 +53,7 @@ pub fn progress_report(rng: &mut Rand64, names: &mut u64, depth: u32) -> PartIds
     ProgressReport { content: portion(rng), subs }
 }
 
-/// A lease given on.
+/// A lease passed on.
 pub fn rec(rng: &mut Rand64, names: &mut u64, depth: u32) -> Rec<Portion<Counts>> {
     let (holder, acked) = (place(rng), rng.rand_range(0..2) == 0);
     let latest = rng.rand_range(0..4) > 0;
