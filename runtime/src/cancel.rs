@@ -17,7 +17,7 @@ struct CancelState {
 }
 
 impl Cancel {
-    /// One that has stopped its search already.
+    /// A `Cancel` that has already stopped its search.
     #[must_use]
     pub fn cancelled() -> Self {
         let cancel = Self::default();

@@ -16,7 +16,7 @@ pub enum Stop {
     Asked = 3,
     /// A solution was found, and one was enough.
     Found = 4,
-    /// The process took more memory than it may: the tree may be endless.
+    /// The process exceeded its memory limit: the tree may be infinite.
     Memory = 5,
     /// A worker failed.
     Failed = 6,
@@ -26,7 +26,7 @@ const STOPS: [Stop; 6] =
     [Stop::Time, Stop::Nodes, Stop::Asked, Stop::Found, Stop::Memory, Stop::Failed];
 
 impl Stop {
-    /// What stopped a search early, in a word; `None` if it found what it was after.
+    /// What stopped a search early, in a word; `None` for [`Stop::Found`], which completes the search.
     pub fn word(self) -> Option<&'static str> {
         match self {
             Stop::Found => None,

@@ -23,7 +23,7 @@ pub enum RunError {
     /// A problem that is always searched depth first.
     #[error("this problem cannot be searched best first")]
     BestFirst,
-    /// Only a search by several processes has work that a process receives.
+    /// A depth for the work that a process receives, in a search by a single process.
     #[error(
         "second_cutoff works only with several processes, which may be on one machine; in a single \
          process, devices have an option of that name"

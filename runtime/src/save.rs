@@ -154,8 +154,8 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
-/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one. The
-/// old one becomes `FILE.old`, in place of one that these runs saved.
+/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one.
+/// The old one becomes `FILE.old`, unless something other than a save of these runs has that name.
 pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // A link stays a link: its target is replaced.
     let path = &real_path(path);

@@ -254,13 +254,13 @@ impl SiteState {
     }
 }
 
-/// All open pieces of a progress report, including those of leases given on.
+/// All open pieces of a progress report, including those of leases passed on.
 fn all_open(whole: &ProgressReport<Portion<Counts>>) -> impl Iterator<Item = &Work> {
     let given = whole.nested().flat_map(|(_, rec)| &rec.content().open);
     whole.content.open.iter().chain(given).map(AsRef::as_ref)
 }
 
-/// The nodes that a progress report counts, including those of leases given on.
+/// The nodes that a progress report counts, including those of leases passed on.
 pub fn nodes_of(whole: &ProgressReport<Portion<Counts>>) -> u64 {
     let given = whole.nested().map(|(_, rec)| rec.content().done.bounded);
     given.fold(whole.content.done.bounded, u64::saturating_add)

@@ -124,8 +124,8 @@ pub fn last_warnings(
     }
 }
 
-/// Whether the process takes more memory than it may; if the system does not report memory use, whether there is so much
-/// open work that the tree may be endless.
+/// Whether the process takes more memory than it may; if the system does not report memory use, whether there is so
+/// much open work that the tree may be infinite.
 fn is_memory_full(run_state: &RunState<'_>) -> bool {
     let Some(limit) = run_state.memory_limit() else {
         let open = run_state.worker_counters().iter().map(WorkerCounters::open_nodes);
