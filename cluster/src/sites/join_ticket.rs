@@ -6,7 +6,8 @@ use pleach_core::search::work::Pack;
 /// What a process says about itself when it asks to join.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
 pub struct JoinTicket {
-    /// A random number of the process, another one at each address: only the process with this number can return to its place.
+    /// A random number of the process, a different one for each address that it joins: only the process with this
+    /// number can return to its place.
     pub token: u64,
     /// The place that it had before it lost the root.
     pub place: Option<SiteId>,

@@ -1,4 +1,4 @@
-//! What the root does for a standby: it announces where that listens, and sends it each save.
+//! What the root does for a standby: it announces the standby's address, and sends it each save.
 
 use super::gateway_thread::GatewayThread;
 use super::message::{RootCopy, SessionMessage};

@@ -9,7 +9,7 @@ const COUNTS_FOR: Duration = Duration::from_secs(20);
 /// The most votes that are kept.
 const MOST: usize = 4096;
 
-/// The joiners that have lost the root, each by its token, and when it last said so.
+/// The joiners that have lost the root, each by its token, and when it last reported that.
 #[derive(Clone, Debug, Default)]
 pub struct Votes(BTreeMap<u64, Duration>);
 
@@ -22,8 +22,8 @@ impl Votes {
         }
     }
 
-    /// Whether this site, which lost the root at a time, and the joiners that have said so since are more than half of all
-    /// joiners, which are this site and this number of others.
+    /// Whether most joiners have lost the root: of this site, which lost it at `lost`, and this many others, more than
+    /// half, counting those that have reported the loss since then.
     #[must_use]
     pub fn are_majority(&self, others: u32, lost: Duration, now: Duration) -> bool {
         let counts = |voted: Duration| voted >= lost && now.saturating_sub(voted) < COUNTS_FOR;

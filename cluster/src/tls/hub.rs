@@ -177,7 +177,7 @@ impl Hub {
             return Err("a message after the last one");
         }
         if to == site || to as usize >= self.places.len() {
-            return Err("a message to nobody");
+            return Err("a message to an invalid place");
         }
         if to == 0 {
             if number != 0 {

@@ -77,7 +77,7 @@ pub enum JoinError {
         /// The stage that was not completed.
         stage: Stage,
     },
-    /// Other joiners cannot reach this one where it was said.
+    /// Other joiners cannot reach this one at the requested address.
     #[error("joiners cannot reach '{address}': {why}")]
     Reach {
         /// The address that was to be used.

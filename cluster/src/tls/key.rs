@@ -2,8 +2,8 @@
 //!
 //! Anyone with the file may join, or act as the root: it is an Ed25519 private key, the same for all sites. The file
 //! appears under its name complete, as a link to a finished file, so that of two processes that create it at once one
-//! wins and both read the same key. It is refused if the group or others may read or write it; of a credential of
-//! systemd, the group may be said to read it.
+//! wins and both read the same key. It is refused if the group or others may read or write it; for credentials of
+//! systemd, the bit that lets the group read does not count.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};

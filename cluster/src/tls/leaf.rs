@@ -103,9 +103,9 @@ impl Leaf {
 
     fn handle_part(&mut self, piece: Frame) -> Result<(), FrameFault> {
         let from = piece.site;
-        let number = *self.places.get(from as usize).ok_or("a message from nobody")?;
+        let number = *self.places.get(from as usize).ok_or("a message from an empty place")?;
         if from != 0 && number == 0 {
-            return Err("a message from nobody");
+            return Err("a message from an empty place");
         }
         let first = from == 0 && self.stage == LeafStage::Placed;
         let limit = if first { self.limits.welcome } else { self.limits.message };

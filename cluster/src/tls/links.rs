@@ -337,8 +337,8 @@ impl Links {
         }
     }
 
-    /// Takes a frame about a stream that came through the root. The root does not check what joiners say to each other:
-    /// what makes no sense is ignored.
+    /// Takes a frame about a stream that came through the root. The root does not check what joiners send each other:
+    /// invalid frames are ignored.
     pub fn on_root_frame(
         &mut self,
         frame: &Frame,

@@ -19,7 +19,7 @@ pub struct Limits {
     /// The most bytes that wait for one receiver; a receiver for which more wait is lost. Twice as many may wait for the
     /// root. Messages that the root sends to several receivers do not count.
     pub waiting: usize,
-    /// A connection that is silent for this long is lost. About five seconds, and at least three.
+    /// A connection that is silent for this long is lost. It should be about five seconds, and at least three.
     pub silence: Duration,
     /// The number of messages in about ten seconds after which two joiners open a direct link: then it saves more than
     /// its handshake and its signs of life cost.

@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// The way that messages take to another site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Way {
-    /// By the root.
+    /// Through the root.
     #[default]
     Root,
-    /// By this link.
+    /// On this link.
     Link(u32),
     /// None until the other site has said what arrived of the stream whose link broke.
     Broken,

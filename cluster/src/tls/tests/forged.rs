@@ -26,9 +26,9 @@ fn wrong_frames_end_their_connection_only() {
     let long = CHUNK as u64 + 1;
     let bare = |kind| Frame::new(kind, 0, 0, Vec::new());
     let cases: Vec<(Vec<Frame>, &str)> = vec![
-        (vec![whole(2, 1, Vec::new())], "a message to nobody"),
-        (vec![whole(4, 1, Vec::new())], "a message to nobody"),
-        (vec![whole(u32::MAX, 1, Vec::new())], "a message to nobody"),
+        (vec![whole(2, 1, Vec::new())], "a message to an invalid place"),
+        (vec![whole(4, 1, Vec::new())], "a message to an invalid place"),
+        (vec![whole(u32::MAX, 1, Vec::new())], "a message to an invalid place"),
         (vec![whole(0, 1, Vec::new())], "a message to another root"),
         (vec![whole(1, 0, Vec::new())], "forged number"),
         (vec![whole(1, u32::MAX, Vec::new())], "forged number"),
