@@ -76,7 +76,8 @@ impl DeviceWork {
         given
     }
 
-    /// Removes and returns this much work if there is as much; keeps at least some unless there is more elsewhere.
+    /// Removes and returns this much work, or what there is; keeps at least one node or leaf unless there is more work
+    /// elsewhere.
     pub fn split(self, all: &mut Vec<u32>, wanted: f64, elsewhere: bool) -> Vec<u32> {
         match self.intervals {
             None => all.split_off(all.len() - wanted as usize * self.words),

@@ -9,7 +9,7 @@ pub enum DeviceError {
     /// A kernel could not be built.
     #[error("cannot build kernel '{0}': {1}")]
     Kernel(String, String),
-    /// A choice for which warps must not depend on one another, and its warps do.
+    /// An option by which warps wait for one another, on a GPU whose warps share waves.
     #[error(
         "{0} is not possible: two warps share each wave of 64 lanes, so neither may wait for the other"
     )]

@@ -41,9 +41,9 @@ pub struct Spec {
     pub once: bool,
     /// The number of stacks, each with its own explorer.
     pub explorers: Option<u32>,
-    /// How explorers of intervals bound; by default whatever there is a kernel for, and alone if there are both.
+    /// How explorers of intervals bound; by default the mode that has a kernel, and alone if both have one.
     pub bounding: Option<BoundingMode>,
-    /// Whether explorers give nodes to one another inside a launch; by default while that makes rounds longer.
+    /// Whether explorers give nodes to one another inside a launch; by default where that is faster.
     pub giving: Option<bool>,
     /// How explorers exchange nodes.
     pub inside: Option<Inside>,
@@ -180,7 +180,7 @@ impl Spec {
             return Err("trigger has no effect with inside=none");
         }
         if self.inside == Some(Inside::None) && self.giving == Some(true) {
-            return Err("giving=always contradicts inside=none: nobody gives");
+            return Err("giving=always contradicts inside=none, with which explorers give nothing");
         }
         if self.trigger == Some(0) && self.giving == Some(true) {
             return Err("trigger=0 ends a round after every step: giving=always has no effect");

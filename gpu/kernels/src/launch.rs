@@ -57,7 +57,7 @@ pub struct Launch {
     pub explorers: u32,
     /// Explorers that take part: the first ones; the others only give.
     pub active: u32,
-    /// Most pages that an explorer can own: a power of two, at least 4.
+    /// The most pages that an explorer can own: a power of two, at least 4.
     pub span: u32,
     /// Twice the number of pages.
     pub free_room: u32,
@@ -67,7 +67,7 @@ pub struct Launch {
     pub free_pages: u32,
     /// How many pages have never been used: the first of the free pages, the last of all pages. The list omits them.
     pub unused: u32,
-    /// Most steps per explorer in this launch.
+    /// The most steps per explorer in this launch.
     pub budget: u32,
     /// Explorers stop soon after this many are idle; 0 for never.
     pub trigger: u32,
@@ -119,12 +119,13 @@ pub struct LaunchReport {
     pub taken: u32,
     /// Pages that became free.
     pub returned: u32,
-    /// Most steps made by any explorer.
+    /// The most steps made by any explorer.
     pub steps: u32,
     /// Nodes that explorers gave to one another.
     pub given: u32,
     /// If explorers give nodes to one another: how many have begun, how many have nodes or are about to get some, and
-    /// whether one has stopped that had not waited in vain, so that the others need not wait for nodes any longer.
+    /// whether one has stopped for another reason than waiting in vain, so that the others need not wait for nodes any
+    /// longer.
     pub begun: u32,
     /// See `begun`.
     pub busy: u32,
@@ -133,7 +134,7 @@ pub struct LaunchReport {
 }
 
 impl LaunchReport {
-    /// As words.
+    /// The number of words.
     pub const WORDS: usize = 36;
 
     /// A report with this best score and zeros.
@@ -188,10 +189,10 @@ pub struct Move {
 }
 
 impl Move {
-    /// As words.
+    /// The number of words.
     pub const WORDS: usize = 4;
 
-    /// As words.
+    /// The move as words.
     #[must_use]
     pub fn words(self) -> [u32; Self::WORDS] {
         [self.skip, self.nodes, self.at, self.done]

@@ -14,7 +14,7 @@ pub(super) struct FakeDriver {
     loads: Arc<AtomicU64>,
     /// How many streams were made.
     streams: Arc<AtomicU64>,
-    /// How many of the streams, the first ones, have passed their events.
+    /// How many streams, from the first one on, have passed their events.
     pub passed: Arc<AtomicU64>,
 }
 
