@@ -2,9 +2,9 @@
 
 pub(crate) use pleach_core::search::real::written;
 
-/// Most decimals of a number.
+/// The most decimals of a number.
 pub(crate) const MOST_DECIMALS: u32 = 9;
-/// Most decimals of a product of two numbers.
+/// The most decimals of a product of two numbers.
 pub(crate) const MOST_OF_PRODUCT: u32 = 2 * MOST_DECIMALS;
 /// Numbers are below this.
 const BELOW: u64 = 10_000_000_000;

@@ -4,9 +4,9 @@ use pleach_core::search::tree::{Children, Goal, Tree};
 use pleach_core::search::work::Entry;
 use pleach_core::wire::fingerprint;
 
-/// Most items.
+/// The most items.
 pub const MOST_ITEMS: usize = 256;
-/// Greatest value, weight or capacity: sums, and products of two, stay within 63 bits.
+/// The greatest value, weight or capacity: sums, and products of two, stay within 63 bits.
 pub const MOST: i64 = 1_000_000_000;
 
 /// An item.

@@ -1,4 +1,4 @@
-//! Checks plans that are permutations of 1 to n.
+//! Checks solutions that are permutations of 1 to n.
 
 /// The order given by a solution of `n` things, counted from 0.
 ///

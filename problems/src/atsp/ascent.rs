@@ -11,7 +11,7 @@ use super::arcs::Arcs;
 /// Limits of an ascent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// Most steps.
+    /// The most steps.
     pub steps: u32,
     /// Steps without a better bound after which the step length is halved.
     pub patience: u32,
@@ -39,7 +39,7 @@ pub(super) struct AscentResult {
 /// Weight of the latest arborescence in how often an arc was used.
 const LATEST: f32 = 0.06;
 
-/// Largest multiplier in absolute value: keeps sums within 63 bits.
+/// The largest multiplier in absolute value: keeps sums within 63 bits.
 pub(super) const MOST_MULTIPLIER: f64 = (1i64 << 50) as f64;
 
 /// Raises the bound from these multipliers, up to `target`, in parts of a unit; `None` if there is

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Most vertices: a search keeps a matrix of bits, and every open node two rows of it.
+/// The most vertices: a search keeps a matrix of bits, and every open node two rows of it.
 pub const MOST_VERTICES: usize = 4096;
 
 /// An undirected graph without loops.

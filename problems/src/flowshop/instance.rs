@@ -3,9 +3,9 @@
 use crate::permutation::permutation;
 use std::fmt;
 
-/// Most jobs: a search keeps one frame for each job placed.
+/// The most jobs: a search keeps one frame for each job placed.
 pub const MOST_JOBS: usize = 10_000;
-/// Longest path through the times, so that all sums of a search fit.
+/// The longest path through the times, so that all sums of a search fit.
 pub const LONGEST_PATH: u64 = i32::MAX as u64;
 
 /// Jobs that visit all machines in the same order.

@@ -9,7 +9,7 @@
 use super::shop::Shop;
 use crate::atsp::instance::{Instance, MOST_CITIES, MOST_COST};
 
-/// The shop as a tour, where setups are respected and due dates are not looked at.
+/// The shop as a tour, which respects setups and ignores due dates.
 ///
 /// # Errors
 /// If there are too many jobs or the times are too large for a tour, or if jobs have release dates.

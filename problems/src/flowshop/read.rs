@@ -3,7 +3,7 @@
 use super::instance::{Instance, LONGEST_PATH, MOST_JOBS};
 use super::shop::Shop;
 
-/// Longest time of an operation.
+/// The longest time of an operation.
 pub const MOST_TIME: u32 = 1_000_000_000;
 
 /// A nonempty line as words, with its number.
@@ -29,9 +29,9 @@ pub fn read(text: &str, jobs_first: bool) -> Result<Instance, String> {
 /// and a line of text precedes it. Then comes a line per machine with a time per job, or the other
 /// way round with `jobs_first`, or a line per job with pairs of machine and time.
 ///
-/// In PyJobShop's files the first two lines hold the numbers of jobs and machines, one each. Then comes a line per
-/// job with a time per machine. A line of due dates may precede these lines; or a matrix of setup times per machine may
-/// follow them, with a line per job before and a time per job after.
+/// In PyJobShop's files the first two lines hold the numbers of jobs and machines, one each. Then comes a line per job
+/// with a time per machine. A line of due dates may precede these lines; or a matrix of setup times per machine may
+/// follow them, with a line per preceding job and a time per following job.
 ///
 /// # Errors
 /// Names the line, the value, and what was expected.

@@ -24,7 +24,7 @@ pub struct Shop {
     pub weight_decimals: u32,
     /// When each job becomes available.
     pub releases: Option<Vec<u32>>,
-    /// Setup times: for each machine, a row for each job before, with a time for each job after.
+    /// Setup times: for each machine, a row for each preceding job, with a time for each following job.
     pub setups: Option<Vec<u32>>,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Seen {
     pub bound: i64,
     pub facilities: Vec<usize>,
     pub locations: Vec<usize>,
-    /// What an assignment with this pair costs more than the bound at least, facility by facility.
+    /// The least by which an assignment with this pair costs more than the bound, facility by facility.
     pub more: Vec<i64>,
 }
 

@@ -3,9 +3,9 @@
 use crate::permutation::permutation;
 use pleach_core::search::tree::Solution;
 
-/// Most locations: solving an assignment problem on all of them takes milliseconds.
+/// The most locations: solving an assignment problem on all of them takes milliseconds.
 pub const MOST_LOCATIONS: usize = 256;
-/// Greatest value of all flows, in absolute value, times the greatest distance: scaled costs stay within 63 bits.
+/// The greatest value of all flows, in absolute value, times the greatest distance: scaled costs stay within 63 bits.
 pub const MOST_TOTAL: i64 = 1 << 50;
 
 /// Flows between facilities and distances between locations.

@@ -69,8 +69,8 @@ impl Symmetries {
         Self(products(found))
     }
 
-    /// Marks the points that can be spared if those that are `used` stay where they are: a symmetry maps each of them to
-    /// one before it, or back.
+    /// Marks the points that can be spared while those that are `used` stay where they are: some symmetry or its
+    /// inverse maps each of them to an earlier point.
     pub fn spare(&self, used: Vec<bool>) -> Vec<bool> {
         let mut spare = vec![false; used.len()];
         let stays = |images: &&Vec<u16>| {

@@ -6,7 +6,7 @@ use pleach_core::search::device::{IntervalWords, Layout, OnDevice};
 use pleach_core::search::tree::read;
 use pleach_core::search::work::{Entry, Malformed, Nodes, Pool, Work};
 
-/// Largest board on a device: the top bit of a word marks fresh boards.
+/// The largest board on a device: the top bit of a word marks fresh boards.
 pub const MOST: u32 = 31;
 
 /// Set in the word of free squares until the board itself has been counted.

@@ -18,7 +18,7 @@ const BLOCK: usize = 16;
 const PARENTS: usize = 8;
 /// Children hashed at a time.
 const LANES: usize = 2;
-/// Most children of a batch, plus room for stores beyond the last.
+/// The most children of a batch, plus room for stores beyond the last.
 const ROOM: usize = PARENTS * BLOCK + BLOCK;
 
 /// The words of all rounds, four per register.

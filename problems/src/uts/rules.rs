@@ -2,7 +2,7 @@
 
 use super::parameters::{Parameters, Shape, TreeType};
 
-/// Most children, except for the root of a binomial tree and all of a balanced one.
+/// The most children, except for the root of a binomial tree and all of a balanced one.
 pub const MOST: u32 = 100;
 /// Thresholds are stored in rows of this many, padded with `u32::MAX`.
 pub const ROW: usize = 128;

@@ -3,7 +3,7 @@
 use super::super::instance::{Instance, MOST_COST};
 use crate::simd::instructions::Instructions;
 
-/// Most cities: one bit each in a word.
+/// The most cities: one bit each in a word.
 pub const MOST_CITIES: usize = 64;
 
 /// A city's neighbours, nearest first; unused lanes cost more than any limit.

@@ -101,7 +101,7 @@ pub struct Beam<K: Kernel> {
 impl<K: Kernel> Beam<K> {
     const LANES: usize = 2 * K::JOBS;
 
-    /// A search on an instance with at least two jobs. Those of the same variation make the same beams.
+    /// A search on an instance with at least two jobs. Searches with the same `variation` build the same beams.
     pub fn new(flowshop: &Flowshop, kernel: K, variation: u64) -> Self {
         let tables = Tables::<K::Word>::new(&flowshop.instance);
         let mut base = Base::empty();

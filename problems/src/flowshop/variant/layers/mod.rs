@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 /// The width of the first beam search (small for small shops in tests), and the factor to the next one.
 const WIDTH: usize = if cfg!(test) { 20 } else { 1000 };
 const WIDER: usize = 8;
-/// Most prefixes handed over to depth-first search; with more, it starts from the root.
+/// The most prefixes handed over to depth-first search; with more, it starts from the root.
 const MOST_OPEN: usize = 1 << 20;
 /// The part of memory for bounds of sets.
 const SET_BOUNDS: usize = 2;
