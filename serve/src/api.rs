@@ -1,4 +1,4 @@
-//! What a service and its clients say to each other, as JSON.
+//! The requests and answers of a service, as JSON.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -226,7 +226,7 @@ pub struct UserView {
     pub name: String,
     /// What it may do.
     pub role: Role,
-    /// Its part of the machines, compared with those of others.
+    /// Its share of the machines, relative to the weights of others.
     pub weight: f64,
     /// The limits.
     pub limits: UserLimits,
@@ -244,7 +244,7 @@ pub struct UserView {
 pub struct UserChange {
     /// What it may do.
     pub role: Option<Role>,
-    /// Its part of the machines.
+    /// Its share of the machines, relative to the weights of others.
     pub weight: Option<f64>,
     /// The limits, all of them.
     pub limits: Option<UserLimits>,

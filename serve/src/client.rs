@@ -61,7 +61,7 @@ pub enum ClientError {
         /// What the service said.
         why: String,
     },
-    /// The answer has another form.
+    /// The answer cannot be read.
     #[error("the answer of the service at {at} cannot be read: {why}")]
     Malformed {
         /// Its address.
@@ -244,8 +244,8 @@ impl Client {
         self.parsed(&body)
     }
 
-    /// Gets a stream of events, and passes the data of each on until it returns false or the stream ends. Passes
-    /// nothing on, but asks, for each sign that the stream is open.
+    /// Gets a stream of events, and calls `each` with the data of each event, or with `None` for a line that only shows
+    /// that the stream is open, until it returns false or the stream ends.
     ///
     /// # Errors
     /// If the service cannot be reached, or refuses.

@@ -46,7 +46,7 @@ pub enum CredentialsError {
         /// The system error.
         why: std::io::Error,
     },
-    /// The file has other content.
+    /// The file does not hold credentials.
     #[error("'{}', line {line}: expected {expected}", path.display())]
     Malformed {
         /// Its path.
@@ -68,7 +68,7 @@ impl Credentials {
     /// Reads a file.
     ///
     /// # Errors
-    /// If the file cannot be read, or has other content.
+    /// If the file cannot be read, or does not hold credentials.
     pub fn read(path: &Path) -> Result<Self, CredentialsError> {
         let text = std::fs::read_to_string(path)
             .map_err(|why| CredentialsError::CannotRead { path: path.into(), why })?;

@@ -19,7 +19,7 @@ pub const RESULT: &str = "result.json";
 pub const CHECKPOINT: &str = "search.pleach";
 /// Its key.
 pub const KEY: &str = "search.key";
-/// What it said.
+/// Its notes and errors.
 pub const LOG: &str = "log.txt";
 
 /// The exit code that stands for a root that was not started.
@@ -96,7 +96,7 @@ pub struct RootEnd {
     pub solved: bool,
     /// The last state of its search, if it is one.
     pub last: Option<Update>,
-    /// The last line that it said.
+    /// The last line of its log.
     pub said: String,
 }
 

@@ -109,7 +109,7 @@ async fn slurm_says(program: &str, args: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
     command.args(args).kill_on_drop(true);
     let output = tokio::time::timeout(MOST, command.output()).await;
-    let output = output.map_err(|_| format!("{program} takes more than {} s", MOST.as_secs()))?;
+    let output = output.map_err(|_| format!("{program} took more than {} s", MOST.as_secs()))?;
     let output = output.map_err(|why| format!("cannot run {program}: {why}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -17,7 +17,7 @@ const STAY: f64 = 0.25;
 /// A user.
 #[derive(Clone, Debug)]
 pub struct UserShare {
-    /// The part of the machines, compared with those of others.
+    /// The share of the machines, relative to the weights of others.
     pub weight: f64,
     /// Thread-seconds used, decayed.
     pub usage: f64,

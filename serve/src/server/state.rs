@@ -42,7 +42,7 @@ pub(super) struct State {
     pub jobs: BTreeMap<u64, Job>,
     pub accounts: BTreeMap<String, Account>,
     pub joiners: BTreeMap<String, Joiner>,
-    /// Jobs of which the stored row is old.
+    /// Jobs whose stored row is out of date.
     pub unsaved: BTreeSet<u64>,
     /// Jobs that are over and not yet stored.
     pub unstored: BTreeMap<u64, FinishedJob>,

@@ -52,7 +52,7 @@ pub struct AccountRow {
     pub role: Role,
     /// The SHA-256 of its token.
     pub token: [u8; 32],
-    /// Its part of the machines.
+    /// Its share of the machines, relative to the weights of others.
     pub weight: f64,
     /// The limits.
     pub limits: UserLimits,
@@ -74,13 +74,13 @@ pub enum StoreError {
     /// An error of SQLite.
     #[error("the database: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// A text of it that cannot be read.
+    /// A text in it cannot be read as JSON.
     #[error("the database: {0}")]
     Json(#[from] serde_json::Error),
     /// Files that belong to a row cannot be written.
     #[error("files: {0}")]
     Files(std::io::Error),
-    /// A later program wrote it.
+    /// A different version of the program wrote it.
     #[error("the database has version {0}: expected {VERSION}")]
     Version(i64),
 }
