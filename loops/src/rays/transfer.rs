@@ -44,7 +44,7 @@ impl Transfer {
             sound(control).map_err(|error| format!("control point {i}: {error}"))?;
             if i > 0 && controls[i - 1].value > control.value {
                 return Err(format!(
-                    "control point {i}: value {} after a greater one",
+                    "control point {i}: value {} is less than the one before, expected ascending values",
                     control.value
                 ));
             }
@@ -78,7 +78,10 @@ impl Transfer {
             };
             sound(&control).map_err(|error| format!("line {line}: {error}"))?;
             if controls.last().is_some_and(|last| last.value > control.value) {
-                return Err(format!("line {line}: value {} after a greater one", control.value));
+                return Err(format!(
+                    "line {line}: value {} is less than the one before, expected ascending values",
+                    control.value
+                ));
             }
             if controls.len() == MOST {
                 return Err(format!("line {line}: expected at most {MOST} control points"));

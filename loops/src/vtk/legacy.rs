@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
 
     /// The next word.
     pub fn word(&mut self) -> Result<String, String> {
-        self.next_word().ok_or_else(|| format!("{}: the end, expected more", self.place()))
+        self.next_word().ok_or_else(|| format!("{}: the file ends, expected more", self.place()))
     }
 
     /// The next word in this line, if there is one.
@@ -110,8 +110,9 @@ impl<'a> Reader<'a> {
         };
         if self.binary {
             let bytes = self.bytes.get(self.at..self.at + bytes);
-            let bytes = bytes
-                .ok_or_else(|| format!("{}: the end, expected {count} numbers", self.place()))?;
+            let bytes = bytes.ok_or_else(|| {
+                format!("{}: the file ends, expected {count} numbers", self.place())
+            })?;
             self.at += bytes.len();
             return Ok(kind.read(bytes, true));
         }

@@ -15,7 +15,7 @@ pub fn take(text: &[u8], bytes: usize) -> Result<(Vec<u8>, &[u8]), String> {
     let mut rest = text;
     while found.len() < bytes {
         let Some((group, others)) = rest.split_first_chunk::<4>() else {
-            return Err(format!("the end after {} bytes, expected {bytes}", found.len()));
+            return Err(format!("the text ends after {} bytes, expected {bytes}", found.len()));
         };
         let padding = group.iter().rev().take_while(|&&letter| letter == b'=').count();
         let mut bits = 0_u32;
