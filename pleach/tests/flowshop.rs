@@ -306,7 +306,7 @@ fn a_header_of_numbers_is_stated() {
     let note = "read as 2 jobs × 2 machines (101, 102); the first row is read as the header";
     assert!(said.contains(note), "{said}");
     let nameless = file("nameless.csv", ",4,3\nB,1,2\n");
-    refused(&format!("solve flowshop {nameless}"), "a header or a job without a name?");
+    refused(&format!("solve flowshop {nameless}"), "could be a header or a job without a name;");
 }
 
 /// Excel saves tables with its own hint at the separator, with titles in several lines, and in several encodings.

@@ -25,7 +25,7 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
         && let Some(comment) = comments.find(|comment| reading.would_change(comment, &table.rows))
     {
         return Err(format!(
-            ", line {}: a comment or a header? expected a first title without '#', or a comment without separators",
+            ", line {}: could be a comment or a header; expected a header without '#', or a comment without separators",
             comment.line
         ));
     }
@@ -42,7 +42,7 @@ pub fn shop_of(table: &Table) -> Result<Shop, String> {
     {
         let (line, name) = (last.line, shown(name));
         return Err(format!(
-            ", line {line}: '{name}', a sum or a job? expected only jobs, or another name for this one"
+            ", line {line}: '{name}' could be a sum or a job; expected only jobs, or another name for this one"
         ));
     }
     if let Some(row) = rows.iter().find(|row| row.len() != reading.columns.len()) {
@@ -133,7 +133,7 @@ impl<'t> Reading<'t> {
             && !are_increasing(first)
         {
             return Err(format!(
-                ", line {}: a header or a job without a name? expected the title 'job', or a name",
+                ", line {}: could be a header or a job without a name; expected the title 'job', or a name",
                 first.line
             ));
         }
@@ -142,7 +142,7 @@ impl<'t> Reading<'t> {
         if !has_head {
             if has_word(first) && are_numbered(first) {
                 return Err(format!(
-                    ", line {}: a job or a header? expected a header that begins with 'job'",
+                    ", line {}: could be a job or a header; expected a header that begins with 'job'",
                     first.line
                 ));
             }
@@ -171,7 +171,7 @@ impl<'t> Reading<'t> {
         }
         if let Some(row) = named.filter(|_| of_machine && column_of(title) == Column::Times) {
             return Err(format!(
-                ", line {}, column '{}': '{}', a time or the name of a job? expected a number, or the title 'job'",
+                ", line {}, column '{}': '{}' could be a time or the name of a job; expected a number, or the title 'job'",
                 row.line,
                 shown(title),
                 shown(row.cell(0))
@@ -207,7 +207,7 @@ impl<'t> Reading<'t> {
         }
         if self.columns[0] == Column::Times && !of_machine && head.len() > 1 && counts(rows) {
             return Err(format!(
-                ", line {}, column '{}': times or the numbers of the jobs? expected the title 'job' or 'M1'",
+                ", line {}, column '{}': could be times or the numbers of the jobs; expected the title 'job' or 'M1'",
                 head.line,
                 shown(title)
             ));
@@ -238,7 +238,7 @@ impl<'t> Reading<'t> {
         }
         let Some((row, at)) = first else { return Ok(()) };
         Err(format!(
-            ", line {}, column {}: '{}', a decimal number or thousands? expected no point in thousands, or \
+            ", line {}, column {}: '{}' could be a decimal number or thousands; expected no point in thousands, or \
              commas instead of semicolons",
             row.line,
             self.column(at),

@@ -116,7 +116,10 @@ fn titles_say_what_columns_hold() {
     ] {
         let why = read(&format!("Job,Saw,{title}\nA,1,2\n")).unwrap_err();
         let said = ", line 1, column '";
-        assert!(why.starts_with(said) && why.contains("': a machine? expected 'due"), "{why}");
+        assert!(
+            why.starts_with(said) && why.contains("': not clearly a machine; expected 'due"),
+            "{why}"
+        );
     }
     // Other words make it a machine.
     for title in ["Total station", "WJ 1", "Machine part", "# [Saw]", "Delivery", "Date coder"] {
@@ -147,18 +150,36 @@ fn titles_say_what_columns_hold() {
 #[test]
 fn faults_are_placed() {
     for (text, said) in [
-        ("#,M1,M2\n1,3,4\n", ", line 1: a comment or a header? expected 'job' instead of '#'"),
-        ("# (Stück);Saw;Oven\n1;3;4\n2;5;6\n", ", line 1: a comment or a header? expected a first"),
-        ("# hours\n# Job,Saw,Due\nA,3,9\n", ", line 2: a comment or a header? expected a first"),
-        ("# Job,Saw,Due\n# hours\nA,3,9\n", ", line 1: a comment or a header? expected a first"),
+        (
+            "#,M1,M2\n1,3,4\n",
+            ", line 1: could be a comment or a header; expected 'job' instead of '#'",
+        ),
+        (
+            "# (Stück);Saw;Oven\n1;3;4\n2;5;6\n",
+            ", line 1: could be a comment or a header; expected a header",
+        ),
+        (
+            "# hours\n# Job,Saw,Due\nA,3,9\n",
+            ", line 2: could be a comment or a header; expected a header",
+        ),
+        (
+            "# Job,Saw,Due\n# hours\nA,3,9\n",
+            ", line 1: could be a comment or a header; expected a header",
+        ),
         (
             "# No;Saw;Oven;;\n1;3;4;;\n2;5;6;;\n",
-            ", line 1: a comment or a header? expected a first",
+            ", line 1: could be a comment or a header; expected a header",
         ),
-        ("# No\t1\t2\n7\t3\t4\n", ", line 1: a comment or a header? expected a first title"),
-        ("# Saw;Due\n3;9\n2;5\n", ", line 1: a comment or a header? expected a first title"),
-        ("# parts, week 12\n1,4\n2,5\n", ", line 1: a comment or a header? expected a first title"),
-        ("Thing,M1\n1,3\n2,4\n", ", line 1, column 'Thing': times or the numbers of the jobs?"),
+        ("# No\t1\t2\n7\t3\t4\n", ", line 1: could be a comment or a header; expected a header"),
+        ("# Saw;Due\n3;9\n2;5\n", ", line 1: could be a comment or a header; expected a header"),
+        (
+            "# parts, week 12\n1,4\n2,5\n",
+            ", line 1: could be a comment or a header; expected a header",
+        ),
+        (
+            "Thing,M1\n1,3\n2,4\n",
+            ", line 1, column 'Thing': could be times or the numbers of the jobs;",
+        ),
         ("Machine,J1,J2\nSaw,1,2\n", ", line 1: a line for each machine, expected one for each"),
         ("job,M1,Sequence setup\nA,1,2\n", ", line 1, column 'Sequence setup': setup times"),
         ("Maschine;A1;A2\nSäge;3;4\n", ", line 1: a line for each machine, expected one for each"),
@@ -168,8 +189,8 @@ fn faults_are_placed() {
         ("job;M1;Rüstzeit\nA;1;2\n", ", line 1, column 'Rüstzeit': setup times"),
         ("Job,Saw,Weight [kg]\nA,1,2\n", ", column 'Weight [kg]': a weight is the importance of"),
         ("Job,Saw,Weight/kg\nA,1,2\n", ", column 'Weight/kg': a weight is the importance of a job"),
-        ("M1,M2\n1,4\n.5,5\n", ", line 3, column 'M1': '.5', a time or the name of a job?"),
-        ("M1,M2\n1O,4\n3,5\n", ", line 2, column 'M1': '1O', a time or the name of a job?"),
+        ("M1,M2\n1,4\n.5,5\n", ", line 3, column 'M1': '.5' could be a time or the name of a job;"),
+        ("M1,M2\n1O,4\n3,5\n", ", line 2, column 'M1': '1O' could be a time or the name of a job;"),
         ("Machine A,Machine B\n3 h,4\n", ", line 2, column 'Machine A': '3 h', a time or the name"),
         ("", ": empty, expected a line for each job"),
         ("# only\n\n,,\n", ": empty, expected"),
@@ -192,12 +213,24 @@ fn faults_are_placed() {
         ),
         (
             "Saw,1,2\nB,4,5\n",
-            ", line 1: a job or a header? expected a header that begins with 'job'",
+            ", line 1: could be a job or a header; expected a header that begins with 'job'",
         ),
-        (",4,3\nB,1,2\n", ", line 1: a header or a job without a name? expected the title 'job'"),
-        (",1.5,3\nB,1,2\n", ", line 1: a header or a job without a name? expected the title"),
-        ("job,M1\nA,1\n#B,2\n", ", line 3: a comment or a job? expected a blank behind '#'"),
-        ("job,M1,Due by\nA,1,2\n", ", line 1, column 'Due by': a machine? expected 'due date'"),
+        (
+            ",4,3\nB,1,2\n",
+            ", line 1: could be a header or a job without a name; expected the title 'job'",
+        ),
+        (
+            ",1.5,3\nB,1,2\n",
+            ", line 1: could be a header or a job without a name; expected the title",
+        ),
+        (
+            "job,M1\nA,1\n#B,2\n",
+            ", line 3: could be a comment or a job; expected a blank behind '#'",
+        ),
+        (
+            "job,M1,Due by\nA,1,2\n",
+            ", line 1, column 'Due by': not clearly a machine; expected 'due date'",
+        ),
         ("job,M1,Weight time\nA,1,2\n", ", line 1, column 'Weight time': a machine?"),
         ("A;1,5;2\nB;1.5;2\n", ", line 2, column 2: '1.5', expected a number"),
         (
@@ -207,7 +240,7 @@ fn faults_are_placed() {
         ),
         (
             "Job;Saw;Due\n1.100;900;5000\nB;300;1.200\n",
-            ", line 3, column 'Due': '1.200', a decimal number or thousands? expected no point in \
+            ", line 3, column 'Due': '1.200' could be a decimal number or thousands; expected no point in \
              thousands, or commas instead of semicolons",
         ),
         (
@@ -230,8 +263,8 @@ fn faults_are_placed() {
             ", line 1, column 'Due (hours)': another unit than in column 'Saw [min]', expected the",
         ),
         ("Job;Saw, s;Oven;Drill [h]\nA;3;4;5\n", ", column 'Drill [h]': another unit than in"),
-        ("# Machine,J1,J2\nSaw,3,4\nOven,5,6\n", ", line 1: a comment or a header?"),
-        ("# Job,Saw [min],Oven [h]\nA,30,2\nB,45,1\n", ", line 1: a comment or a header?"),
+        ("# Machine,J1,J2\nSaw,3,4\nOven,5,6\n", ", line 1: could be a comment or a header;"),
+        ("# Job,Saw [min],Oven [h]\nA,30,2\nB,45,1\n", ", line 1: could be a comment or a header;"),
         ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': names of jobs?"),
         (
             "job,M1,Setup time\nA,1,2\n",
@@ -261,8 +294,11 @@ fn faults_are_placed() {
             "column 'due': '-1', expected a number from 0 to 1000000000 with at most 9 decimals; if \
              the job is overdue, add the same number to all due and release dates",
         ),
-        ("job,Saw\nA,1\nB,3\nSum,4\n", ", line 4: 'Sum', a sum or a job? expected only jobs"),
-        ("A;1;9\nB;3;9\nGrand total:;4\n", ", line 3: 'Grand total:', a sum or a job?"),
+        (
+            "job,Saw\nA,1\nB,3\nSum,4\n",
+            ", line 4: 'Sum' could be a sum or a job; expected only jobs",
+        ),
+        ("A;1;9\nB;3;9\nGrand total:;4\n", ", line 3: 'Grand total:' could be a sum or a job;"),
     ] {
         let why = read(text).unwrap_err();
         assert!(why.contains(said), "{text:?}: {why}");

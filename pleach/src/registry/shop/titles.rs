@@ -118,12 +118,12 @@ pub fn checked(title: &str, at: usize, named: bool) -> Result<Column, &'static s
             Err("setup times, expected in a file of their own (--setups FILE)")
         }
         Column::Times if is_unclear(title) => Err(
-            "a machine? expected 'due date', 'release date' or 'weight', another name for a machine, or no such column",
+            "not clearly a machine; expected 'due date', 'release date' or 'weight', another name for a machine, or no such column",
         ),
         Column::Names if at > 0 && words_of(title).is_empty() => Ok(Column::Times),
-        Column::Names if at > 0 => {
-            Err("names of jobs? expected these in the first column, or another name for a machine")
-        }
+        Column::Names if at > 0 => Err(
+            "could be names of jobs; expected these in the first column, or another name for a machine",
+        ),
         Column::Weights if has_remark(title) => Err(
             "a weight is the importance of a job and has no unit, expected 'weight', or no such column",
         ),
