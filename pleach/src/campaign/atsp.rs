@@ -55,7 +55,7 @@ pub struct Answer {
 pub(super) struct ShopStart<'o> {
     /// When the search began, before the delays between jobs were computed.
     pub began: Instant,
-    /// Builds the tour of [`Best::Neh`]; in short once the function returns false.
+    /// Builds the tour of [`Best::Neh`], and ends soon once the function returns false.
     pub neh: &'o dyn Fn(&dyn Fn() -> bool) -> Vec<u16>,
 }
 

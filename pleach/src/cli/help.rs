@@ -93,8 +93,8 @@ pub fn help(registry: &[Entry], words: &[String]) -> Result<String, Failure> {
             flags(about, usage, &applying(verb, &super::service::SERVE_FLAGS), after)
         }
         (Verb::Submit, _) => {
-            let about = "Put a command into the queue of a service: solve, count, loop or sim with all that belongs to it. \
-                         Files that it reads travel with it.";
+            let about = "Put a command into the queue of a service: solve, count, loop or sim, with its arguments and flags. \
+                         Files that it reads are sent along.";
             let usage = "pleach submit COMMAND... [FLAGS]";
             let after = "Examples:\n  pleach submit solve flowshop ta021 --priority 1\n  \
                          pleach submit solve flowshop shop.csv --gantt gantt.svg --wait";

@@ -24,8 +24,9 @@ fn page(registry: &[Entry]) -> String {
     out += ".SH SYNOPSIS\n.B pleach\n.I COMMAND\n[\\fIARGUMENTS\\fR...] [\\fIFLAGS\\fR...]\n";
     out += ".SH DESCRIPTION\n";
     out += &paragraph(
-        "Solves instances of hard problems with proof, counts trees, and runs loops of independent work, shared out over \
-         threads, GPUs and processes. 'pleach solve PROBLEM --help' shows the flags that apply to a command and a problem.",
+        "Solves instances of hard problems to proven optimality, counts trees, and runs loops of independent work, on \
+         threads, GPUs and several processes. 'pleach solve PROBLEM --help' shows the flags that apply to a command and a \
+         problem.",
     );
     out += ".SH COMMANDS\n";
     for (_, words, about) in COMMANDS {

@@ -87,7 +87,7 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
 fn token_of(account: Account, name: &str, is_new: bool) -> Result<Option<String>, Failure> {
     if is_new && account.token.is_none() {
         return Err(Failure::Machine(format!(
-            "{name} exists now, but the token was lost, or another operator has it: 'user {name} --renew' makes another"
+            "{name} exists now, but its token was lost, or another operator received it: 'user {name} --renew' makes a new one"
         )));
     }
     Ok(account.token)
