@@ -90,8 +90,8 @@ pub trait Explorer: Send {
 /// How many pieces are joined at a time.
 const GROUP: usize = 8;
 
-/// Joins pieces of work into one, with an explorer that has no work, and has none afterwards. Reads no piece that is the
-/// only one.
+/// Joins pieces of work into one, with an explorer that has no work, and has none afterwards. Does not read a piece
+/// that is the only one.
 ///
 /// An explorer keeps its nodes in order, so adding pieces one by one takes time in proportion to pieces × nodes. Joining
 /// them in groups, and those again in groups, takes nodes × log(pieces).
