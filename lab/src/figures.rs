@@ -43,7 +43,7 @@ pub struct Figures {
     pub idle_ns: u64,
     /// Nodes and solutions counted.
     pub counts: Counts,
-    /// The part counted twice, if work is given away before its owner hears of it.
+    /// The part counted twice, if work is given away before its owner is notified.
     pub redundant: Counts,
     /// The best score, if any.
     pub best: Option<i64>,

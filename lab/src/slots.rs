@@ -1,6 +1,6 @@
-//! [`Slots`]: things by small numbers, which are reused.
+//! [`Slots`]: items by small numbers, which are reused.
 
-/// Things by small numbers.
+/// Items by small numbers.
 pub(super) struct Slots<T> {
     items: Vec<Option<T>>,
     empty: Vec<u32>,
@@ -13,7 +13,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Puts one in. Returns its number.
+    /// Adds an item. Returns its number.
     pub fn put(&mut self, item: T) -> u32 {
         if let Some(at) = self.empty.pop() {
             self.items[at as usize] = Some(item);
@@ -23,18 +23,18 @@ impl<T> Slots<T> {
         self.items.len() as u32 - 1
     }
 
-    /// Takes the one with this number out.
+    /// Removes the item with this number.
     pub fn take(&mut self, at: u32) -> Option<T> {
         self.empty.push(at);
         self.items[at as usize].take()
     }
 
-    /// The one with this number.
+    /// The item with this number.
     pub fn get(&self, at: u32) -> Option<&T> {
         self.items[at as usize].as_ref()
     }
 
-    /// All that are in.
+    /// All items.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.items.iter().flatten()
     }
