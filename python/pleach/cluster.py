@@ -45,7 +45,7 @@ class Cluster:
             raise TimeoutError(f"{number} other processes have not joined after {timeout} seconds")
 
     def close(self) -> None:
-        """Let the others go: nothing more follows."""
+        """Tell the others that no search follows."""
         self._engine.close()
 
     def __enter__(self) -> Cluster:

@@ -164,7 +164,7 @@ def solve(
     objective: what counts: the makespan, or the sum of flow times, the sum of tardiness, the largest lateness or
         the number of tardy jobs.
     due, weights, release: a number for each job; a pandas Series or a mapping may name the jobs in any order.
-    setups: for each machine a matrix, with a row for each job before and a column for each job after.
+    setups: for each machine a matrix, with a row for each preceding job and a column for each following job.
     no_wait: whether jobs may not wait between machines.
     no_buffers: whether a job blocks its machine until the next one is free.
     best: search only for schedules with a smaller value than this.

@@ -155,7 +155,7 @@ class Service:
 
 
 class Job:
-    """A job of a service. ``state`` is as of the last look: `refresh`, `watch` and `wait` look again."""
+    """A job of a service. ``state`` is as of the last request: `refresh`, `watch` and `wait` ask again."""
 
     def __init__(self, service: Service, number: int) -> None:
         """Name a job; look at it later."""
@@ -168,7 +168,7 @@ class Job:
         return str(self.info.get("state", "waiting"))
 
     def refresh(self) -> dict[str, Any]:
-        """Look at the job, and return what is known of it."""
+        """Ask for the state of the job, and return what is known of it."""
         self.info = self.service._ask("GET", self._path())
         return self.info
 

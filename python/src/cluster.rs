@@ -23,7 +23,7 @@ pub struct Cluster {
     process: u32,
 }
 
-/// Runs a function on a thread of its own, and waits for it with an ear for signals.
+/// Runs a function on a thread of its own, and waits for it, or for a signal.
 fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     run: impl FnOnce() -> T + Send + 'static,
