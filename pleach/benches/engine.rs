@@ -1,5 +1,5 @@
-//! What the engine costs and brings: around a bare explorer, around hand-written recursion, on two
-//! threads against one, and from asking for work to having it. Ratios, each taken in one run.
+//! Measures the engine: its cost around a bare explorer and compared with hand-written recursion, two threads against
+//! one, and the time from asking for work to having it. The two times of a ratio come from one run.
 
 use pleach::{Children, Goal, Plain, Problem, RunError, Settings, Solver, Tree};
 use pleach_core::search::laws::run_to_end;

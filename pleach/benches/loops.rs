@@ -1,4 +1,4 @@
-//! The engine of loops: what a range costs that is taken, and loops of tiny units.
+//! Measures the engine of loops: the cost of taking a range, and loops of tiny units.
 
 use pleach_loops::looping::RangeDeque;
 use std::hint::black_box;

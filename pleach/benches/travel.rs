@@ -1,4 +1,4 @@
-//! What it costs that work can travel: saving a search while it runs, and intervals against pools.
+//! Measures the cost of work that can travel: saving a search while it runs, and intervals against pools.
 
 use pleach::{Problem, RunError, Save, Settings};
 use pleach_core::search::work::Nodes;
