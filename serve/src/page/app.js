@@ -528,7 +528,7 @@ function drawChart() {
   ];
   const moments = ticks(0, end, Math.max(2, width / 140), end > 10 ? TIME_STEPS : undefined);
   const last = job.search;
-  const words = `Best and bound over time, busy units below.${given(last?.best) ? ` Best now ${value(last.best, decimals)}.` : ""}`;
+  const words = `Best and bound over time, busy workers below.${given(last?.best) ? ` Best now ${value(last.best, decimals)}.` : ""}`;
   box.replaceChildren(svg("svg", { role: "img", "aria-label": words, viewBox: `0 0 ${width} 330`, height: 330 },
     ...valueTicks.flatMap(([v, label]) => line(v, label, y)),
     ...unitTicks.flatMap(([v, label]) => line(v, label, u)),
