@@ -147,14 +147,14 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Stops with the result so far once another thread says so.
+    /// Stops with the result so far once another thread asks for it.
     #[must_use]
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.settings.cancel = cancel.clone();
         self
     }
 
-    /// Pauses and continues the search when another thread says so.
+    /// Pauses and continues the search when another thread asks for it.
     #[must_use]
     pub fn pause(mut self, pause: &Pause) -> Self {
         self.settings.pause = pause.clone();

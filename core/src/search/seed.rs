@@ -19,7 +19,7 @@ pub struct SeedResult {
 
 /// A tree whose top can be explored by itself.
 pub trait Top: Sync {
-    /// Explores the open nodes above a depth until the fuel is used up, or for as long as `may_continue` says so.
+    /// Explores the open nodes above a depth until the fuel is used up or `may_continue` returns false.
     ///
     /// # Errors
     /// If the work is not a pool of this tree's nodes.

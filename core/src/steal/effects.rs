@@ -80,10 +80,10 @@ pub trait Effects {
 pub enum Violation {
     /// A ticket was used twice.
     TicketUsedTwice(Ticket),
-    /// A piece was released that nobody keeps.
+    /// A piece was released that was not kept.
     NotKept(Ticket),
     /// A piece was taken that had not arrived.
     NotArrived(Ticket),
-    /// Work arrived, and nobody took it.
+    /// Work arrived and was not taken.
     NotTaken,
 }

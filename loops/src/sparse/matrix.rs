@@ -133,8 +133,8 @@ pub struct CsrView<'a, T> {
 }
 
 impl<'a, T> CsrView<'a, T> {
-    /// Checks that rows are consecutive, and that the columns of each ascend and are in range, because anybody may
-    /// write the fields.
+    /// Checks that rows are consecutive, and that the columns of each ascend and are in range, because the fields are
+    /// public.
     ///
     /// # Errors
     /// If they are not.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The command line with which this process takes the root's place. What the file says about its search is changed
-/// accordingly: no worker, and no file beside the copy, is as the root's command line says.
+/// accordingly: the root's workers and its files, apart from the copy, no longer apply.
 pub fn lead(
     console: &Console<'_>,
     own: &FlagValues,
