@@ -58,7 +58,7 @@ pub enum RefusalCode {
     Refused = 2,
     /// Something went wrong after the welcome.
     Cut = 3,
-    /// There is no room now: the joiner may ask again.
+    /// Not now: the joiner may ask again.
     Busy = 4,
 }
 

@@ -51,8 +51,8 @@ pub enum JoinError {
         /// Its reason.
         reason: String,
     },
-    /// The root has no room now.
-    #[error("'{address}' is full: {reason}")]
+    /// The root admits no process now.
+    #[error("'{address}' admits no process now: {reason}")]
     Busy {
         /// The root's address.
         address: String,
