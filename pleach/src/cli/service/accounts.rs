@@ -6,7 +6,7 @@ use super::super::flags::{
     MOST_FILES, MOST_JOBS, MOST_MEMORY, MOST_THREADS, ROLE, Use, Verb, WEIGHT,
 };
 use super::super::line::{Line, no_more};
-use super::request::{client, escaped, failed};
+use super::request::{client, escaped, failed, read};
 use crate::failure::{Failure, usage};
 use crate::provenance::stamped;
 use crate::report::columns::aligned;
@@ -41,9 +41,9 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         if given.on("json") {
             return console.print(&stamped(all)).map(|()| DONE);
         }
-        return console.print(&table(&read(all)?)).map(|()| DONE);
+        return console.print(&table(&read::<Users>(all)?.users)).map(|()| DONE);
     };
-    let known = read(all)?.into_iter().find(|user| user.name == *name);
+    let known = read::<Users>(all)?.users.into_iter().find(|user| user.name == *name);
     let path = format!("/v1/users/{}", escaped(name));
     let print = |change: &str, credentials: Option<&str>, text: String| {
         let all = json!({ "name": name, "change": change, "credentials": credentials });
@@ -91,11 +91,6 @@ fn token_of(account: Account, name: &str, is_new: bool) -> Result<Option<String>
         )));
     }
     Ok(account.token)
-}
-
-fn read(all: Value) -> Result<Vec<UserView>, Failure> {
-    let read = serde_json::from_value::<Users>(all);
-    read.map(|all| all.users).map_err(|why| Failure::Machine(why.to_string()))
 }
 
 /// The limits of a user after a change.

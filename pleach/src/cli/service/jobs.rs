@@ -7,7 +7,7 @@ use super::super::flags::{Verb, priority as parse_priority};
 use super::super::line::{Line, no_more};
 use super::super::progress::so_far;
 use super::super::stopping::interrupts;
-use super::request::{client, escaped, failed, number};
+use super::request::{client, escaped, failed, number, read};
 use crate::decimal::written;
 use crate::failure::{Failure, usage};
 use crate::provenance::stamped;
@@ -42,8 +42,7 @@ pub fn list(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     struct Jobs {
         jobs: Vec<JobView>,
     }
-    let unreadable = |why: serde_json::Error| Failure::Machine(why.to_string());
-    let Jobs { jobs } = serde_json::from_value(jobs).map_err(unreadable)?;
+    let Jobs { jobs } = read(jobs)?;
     if jobs.is_empty() {
         return console.print("no jobs").map(|()| DONE);
     }
@@ -228,7 +227,9 @@ fn fetch(client: &mut Client, id: u64, folder: &Path) -> Result<(), Failure> {
     for name in files {
         // The service is trusted with searches, not with this machine.
         if Path::new(&name).file_name() != Some(name.as_ref()) {
-            return Err(Failure::Machine(format!("the service sent the name '{name}'")));
+            return Err(Failure::Machine(format!(
+                "the service sent a file named '{name}': expected a name without folders"
+            )));
         }
         let path = format!("/v1/jobs/{id}/files/{}", escaped(&name));
         let bytes = client.get_text(&path).map_err(failed)?;
@@ -283,8 +284,7 @@ fn show_change(console: &Console<'_>, line: &Line, job: Value) -> Result<(), Fai
     if line.given.on("json") {
         return console.print(&stamped(job));
     }
-    let job: JobView =
-        serde_json::from_value(job).map_err(|why| Failure::Machine(why.to_string()))?;
+    let job: JobView = read(job)?;
     let why = if job.why.is_empty() { String::new() } else { format!(": {}", job.why) };
     console.print(&format!("job {} is {}{why}", job.id, job.state.word()))
 }

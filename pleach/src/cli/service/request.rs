@@ -4,6 +4,8 @@ use super::super::flags::{FlagValues, Use, Verb};
 use crate::failure::{Failure, usage};
 use pleach_serve::client::{Client, ClientError};
 use pleach_serve::credentials::Credentials;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// The variable that names the file of credentials.
@@ -36,6 +38,12 @@ pub fn failed(why: ClientError) -> Failure {
     }
 }
 
+/// Reads an answer.
+pub fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    serde_json::from_value(answer)
+        .map_err(|why| Failure::Machine(format!("the answer of the service cannot be read: {why}")))
+}
+
 /// The number of a job.
 pub fn number(verb: Verb, word: &str) -> Result<u64, Failure> {
     word.parse().or_else(|_| usage(format!("{} {word}: expected the number of a job", verb.word())))
@@ -51,4 +59,19 @@ pub fn escaped(name: &str) -> String {
             text + &format!("%{byte:02X}")
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pleach_serve::api::JobView;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_named_as_such() {
+        let Err(Failure::Machine(why)) = read::<JobView>(json!({ "id": "one" })) else {
+            panic!("expected a failure");
+        };
+        assert!(why.starts_with("the answer of the service cannot be read: "), "{why}");
+    }
 }
