@@ -216,6 +216,8 @@ impl Logic for Leaf {
                 self.links.flush(&mut self.out);
                 self.finish();
             }
+            // The loop reads no more from the root until the caller has caught up.
+            HubCommand::Flooded { number: 0 } => {}
             HubCommand::Flooded { .. } => return self.give_up("more arrived than was read"),
             HubCommand::JoinRequest { number, key, .. } => {
                 let (links, mut ways) = self.links();

@@ -17,7 +17,8 @@ pub struct Limits {
     /// The longest welcome.
     pub welcome: usize,
     /// The most bytes that wait for one receiver; a receiver for which more wait is lost. Twice as many may wait for the
-    /// root. Messages that the root sends to several receivers do not count.
+    /// root. Messages that the root sends to several receivers do not count. A joiner that has not read this much of
+    /// what the root sent takes no more off its socket until it has.
     pub waiting: usize,
     /// A connection that is silent for this long is lost. It should be about five seconds, and at least three.
     pub silence: Duration,

@@ -141,6 +141,11 @@ impl CallerMailbox {
         Some(delivery)
     }
 
+    /// The bytes of unread messages that came on this connection.
+    pub fn unread_bytes(&self, number: u32) -> usize {
+        lock(&self.inside).unread.get(&number).copied().unwrap_or_default()
+    }
+
     /// Notes the sites of which a part of a long message has arrived.
     pub fn note_arriving(&self, sites: &mut Vec<Rank>) {
         if !sites.is_empty() {
@@ -226,6 +231,7 @@ mod tests {
         assert_eq!(put(3, 150), []);
         assert_eq!(put(4, 150), []);
         assert_eq!(put(3, 150), [3]);
+        assert_eq!([3, 4, 5].map(|number| mailbox.unread_bytes(number)), [200, 100, 0]);
         while mailbox.pop().is_some() {}
         assert_eq!(mailbox.push_all(&mut vec![message(3)], &mut Vec::new(), 150), []);
     }

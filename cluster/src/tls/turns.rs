@@ -102,7 +102,8 @@ impl<L: Logic> Turns<L> {
         let mut orders = Vec::new();
         loop {
             let stops = self.orders.stopped();
-            let wait = if !stops && self.reads.is_empty() && self.writes.is_empty() {
+            let reads = self.reads.iter().any(|&number| !self.is_held_back(number));
+            let wait = if !stops && !reads && self.writes.is_empty() {
                 TICK.saturating_sub(self.ticked.elapsed())
             } else {
                 Duration::ZERO
@@ -165,10 +166,25 @@ impl<L: Logic> Turns<L> {
         Ok(Wire::new(socket, tls.into(), now))
     }
 
+    /// Whether this is a joiner's connection to the root, and so much from it is unread that the root has to wait. The
+    /// loop asks again at each tick: the caller needs longer for what it has.
+    fn is_held_back(&self, number: u32) -> bool {
+        number == 0
+            && self.mailbox.unread_bytes(number) > self.limits.waiting
+            && self.links.get(&number).is_some_and(|link| link.parting.is_none())
+    }
+
     /// Gives each connection a turn to be read.
     fn read(&mut self, now: Instant) {
         for number in std::mem::take(&mut self.reads) {
+            let held_back = self.is_held_back(number);
             let Some(link) = self.links.get_mut(&number) else { continue };
+            if held_back {
+                // The root is not silent: what it has sent waits in the socket.
+                link.wire.received_at = now;
+                self.reads.insert(number);
+                continue;
+            }
             let logic = &mut self.logic;
             let parting = link.parting.is_some();
             let mut each = |frame| if parting { Ok(()) } else { logic.handle_frame(number, frame) };

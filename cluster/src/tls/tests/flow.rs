@@ -141,6 +141,29 @@ fn a_site_that_does_not_read_is_lost() {
     drop(deaf);
 }
 
+/// A joiner that unpacked the results of a loop more slowly than they arrived used to give up.
+#[test]
+fn the_root_waits_for_a_joiner_that_reads_slowly() {
+    const MESSAGES: u8 = 20;
+    let mut table = Table::new(2, Limits { waiting: 1 << 20, ..Limits::default() });
+    let slow = |mut star: Star| {
+        // All of it could arrive meanwhile.
+        std::thread::sleep(Duration::from_millis(300));
+        for i in 0..MESSAGES {
+            let bytes = vec![i; 128 << 10];
+            assert!(next(&mut star) == Arrival::Message { from: 0, bytes }, "after {i} messages");
+        }
+        end(&mut star);
+    };
+    let threads = table.start_sites(vec![slow]);
+    for i in 0..MESSAGES {
+        let bytes: std::sync::Arc<[u8]> = vec![i; 128 << 10].into();
+        table.star.send_shared(1, &bytes);
+    }
+    end(&mut table.star);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
 /// A site that sends more than the root's caller reads is lost, too.
 #[test]
 fn a_site_that_floods_the_caller_is_lost() {
