@@ -1,6 +1,7 @@
 //! [`Failure`]: why a command ends without a result.
 
 use crate::campaign::Error;
+use pleach_cluster::NetError;
 use pleach_runtime::RunError;
 use std::io::ErrorKind;
 
@@ -76,6 +77,15 @@ impl Failure {
             ErrorKind::ReadOnlyFilesystem,
         ];
         if WRONG.contains(&kind) { Failure::Usage(why) } else { Failure::Machine(why) }
+    }
+
+    /// The failure to listen where this flag says.
+    pub fn of_listening(flag: &str, why: &NetError) -> Self {
+        let text = format!("{flag}: {why}");
+        match why {
+            NetError::Listen { kind, .. } => Failure::of_system(*kind, text),
+            _ => Failure::Usage(text),
+        }
     }
 
     /// The same failure; bad input names the instance.

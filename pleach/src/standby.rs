@@ -2,6 +2,7 @@
 //!
 //! Until then it listens only to answer joiners that have lost the root, too: their calls are their votes.
 
+use crate::failure::Failure;
 use crate::joining::{self, CHANGING, StandsBy};
 use pleach_cluster::tls::Key;
 use pleach_cluster::{Caller, Entrance, JoinTicket, Network, Return, RootCopy, Votes};
@@ -82,24 +83,31 @@ impl Standby {
     ///
     /// # Errors
     /// One line: what is wrong with the address or the file.
-    pub fn new(address: &str, file: &Path, key: &Key, cancel: Cancel) -> Result<Arc<Self>, String> {
+    pub fn new(
+        address: &str,
+        file: &Path,
+        key: &Key,
+        cancel: Cancel,
+    ) -> Result<Arc<Self>, Failure> {
         let shown = file.display();
-        let fails = |why: &dyn std::fmt::Display| format!("--checkpoint {shown}: {why}");
+        let fails =
+            |why: &dyn std::fmt::Display| Failure::Usage(format!("--checkpoint {shown}: {why}"));
         let save = Save::new(file, Duration::MAX);
         save.may_replace().map_err(|why| fails(&why))?;
         let held = Lock::acquire(file).map_err(|why| fails(&why))?;
         let holds_something = std::fs::metadata(file).is_ok_and(|about| about.len() > 0);
         let earlier = holds_something.then(|| load(file)).transpose();
-        let earlier = earlier.map_err(|why| format!("--checkpoint {why}"))?;
+        let earlier = earlier.map_err(|why| Failure::Usage(format!("--checkpoint {why}")))?;
         let earlier = earlier.map(|earlier| (earlier.run, earlier.term));
+        let flag = format!("--standby {address}");
         let listens =
-            all_addresses(address).map_err(|why| format!("--standby {address}: {why}"))?;
+            all_addresses(address).map_err(|why| Failure::Usage(format!("{flag}: {why}")))?;
         let (events, receiver) = channel();
         let rings = events.clone();
         // Once it no longer stands by, nobody waits for a call.
         let wake = Arc::new(move || drop(rings.send(Event::Call)));
         let (mut star, mut entrance) = joining::open(listens.clone(), key.clone(), 2, wake)
-            .map_err(|why| format!("--standby {address}: {why}"))?;
+            .map_err(|why| Failure::of_listening(&flag, &why))?;
         let (votes, failure, copy, takes_over) = (Votes::default(), None, None, false);
         let (began, copied) = (Instant::now(), BTreeSet::new());
         let state = State { began, votes, copy, earlier, copied, failure, takes_over };
@@ -122,7 +130,8 @@ impl Standby {
             star.abort(0);
         };
         let thread = std::thread::Builder::new().name("standby".into()).spawn(run);
-        let thread = Mutex::new(Some(thread.map_err(|why| why.to_string())?));
+        let thread = thread.map_err(|why| Failure::Machine(why.to_string()))?;
+        let thread = Mutex::new(Some(thread));
         let (address, file) = (address.to_string(), file.to_path_buf());
         Ok(Arc::new(Self { address, listens, file, state, events, thread, _lock: held }))
     }

@@ -9,7 +9,7 @@ use crate::failure::{Failure, usage};
 use crate::joining::{self, CHANGING, LASTING, MESSAGE_BY_MPI};
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::Key;
-use pleach_cluster::{Cluster, Members, NetError};
+use pleach_cluster::{Cluster, Members};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -96,14 +96,8 @@ fn listen(
     let key = Key::make(Path::new(&path));
     let key = key.map_err(|why| Failure::Usage(format!("--key: {why}")))?;
     let places = given.get(&PLACES)?.unwrap_or(DEFAULT_PLACES);
-    let listening = joining::listen(address, key, places).map_err(|why| {
-        let text = format!("--listen: {why}");
-        match why {
-            NetError::Listen { kind, .. } => Failure::of_system(kind, text),
-            _ => Failure::Usage(text),
-        }
-    });
-    let (cluster, at) = listening?;
+    let listening = joining::listen(address, key, places);
+    let (cluster, at) = listening.map_err(|why| Failure::of_listening("--listen", &why))?;
     if given.on("updates") {
         console.update(&json!({ "listening": at.to_string() }).to_string());
     }

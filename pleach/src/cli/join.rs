@@ -10,7 +10,7 @@ use super::order_text::OrderText;
 use super::service;
 use super::stopping::{InterruptiblePhase, interrupts};
 use super::succession::lead;
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::joining::{self, Joining};
 use crate::provenance::stamped;
 use crate::results::JsonInteger;
@@ -199,15 +199,16 @@ fn standby(
     given: &FlagValues,
 ) -> Result<Option<Arc<Standby>>, Failure> {
     let address = given.get(&STANDBY)?;
-    let standby = match (address, given.word("checkpoint")) {
-        (None, None) => return Ok(None),
+    match (address, given.word("checkpoint")) {
+        (None, None) => Ok(None),
         (Some(_), Some(_)) if patience.is_some_and(|patience| patience < LEAST_PATIENCE) => {
             let least = LEAST_PATIENCE.as_secs();
-            Err(format!("--standby needs a --patience of {least}s or more"))
+            usage(format!("--standby needs a --patience of {least}s or more"))
         }
-        (Some(address), Some(file)) => Standby::new(&address, Path::new(file), key, interrupts()),
-        (Some(_), None) => Err("--standby needs --checkpoint FILE, where it keeps a copy".into()),
-        (None, Some(_)) => Err("--checkpoint has no effect without --standby".into()),
-    };
-    standby.map(Some).map_err(Failure::Usage)
+        (Some(address), Some(file)) => {
+            Standby::new(&address, Path::new(file), key, interrupts()).map(Some)
+        }
+        (Some(_), None) => usage("--standby needs --checkpoint FILE, where it keeps a copy"),
+        (None, Some(_)) => usage("--checkpoint has no effect without --standby"),
+    }
 }

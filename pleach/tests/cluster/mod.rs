@@ -253,11 +253,19 @@ fn an_address_in_use_is_no_bad_usage() {
     let words = |at: &str| format!("count queens 6 --listen {at} --key {}", key.display());
     // An address for documentation, which no machine has.
     refused(&words("192.0.2.1:7400"), "cannot listen on '192.0.2.1:7400': ");
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let output = pleach(&words(&taken.local_addr().unwrap().to_string()));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("--listen: cannot listen on "), "{said}");
+    // A standby listens on all addresses of its machine.
+    let taken = TcpListener::bind("0.0.0.0:0").unwrap();
+    let at = format!("127.0.0.1:{}", taken.local_addr().unwrap().port());
+    let fails = |words: &str, expected: &str| {
+        let output = pleach(words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    fails(&words(&at), "--listen: cannot listen on ");
+    let (key, copy) = (key.display(), key.with_file_name("copy.pleach"));
+    let standby = format!("--standby {at} --checkpoint {} --key {key}", copy.display());
+    fails(&format!("join 127.0.0.1:1 {standby}"), &format!("--standby {at}: cannot listen on "));
 }
 
 /// A key that is a credential of systemd used to be refused: an access list opens it to one user, but shows as bits of
