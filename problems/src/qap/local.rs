@@ -15,10 +15,7 @@ pub fn improve(
     keep_going: &dyn Fn() -> bool,
 ) -> Vec<u16> {
     let mut search = Local::new(instance, start, seed);
-    // With a single location there is nothing to exchange, so there would never be any work.
-    while instance.locations() > 1 && search.work < START && keep_going() {
-        search.step();
-    }
+    while search.work < START && search.advance(keep_going) {}
     search.found()
 }
 
@@ -33,11 +30,9 @@ pub fn reach(
 ) -> Option<Vec<u16>> {
     let mut search = Local::new(instance, start, seed);
     while search.best.1 > cost {
-        // With a single location there is nothing to exchange.
-        if instance.locations() == 1 || !keep_going() {
+        if !search.advance(keep_going) {
             return None;
         }
-        search.step();
     }
     Some(search.found())
 }
@@ -71,6 +66,15 @@ impl<'i> Local<'i> {
         let mut places = self.best.0;
         places.truncate(self.instance.facilities());
         places
+    }
+
+    /// Takes a step. Returns false if there is nothing to exchange, or `keep_going` does.
+    fn advance(&mut self, keep_going: &dyn Fn() -> bool) -> bool {
+        let goes = self.instance.locations() > 1 && keep_going();
+        if goes {
+            self.step();
+        }
+        goes
     }
 
     /// Descends to a local optimum and leaves it by a few random exchanges.
