@@ -203,11 +203,15 @@ fn commands_of_users_print_json() {
         ("ann", "jobs 1"),
         ("ann", "priority 1 3"),
         ("ann", "cancel 1"),
+        ("ann", "submit count queens 6"),
+        ("ann", "watch 2"),
     ] {
         let text = service.text(user, &format!("{words} --json"));
-        let said: Value = serde_json::from_str(&text).unwrap();
-        for key in ["pleach", "host", "processor", "commit", "date"] {
-            assert!(said[key].is_string(), "{words}: {text}");
+        for line in text.lines() {
+            let said: Value = serde_json::from_str(line).unwrap();
+            for key in ["pleach", "host", "processor", "commit", "date"] {
+                assert!(said[key].is_string(), "{words}: {line}");
+            }
         }
     }
 }

@@ -139,6 +139,7 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     let last = client.watch(id, |job| {
         let shown = match job {
             None => return !cancel.is_cancelled(),
+            // Not stamped yet: a new date is no change.
             Some(job) if as_json => json!(job).to_string(),
             Some(job) => {
                 let threads = counted(job.workers, "thread");
@@ -146,7 +147,8 @@ pub fn watch(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
             }
         };
         if shown != before {
-            printed = console.print_line(&shown);
+            let stamp = job.filter(|_| as_json).map(|job| stamped(json!(job)));
+            printed = console.print_line(stamp.as_ref().unwrap_or(&shown));
             before = shown;
         }
         matches!(printed, Ok(true)) && !cancel.is_cancelled()
