@@ -68,6 +68,9 @@ pub struct Peer {
     others: Option<Vec<PeerId>>,
     /// Where all peers are present at first: those that are gone.
     gone: Vec<PeerId>,
+    /// The number of peers of the subtree, including this one, without the subtrees of children that are gone. In a
+    /// random tree, counting them visits each.
+    present: u32,
     /// The last epoch that began with a cut.
     pub(super) epoch: u64,
     finished: bool,
@@ -99,6 +102,7 @@ impl Peer {
             reported_load: 0,
             report_at_ns: 0,
             unserved: place.size(),
+            present: place.size(),
             place,
             work: Totals::default(),
             unacknowledged: 0,
@@ -285,6 +289,7 @@ impl Peer {
     /// Handles a peer that has joined.
     fn on_came(&mut self, peer: PeerId, size: f64, actions: &mut Vec<Action>) {
         self.gone.retain(|&gone| gone != peer);
+        self.count_present();
         if self.place.parent() == Some(peer) {
             self.subtree.forget_report();
         }
@@ -306,6 +311,7 @@ impl Peer {
         };
         let former = self.place.parent();
         self.place = self.place.among(others);
+        self.count_present();
         self.subtree.move_to(&self.place);
         self.asking.on_new_place();
         // A new parent that knew of this place earlier may have been refused here before this work came.
@@ -317,6 +323,11 @@ impl Peer {
         }
     }
 
+    /// Counts the peers of the subtree, since its place in the tree has changed, or which peers are gone.
+    fn count_present(&mut self) {
+        self.present = self.place.size_without(&self.gone);
+    }
+
     /// Handles a peer that is gone.
     fn on_lost(&mut self, peer: PeerId, size: f64, actions: &mut Vec<Action>) {
         match &mut self.others {
@@ -324,6 +335,7 @@ impl Peer {
             None if !self.gone.contains(&peer) => self.gone.push(peer),
             None => {}
         }
+        self.count_present();
         self.thieves.remove(peer);
         self.subtree.remove(peer);
         self.asked_again.retain(|thief| thief.peer != peer);

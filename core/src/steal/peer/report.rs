@@ -18,7 +18,7 @@ impl Peer {
             return self.power();
         }
         // Where peers come and go, only those that have reported are known to be there.
-        let size = if self.others.is_some() { 0 } else { self.place.size_without(&self.gone) };
+        let size = if self.others.is_some() { 0 } else { self.present };
         self.subtree.total(self.power(), size)
     }
 
@@ -45,8 +45,7 @@ impl Peer {
         };
         let power = self.compared_power();
         if self.subtree.reports(power) {
-            let peers = self.place.size_without(&self.gone);
-            send(parent, Message::Below { power, peers }, actions);
+            send(parent, Message::Below { power, peers: self.present }, actions);
         }
     }
 }
@@ -89,6 +88,8 @@ mod tests {
         assert_eq!(root.compared_power(), Power(40));
         reported(&mut root, Event::Lost { peer: 2 });
         assert_eq!(root.compared_power(), Power(10));
+        reported(&mut root, Event::Came { peer: 2 });
+        assert_eq!(root.compared_power(), Power(40));
     }
 
     #[test]
