@@ -339,11 +339,11 @@ impl Cluster {
         }
         session.finish();
         let start = Instant::now();
-        while start.elapsed() <= SHUTDOWN || !self.open {
+        // Without the root, nothing arrives any more.
+        while session.is_there(0) && (start.elapsed() <= SHUTDOWN || !self.open) {
             match session.next_incoming() {
                 // A failed network has ended, too.
                 Err(_) | Ok(Some(Incoming::End)) => return,
-                Ok(Some(Incoming::Lost(0))) if !self.is_root() => return,
                 Ok(Some(_)) => {}
                 Ok(None) => self.wait_for_arrival(&session, POLL_EVERY),
             }

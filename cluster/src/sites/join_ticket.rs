@@ -3,6 +3,11 @@
 use pleach_core::lease::SiteId;
 use pleach_core::search::work::Pack;
 
+/// The reason why nobody can join any more.
+pub(super) const SEARCH_OVER: &str = "the search is over";
+/// The reason for a process that took part in the search, and was away when it ended.
+pub const MISSED_END: &str = "the search is over, and this process took part in it";
+
 /// What a process says about itself when it asks to join.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]
 pub struct JoinTicket {
@@ -17,6 +22,15 @@ pub struct JoinTicket {
     pub standby: Option<String>,
     /// Whether it has taken the root's place, and only informs its predecessor.
     pub succeeds: bool,
+}
+
+impl JoinTicket {
+    /// Why this process cannot join any more, at a root whose last run and term these are.
+    pub(super) fn late_refusal(&self, (run, term): (u64, u32)) -> &'static str {
+        let is_known = |(known, its): (u64, u32)| known == run && its <= term;
+        // Loops have no run.
+        if run > 0 && self.search.is_some_and(is_known) { MISSED_END } else { SEARCH_OVER }
+    }
 }
 
 /// A process that asks to join.

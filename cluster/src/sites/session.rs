@@ -1,6 +1,6 @@
 //! [`Session`]: a network that carries messages about searches, and its members.
 
-use super::join_ticket::{JoinRequest, JoinTicket};
+use super::join_ticket::{JoinRequest, JoinTicket, SEARCH_OVER};
 use super::message::{Order, SessionMessage};
 use super::place::{Place, former_place, free_place, other_standby};
 use super::reconnect::{Admission, OfflineNetwork};
@@ -11,9 +11,6 @@ use pleach_runtime::error::RunError;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// The reason why nobody can join any more.
-pub const SEARCH_OVER: &str = "the search is over";
 
 /// The most messages of a site other than the root about later searches that are kept.
 const EARLY: usize = 1000;
@@ -426,7 +423,7 @@ impl Session {
     /// Gives a caller its former place or another one, or makes it wait for a search to begin.
     fn admit(&mut self, request: JoinRequest) {
         if self.finished {
-            return self.refuse(request.number, SEARCH_OVER);
+            return self.refuse(request.number, request.ticket.late_refusal(self.run));
         }
         if self.barred.contains(&request.ticket.token) {
             return self.refuse(request.number, "it was excluded");
@@ -478,10 +475,8 @@ impl Session {
     /// Announces that this site sends no more.
     pub fn finish(&mut self) {
         self.finished = true;
-        for JoinRequest { number, .. } in std::mem::take(&mut self.callers) {
-            if let Some(entrance) = &mut self.entrance {
-                entrance.refuse(number, SEARCH_OVER);
-            }
+        for JoinRequest { number, ticket, .. } in std::mem::take(&mut self.callers) {
+            self.refuse(number, ticket.late_refusal(self.run));
         }
         self.network.finish();
     }

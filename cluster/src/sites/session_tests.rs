@@ -1,5 +1,6 @@
 //! Who is admitted to a session.
 
+use super::super::join_ticket::MISSED_END;
 use super::super::reconnect::OfflineNetwork;
 use super::*;
 use crate::{NetError, Rank};
@@ -10,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 struct TestEntrance {
     events: Receiver<Caller>,
     admitted: Sender<(u32, Rank)>,
+    refused: Sender<(u32, String)>,
     expelled: Sender<Rank>,
 }
 
@@ -23,7 +25,7 @@ impl Entrance for TestEntrance {
     }
 
     fn refuse(&mut self, number: u32, reason: &str) {
-        panic!("{number} was refused: {reason}");
+        self.refused.send((number, reason.into())).unwrap();
     }
 
     fn postpone(&mut self, number: u32, reason: &str) {
@@ -39,7 +41,8 @@ impl Entrance for TestEntrance {
 fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     let ((send, events), (admitted, receive)) = (channel(), channel());
     let network = OfflineNetwork { me: 0, places: 3 };
-    let entrance = TestEntrance { events, admitted, expelled: channel().0 };
+    let (refused, expelled) = (channel().0, channel().0);
+    let entrance = TestEntrance { events, admitted, refused, expelled };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
     let request = |number: u32| {
         let ticket = JoinTicket { token: number.into(), ..JoinTicket::default() };
@@ -61,6 +64,28 @@ fn requests_that_were_withdrawn_before_a_search_take_no_places() {
     assert_eq!(receive.try_iter().collect::<Vec<_>>(), [(99, 1), (100, 2)]);
     assert!(matches!(session.next_incoming(), Ok(Some(Incoming::Note(note))) if note == "a line"));
     assert!(matches!(session.next_incoming(), Ok(None)));
+}
+
+/// A joiner that came back after the end of its search used to end as if anything were wrong. The end of another search
+/// says nothing about its own.
+#[test]
+fn processes_that_missed_the_end_of_their_search_learn_that() {
+    let ((send, events), (refused, receive)) = (channel(), channel());
+    let network = OfflineNetwork { me: 0, places: 3 };
+    let (admitted, expelled) = (channel().0, channel().0);
+    let entrance = TestEntrance { events, admitted, refused, expelled };
+    let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
+    session.begin_search(Order { run: 7, term: 1, ..Order::default() });
+    session.end_search();
+    for (number, search) in (1_u32..).zip([None, Some((7, 0)), Some((7, 1)), Some((8, 1))]) {
+        let ticket = JoinTicket { token: number.into(), search, ..JoinTicket::default() };
+        let (host, bytes) = (String::new(), ticket.packed());
+        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
+    }
+    assert!(session.next_incoming().unwrap().is_none());
+    session.finish();
+    let missed = receive.try_iter().map(|(_, why)| why == MISSED_END);
+    assert_eq!(missed.collect::<Vec<_>>(), [false, true, true, false]);
 }
 
 /// The network of a root that takes no message after the last one.
@@ -111,7 +136,8 @@ fn a_process_that_arrives_after_the_end_is_cut_off() {
     let ((_send, events), (expelled, receive)) = (channel(), channel());
     let arrival = Some(Arrival::Joined { site: 2, bytes: Vec::new() });
     let network = LateArrival { arrival, finished: false };
-    let entrance = TestEntrance { events, admitted: channel().0, expelled };
+    let (admitted, refused) = (channel().0, channel().0);
+    let entrance = TestEntrance { events, admitted, refused, expelled };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
     session.begin_search(Order::default());
     session.end_search();
