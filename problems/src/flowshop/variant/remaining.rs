@@ -6,6 +6,7 @@
 use super::model::Variant;
 use super::objective::Objective;
 use crate::simd::lanes::{Array, MOST_LANES, Number, Wide};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Jobs in the orders in which single machines process them best, and their times there.
@@ -22,6 +23,8 @@ pub(super) struct Orders<N> {
     /// By weight, the least first.
     by_weight: Vec<(N, u16)>,
     releases: Vec<N>,
+    /// By job, the cost of a schedule of only this job; empty without release dates.
+    alone: Vec<N>,
 }
 
 /// Jobs on a machine.
@@ -30,6 +33,9 @@ struct Machine<N> {
     shortest: Vec<Operation<N>>,
     /// The earliest due dates first.
     urgent: Vec<Operation<N>>,
+    /// The latest arrivals first, each with when the job can arrive at this machine; empty without release dates, or if
+    /// costs add up.
+    latest: Vec<(N, Operation<N>)>,
     /// The largest of all least setup times.
     longest_setup: N,
 }
@@ -45,7 +51,7 @@ struct Operation<N> {
     /// The time to pass the machines behind.
     tail: N,
     weight: N,
-    /// When this machine must have finished it.
+    /// When this machine must have finished it; without due dates, so that it ends at time 0.
     due: N,
 }
 
@@ -64,6 +70,8 @@ pub(super) struct Remaining<N> {
     /// A bound that grows by `factor` with the front of a machine: the constant of each.
     factor: N,
     constants: Vec<N>,
+    /// What the jobs cost at least, however early the machines are free; known only with release dates.
+    floor: N,
     /// How long before a job each machine may need to be free, for the setup.
     longest_setups: Vec<N>,
     /// Machine by machine, in order of time and due date, how much later than its due date a job ends from front 0.
@@ -90,15 +98,21 @@ impl<N: Number> Orders<N> {
                 .min()
                 .unwrap_or(0);
             let tail = tails[job][k];
+            let due = if objective.needs_due_dates() { variant.due(job) } else { 0 };
             Operation {
                 job: job as u16,
                 time: N::of(variant.time(job, k)),
                 with_setup: N::of(variant.time(job, k) + setup),
                 tail: N::of(tail),
                 weight: N::of(variant.weight(job)),
-                due: N::of(variant.due(job) - tail),
+                due: N::of(due - tail),
             }
         };
+        let arrival = |job: usize, k: usize| {
+            let from = |k: usize| variant.time(job, k) + tails[job][k];
+            N::of(variant.release(job) + from(0) - from(k))
+        };
+        let has_releases = variant.has_releases();
         let all = (0..jobs).flat_map(|job| (0..machines).map(move |k| (job, k)));
         let all: Vec<Operation<N>> = all.map(operation).collect();
         let machine = |k: usize| {
@@ -119,7 +133,11 @@ impl<N: Number> Orders<N> {
                 _ => shortest.sort_by_key(|it| (it.with_setup, it.job)),
             }
             urgent.sort_by_key(|it| (it.due, it.job));
-            Machine { shortest, urgent, longest_setup }
+            let arriving = shortest.iter().filter(|_| has_releases && !objective.is_sum());
+            let mut latest: Vec<(N, Operation<N>)> =
+                arriving.map(|it| (arrival(it.job.into(), k), *it)).collect();
+            latest.sort_by_key(|(at, it)| (Reverse(*at), it.job));
+            Machine { shortest, urgent, latest, longest_setup }
         };
         let mut by_weight: Vec<(N, u16)> =
             (0..jobs).map(|job| (N::of(variant.weight(job)), job as u16)).collect();
@@ -136,6 +154,9 @@ impl<N: Number> Orders<N> {
             tails: all.iter().map(|it| it.tail).collect(),
             by_weight,
             releases: (0..jobs).map(|job| N::of(variant.release(job))).collect(),
+            alone: (0..if has_releases { jobs } else { 0 })
+                .map(|job| N::of(variant.value(&[job as u16])))
+                .collect(),
         }
     }
 }
@@ -178,6 +199,7 @@ impl<N: Number> Remaining<N> {
             least_tails.fill(zero);
             least_times.fill(zero);
         }
+        self.set_floor(orders, &is_left);
         self.constants.clear();
         self.sorted.clear();
         self.factor = if orders.objective == Objective::FlowTime { self.weight } else { N::of(1) };
@@ -243,6 +265,28 @@ impl<N: Number> Remaining<N> {
         }
     }
 
+    /// Computes what the jobs cost at least because of their release dates: each of them alone, and the last ones to
+    /// arrive at a machine, which can begin with them only then.
+    #[inline(always)]
+    fn set_floor(&mut self, orders: &Orders<N>, is_left: impl Fn(u16) -> bool) {
+        let alone = (0..).zip(&orders.alone).filter(|(job, _)| is_left(*job));
+        let alone = alone.map(|(_, &cost)| cost);
+        self.floor = if orders.alone.is_empty() {
+            N::LOWEST
+        } else if orders.sum {
+            alone.fold(N::default(), |sum, cost| sum + cost)
+        } else {
+            alone.max().unwrap_or(N::LOWEST)
+        };
+        for machine in &orders.machines {
+            let (mut sum, mut due) = (N::default(), N::LOWEST);
+            for (arrival, it) in machine.latest.iter().filter(|(_, it)| is_left(it.job)) {
+                (sum, due) = (sum + it.time, due.max(it.due));
+                self.floor = self.floor.max(*arrival + sum - due);
+            }
+        }
+    }
+
     /// Replaces a machine's constant by what its best order costs from front 0, with the longest setup time that its
     /// next job may need.
     pub fn set_least(&mut self, machine: usize, cost: N, longest_setup: N) {
@@ -272,6 +316,7 @@ impl<N: Number> Remaining<N> {
             Objective::Tardiness => self.tardiness(orders, fronts),
             Objective::TardyJobs => self.tardy_jobs(orders, fronts),
         };
+        let rest = rest.max(W::splat(self.floor));
         if orders.sum { cost.add(rest) } else { cost.max(rest) }
     }
 
@@ -364,4 +409,50 @@ pub(super) fn whole_bound<N: Number>(variant: &Variant, orders: &Orders<N>) -> i
     let mut fronts: Vec<Array<N, 1>> = fronts.collect();
     remaining.tighten(&mut fronts);
     remaining.bound(orders, &fronts, Array([variant.no_cost()])).0[0].into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::instance::Instance;
+    use super::super::super::shop::Shop;
+    use super::super::lanes::Passing;
+    use super::*;
+
+    fn shop(machines: usize, times: &[u32], releases: &[u32], due: &[u32]) -> Shop {
+        let mut shop = Shop::new(Instance::new(machines, times.to_vec()).unwrap());
+        shop.releases = Some(releases.to_vec());
+        shop.due = Some(due.to_vec());
+        shop
+    }
+
+    fn bounds(shop: &Shop, objective: Objective, passing: Passing, order: &[u16]) -> [i64; 3] {
+        let variant = Variant::new(shop.clone(), objective, passing).unwrap();
+        let wide = whole_bound(&variant, &Orders::<i64>::new(&variant));
+        let narrow = whole_bound(&variant, &Orders::<i32>::new(&variant));
+        [wide, narrow, variant.value(order)]
+    }
+
+    /// Bounds used to ignore all release dates but the first. For flow time they could be negative.
+    #[test]
+    fn jobs_that_never_meet_are_bounded_exactly() {
+        let mut shop = shop(2, &[3, 6, 5, 2, 1, 4], &[0, 20, 40], &[8, 30, 43]);
+        shop.weights = Some(vec![2, 1, 3]);
+        for (objective, value) in
+            Objective::ALL.into_iter().zip([45, 2 * 9 + 7 + 3 * 5, 2 + 3 * 2, 2, 2 + 3])
+        {
+            for passing in [Passing::Wait, Passing::NoWait, Passing::Blocking] {
+                let all = bounds(&shop, objective, passing, &[0, 1, 2]);
+                assert_eq!(all, [value; 3], "{objective} {passing:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn jobs_that_arrive_last_wait_for_each_other() {
+        let shop = shop(1, &[5, 1, 1], &[0, 10, 10], &[20, 11, 11]);
+        for (objective, value) in [(Objective::Makespan, 12), (Objective::Lateness, 1)] {
+            let all = bounds(&shop, objective, Passing::Wait, &[0, 1, 2]);
+            assert_eq!(all, [value; 3], "{objective}");
+        }
+    }
 }
