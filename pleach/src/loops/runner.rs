@@ -8,7 +8,7 @@ use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Stops}
 use pleach_loops::looping::{run_loop, run_steps};
 use pleach_runtime::Cancel;
 use pleach_runtime::WorkerPool;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Runs the loops of a job one after the other.

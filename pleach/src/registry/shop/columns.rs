@@ -331,7 +331,7 @@ fn is_number(cell: &str) -> bool {
 }
 
 /// Whether a cell may have a point before its last thousand, as `1.200` has.
-fn has_thousands(cell: &str) -> bool {
+pub fn has_thousands(cell: &str) -> bool {
     let parts = cell.split_once('.').filter(|(whole, _)| !whole.starts_with('0'));
     parts.is_some_and(|(whole, part)| {
         (1..=3).contains(&whole.len())

@@ -1,5 +1,6 @@
 //! [`add`]: the due dates, weights, release dates and setup times that a shop's flags name.
 
+use super::columns::has_thousands;
 use crate::campaign::flowshop::Shop;
 use crate::decimal::{Decimal, written};
 use crate::failure::{Failure, usage};
@@ -74,7 +75,7 @@ pub fn add(request: &Request<'_>, shop: &mut Shop) -> Result<(), Failure> {
 }
 
 /// The numbers of a text, separated by blanks, commas or semicolons, and the most decimals of any. As in a table, a
-/// comma marks decimals if there are semicolons.
+/// comma marks decimals if there are semicolons, and points must then not all be such that may separate thousands.
 fn read(text: &str) -> Result<(Vec<Listed<'_>>, u32), String> {
     let lines = move || text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let separator = if lines().any(|line| line.contains(';')) { ';' } else { ',' };
@@ -90,6 +91,17 @@ fn read(text: &str) -> Result<(Vec<Listed<'_>>, u32), String> {
             numbers.push(Listed { line, word, number });
         }
     }
+    let mut with_points = numbers.iter().filter(|it| it.word.contains('.'));
+    if separator == ';'
+        && let Some(Listed { line, word, .. }) = with_points.next()
+        && has_thousands(word)
+        && with_points.all(|it| has_thousands(it.word))
+    {
+        return Err(format!(
+            ", line {line}: '{word}', a decimal number or thousands? expected no point in thousands, \
+             or commas instead of semicolons"
+        ));
+    }
     let decimals = numbers.iter().map(|it| it.number.decimals).max().unwrap_or(0);
     Ok((numbers, decimals))
 }
@@ -101,7 +113,7 @@ mod tests {
     #[test]
     fn numbers_are_separated_by_blanks_commas_or_semicolons() {
         for text in
-            ["# due; 9\n1, 2.5,3 # 7\n\n4\t0.25\n", "1;2,5\n3 4;0,25\n", "1; 2.5;3;4.0;0.25"]
+            ["# due; 9\n1, 2.5,3 # 7\n\n4\t0.25\n", "1;2,5\n3 4;0,25\n", "1; 2.500;3;4.0;0.25"]
         {
             let (numbers, decimals) = read(text).unwrap();
             let scaled: Vec<_> = numbers.iter().map(|it| it.number.scaled(2).unwrap()).collect();
@@ -111,6 +123,8 @@ mod tests {
             ("1\n-2\n", ", line 2: '-2', expected"),
             ("1 x", ", line 1: 'x'"),
             ("1.5;2,5", ", line 1: '1.5', expected a number of at least 0, with at most 10 digits"),
+            // Such a file used to be read as 900, 1 and 1.2.
+            ("900;1.000\n1.200\n", ", line 1: '1.000', a decimal number or thousands? expected"),
         ] {
             assert!(read(text).is_err_and(|why| why.starts_with(said)), "{text}");
         }
