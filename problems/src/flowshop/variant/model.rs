@@ -80,15 +80,22 @@ impl Variant {
         let longest = shop.setups.iter().flatten().copied().max().unwrap_or(0);
         let setups = i128::from(longest) * (jobs as i128 - 1);
         let horizon = times + setups + most(&releases);
+        let scaled = |decimals: u32| match decimals {
+            0 => "",
+            _ => "; the limit applies to numbers without their decimal marks",
+        };
         if horizon > i128::from(i32::MAX) {
-            return Err(format!("times that add up to {horizon}, expected at most {}", i32::MAX));
+            let scale = scaled(shop.decimals);
+            let most = i32::MAX;
+            return Err(format!("times that add up to {horizon}, expected at most {most}{scale}"));
         }
         let weight: i128 = weights.iter().map(|&weight| i128::from(weight)).sum();
         let weight = if objective.is_sum() { weight.max(1) } else { 1 };
         let due_dates = if objective.needs_due_dates() { most(&due) } else { 0 };
         let reach = (horizon + due_dates) * weight;
         if reach > MOST {
-            return Err(format!("costs that may reach {reach}, expected at most {MOST}"));
+            let scale = scaled(shop.decimals + shop.weight_decimals);
+            return Err(format!("costs that may reach {reach}, expected at most {MOST}{scale}"));
         }
         let horizon = horizon as i64;
         Ok(Self { shop, objective, passing, weights, due, releases, horizon, reach })
@@ -278,5 +285,24 @@ mod tests {
         refused(|shop| shop.weights = Some(vec![1; 4]), "4 weights, expected 3");
         refused(|shop| shop.releases = Some(Vec::new()), "0 release dates, expected 3");
         refused(|shop| shop.setups = Some(vec![1; 9]), "9 setup times, expected 18");
+    }
+
+    /// With decimals, the numbers in these errors are not those of the user's file.
+    #[test]
+    fn limits_say_that_they_apply_without_decimal_marks() {
+        let mut shop = Shop::new(Instance::new(1, vec![700_000_000; 2]).unwrap());
+        shop.releases = Some(vec![0, 100_000_000]);
+        let why = |shop: &Shop| {
+            Variant::new(shop.clone(), Objective::FlowTime, Passing::Wait).map(|_| ()).unwrap_err()
+        };
+        let limit = "times that add up to 2200000000, expected at most 2147483647";
+        assert_eq!(why(&shop), limit);
+        shop.decimals = 6;
+        let scale = "; the limit applies to numbers without their decimal marks";
+        assert_eq!(why(&shop), format!("{limit}{scale}"));
+        (shop.decimals, shop.releases, shop.weight_decimals) = (0, None, 9);
+        shop.weights = Some(vec![1_000_000_000, 4_000_000_000]);
+        let why = why(&shop);
+        assert!(why.starts_with("costs that may reach ") && why.ends_with(scale), "{why}");
     }
 }
