@@ -102,6 +102,10 @@ fn reports_have_the_decimals_of_the_shop() {
             let report = shop::solve(&variant, options).unwrap().report;
             assert_eq!(report.decimals, decimals, "{objective} {passing:?} {limit:?}");
             assert_eq!(report.real(725), 725.0 / 10f64.powi(decimals as i32));
+            // Texts used to have whole numbers.
+            let value = report.real(report.objective.unwrap());
+            let said = format!("flowshop x: {value:.*} (", decimals as usize);
+            assert!(report.text("flowshop", "x").starts_with(&said), "{said}");
         }
     }
 }

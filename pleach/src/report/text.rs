@@ -9,7 +9,8 @@ impl Report {
     /// The report as text for people.
     #[must_use]
     pub fn text(&self, problem: &str, instance: &str) -> String {
-        self.labelled((problem, instance), &Labels::default())
+        let labels = Labels { decimals: self.decimals, ..Labels::default() };
+        self.labelled((problem, instance), &labels)
     }
 
     /// The same with values and solution written by labels.
