@@ -164,7 +164,8 @@ def solve(
     objective: what counts: the makespan, or the sum of flow times, the sum of tardiness, the largest lateness or
         the number of tardy jobs.
     due, weights, release: a number for each job; a pandas Series or a mapping may name the jobs in any order.
-    setups: for each machine a matrix, with a row for each preceding job and a column for each following job.
+    setups: for each machine a matrix, with a row for each preceding job and a column for each following job; its
+        diagonal does not matter.
     no_wait: whether jobs may not wait between machines.
     no_buffers: whether a job blocks its machine until the next one is free.
     best: search only for schedules with a smaller value than this.
@@ -292,7 +293,8 @@ def _setups(values: object, shop: _Shop) -> list[list[list[int | Decimal]]]:
         _numbers.wrong(ValueError, "setups", len(matrices), f"a matrix for each of {machines} machines")
     wanted = shop.jobs or [str(job) for job in range(jobs)]
     matrices = [_by_jobs(f"setups[{k}]", matrix, wanted) for k, matrix in enumerate(matrices)]
-    found = [_numbers.rows(f"setups[{k}]", matrix, jobs) for k, matrix in enumerate(matrices)]
+    # No job follows itself.
+    found = [_numbers.rows(f"setups[{k}]", matrix, jobs, diagonal=False) for k, matrix in enumerate(matrices)]
     for k, matrix in enumerate(found):
         if len(matrix) != jobs:
             _numbers.wrong(ValueError, f"setups[{k}]", len(matrix), f"a row for each of {jobs} jobs")

@@ -120,6 +120,10 @@ def test_objectives_and_conditions() -> None:
     setups = [[[0, 9, 9], [0, 0, 9], [0, 9, 0]]] * 2
     plain = pleach.flowshop.solve(TIMES, setups=setups)
     assert plain.makespan is not None
+    # What stands on the diagonal does not matter.
+    nan, inf = float("nan"), float("inf")
+    odd = np.array([[nan, 9, 9], [0, 0.5, 9], [0, 9, inf]])
+    assert pleach.flowshop.solve(TIMES, setups=[odd, odd]).makespan == plain.makespan
     # Labels say which rows and columns are which, however they are sorted.
     matrix = pd.DataFrame(setups[0], index=list("abc"), columns=list("abc"))
     for rows, columns in (("cab", "cab"), ("abc", "bca"), ("bac", "abc")):
