@@ -181,6 +181,23 @@ fn layers_count_the_same_nodes_on_any_number_of_threads() {
     }
 }
 
+/// A trace used to begin when the layers had proven the result.
+#[test]
+fn traces_include_what_layers_find() {
+    let trace = folder("variants").join("layers.json");
+    let words = "solve flowshop VFR10_10_2 --objective flow-time --best none";
+    let report = json(&format!("{words} --trace {}", trace.display()));
+    let traced: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(trace).unwrap()).unwrap();
+    let (first, last) = match &traced["convergence"].as_array().unwrap()[..] {
+        [first, .., last] => (first.clone(), last.clone()),
+        short => panic!("{short:?}"),
+    };
+    assert!(first["best"].is_null() && first["bound"].as_i64() < report["objective"].as_i64());
+    assert!(first["seconds"].as_f64() <= last["seconds"].as_f64());
+    assert_eq!((&last["best"], &last["bound"]), (&report["objective"], &report["objective"]));
+}
+
 /// The two tables as shops, in multiples of their least decimals.
 fn shops() -> [shop::Shop; 2] {
     let with = |times: [u32; 15], due: [u32; 5]| {

@@ -3,6 +3,7 @@
 use super::saved::Saved;
 use super::{Certify, Contents, Error, Inspection, Search};
 use crate::certificate::{audit, certify};
+use crate::report::moment::{Moment, note};
 use crate::report::{Report, Status};
 use crate::solver;
 use pleach_core::search::problem::Problem;
@@ -36,6 +37,8 @@ pub(super) struct StartedSearch<'s, 'a> {
     has_result: bool,
     /// The counts and the seconds of layers before the search, which progress includes.
     pub layers: (Counts, f64),
+    /// When the best value and the bound changed during the preparation, for a trace.
+    moments: Vec<Moment>,
 }
 
 /// A search that is ready to run.
@@ -58,7 +61,15 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         } else {
             Saved::open(search.checkpoint.clone(), asked, looking)?
         };
-        Ok(Self { started, search, saved, looking, has_result: false, layers: Default::default() })
+        Ok(Self {
+            started,
+            search,
+            saved,
+            looking,
+            has_result: false,
+            layers: Default::default(),
+            moments: Vec::new(),
+        })
     }
 
     /// Counts the time from an earlier moment.
@@ -144,6 +155,9 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         counts.add_saturating(&snapshot.counts);
         let seconds = layers_s + self.started.elapsed().as_secs_f64();
         let snapshot = ProgressSnapshot { counts, seconds, ..snapshot.clone() };
+        if self.search.settings.trace {
+            note(&mut self.moments, Moment::of(&snapshot));
+        }
         let continues =
             self.search.progress.as_mut().is_none_or(|watch| watch(&snapshot).is_continue());
         if continues && self.has_time() {
@@ -187,6 +201,10 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let mut report = self.search(problem, &ready.settings)?;
         report.outcome.seconds += setup_s;
         report.outcome.setup_seconds += setup_s;
+        // The moments of the search begin after the set-up.
+        let before = std::mem::take(&mut self.moments).into_iter();
+        let before = before.map(|it| Moment { seconds: it.seconds - setup_s, ..it });
+        report.moments = before.chain(std::mem::take(&mut report.moments)).collect();
         Ok(report)
     }
 
