@@ -306,6 +306,10 @@ impl<'t> Reading<'t> {
             "; a header begins with 'job'"
         } else if self.columns[at] == Column::Due && row.cell(at).starts_with('-') {
             "; if the job is overdue, add the same number to all due and release dates"
+        } else if [Column::Due, Column::Releases].contains(&self.columns[at])
+            && is_date(row.cell(at))
+        {
+            "; dates are times from the start of the schedule, in the unit of all times"
         } else if self.columns.len() == 1 && row.cell(at).contains([' ', ':']) {
             "; commas, semicolons, tabs or | separate cells"
         } else {
@@ -328,6 +332,11 @@ fn is_number(cell: &str) -> bool {
             let exponent = "eE".contains(std::mem::replace(&mut before, c));
             digit(c) || ".,eE".contains(c) || exponent && "-+".contains(c)
         })
+}
+
+/// Whether a cell, which is no valid number, looks like a date.
+fn is_date(cell: &str) -> bool {
+    !cell.is_empty() && (!is_number(cell) || cell.matches('.').count() > 1)
 }
 
 /// Whether a cell may have a point before its last thousand, as `1.200` has.

@@ -295,6 +295,12 @@ fn faults_are_placed() {
              the job is overdue, add the same number to all due and release dates",
         ),
         (
+            "job,Saw,due\nA,1,2026-12-01\n",
+            "column 'due': '2026-12-01', expected a number from 0 to 1000000000 with at most 9 decimals; \
+             dates are times from the start of the schedule, in the unit of all times",
+        ),
+        ("job;Saw;Ready\nA;1;01.12.2026\n", "9 decimals; dates are times from the start of the"),
+        (
             "job,Saw\nA,1\nB,3\nSum,4\n",
             ", line 4: 'Sum' could be a sum or a job; expected only jobs",
         ),
