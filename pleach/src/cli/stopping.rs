@@ -34,8 +34,10 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// When the first signal to stop came.
+    /// When the process was first asked to stop.
     asked: Option<Instant>,
+    /// When the first signal to stop came.
+    interrupted: Option<Instant>,
     /// The current phase, if nothing is lost by ending it.
     phase: Option<Phase>,
     /// The number of phases so far.
@@ -51,7 +53,7 @@ struct Phase {
 /// What to print if the process ends in a phase, and with which exit code.
 type LastWords = Box<dyn FnOnce(Stop) -> (String, u8) + Send>;
 
-/// Catches signals from now on: the first request to stop stops the search, the second ends the process at once.
+/// Catches signals from now on: the first one that asks to stop stops the search, the second ends the process at once.
 pub fn listen() {
     let _ = shared();
 }
@@ -143,13 +145,17 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Handles a signal that asks to stop.
+    /// Asks to stop in order.
     fn ask(&self) {
-        let mut state = self.lock();
-        let before = *state.asked.get_or_insert_with(Instant::now);
+        self.lock().asked.get_or_insert_with(Instant::now);
         self.cancel.cancel();
         self.changed.notify_all();
-        drop(state);
+    }
+
+    /// Handles a signal that asks to stop.
+    fn interrupt(&self) {
+        let before = *self.lock().interrupted.get_or_insert_with(Instant::now);
+        self.ask();
         // A signal to a process group may arrive twice.
         if before.elapsed() > ONE_WORD {
             end(INTERRUPTED);
@@ -229,7 +235,7 @@ mod signals {
                         // If the system does not stop the process, it continues as before.
                         let _ = emulate_default_handler(SIGTSTP);
                     }
-                    _ => shared.ask(),
+                    _ => shared.interrupt(),
                 }
             }
         };
@@ -282,7 +288,7 @@ mod signals {
     /// Catches Ctrl-C; if that fails, Ctrl-C ends the process.
     pub fn catch(shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
-        let _ = ctrlc::set_handler(move || shared.ask());
+        let _ = ctrlc::set_handler(move || shared.interrupt());
     }
 
     /// There are no such requests on this system.
@@ -290,4 +296,29 @@ mod signals {
 
     /// There are no such requests on this system.
     pub fn catch_stops() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that Ctrl-C had ended, too, closed the pipe a little later: that used to count as a second Ctrl-C, and
+    /// ended the process while it saved.
+    #[test]
+    fn the_end_of_standard_input_is_no_second_interrupt() {
+        let shared = Shared::default();
+        shared.interrupt();
+        shared.lock().asked = Instant::now().checked_sub(2 * ONE_WORD);
+        shared.ask();
+        assert!(shared.cancel.is_cancelled());
+    }
+
+    /// Nor did the first signal after it leave time to save.
+    #[test]
+    fn the_first_signal_after_the_end_of_standard_input_is_no_second_one() {
+        let shared = Shared::default();
+        shared.lock().asked = Instant::now().checked_sub(2 * ONE_WORD);
+        shared.interrupt();
+        assert!(shared.cancel.is_cancelled());
+    }
 }
