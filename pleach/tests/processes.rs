@@ -1,8 +1,11 @@
-//! Processes share loops through the library, whatever the others send.
+//! Processes share loops and searches through the library, whatever the others send.
 
-use crate::outside::folder;
+use crate::outside::{folder, fresh};
+use pleach::flowshop::{self, Bound};
+use pleach::{Best, Checkpoint, Search, Settings, Status};
 use pleach::{Each, Malformed, Pack, Processes, Reader, RunError};
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -68,4 +71,56 @@ fn a_process_that_waits_for_others_learns_why_one_cannot_join() {
     assert!(!first.wait_for(1, note, || notes.borrow().is_empty()).unwrap());
     let notes = notes.into_inner();
     assert!(notes[0].ends_with("it does not have this key"), "{notes:?}");
+}
+
+/// All optimal schedules, with a value from which the first of two searches proves the optimum.
+fn all_optima(search: Search<'static>) -> flowshop::Options<'static> {
+    let (best, bound) = (Best::Neh, Some(Bound::One));
+    flowshop::Options { best, bound, all: true, search, ..flowshop::Options::default() }
+}
+
+/// A search on one thread that is saved in a file.
+fn saved(path: &Path, node_limit: Option<u64>) -> Search<'static> {
+    let checkpoint = Some(Checkpoint::new(path));
+    let settings = Settings { threads: 1, node_limit, ..Settings::default() };
+    Search { settings, checkpoint, ..Search::default() }
+}
+
+/// The others used to get an order for the first search, which was over, with the description of the second one: they
+/// failed, and among processes of a launcher so did the whole search.
+#[test]
+fn the_second_of_two_searches_is_resumed_by_several_processes() {
+    let (file, key) = (fresh("processes", "all.pleach"), fresh("processes", "all.key"));
+    let instance = flowshop::named("VFR10_10_1").unwrap();
+    let whole = flowshop::solve(&instance, all_optima(Search::default())).unwrap();
+    loop {
+        let stopped = flowshop::solve(&instance, all_optima(saved(&file, Some(5000)))).unwrap();
+        assert_eq!(stopped.status, Status::Stopped, "it never stopped in its second search");
+        let bytes = std::fs::read(&file).unwrap();
+        if String::from_utf8_lossy(&bytes).contains("\"first\":{") {
+            break;
+        }
+    }
+    let first = Processes::listen("127.0.0.1:0", &key).unwrap();
+    let address = first.address().unwrap().to_string();
+    std::thread::scope(|scope| {
+        let part = scope.spawn(|| {
+            let second = Processes::join(&*address, &key).unwrap();
+            while let Some(about) = second.next_search(|| true).unwrap() {
+                let mut search = Search::default();
+                search.settings.threads = 1;
+                search.share(&second, about);
+                flowshop::solve(&instance, all_optima(search)).unwrap();
+            }
+        });
+        // It waits for a search to begin.
+        assert!(first.wait_for(1, |_| (), || true).unwrap());
+        let mut search = saved(&file, None);
+        search.share(&first, "{}");
+        let answer = flowshop::solve(&instance, all_optima(search)).unwrap();
+        drop(first);
+        part.join().unwrap();
+        assert_eq!((answer.status, answer.makespan), (Status::Optimal, whole.makespan));
+        assert_eq!(answer.optima, whole.optima);
+    });
 }

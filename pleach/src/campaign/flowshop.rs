@@ -94,7 +94,15 @@ pub fn solve(instance: &Instance, mut options: Options<'_>) -> Result<Answer, Er
             let optimum = ready.state["first"]["best"].as_i64();
             begun.run(&counting(&flowshop, optimum), &mut ready)?
         }
-        _ => begun.run(&flowshop, &mut ready)?,
+        Some(_) => {
+            // Nothing is left of the first search: other processes take part in the second one only.
+            let settings = &mut ready.settings;
+            let shared = (settings.processes.take(), std::mem::take(&mut settings.policy));
+            let report = begun.run(&flowshop, &mut ready)?;
+            (ready.settings.processes, ready.settings.policy) = shared;
+            report
+        }
+        None => begun.run(&flowshop, &mut ready)?,
     };
     if all && !follows {
         ready.state["first"] = finished_before(&report, &ready.state);
