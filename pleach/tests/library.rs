@@ -161,6 +161,24 @@ fn a_break_in_layers_ends_the_search() {
     assert_eq!(answer.report.stopped_by(), Some("cancelled"));
 }
 
+/// Both used to begin at 0 again.
+#[test]
+fn nodes_and_seconds_of_a_second_search_continue_those_of_the_first() {
+    let instance = flowshop::named("VFR10_10_1").unwrap();
+    let (best, bound, mut seen) = (Best::Neh, Some(Bound::One), Vec::new());
+    let mut search = threads(1);
+    search.settings.progress_every = Duration::ZERO;
+    search.progress = Some(Box::new(|snapshot| {
+        seen.push((snapshot.counts.bounded, snapshot.seconds));
+        ControlFlow::Continue(())
+    }));
+    let options =
+        flowshop::Options { best, bound, all: true, search, ..flowshop::Options::default() };
+    let answer = flowshop::solve(&instance, options).unwrap();
+    assert!(seen.is_sorted_by(|one, next| one.0 <= next.0 && one.1 <= next.1), "{seen:?}");
+    assert!(seen.last().is_some_and(|last| last.0 <= answer.nodes.bounded), "{seen:?}");
+}
+
 /// A search that is held makes no node, can be stopped, and counts what it counts otherwise.
 #[test]
 fn a_search_is_held() {

@@ -338,6 +338,7 @@ fn count_optima(
         threads: settings.threads.max(1),
         ..settings
     };
+    begun.before = (first.counts.clone(), first.seconds);
     let counted = begun.search(&counting(flowshop, Some(value)), &settings)?;
     let attained = report.status == Status::Optimal || counted.count > 0;
     report.add_optima(counted, attained);

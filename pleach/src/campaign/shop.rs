@@ -84,10 +84,10 @@ pub fn solve(variant: &Variant, mut options: Options<'_>) -> Result<Answer, Erro
     }
     let (mut begun, tree, mut ready) = prepare(variant, &mut options, false)?;
     if !begun.follows() {
-        begun.layers.0 = counts_of(&ready.state);
+        begun.before.0 = counts_of(&ready.state);
     }
     let mut report = begun.run(&tree, &mut ready)?;
-    report.outcome.counts.add_saturating(&begun.layers.0);
+    report.outcome.counts.add_saturating(&begun.before.0);
     answer(variant, report)
 }
 
@@ -199,7 +199,7 @@ fn prepare<'s, 'a>(
                 let mut before = counts_of(&state);
                 before.add_saturating(&content.counts);
                 begun.announce_resumed();
-                begun.layers = (before.clone(), state["setup_s"].as_f64().unwrap_or(0.0));
+                begun.before = (before.clone(), state["setup_s"].as_f64().unwrap_or(0.0));
                 let ready = begin(&mut tree, &mut begun, *best, known, before);
                 return Ok((begun, tree, ready));
             }

@@ -35,8 +35,8 @@ pub(super) struct StartedSearch<'s, 'a> {
     pub looking: bool,
     /// Whether the search is worth saving even if no time is left for its tree.
     has_result: bool,
-    /// The counts and the seconds of layers before the search, which progress includes.
-    pub layers: (Counts, f64),
+    /// The counts and the seconds of layers or of another search before this one, which progress includes.
+    pub before: (Counts, f64),
     /// When the best value and the bound changed during the preparation, for a trace.
     moments: Vec<Moment>,
 }
@@ -67,7 +67,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
             saved,
             looking,
             has_result: false,
-            layers: Default::default(),
+            before: Default::default(),
             moments: Vec::new(),
         })
     }
@@ -150,10 +150,10 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
     /// Reports progress of the preparation. Breaks if the search should stop.
     pub fn watch(&mut self, snapshot: &ProgressSnapshot) -> ControlFlow<()> {
         self.begins();
-        let (layers, layers_s) = &self.layers;
-        let mut counts = layers.clone();
+        let (before, before_s) = &self.before;
+        let mut counts = before.clone();
         counts.add_saturating(&snapshot.counts);
-        let seconds = layers_s + self.started.elapsed().as_secs_f64();
+        let seconds = before_s + self.started.elapsed().as_secs_f64();
         let snapshot = ProgressSnapshot { counts, seconds, ..snapshot.clone() };
         if self.search.settings.trace {
             note(&mut self.moments, Moment::of(&snapshot));
@@ -182,8 +182,8 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let earlier_s = self.saved.state["setup_s"].as_f64().unwrap_or(0.0);
         let setup_s = earlier_s + prepared.as_secs_f64();
         ready.state["setup_s"] = json!(setup_s);
-        if self.layers.0 != Counts::default() {
-            self.layers.1 = setup_s;
+        if self.before.0 != Counts::default() {
+            self.before.1 = setup_s;
         }
         ready.state["seed"] = json!(self.seed());
         let limit = ready.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
@@ -194,7 +194,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
             // The work of layers, or of a preparation that took all the time, is not lost to a file in the way.
-            let spent = self.layers.0 != Counts::default() || !self.has_time();
+            let spent = self.before.0 != Counts::default() || !self.has_time();
             ready.settings.save = self.saved.save(spent);
         }
         ready.settings.about = self.about(&ready.state);
@@ -250,7 +250,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         if let Some(begins) = begins.take_if(|_| knows_something) {
             begins();
         }
-        let (layers, layers_s) = &self.layers;
+        let (before, before_s) = &self.before;
         let mut watch = |snapshot: &ProgressSnapshot| {
             // Explorers of a large instance take a while to build.
             if let Some(begins) =
@@ -259,9 +259,9 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
                 begins();
             }
             let Some(watch) = progress else { return ControlFlow::Continue(()) };
-            let mut counts = layers.clone();
+            let mut counts = before.clone();
             counts.add_saturating(&snapshot.counts);
-            let seconds = layers_s + snapshot.seconds;
+            let seconds = before_s + snapshot.seconds;
             watch(&ProgressSnapshot { counts, seconds, ..snapshot.clone() })
         };
         let searched = solver::search(problem, settings, &mut watch).and_then(|report| {
