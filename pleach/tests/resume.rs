@@ -142,7 +142,11 @@ fn both_searches_of_all_optima_are_resumed() {
             }
             break;
         }
-        json(&format!("resume {file} --show"));
+        // It used to show the nodes of the second search alone.
+        let shown = json(&format!("resume {file} --show"));
+        for key in ["branched", "bounded"] {
+            assert_eq!(shown["nodes"][key], report["nodes"][key], "{key} after {stops} stops");
+        }
         words = format!("resume {file}");
     }
 }

@@ -50,6 +50,13 @@ impl Contents {
         let bound = explorer.least_bound().unwrap_or(i64::MAX).max(least).min(checkpoint.best);
         let known = optimises && ![i64::MIN, i64::MAX].contains(&bound);
         let best = checkpoint.solution.as_ref().filter(|_| optimises);
+        let mut counts = checkpoint.counts;
+        // What is saved with a search that came after layers, or after another search.
+        for before in ["layers", "first"] {
+            let number = |name: &str| state[before][name].as_u64().unwrap_or(0);
+            let (branched, bounded) = (number("branched"), number("bounded"));
+            counts.add_saturating(&Counts { branched, bounded, ..Counts::default() });
+        }
         let first_s = state["first"]["elapsed_ns"].as_f64().unwrap_or(0.0) * 1e-9;
         let setup_s = state["setup_s"].as_f64().unwrap_or(0.0);
         Ok(Self {
@@ -60,7 +67,7 @@ impl Contents {
             pieces: checkpoint.pieces.len(),
             best: best.map(|best| goal.value(best.score)),
             bound: known.then(|| goal.value(bound)),
-            counts: checkpoint.counts,
+            counts,
             seconds: checkpoint.elapsed_ns as f64 * 1e-9 + first_s + setup_s,
         })
     }
