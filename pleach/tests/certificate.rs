@@ -1,6 +1,6 @@
 //! Certificates: a proof of each problem passes an audit, and no forged one does.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{folder, fresh, json, pleach, refused};
 use pleach::{Certificate, Children, Goal, NoProof, Sample, Solver, Tree, audit};
 use pleach_core::search::region::Region;
 use pleach_core::search::work::{Entry, Pool};
@@ -113,6 +113,19 @@ fn files_that_are_no_certificates_are_refused() {
     let said = String::from_utf8(stopped.stderr).unwrap();
     assert!(said.contains("there is no complete proof, so"), "{said}");
     assert_eq!(json(&format!("audit {file}"))["valid"], true);
+}
+
+/// The file used to hold "another search", and was to be removed.
+#[test]
+fn a_saved_search_with_the_bound_auto_gets_no_certificate() {
+    let [saved, file] = ["auto.pleach", "auto.cert"].map(|name| fresh("certificates-saved", name));
+    let [saved, file] = [saved, file].map(|path| path.display().to_string());
+    let words = format!("solve flowshop VFR10_5_1 --devices cpu --checkpoint {saved}");
+    json(&words);
+    for words in [words, format!("resume {saved}")] {
+        refused(&format!("{words} --certificate {file}"), "bound auto depends on time");
+    }
+    assert!(!Path::new(&file).exists());
 }
 
 /// What a file says about its search is no more to be trusted than its regions.

@@ -176,17 +176,17 @@ fn prepare<'s, 'a>(
         asked["child_order"] = json!(order.to_string());
     }
     let (simd, nodes) = (search.simd, search.nodes);
-    // What `auto` computes depends on what it has learned.
-    if certifies && *bound == Some(Bound::Auto) {
-        let why = "bound auto depends on time, so a certificate needs another bound";
-        return Err(Error::Input(why.into()));
-    }
-    let bound = bound.or(certifies.then_some(Bound::One));
     let mut begun = StartedSearch::new(search, asked, looking)?;
     let mut flowshop = Flowshop::new(instance.clone(), simd);
     (flowshop.nodes, flowshop.branching, flowshop.order) = (nodes, rule, *order);
     let saved = begun.saved.state["bound"].as_str().and_then(|word| Bound::parse(word).ok());
-    flowshop.bound = choose(&flowshop, bound.or(saved), *best, begun.settings());
+    let bound = bound.or(saved).or(certifies.then_some(Bound::One));
+    // What `auto` computes depends on what it has learned.
+    if certifies && bound == Some(Bound::Auto) {
+        let why = "bound auto depends on time, so a certificate needs another bound";
+        return Err(Error::Input(why.into()));
+    }
+    flowshop.bound = choose(&flowshop, bound, *best, begun.settings());
     let (ready, second) = match begun.resumed() {
         Some(content) => restore(&mut flowshop, content, &begun, *best)?,
         None => (begin(&mut flowshop, &mut begun, *best, start.take())?, None),
