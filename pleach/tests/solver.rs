@@ -2,7 +2,7 @@
 
 use crate::library::Strings;
 use crate::outside::fresh;
-use pleach::{Children, Goal, Improver, Solution, Solver, Status, Tree};
+use pleach::{Checkpoint, Children, Goal, Improver, Save, Solution, Solver, Status, Tree};
 use pleach_core::lease::gateway::Portion;
 use pleach_core::lease::{Lease, Rec};
 use pleach_runtime::load;
@@ -28,6 +28,13 @@ fn a_solver_overwrites_no_other_search() {
     assert_eq!(resumed.run().unwrap().count, 1 << 22);
     // A search that is over may begin again.
     assert_eq!(Solver::new(Strings(22)).checkpoint(&path, every).run().unwrap().count, 1 << 22);
+}
+
+/// A search of a process that changed its folder used to be saved there from then on.
+#[test]
+fn a_checkpoint_stays_where_it_was_named() {
+    assert!(Save::new("run.pleach", Duration::MAX).path.is_absolute());
+    assert!(Checkpoint::new("run.pleach").path.is_absolute());
 }
 
 /// A file in which other processes held all that was open used to count as that of a finished search.

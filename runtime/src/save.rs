@@ -12,7 +12,7 @@ use pleach_core::wire::checkpoint::{Checkpoint, Cut, assemble};
 use pleach_core::wire::{ContentKind, Unreadable};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -62,10 +62,14 @@ impl SaveNow {
 }
 
 impl Save {
-    /// Saves to this file, with this time between two saves.
+    /// Saves to this file, with this time between two saves. A relative path is relative to the present folder, even if
+    /// the process changes to another one.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, every: Duration) -> Self {
-        Self { path: path.into(), every, begun: false }
+        let path = path.into();
+        // An empty path is refused when the run begins.
+        let path = absolute(&path).unwrap_or(path);
+        Self { path, every, begun: false }
     }
 
     /// Checks that the file [may be replaced](Self::may_replace), and that nothing is in the way of a new one.

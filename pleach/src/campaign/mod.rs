@@ -24,7 +24,7 @@ use crate::certificate::Sample;
 use pleach_core::search::work::Nodes;
 use pleach_core::wire::certificate::Certificate;
 use pleach_problems::simd::Level;
-use pleach_runtime::{ProgressSnapshot, Settings};
+use pleach_runtime::{ProgressSnapshot, Save, Settings};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -131,10 +131,12 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Saves to a file, twice a minute.
+    /// Saves to a file, twice a minute. A relative path is relative to the present folder, even if the process changes
+    /// to another one.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), every: Self::EVERY, from: None }
+        let Save { path, every, .. } = Save::new(path, Self::EVERY);
+        Self { path, every, from: None }
     }
 
     /// The default time between two saves.
