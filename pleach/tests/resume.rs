@@ -255,6 +255,13 @@ fn a_file_of_several_sites_is_resumed() {
     for key in ["open", "pieces", "nodes", "count", "done"] {
         assert_eq!(shown[key], before[key], "{key}");
     }
+    // A stop used to wait until the leases of processes that had not come back lapsed, with a warning.
+    let [other, key] = ["sites-stopped.pleach", "sites.key"].map(|name| fresh("resume", name));
+    let [other, key] = [other, key].map(|path| path.display().to_string());
+    let how = format!("--node-limit 1000 --listen 127.0.0.1:0 --key {key} --quiet");
+    let stopped = json(&format!("resume {file} --checkpoint {other} {how}"));
+    assert_eq!(stopped["status"], "stopped");
+    is_exact(&json(&format!("resume {other}")), SEARCHES[2]);
     is_exact(&json(&format!("resume {file}")), SEARCHES[2]);
 }
 

@@ -7,7 +7,7 @@ use super::reconnect::Reconnect;
 use super::session::{Incoming, Session};
 use super::workers::SiteWorkers;
 use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, GatewayStep, Portion};
-use pleach_core::lease::{LeaseMessage, SiteId};
+use pleach_core::lease::{LeaseMessage, SiteId, nested};
 use pleach_core::search::tree::Counts;
 use pleach_core::steal::{Event, Message};
 use pleach_runtime::control::Stop;
@@ -356,6 +356,9 @@ impl<'a> GatewayThread<'a> {
 
     /// Whether the search is over for this site.
     fn is_over(&mut self) -> Result<bool, RunError> {
+        if self.gateway.stopped() && !self.gateway.over() && self.cluster.is_root() {
+            self.take_back_from_missing_sites()?;
+        }
         if self.gateway.is_gathered() && !self.gateway.over() {
             self.gateway().end_search()?;
             self.send_messages()?;
@@ -374,6 +377,21 @@ impl<'a> GatewayThread<'a> {
         }
         let left = self.leaving && has_left;
         Ok(self.gateway.over() || follows && (left || self.session.is_past()))
+    }
+
+    /// At the root of a stopped search: takes back what its file lists as held by processes that have not come back. A
+    /// stop does not wait for them.
+    fn take_back_from_missing_sites(&mut self) -> Result<(), RunError> {
+        let listed = nested(&self.run_state.before.subs).map(|(_, rec)| rec.holder);
+        let listed: BTreeSet<SiteId> = listed.collect();
+        // What one of them held may list what another one holds.
+        loop {
+            let mut missing = listed.iter().filter(|&&site| !self.session.is_there(site));
+            let Some(&site) = missing.find(|&&site| self.gateway.site().relies_on(site)) else {
+                return Ok(());
+            };
+            self.gateway().on_site_lost(site)?;
+        }
     }
 
     /// Sends the gateway's messages.
