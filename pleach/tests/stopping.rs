@@ -427,3 +427,20 @@ fn a_checkpoint_knows_its_program() {
     let said = String::from_utf8_lossy(&resumed.stderr).into_owned();
     assert!(said.contains("keeps its --pace 100000"), "{said}");
 }
+
+/// It used to report nothing, so that a service took a job for done without its best solution.
+#[test]
+fn a_resumed_search_whose_time_is_over_reports_what_its_file_holds() {
+    let path = folder("stopping").join("tour.pleach");
+    let _ = fs::remove_file(&path);
+    let file = path.display();
+    let words = format!("solve atsp crane:400:1 --threads 1 --checkpoint {file}");
+    let first = json(&format!("{words} --node-limit 1"));
+    assert!(first["objective"].is_i64(), "{first}");
+    for words in [words, format!("resume {file}")] {
+        // Its preparation alone takes longer.
+        let again = json(&format!("{words} --time-limit 200ms --quiet"));
+        let better = again["objective"].as_i64() <= first["objective"].as_i64();
+        assert!(again["objective"].is_i64() && better, "{again}");
+    }
+}

@@ -151,6 +151,7 @@ impl Job<'_, '_> {
             about_solution: about_solution(given)?,
         };
         let known = save(&console.program, words, &inputs, given)?;
+        let resumes = known.is_some() || given.saving.from.is_some();
         let (mut last, mut repeats, mut answered) = (None, Repeats::default(), 0);
         let mut labels = Labels::default();
         let (runs, cancel, requests) = (starts.len() as u64, interrupts(), requests_to_save());
@@ -172,7 +173,9 @@ impl Job<'_, '_> {
             settings.save_now = requests.from_now();
             let spent = std::mem::take(&mut spent);
             settings.time_limit = settings.time_limit.map(|limit| limit.saturating_sub(spent));
-            let phase = prepares(console, (name, instance), given, settings.time_limit);
+            // At its time limit, a resumed search reports what the file holds, once it is prepared.
+            let limit = settings.time_limit.filter(|_| !resumes);
+            let phase = prepares(console, (name, instance), given, limit);
             search.begins = Some(Box::new(move || drop(phase)));
             search.settings.cancel = cancel.clone();
             search.progress = Some(Box::new(|snapshot| progress.show(snapshot)));
