@@ -238,6 +238,37 @@ fn a_search_with_a_fingerprint_of_0_is_not_resumed_as_another() {
     assert_eq!((same.status, same.objective), (Status::Optimal, Some(0)));
 }
 
+/// Numbers of ten bits, the largest first, of which any will do, or the least is wanted.
+struct Numbers<const ANY: bool>;
+
+impl<const ANY: bool> Tree for Numbers<ANY> {
+    type Node = u32;
+    const GOAL: Goal = if ANY { Goal::Find } else { Goal::Minimise };
+
+    fn root(&self) -> u32 {
+        1
+    }
+
+    fn expand(&self, &node: &u32, _: Option<i64>, out: &mut Children<Self>) {
+        if node >= 512 {
+            return out.solution(node.into(), || vec![node.into()]);
+        }
+        out.child(2 * node + 1);
+        out.child(2 * node);
+    }
+}
+
+/// The first solution used to become the optimum, with proof: nothing was left to explore.
+#[test]
+fn a_search_for_any_solution_is_not_resumed_as_one_for_the_best() {
+    let file = folder("misuse").join("numbers.pleach");
+    let _ = fs::remove_file(&file);
+    let found = Solver::new(Numbers::<true>).checkpoint(&file, Duration::from_secs(9)).run();
+    assert_eq!(found.unwrap().status, Status::Found);
+    let best = Solver::new(Numbers::<false>).resume(&file).and_then(Solver::run);
+    assert!(matches!(best, Err(RunError::Resume(_))), "{best:?}");
+}
+
 /// Paths in a grid, with children in an order that changes from call to call.
 struct Restless(AtomicU64);
 

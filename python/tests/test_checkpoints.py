@@ -115,6 +115,37 @@ def test_a_goal_is_part_of_the_search(tmp_path: Path) -> None:
         pleach.solve(Ways(18), checkpoint=file)
 
 
+class Found(pleach.Tree[int]):
+    """Numbers of ten bits, the largest first, of which any will do."""
+
+    goal = "find"
+
+    def root(self) -> int:
+        """Return the first bit."""
+        return 1
+
+    def expand(self, node: int, best: int | None, out: pleach.Children) -> None:
+        """Add a bit."""
+        if node >= 512:
+            return out.solution(node, [node])
+        out.child(2 * node + 1)
+        out.child(2 * node)
+
+
+class Least(Found):
+    """The same numbers, of which the least is wanted."""
+
+    goal = "minimise"  # type: ignore[assignment]
+
+
+def test_a_search_for_any_solution_is_not_resumed_as_one_for_the_best(tmp_path: Path) -> None:
+    """The solution that was found used to become the optimum."""
+    file = tmp_path / "found.pleach"
+    assert pleach.solve(Found(), checkpoint=file).status == "found"
+    with pytest.raises(ValueError, match="another search"):
+        pleach.solve(Least(), checkpoint=file)
+
+
 def compiled(step: int, helps: Any = None) -> Any:
     """A compiled tree of strings whose length grows by `step`, or as a helper says."""
     numba = pytest.importorskip("numba")

@@ -10,6 +10,7 @@ use crate::search::sample;
 use crate::search::seed::Top;
 use crate::search::tree::{Goal, Improver, Tree};
 use crate::search::work::{Pool, Work};
+use crate::wire::fingerprint;
 
 /// A problem with the explorers that suit it.
 pub trait Problem: Sync {
@@ -97,13 +98,12 @@ pub trait Problem: Sync {
 /// Any [`Tree`] as a problem, explored by the default explorer.
 pub struct Plain<T>(pub T);
 
-/// Stands for a tree's own fingerprint of 0.
-const OF_ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
-
 impl<T: Tree> Plain<T> {
-    /// The tree's own fingerprint, if it has one. Elsewhere, 0 marks a missing fingerprint.
+    /// The tree's own fingerprint, if it has one, together with what its values mean. Elsewhere, 0 marks a missing
+    /// fingerprint.
     fn own_fingerprint(&self) -> Option<u64> {
-        self.0.fingerprint().map(|own| if own == 0 { OF_ZERO } else { own })
+        let own = self.0.fingerprint()?;
+        Some(fingerprint("own", &(T::GOAL as u8, self.0.decimals(), own)).max(1))
     }
 }
 

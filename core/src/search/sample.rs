@@ -19,9 +19,10 @@ pub(crate) fn size(print: u64) -> u8 {
 }
 
 /// The fingerprint of up to `most` nodes: in turn one near the root, one on the path of first children, and one on
-/// the path of last children. It always includes the root, and ends early once `keep_going` returns false.
+/// the path of last children. It always includes the root, and what values mean, and ends early once `keep_going`
+/// returns false.
 pub(crate) fn print<T: Tree>(tree: &T, most: u8, keep_going: &dyn Fn() -> bool) -> u64 {
-    let mut bytes = Vec::new();
+    let mut bytes = (T::GOAL as u8, tree.decimals()).packed();
     let mut near = VecDeque::from([tree.root()]);
     let mut paths = [Some(tree.root()), Some(tree.root())];
     let mut size = 0;
@@ -129,5 +130,42 @@ mod tests {
         assert!(!other.has_fingerprint(short) && !other.has_fingerprint(tree.fingerprint()));
         let one = tree.new_fingerprint(&|| false);
         assert!(super::size(one) == 1 && tree.has_fingerprint(one));
+    }
+
+    /// A path without bounds and solutions.
+    struct Path<const GOAL: u8> {
+        own: Option<u64>,
+    }
+
+    impl<const GOAL: u8> Tree for Path<GOAL> {
+        type Node = u64;
+        const GOAL: Goal = [Goal::Minimise, Goal::Maximise, Goal::Count, Goal::Find][GOAL as usize];
+
+        fn root(&self) -> u64 {
+            0
+        }
+
+        fn expand(&self, node: &u64, _: Option<i64>, out: &mut Children<Self>) {
+            out.child(node + 1);
+        }
+
+        fn fingerprint(&self) -> Option<u64> {
+            self.own
+        }
+    }
+
+    /// A search for any solution that was over could be resumed as one for the best, with that solution as its optimum.
+    #[test]
+    fn trees_with_different_goals_have_different_fingerprints() {
+        for own in [None, Some(0), Some(7)] {
+            let mut prints = [
+                Plain(Path::<0> { own }).fingerprint(),
+                Plain(Path::<1> { own }).fingerprint(),
+                Plain(Path::<2> { own }).fingerprint(),
+                Plain(Path::<3> { own }).fingerprint(),
+            ];
+            prints.sort_unstable();
+            assert!(prints.windows(2).all(|two| two[0] < two[1]), "{prints:?}");
+        }
     }
 }

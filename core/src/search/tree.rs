@@ -75,7 +75,8 @@ pub trait Tree: Sync {
         true
     }
 
-    /// A fingerprint of everything that the tree depends on. A checkpoint with another fingerprint is refused.
+    /// A fingerprint of everything that the tree depends on, apart from its goal and its decimals, which are always
+    /// included. A checkpoint with another fingerprint is refused.
     ///
     /// With `None`, the default, the fingerprint is computed from nodes near the root and on two paths down: up to 255,
     /// fewer where nodes take long. A tree with data that shows only further down must compute its own:
