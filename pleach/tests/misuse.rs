@@ -70,7 +70,8 @@ fn a_wrong_solution_is_neither_shown_nor_saved() {
     }
 }
 
-/// All strings of zeros and ones of a length, each counted, and reported as a solution although nobody asked.
+/// All strings of zeros and ones of a length, each counted, and reported as a solution although nobody asked. Some have
+/// a bound that no solution is within.
 struct Counted;
 
 impl Tree for Counted {
@@ -87,12 +88,12 @@ impl Tree for Counted {
             return out.count(1);
         }
         out.child_within(ones + 1, (length + 1, ones + 1));
-        out.child_within(ones, (length + 1, ones));
+        out.child_within(i64::MAX, (length + 1, ones));
     }
 }
 
 #[test]
-fn solutions_prune_nothing_that_is_counted() {
+fn solutions_and_bounds_prune_nothing_that_is_counted() {
     for threads in [1, 3] {
         let report = Solver::new(Counted).threads(threads).run().unwrap();
         assert_eq!((report.status, report.count), (Status::Counted, 4096));
@@ -179,7 +180,7 @@ impl Tree for FoundBelow {
 
 #[test]
 fn a_solution_is_found_whatever_its_bound() {
-    for bound in [-10, 0, 10] {
+    for bound in [i64::MIN, -10, 0, 10, i64::MAX] {
         let report = Solver::new(FoundBelow(bound)).threads(2).run().unwrap();
         assert_eq!((report.status, report.solution), (Status::Found, Some(vec![9])), "{bound}");
     }

@@ -113,11 +113,11 @@ impl<B: Backtrack + ?Sized> Moves<'_, B> {
         self.stack.push((self.bound, step));
     }
 
-    /// Adds a move after which no solution is better than `bound`.
+    /// Adds a move after which no solution is better than `bound`. See [`Children::child_within`].
     #[inline]
     pub fn child_within(&mut self, bound: i64, step: B::Move) {
         self.made += 1;
-        let bound = B::GOAL.score(bound).max(self.bound);
+        let bound = B::GOAL.bound(bound).max(self.bound);
         if bound < self.cutoff {
             self.stack.push((bound, step));
         }

@@ -35,6 +35,15 @@ impl Goal {
         self.score(score)
     }
 
+    /// The score of a bound that a tree states. Where values do not matter, it says nothing.
+    #[inline]
+    pub(crate) fn bound(self, bound: i64) -> i64 {
+        match self {
+            Goal::Count | Goal::Find => i64::MIN,
+            Goal::Minimise | Goal::Maximise => self.score(bound),
+        }
+    }
+
     /// The score of a solution that a tree reports; `None` if the search is not for solutions. To find one, its value
     /// does not matter, even if it is the one that means "none yet".
     #[inline]

@@ -204,11 +204,12 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
         self.push(self.bound, node);
     }
 
-    /// Adds a child below which no solution is better than `bound`.
+    /// Adds a child below which no solution is better than `bound`. A search that counts, or looks for any solution,
+    /// ignores bounds.
     #[inline]
     pub fn child_within(&mut self, bound: i64, node: T::Node) {
         self.made += self.tree.weight(&node);
-        let bound = T::GOAL.score(bound).max(self.bound);
+        let bound = T::GOAL.bound(bound).max(self.bound);
         if bound < self.cutoff {
             self.push(bound, node);
         }
@@ -241,7 +242,7 @@ impl<'a, T: Tree + ?Sized> Children<'a, T> {
     /// children afterwards.
     pub fn postpone(&mut self, bound: i64, node: T::Node) {
         assert!(self.made == 0 && self.first.is_none(), "{POSTPONED_PARENT}");
-        self.first = Some((T::GOAL.score(bound).max(self.bound), node));
+        self.first = Some((T::GOAL.bound(bound).max(self.bound), node));
         self.depth -= 1;
         self.fuel = 0;
         self.postponed = true;
