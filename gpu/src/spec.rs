@@ -72,6 +72,12 @@ impl Spec {
         Self { kind, asked: true, ..Self::default() }
     }
 
+    /// The same options for each of this number of GPUs.
+    #[must_use]
+    pub fn on_gpus(self, gpus: u32) -> Vec<Self> {
+        (0..gpus).map(|number| Self { kind: DeviceKind::Gpu(number), ..self }).collect()
+    }
+
     /// Parses `emulated`, `gpu` or `gpu0`, with `key=value` after colons.
     ///
     /// # Errors

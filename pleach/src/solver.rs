@@ -259,16 +259,25 @@ impl<'a, P: Problem> Solver<'a, P> {
         self
     }
 
-    /// Devices that search alongside the threads, as in the command's `--devices`: `gpu`, `gpu0`, `emulated`, each with
-    /// options after colons. To search on devices alone, set `threads` to 0 by [`Solver::settings`].
+    /// Devices that search alongside the threads, as in the command's `--devices`: `gpu` for all GPUs, `gpu0`, `emulated`,
+    /// each with options after colons; `cpu` changes nothing. To search on devices alone, set `threads` to 0 by
+    /// [`Solver::settings`].
     ///
     /// # Errors
     /// If there is no such kind of device or option, or if a GPU is named twice.
     #[cfg(feature = "gpu")]
     pub fn devices(mut self, words: &[&str]) -> Result<Self, RunError> {
+        use pleach_gpu::gpus::count;
         use pleach_gpu::spec::{Spec, repeated};
-        let specs: Result<Vec<_>, String> = words.iter().map(|words| Spec::parse(words)).collect();
-        let specs = specs.map_err(RunError::NoWorker)?;
+        let mut specs = Vec::new();
+        for words in words.iter().filter(|&&words| words != "cpu") {
+            let spec = Spec::parse(words).map_err(RunError::NoWorker)?;
+            match words.split(':').next() {
+                // If there is no GPU, the run reports why.
+                Some("gpu") => specs.extend(spec.on_gpus(count().unwrap_or(1))),
+                _ => specs.push(spec),
+            }
+        }
         if let Some(gpu) = repeated(&specs) {
             return Err(RunError::NoWorker(format!("{gpu} is named twice")));
         }

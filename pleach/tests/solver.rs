@@ -141,3 +141,11 @@ fn settings_change_only_what_they_name() {
     let report = solver.settings(|all| all.seed = 7).run().unwrap();
     assert_eq!((report.outcome.workers.len(), report.outcome.counts.branched), (1, 1));
 }
+
+/// The word used to be refused by an error that expected it.
+#[test]
+fn the_processor_is_no_device() {
+    let solver = Solver::new(Strings(9)).threads(2).devices(&["cpu"]).unwrap();
+    let report = solver.run().unwrap();
+    assert_eq!((report.count, report.outcome.workers.len()), (512, 2));
+}

@@ -170,7 +170,7 @@ impl Workers {
             Some(word) => (THREADS.parse)(word).map_err(|why| format!("--threads {why}"))?,
         };
         let Some(list) = devices else {
-            let mut specs = all(&Spec::of(DeviceKind::Gpu(0)), count().unwrap_or(0));
+            let mut specs = Spec::of(DeviceKind::Gpu(0)).on_gpus(count().unwrap_or(0));
             // The user has not asked for GPUs, so a problem without a kernel is not an error.
             specs.iter_mut().for_each(|spec| spec.asked = false);
             let words = if specs.is_empty() { "cpu" } else { "cpu,gpu" }.to_string();
@@ -183,7 +183,7 @@ impl Workers {
                 Some("cpu") if words == "cpu" => on_cpu = true,
                 Some("cpu") => return Err(format!("--devices {words}: cpu takes no options")),
                 // If there is no GPU, the run reports why.
-                Some("gpu") => specs.extend(all(&spec()?, count().unwrap_or(1))),
+                Some("gpu") => specs.extend(spec()?.on_gpus(count().unwrap_or(1))),
                 _ => specs.push(spec()?),
             }
         }
@@ -199,11 +199,6 @@ impl Workers {
         let devices = Devices { words: list.to_string(), specs };
         Ok(Self { threads: if on_cpu { wanted } else { 0 }, devices })
     }
-}
-
-/// The same options for each GPU.
-fn all(spec: &Spec, gpus: u32) -> Vec<Spec> {
-    (0..gpus).map(|number| Spec { kind: DeviceKind::Gpu(number), ..*spec }).collect()
 }
 
 /// The artificial slow-down factors, by worker name.
