@@ -470,6 +470,16 @@ fn the_examples_of_the_library_run() {
     assert!(alone.starts_with("join 127.0.0.1:") && alone.ends_with("86293865 ways\n"), "{alone}");
 }
 
+/// A number is JSON, too: the search used to panic.
+#[test]
+fn a_description_may_be_any_text() {
+    for about in ["", "twelve queens", "12", "[]"] {
+        let mut search = threads(1);
+        search.settings.about = about.into();
+        assert_eq!(queens::count(6, search).unwrap().ways, 4, "{about}");
+    }
+}
+
 /// An error has its cause as its source.
 #[test]
 fn errors_have_sources() {

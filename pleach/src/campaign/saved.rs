@@ -86,7 +86,8 @@ impl Saved {
     /// What is saved with a search, or sent to joiners: its origin, and the state to
     /// continue from.
     pub fn about(&self, origin: &str, state: &Value) -> String {
-        let mut about: Value = serde_json::from_str(origin).unwrap_or_default();
+        let about: Option<Value> = serde_json::from_str(origin).ok();
+        let mut about = about.filter(Value::is_object).unwrap_or_default();
         about["state"] = state.clone();
         about["state"]["asked"] = self.asked.clone();
         about.to_string()
