@@ -94,10 +94,11 @@ def _truth(argument: str, value: object) -> bool:
 
 
 def _path(argument: str, value: object) -> str:
-    """Return the path of a file."""
+    """Return the path of a file, which stays the same wherever the program goes meanwhile."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         wrong(TypeError, argument, value, "the path of a file")
-    return os.fspath(value)
+    path = os.fspath(value)
+    return path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
 
 
 def limits(options: Mapping[str, Any], threads: int | None) -> dict[str, Any]:

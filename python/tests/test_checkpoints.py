@@ -102,6 +102,22 @@ def test_a_search_that_cannot_be_saved_warns(tmp_path: Path) -> None:
         assert run.wait().status == "stopped"
 
 
+def test_a_checkpoint_stays_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of the working directory used to divert all later saves."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(tmp_path)
+    run = pleach.uts.count("T1XXL", checkpoint="run.pleach", every=3600, blocking=False)
+    while run.progress.nodes == 0:
+        time.sleep(0.01)
+    before = (tmp_path / "run.pleach").read_bytes()
+    monkeypatch.chdir(elsewhere)
+    run.cancel()
+    assert run.wait().status == "stopped"
+    assert (tmp_path / "run.pleach").read_bytes() != before
+    assert list(elsewhere.iterdir()) == []
+
+
 class Ways(Named):
     """The same tree with another goal."""
 
