@@ -139,7 +139,10 @@ pub fn by_layers(
     if let Some(why) = lock(&wrong).take() {
         return Err(why);
     }
-    continued((problem, settings), before, end, begin.elapsed(), asked || warned).map(Some)
+    let rest = continued((problem, settings), before, end, begin.elapsed(), asked || warned)?;
+    let grown = memory.as_ref().map_or(0, MemoryLimit::grown);
+    let memory = rest.memory.map(|bytes| bytes.saturating_sub(grown));
+    Ok(Some(Settings { memory, ..rest }))
 }
 
 /// When to save layers.

@@ -129,7 +129,7 @@ impl MemoryLimit {
         if check_at > self.now() || taken_over(check_at).is_err() {
             return;
         }
-        let used = taken().map_or(0, |taken| taken.saturating_sub(self.before));
+        let used = self.grown();
         self.used.store(used, Ordering::Relaxed);
         if used > self.short {
             self.is_short.store(true, Ordering::Relaxed);
@@ -139,6 +139,11 @@ impl MemoryLimit {
         let [least, most] = CHECK_EVERY;
         let after = soonest.clamp(least, most).as_nanos() as u64;
         self.check_at.store(self.now() + after, Ordering::Relaxed);
+    }
+
+    /// By how much the process has grown. Asks the system.
+    pub fn grown(&self) -> u64 {
+        taken().map_or(0, |taken| taken.saturating_sub(self.before))
     }
 
     /// Whether the limit was exceeded at the last check.

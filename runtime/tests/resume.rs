@@ -354,6 +354,38 @@ fn layers_do_not_begin_once_the_watcher_has_stopped_the_run() {
     assert_eq!(rest.resume.unwrap().counts, Counts::default());
 }
 
+/// The run that continues used to have the whole limit again.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_of_layers_counts_towards_the_limit() {
+    /// 64 children of a mebibyte each, with keys.
+    struct Large;
+    impl Tree for Large {
+        type Node = Vec<u8>;
+        const GOAL: Goal = Goal::Minimise;
+        fn root(&self) -> Vec<u8> {
+            Vec::new()
+        }
+        fn expand(&self, node: &Vec<u8>, _: Option<i64>, out: &mut Children<'_, Self>) {
+            if node.is_empty() {
+                (0..64).for_each(|i| out.child(vec![i; 1 << 20]));
+            }
+        }
+        fn key(&self, node: &Vec<u8>) -> Option<u128> {
+            Some(node.first().map_or(64, |&i| i.into()))
+        }
+    }
+    let limit = 1 << 32;
+    let settings =
+        Settings { threads: 1, node_limit: Some(64), memory: Some(limit), ..Settings::default() };
+    let rest = by_layers(&Plain(Large), &settings, &mut |_| ControlFlow::Continue(()));
+    let rest = rest.unwrap().unwrap();
+    assert_eq!(rest.node_limit, Some(0));
+    assert!(rest.resume.unwrap().pieces[0].bytes.len() > 64 << 20);
+    // Other tests of this process may free some.
+    assert!(rest.memory.unwrap() < limit - (32 << 20), "{:?}", rest.memory);
+}
+
 fn fails(problem: &dyn Problem, settings: &Settings) -> String {
     let outcome: Result<Outcome, RunError> =
         run(problem, settings, &mut |_| ControlFlow::Continue(()));
