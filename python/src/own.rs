@@ -367,6 +367,10 @@ impl<const GOAL: u8> Explorer for Attached<'_, GOAL> {
     fn drain(&mut self) -> Work {
         Python::attach(|_| self.inner.drain())
     }
+
+    fn copy(&mut self) -> Work {
+        Python::attach(|_| self.inner.copy())
+    }
 }
 
 impl<const GOAL: u8> Drop for Attached<'_, GOAL> {

@@ -6,7 +6,7 @@ import pickle
 import shutil
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -116,6 +116,57 @@ def test_a_checkpoint_stays_in_its_folder(tmp_path: Path, monkeypatch: pytest.Mo
     assert run.wait().status == "stopped"
     assert (tmp_path / "run.pleach").read_bytes() != before
     assert list(elsewhere.iterdir()) == []
+
+
+class Numbered:
+    """A node that notes when it is unpickled."""
+
+    unpickled: ClassVar[list[int]] = []
+
+    def __init__(self, number: int) -> None:
+        """Set the number."""
+        self.number = number
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        """Note the number."""
+        self.number = state["number"]
+        self.unpickled.append(self.number)
+
+
+class UntilSaved(pleach.Tree[Numbered]):
+    """A path that ends once the search was saved, and 20 other nodes."""
+
+    goal = "count"
+
+    def __init__(self, file: Path) -> None:
+        """Set the file."""
+        self.file, self.before = file, b""
+
+    def root(self) -> Numbered:
+        """Return the root."""
+        return Numbered(0)
+
+    def fingerprint(self) -> str:
+        """Return what tells it from others: there is no file for a sample of nodes."""
+        return "until saved"
+
+    def expand(self, node: Numbered, best: int | None, out: pleach.Children) -> None:
+        """Continue until the file changes."""
+        now = self.file.read_bytes()
+        self.before = self.before or now
+        if now != self.before:
+            return out.count(1)
+        out.child(Numbered(node.number + 1))
+        if node.number == 0:
+            for number in range(1, 21):
+                out.child(Numbered(-number))
+
+
+def test_a_save_leaves_open_nodes_as_they_are(tmp_path: Path) -> None:
+    """They used to be replaced by copies, each with its own copy of what they shared."""
+    file = tmp_path / "until.pleach"
+    assert pleach.solve(UntilSaved(file), checkpoint=file, every=0).count == 21
+    assert Numbered.unpickled == [0]
 
 
 class Ways(Named):
