@@ -1,7 +1,13 @@
 //! [`Pins`]: the cores to which the threads of a run are bound.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::sync::OnceLock;
+
+thread_local! {
+    /// The cores that this thread could use before it was bound to one.
+    static BEFORE: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The core of each thread of a run; empty if threads are not bound.
 ///
@@ -36,9 +42,20 @@ fn is_first_process() -> bool {
     HELD.get_or_init(lock).is_some()
 }
 
+/// Binds this thread to a core. If the system does not allow that, the thread runs on any core.
+pub(crate) fn bind(core: usize) {
+    BEFORE.set(allowed());
+    run_on(&[core]);
+}
+
+/// The cores for threads that this one starts, if it is bound: the system would bind them to the same core.
+pub(crate) fn unbound() -> Vec<usize> {
+    BEFORE.with_borrow(Clone::clone)
+}
+
 /// The cores that this thread may use; empty if the system does not report them.
 #[cfg(target_os = "linux")]
-fn allowed() -> Vec<usize> {
+pub(crate) fn allowed() -> Vec<usize> {
     // SAFETY: a set of cores is a plain array of bits, for which zeros are a valid value.
     let mut set = unsafe { std::mem::zeroed::<libc::cpu_set_t>() };
     // SAFETY: the set has the given size.
@@ -48,27 +65,26 @@ fn allowed() -> Vec<usize> {
     all.filter(|&core| unsafe { libc::CPU_ISSET(core, &set) }).collect()
 }
 
-/// Binds this thread to a core. If the system does not allow that, the thread runs on any core.
+/// Has this thread run on these cores only, if there are some and the system allows that.
 #[cfg(target_os = "linux")]
-pub(crate) fn bind(core: usize) {
+pub(crate) fn run_on(cores: &[usize]) {
     // SAFETY: a set of cores is a plain array of bits, for which zeros are a valid value.
     let mut set = unsafe { std::mem::zeroed::<libc::cpu_set_t>() };
-    if core < libc::CPU_SETSIZE as usize {
-        // SAFETY: the core is below the size of the set, and the set has the given size.
-        unsafe {
-            libc::CPU_SET(core, &mut set);
-            libc::sched_setaffinity(0, size_of_val(&set), &raw const set);
-        }
+    for &core in cores.iter().filter(|&&core| core < libc::CPU_SETSIZE as usize) {
+        // SAFETY: the core is below the size of the set.
+        unsafe { libc::CPU_SET(core, &mut set) };
     }
+    // SAFETY: the set has the given size. The system refuses an empty one.
+    unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
 }
 
 #[cfg(not(target_os = "linux"))]
-fn allowed() -> Vec<usize> {
+pub(crate) fn allowed() -> Vec<usize> {
     Vec::new()
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn bind(_: usize) {}
+pub(crate) fn run_on(_: &[usize]) {}
 
 #[cfg(test)]
 mod tests {

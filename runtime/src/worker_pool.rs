@@ -1,7 +1,7 @@
 //! [`WorkerPool`]: threads that outlive a run and are reused by the next one.
 
 use crate::error::RunError;
-use crate::pins::{Pins, bind};
+use crate::pins::{Pins, bind, run_on, unbound};
 use crate::sync::{Condvar, Mutex, lock};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -24,9 +24,12 @@ struct PoolThread {
 impl PoolThread {
     fn start(number: u64, core: Option<usize>) -> std::io::Result<Self> {
         let (tasks, receive) = channel::<Task>();
+        // A search within a search is started by a thread that may be bound.
+        let cores = unbound();
         let work = move || {
-            if let Some(core) = core {
-                bind(core);
+            match core {
+                Some(core) => bind(core),
+                None => run_on(&cores),
             }
             receive.into_iter().for_each(|task| task());
         };
@@ -199,5 +202,24 @@ impl Drop for CountOnDrop {
     fn drop(&mut self) {
         *lock(&self.0.left) -= 1;
         self.0.changed.notify_all();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::pins::allowed;
+
+    /// They used to share its core, and were kept for later runs.
+    #[test]
+    fn threads_that_a_bound_one_starts_are_not_bound() {
+        let cores = allowed();
+        let first = cores[0];
+        let started = thread::spawn(move || {
+            bind(first);
+            let job = Box::new(allowed) as Box<dyn FnOnce() -> Vec<usize> + Send>;
+            WorkerPool::default().side_by_side(vec![job], |_| ()).unwrap()
+        });
+        assert_eq!(started.join().unwrap(), [cores]);
     }
 }
