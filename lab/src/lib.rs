@@ -1,5 +1,6 @@
 //! Tests the protocol: enumerates every schedule of a few peers, and simulates clusters of many.
 
+pub mod any_load;
 pub mod chance;
 mod checker;
 pub mod cluster;

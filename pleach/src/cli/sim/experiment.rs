@@ -1,6 +1,6 @@
 //! [`Experiment`]: a scenario that is ready to simulate, and its runs, several at once.
 
-use super::loads::{Model, make_load};
+use super::loads::{make_load, measured, simulate};
 use super::scenario::Scenario;
 use super::spec::{Spec, Work};
 use super::table;
@@ -9,6 +9,7 @@ use crate::failure::{Failure, usage};
 use crate::parallel::in_parallel;
 use crate::registry::Entry;
 use crate::registry::simulated_load::SimulatedLoad;
+use pleach_lab::any_load::AnyLoad;
 use pleach_lab::figures::Figures;
 use pleach_runtime::sync::lock;
 use pleach_runtime::usable_memory;
@@ -102,16 +103,16 @@ impl Experiment {
     pub fn run(&self, wanted: &[(usize, u64)], done: &Done<'_>) -> Result<(), Failure> {
         let cells = &self.scenario.cells;
         let needed = |work: usize| wanted.iter().any(|&(cell, _)| self.at(&cells[cell]) == work);
-        let models: Vec<Option<Model<'_>>> = self
+        let loads: Vec<Option<AnyLoad<'_>>> = self
             .loads
             .iter()
             .enumerate()
-            .map(|(work, load)| needed(work).then(|| Model::new(load)))
+            .map(|(work, load)| needed(work).then(|| measured(load)))
             .collect();
         in_parallel(wanted, self.threads, |&(cell, seed), _| {
             let spec = &cells[cell];
-            let Some(model) = &models[self.at(spec)] else { return Ok(()) };
-            let figures = model.run(spec, seed).map_err(|why| {
+            let Some(load) = &loads[self.at(spec)] else { return Ok(()) };
+            let figures = simulate(load, spec, seed).map_err(|why| {
                 let label = table::labels(&self.scenario)[cell].join(" ");
                 Failure::Inside(format!("{label} seed {seed}: {why}"))
             })?;

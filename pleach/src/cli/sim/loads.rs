@@ -6,9 +6,10 @@ use crate::failure::{Failure, usage};
 use crate::registry::Entry;
 use crate::registry::simulated_load::SimulatedLoad;
 use pleach_core::search::work::Nodes;
+use pleach_lab::any_load::AnyLoad;
 use pleach_lab::cluster::Cluster;
 use pleach_lab::figures::Figures;
-use pleach_lab::load;
+use pleach_lab::load::Search;
 use pleach_lab::sites::Fleet;
 use pleach_lab::spans::Spans;
 
@@ -39,43 +40,25 @@ pub fn make_load(
     (simulation.make_load)(load, given)
 }
 
-/// The load of a simulation, with its total measured.
-pub enum Model<'p> {
-    /// Numbered units.
-    Spans(Spans),
-    /// A search.
-    Search(load::Search<'p>),
-}
-
-impl<'p> Model<'p> {
-    /// Measures a load: one explorer first searches it alone, for comparison, unless that takes too long.
-    pub fn new(simulated: &'p SimulatedLoad) -> Self {
-        match simulated {
-            SimulatedLoad::Spans(spans) => Model::Spans(spans.clone()),
-            SimulatedLoad::Problem { problem, start, node_ns, alone, varies } => {
-                let mut load = load::Search::new(&**problem, *node_ns, *start);
-                if *varies {
-                    load = load.varying();
-                }
-                load.measure(*alone);
-                Model::Search(load)
+/// Measures a load: one explorer first searches it alone, for comparison, unless that takes too long.
+pub fn measured(simulated: &SimulatedLoad) -> AnyLoad<'_> {
+    match simulated {
+        SimulatedLoad::Spans(spans) => AnyLoad::Spans(spans.clone()),
+        SimulatedLoad::Problem { problem, start, node_ns, alone, varies } => {
+            let mut load = Search::new(&**problem, *node_ns, *start);
+            if *varies {
+                load = load.varying();
             }
+            load.measure(*alone);
+            AnyLoad::Search(load)
         }
     }
+}
 
-    /// Simulates a run.
-    pub fn run(&self, spec: &Spec, seed: u64) -> Result<Figures, String> {
-        if let Some(fleet) = &spec.fleet {
-            let fleet = Fleet { seed, ..fleet.clone() };
-            return match self {
-                Model::Spans(spans) => fleet.run(spans),
-                Model::Search(search) => fleet.run(search),
-            };
-        }
-        let cluster = Cluster { seed, ..spec.cluster.clone() };
-        match self {
-            Model::Spans(spans) => cluster.run(spans),
-            Model::Search(search) => cluster.run(search),
-        }
+/// Simulates a run.
+pub fn simulate(load: &AnyLoad<'_>, spec: &Spec, seed: u64) -> Result<Figures, String> {
+    match &spec.fleet {
+        Some(fleet) => load.run_on_sites(&Fleet { seed, ..fleet.clone() }),
+        None => load.run_on_cluster(&Cluster { seed, ..spec.cluster.clone() }),
     }
 }
