@@ -29,12 +29,30 @@ impl<P> ModelMessage<P> {
 /// A model whose pieces are any sets of units.
 pub(super) type SetModel = Model<Set>;
 
+/// A set of peers, of which a model has at most 32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct PeerSet(u32);
+
+impl PeerSet {
+    fn has(self, peer: usize) -> bool {
+        self.0 >> peer & 1 == 1
+    }
+
+    fn insert(&mut self, peer: usize) {
+        self.0 |= 1 << peer;
+    }
+
+    fn remove(&mut self, peer: usize) {
+        self.0 &= !(1 << peer);
+    }
+}
+
 /// Everything that the future of a run depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Model<P> {
     pub interpreters: Vec<Shared<Interpreter<P>>>,
     /// Peers whose batch of actions was interrupted.
-    busy: Vec<bool>,
+    busy: PeerSet,
     pub state: ModelState<P>,
 }
 
@@ -48,11 +66,11 @@ pub(super) struct ModelState<P> {
     /// A queue for each ordered pair of peers.
     links: Vec<Shared<VecDeque<ModelMessage<P>>>>,
     /// Peers that asked to be woken.
-    resting: Vec<bool>,
+    resting: PeerSet,
     /// Peers that asked since something last changed: once refused, they rest until something does.
-    tried: Vec<bool>,
+    tried: PeerSet,
     /// Peers that know whether they have work.
-    started: Vec<bool>,
+    started: PeerSet,
     /// The counter that all peers share.
     count: usize,
     /// The snapshot under way.
@@ -126,9 +144,9 @@ impl<P: WorkSet> Model<P> {
             total: units.iter().sum(),
             done: UnitsDone::default(),
             links: vec![Shared::new(VecDeque::new()); n * n],
-            resting: vec![false; n],
-            tried: vec![false; n],
-            started: vec![false; n],
+            resting: PeerSet::default(),
+            tried: PeerSet::default(),
+            started: PeerSet::default(),
             count: n,
             cuts: Cuts::default(),
             finds: Vec::new(),
@@ -141,7 +159,7 @@ impl<P: WorkSet> Model<P> {
         };
         let interpreters =
             (0..peers).map(|me| Shared::new(Interpreter::new(peer(me), true))).collect();
-        Self { interpreters, busy: vec![false; n], state }
+        Self { interpreters, busy: PeerSet::default(), state }
     }
 
     /// All possible next events.
@@ -150,7 +168,7 @@ impl<P: WorkSet> Model<P> {
         if usize::from(state.finished) == n {
             return Vec::new();
         }
-        let free = |link: &usize| !self.busy[link % n];
+        let free = |link: &usize| !self.busy.has(link % n);
         let answer = |link: &usize| state.links[*link].front().is_some_and(ModelMessage::is_answer);
         if let Some(link) = (0..n * n).filter(free).find(answer).filter(|_| state.eager) {
             return vec![Move::Deliver(link)];
@@ -158,14 +176,14 @@ impl<P: WorkSet> Model<P> {
         let deliveries = (0..n * n).filter(free).filter(|&l| !state.links[l].is_empty());
         let mut moves: Vec<Move> = Vec::new();
         for peer in 0..n {
-            if self.busy[peer] {
+            if self.busy.has(peer) {
                 moves.push(Move::Act(peer));
             } else if self.can_step(peer) {
                 let depth = self.depth_at(peer);
                 moves.extend(depth.map(|_| Move::Reach(peer)));
                 // A stretch above the units changes nothing, except that the peer has started.
                 let steps = depth.is_none_or(|depth| depth > UNITS_DEPTH);
-                if steps || !state.started[peer] {
+                if steps || !state.started.has(peer) {
                     moves.push(Move::Step(peer));
                 }
                 let better = |&at: &usize| state.finds[at] < self.interpreters[peer].peer().best();
@@ -174,10 +192,10 @@ impl<P: WorkSet> Model<P> {
             }
         }
         moves.extend(deliveries.map(Move::Deliver));
-        let wakes = |&p: &usize| state.resting[p] && !state.tried[p] && !self.busy[p];
+        let wakes = |&p: &usize| state.resting.has(p) && !state.tried.has(p) && !self.busy.has(p);
         moves.extend((0..n).filter(wakes).map(Move::Wake));
         let root = self.interpreters[0].peer();
-        let may_cut = state.cuts.possible() && !root.finished() && !self.busy[0];
+        let may_cut = state.cuts.possible() && !root.finished() && !self.busy.has(0);
         if may_cut && (state.count > 0 || !root.uses_counter()) {
             moves.push(Move::Snapshot);
         }
@@ -187,7 +205,7 @@ impl<P: WorkSet> Model<P> {
     /// A peer steps while it has work, and once at the start to learn that it has none.
     fn can_step(&self, peer: usize) -> bool {
         !self.interpreters[peer].peer().finished()
-            && (self.works(peer) || !self.state.started[peer])
+            && (self.works(peer) || !self.state.started.has(peer))
     }
 
     /// Whether a peer does units itself.
@@ -230,7 +248,7 @@ impl<P: WorkSet> Model<P> {
                 (peer, event, in_flight.units)
             }
             Move::Wake(peer) => {
-                self.state.resting[peer] = false;
+                self.state.resting.remove(peer);
                 (peer, Event::Woke, None)
             }
             Move::Snapshot => {
@@ -254,9 +272,13 @@ impl<P: WorkSet> Model<P> {
         let interpreter = &mut self.interpreters[peer];
         loop {
             let counts = matches!(interpreter.next_action(), Some(Action::Join | Action::Leave));
-            self.busy[peer] = counts && self.state.sent;
+            if counts && self.state.sent {
+                self.busy.insert(peer);
+                break;
+            }
+            self.busy.remove(peer);
             let effects = &mut ModelEffects { state: &mut self.state, me: peer };
-            if self.busy[peer] || !interpreter.carry_out_next(0, chooser, effects)? {
+            if !interpreter.carry_out_next(0, chooser, effects)? {
                 break;
             }
         }
@@ -293,7 +315,7 @@ impl<P: WorkSet> Model<P> {
         chooser: &mut dyn Chooser,
     ) -> bool {
         let before = self.interpreters[peer].clone();
-        if self.busy[peer] {
+        if self.busy.has(peer) {
             return false;
         }
         let units = message.brings_work().then(P::default);
@@ -352,7 +374,7 @@ impl<P: WorkSet> Model<P> {
 impl<P: WorkSet> ModelState<P> {
     /// A peer starts, and does a unit if it works.
     fn step(&mut self, peer: usize, works: bool) {
-        self.started[peer] = true;
+        self.started.insert(peer);
         if works {
             let unit = self.units[peer].pop();
             self.done.note(unit);
@@ -362,7 +384,7 @@ impl<P: WorkSet> ModelState<P> {
     }
 
     pub fn changed(&mut self) {
-        self.tried.fill(false);
+        self.tried = PeerSet::default();
     }
 }
 
@@ -403,7 +425,9 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
     }
 
     fn send(&mut self, to: PeerId, message: Message, units: Option<P>) {
-        self.state.tried[self.me] |= matches!(message, Message::Ask { .. });
+        if matches!(message, Message::Ask { .. }) {
+            self.state.tried.insert(self.me);
+        }
         let link = self.me * self.state.units.len() + to as usize;
         self.state.links[link].push_back(ModelMessage { message, units });
         self.state.sent = true;
@@ -434,7 +458,7 @@ impl<P: WorkSet> Effects for ModelEffects<'_, P> {
     fn update_incumbent(&mut self, _score: i64) {}
 
     fn wake_at(&mut self, _at_ns: u64) {
-        self.state.resting[self.me] = true;
+        self.state.resting.insert(self.me);
     }
 
     fn finish(&mut self) -> Result<(), String> {

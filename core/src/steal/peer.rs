@@ -13,6 +13,7 @@ use super::subtree::SubtreePower;
 use super::thieves::{Thief, Thieves};
 use super::ticket::{PeerId, Ticket};
 use super::tree::{PeerTree, TreePlace};
+use std::sync::Arc;
 
 mod count;
 mod depth;
@@ -28,7 +29,7 @@ mod report;
 pub struct Peer {
     pub(super) me: PeerId,
     pub(super) peers: u32,
-    pub(super) policy: Policy,
+    pub(super) policy: Arc<Policy>,
     place: TreePlace,
     waves: Waves,
     meter: PowerMeter,
@@ -93,7 +94,7 @@ impl Peer {
             depth: 1,
             first_depth: 1,
             is_first_pool: false,
-            policy,
+            policy: Arc::new(policy),
             asking: Asking::default(),
             thieves: Thieves::default(),
             broker: Broker::default(),
