@@ -362,16 +362,17 @@ fn all_kernels_are_checked_in_one_process() {
 
 #[test]
 fn a_kernel_that_fails_does_not_keep_others_from_being_checked() {
-    for (fault, result, said) in [
-        ("wrong=4", "wrong", ""),
-        ("fail=3", "failed", "unspecified launch failure"),
-        ("hang=3", "failed", "a kernel hangs"),
-        ("kernel=uts", "failed", "the stand-in refuses it"),
+    for (fault, problems, result, said) in [
+        ("wrong=4", "flowshop uts", "wrong", ""),
+        ("fail=3", "flowshop uts", "failed", "unspecified launch failure"),
+        ("hang=3", "flowshop uts", "failed", "a kernel hangs"),
+        ("kernel=uts", "", "failed", "the stand-in refuses it"),
     ] {
         // Flowshop comes first, UTS last.
         let like = format!("{fault},faulty=flowshop");
-        let words = "devices --check gpu0:wait=1:explorers=3 --json --quiet --quick";
-        let Some(output) = pleach(words, &like) else { return };
+        let device = "gpu0:wait=1:explorers=3";
+        let words = format!("devices {problems} --check {device} --json --quiet --quick");
+        let Some(output) = pleach(&words, &like) else { return };
         assert_eq!(output.status.code(), Some(1), "{like}: {output:?}");
         let all: Value = serde_json::from_slice(&output.stdout).unwrap();
         let rows = all["checks"].as_array().unwrap();

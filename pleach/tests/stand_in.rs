@@ -13,8 +13,10 @@ pub fn driver() -> Option<&'static Path> {
 
 fn make() -> Option<PathBuf> {
     let folder = folder("driver");
-    let compiled = |lanes: u32| compile(&folder.join(lanes.to_string()), lanes).map(linkable);
-    let (whole, halves) = (compiled(32)?, compiled(64)?);
+    let compiled = |lanes: u32, makers: &[&str]| {
+        compile(&folder.join(lanes.to_string()), lanes, makers).map(linkable)
+    };
+    let (whole, halves) = (compiled(32, &MAKERS)?, compiled(64, &["hip", "hiprtc"])?);
     for (parts, place, name, maker) in [
         (&whole, "cuda", "cuda", "driver"),
         (&whole, "nvrtc", "nvrtc", "compiler"),
@@ -47,18 +49,22 @@ const KERNELS: [&str; 14] = [
 /// The libraries of the makers.
 const MAKERS: [&str; 4] = ["driver", "compiler", "hip", "hiprtc"];
 
-/// Starts the compilers for a device whose waves have this many lanes; `None` if there is no compiler.
-fn compile(folder: &Path, lanes: u32) -> Option<Vec<(PathBuf, Child)>> {
+/// Starts the compilers for a device whose waves have this many lanes, with these makers' libraries; `None` if there is
+/// no compiler.
+fn compile(folder: &Path, lanes: u32, makers: &[&str]) -> Option<Vec<(PathBuf, Child)>> {
     std::fs::create_dir_all(folder).unwrap();
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../gpu/kernels");
     let source = |name: &str| kernels.join("emulated").join(name).into_os_string();
-    let parts = KERNELS.into_iter().chain(["block"]).chain(MAKERS);
+    let parts = KERNELS.iter().chain(&["block"]).chain(makers).copied();
     let compiled = parts.map(|name| {
         let file = if KERNELS.contains(&name) { "kernel" } else { name };
         let part = folder.join(format!("{name}.o"));
         let is_loop = name.starts_with("loop_");
+        // What runs for each turn of a thread is optimised as on the emulated device.
+        let level = if makers.contains(&name) { "-O1" } else { "-O2" };
         let compiler = Command::new("c++")
-            .args(["-c", "-O1", "-fPIC", "-std=c++17", "-Wno-unknown-pragmas"])
+            .args(["-c", level, "-fPIC", "-fno-semantic-interposition", "-std=c++17"])
+            .arg("-Wno-unknown-pragmas")
             .arg(format!("-DWAVE_LANES={lanes}"))
             .arg(format!("-DPLEACH_SOURCE=\"{name}.cu\""))
             .arg(format!("-DPLEACH_LAUNCH=pleach_emulated_{name}"))

@@ -33,7 +33,8 @@ static thread_local Block *running = nullptr;
 
 Block *Block::current() { return running; }
 
-Block::Block(u32 size) : threads(size), waiting((size + LANES - 1) / LANES), holds(waiting.size() + 1) {
+Block::Block(u32 size)
+    : threads(size), waiting((size + LANES - 1) / LANES), holds(waiting.size() + 1), ready_in(holds.size()) {
     for (u32 i = 0; i < size; ++i)
         threads[i].index = i;
 }
@@ -45,6 +46,7 @@ void Block::begin(u32 number, Body new_body, const void *new_argument, u64 seed)
     ready.clear();
     done = 0;
     holds.assign(holds.size(), 0);
+    ready_in.assign(ready_in.size(), 0);
     for (auto &thread : threads) {
         thread.context.prepare(thread.stack.get(), start);
         release(thread);
@@ -77,22 +79,15 @@ Thread *Block::take_ready() {
     Thread *taken = ready[next];
     ready[next] = ready.back();
     ready.pop_back();
+    --ready_in[taken->index / LANES];
     return taken;
 }
 
 bool Block::is_held_back(const Thread &thread) {
     u32 other = (thread.index / LANES) ^ 1;
-    if (holds[other] != 0 && !can_continue(other))
+    if (holds[other] != 0 && ready_in[other] == 0)
         holds[other] = 0;
     return holds[other] != 0;
-}
-
-bool Block::can_continue(u32 warp) const {
-    for (const Thread *thread : ready) {
-        if (thread->index / LANES == warp)
-            return true;
-    }
-    return false;
 }
 
 std::string Block::fault() const {
@@ -110,7 +105,7 @@ void Block::start() {
 void Block::leave(Thread::State state) {
     turn->state = state;
     if (state == Thread::Ready)
-        ready.push_back(turn);
+        make_ready(*turn);
     Context::change(turn->context, scheduler);
 }
 
@@ -134,7 +129,12 @@ u64 Block::garbage() { return u64(chance(~0u)) << 32 | chance(~0u); }
 
 void Block::release(Thread &thread) {
     thread.state = Thread::Ready;
+    make_ready(thread);
+}
+
+void Block::make_ready(Thread &thread) {
     ready.push_back(&thread);
+    ++ready_in[thread.index / LANES];
 }
 
 u64 Block::meet(Site site, u64 value, u32 source) {

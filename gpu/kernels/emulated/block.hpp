@@ -81,17 +81,18 @@ class Block {
     void meet_in_warp();
     void meet_in_block();
     void release(Thread &thread);
+    void make_ready(Thread &thread);
     [[noreturn]] void fail(const std::string &why);
     std::string who_waits() const;
     u32 chance(u32 below);
     Thread *take_ready();
     bool is_held_back(const Thread &thread);
-    bool can_continue(u32 warp) const;
 
     std::vector<Thread> threads;
     std::vector<Thread *> ready;
-    std::vector<u32> waiting; // lanes waiting, by warp
-    std::vector<u32> holds;   // naps, plus one, by warp, while it holds back the other half of its wave
+    std::vector<u32> waiting;  // lanes waiting, by warp
+    std::vector<u32> holds;    // naps, plus one, by warp, while it holds back the other half of its wave
+    std::vector<u32> ready_in; // ready lanes, by warp
     u32 at_barrier = 0;
     u32 done = 0;
     Thread *turn = nullptr;

@@ -3,10 +3,9 @@
 
 #include "block.hpp"
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <thread>
+#include <ctime>
 
 #define __device__
 #define __host__
@@ -79,8 +78,10 @@ inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 // Sometimes lets the host's other threads run.
 inline void __nanosleep(unsigned) {
     static thread_local unsigned times = 0;
-    if (++times % 64 == 0)
-        std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (++times % 64 == 0) {
+        timespec microseconds_20{0, 20000};
+        nanosleep(&microseconds_20, nullptr);
+    }
     emulated::Block::current()->nap();
 }
 

@@ -2,7 +2,6 @@
 #include "device.hpp"
 
 #include <cstring>
-#include <random>
 
 namespace {
 #include PLEACH_SOURCE
@@ -30,6 +29,17 @@ constexpr unsigned AT_ONCE = 8;
 
 typedef std::vector<std::unique_ptr<emulated::Block>> Blocks;
 
+// As std::minstd_rand, without its header.
+class MinimalRandom {
+  public:
+    explicit MinimalRandom(unsigned seed) : state(seed % MODULUS == 0 ? 1 : seed % MODULUS) {}
+    unsigned operator()() { return unsigned(state = state * 48271 % MODULUS); }
+
+  private:
+    static constexpr unsigned long long MODULUS = 2147483647;
+    unsigned long long state;
+};
+
 // A block that has ended, to be reused, or else a new one.
 std::unique_ptr<emulated::Block> take(Blocks &ended, unsigned threads) {
     for (auto &block : ended) {
@@ -48,7 +58,7 @@ std::string side_by_side(emulated::Block::Body body, const void *launch, unsigne
                          unsigned threads, unsigned long long seed) {
     // Block stacks are large, and launches are many.
     static thread_local Blocks ended;
-    std::minstd_rand chance(unsigned(seed) + 1);
+    MinimalRandom chance(unsigned(seed) + 1);
     Blocks running;
     for (unsigned begun = 0; begun < blocks || !running.empty();) {
         if (begun < blocks && running.size() < at_once) {
