@@ -16,12 +16,12 @@ fn figures_are_listed() {
 fn runs_continue_where_they_stopped() {
     let out = folder("reproduce");
     let _ = fs::remove_dir_all(&out);
-    let words = format!("reproduce A-fig6 --quick --out {}", out.display());
+    let words = format!("reproduce G-scaling --quick --out {}", out.display());
     let first = json(&words);
     let figure = &first["figures"][0];
-    assert_eq!((figure["id"].as_str(), figure["quick"].as_bool()), (Some("A-fig6"), Some(true)));
+    assert_eq!((figure["id"].as_str(), figure["quick"].as_bool()), (Some("G-scaling"), Some(true)));
     assert!(figure["verdict"].as_str().unwrap().contains("reproduced"), "{}", figure["verdict"]);
-    let rows = out.join("rows/A-fig6.quick.jsonl");
+    let rows = out.join("rows/G-scaling.quick.jsonl");
     let before = fs::read_to_string(&rows).unwrap();
     assert!(before.contains("\"commit\"") && before.contains("\"processor\""));
     // The last row is torn, as by a loss of power.
@@ -35,7 +35,9 @@ fn runs_continue_where_they_stopped() {
     assert_eq!(json(&words)["figures"], second["figures"], "the same command again");
     assert_eq!(fs::read_to_string(&rows).unwrap(), after);
     let page = fs::read_to_string(out.join("index.html")).unwrap();
-    for part in ["A-fig6", "verdict", "<svg", "Instead of the paper's", "pleach reproduce C-fig3"] {
+    for part in
+        ["G-scaling", "verdict", "<svg", "Instead of the paper's", "pleach reproduce C-fig3"]
+    {
         assert!(page.contains(part), "{part}");
     }
     let network = page.replace("http://www.w3.org/2000/svg", "");

@@ -39,6 +39,10 @@ fn the_examples_of_help_work() {
             continue;
         };
         let mut words = split(example);
+        if words[0] == "devices" && words.len() > 1 {
+            // The kernels of one problem: other tests check those of all.
+            words.insert(1, "uts".into());
+        }
         let searches = ["solve", "count", "resume"].contains(&words[0].as_str());
         if example.contains("--checkpoint") {
             // A search that a time limit stops before it begins saves nothing to resume.
