@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// A tree of some hundred nodes, from the optimum.
 fn flowshop(bound: Bound) -> (Flowshop, i64) {
-    let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
+    let mut flowshop = Flowshop::new(named("VFR10_5_5").unwrap(), Level::best());
     flowshop.bound = bound;
     let mut explorer = flowshop.explorer();
     explorer.add_work(&Problem::root(&flowshop).bytes).unwrap();

@@ -28,7 +28,7 @@ fn queens(n: u32) -> Queens {
 
 /// Ten jobs, starting at the optimum.
 fn flowshop() -> (Flowshop, i64) {
-    let mut flowshop = Flowshop::new(named("VFR10_5_3").unwrap(), Level::best());
+    let mut flowshop = Flowshop::new(named("VFR10_5_5").unwrap(), Level::best());
     let mut explorer = flowshop.explorer();
     explorer.add_work(&flowshop.root().bytes).unwrap();
     let best = run_to_end(&mut *explorer, i64::MAX).found.unwrap().score;

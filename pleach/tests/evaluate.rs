@@ -7,23 +7,37 @@ const DRIVER: &str = "kernel=flowshop_bounds";
 
 /// The report of a search from the optimum.
 fn search(bound: &str, devices: &str, driver: &str) -> Option<(Value, String)> {
-    let command = format!("solve flowshop VFR10_10_2 --best optimum --bound {bound}");
+    search_of("VFR10_10_2", bound, devices, driver)
+}
+
+fn search_of(
+    instance: &str,
+    bound: &str,
+    devices: &str,
+    driver: &str,
+) -> Option<(Value, String)> {
+    let command = format!("solve flowshop {instance} --best optimum --bound {bound}");
     let output = pleach(&format!("{command} --devices {devices} --json --quiet"), driver)?;
     Some((answer(&output), String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
 #[test]
 fn trees_are_those_of_the_cpu_however_many_batches_are_in_flight() {
-    for bound in ["one", "one-tight", "two"] {
-        let Some((wanted, _)) = search(bound, "cpu", DRIVER) else { return };
-        let gpu = "gpu:mode=evaluate";
-        for devices in [gpu, "gpu:rmax=1", "gpu:rmax=5:pool=3", "cpu,gpu:mode=evaluate:pool=40"] {
-            let (answer, said) = search(bound, devices, DRIVER).unwrap();
+    for (bound, instance) in
+        [("one", "VFR10_10_1"), ("one-tight", "VFR10_10_1"), ("two", "VFR10_10_2")]
+    {
+        let Some((wanted, _)) = search_of(instance, bound, "cpu", DRIVER) else { return };
+        for devices in ["gpu:mode=evaluate", "gpu:rmax=1", "gpu:rmax=5:pool=3"] {
+            let (answer, said) = search_of(instance, bound, devices, DRIVER).unwrap();
             assert_eq!(answer["nodes"], wanted["nodes"], "{bound} on {devices}");
             assert_eq!(said, "", "{bound} on {devices}");
         }
-        let (answer, _) =
-            search(bound, "gpu0:rmax=2,gpu1:rmax=3", &format!("{DRIVER},gpus=2")).unwrap();
+        // Threads would be done with the smaller tree before a GPU could take part.
+        let (alone, _) = search(bound, "cpu", DRIVER).unwrap();
+        let (answer, said) = search(bound, "cpu,gpu:mode=evaluate:pool=40", DRIVER).unwrap();
+        assert_eq!((&answer["nodes"], said.as_str()), (&alone["nodes"], ""), "{bound} shared");
+        let two = format!("{DRIVER},gpus=2");
+        let (answer, _) = search_of(instance, bound, "gpu0:rmax=2,gpu1:rmax=3", &two).unwrap();
         assert_eq!(answer["nodes"], wanted["nodes"], "{bound} on two GPUs");
         assert!(answer["units"].as_array().unwrap().iter().all(|unit| unit["mode"] == "evaluate"));
     }

@@ -50,13 +50,13 @@ pub const REFUSED: &str = "gpu0 not used: one of its kernels hangs; only a new p
 #[test]
 fn counts_on_gpus_are_those_of_the_cpu() {
     for (kernel, command) in [
-        ("queens", "count queens 11"),
+        ("queens", "count queens 10"),
         ("queens_intervals", "count queens 10 --nodes interval"),
         ("uts", "count uts type=binomial,b0=60,q=0.19,m=5,seed=3"),
-        ("flowshop", "solve flowshop VFR10_5_3 --best optimum --bound one"),
+        ("flowshop", "solve flowshop VFR10_5_5 --best optimum --bound one"),
         (
             "flowshop_intervals",
-            "solve flowshop VFR10_5_3 --best optimum --bound one --nodes interval",
+            "solve flowshop VFR10_5_5 --best optimum --bound one --nodes interval",
         ),
         (
             "flowshop_parallel",

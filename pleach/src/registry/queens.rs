@@ -37,7 +37,7 @@ pub const ENTRY: Entry = Entry {
     ],
     probes: &[
         Probe::new("8", |level| probe(8, level)),
-        Probe::new("10", |level| probe(10, level)),
+        Probe::new("9", |level| probe(9, level)),
         Probe::new("8 as intervals", intervals),
         Probe::new("9 --whole", whole),
         Probe::new("14", |level| probe(14, level)).large(),
