@@ -10,12 +10,7 @@ fn search(bound: &str, devices: &str, driver: &str) -> Option<(Value, String)> {
     search_of("VFR10_10_2", bound, devices, driver)
 }
 
-fn search_of(
-    instance: &str,
-    bound: &str,
-    devices: &str,
-    driver: &str,
-) -> Option<(Value, String)> {
+fn search_of(instance: &str, bound: &str, devices: &str, driver: &str) -> Option<(Value, String)> {
     let command = format!("solve flowshop {instance} --best optimum --bound {bound}");
     let output = pleach(&format!("{command} --devices {devices} --json --quiet"), driver)?;
     Some((answer(&output), String::from_utf8_lossy(&output.stderr).into_owned()))

@@ -114,7 +114,7 @@ fn an_interrupted_search_is_resumed_on_other_workers() {
         let open = shown["open"].as_f64().unwrap();
         assert!(if nodes == "pool" { open > 10.0 } else { (1.0..=6.0).contains(&open) }, "{shown}");
         let report = json(&format!("resume {file} --threads 1"));
-        is_exact(&report, (&words, 2_415_779, 45_246_962, 0));
+        is_exact(&report, (words.as_str(), 2_415_779, 45_246_962, 0));
         assert_eq!(report["settings"]["nodes"], nodes);
         assert!(report["seconds"].as_f64() > stopped["seconds"].as_f64());
         // Resuming a finished search prints its result again.

@@ -28,7 +28,7 @@ fn a_problem_is_simulated_on_many_peers() {
     for words in [
         "sim queens 10 --peers 5",
         // Each worker on a flowshop without a named bound learns which bound pays off, so node counts vary.
-        "sim flowshop ta030 --peers 200 --best optimum --seed 0",
+        "sim flowshop VFR10_10_6 --peers 200 --best optimum --seed 0",
         "sim flowshop ta001 --peers 5 --best neh --bound one --branching min-branch --seed 0",
         "sim knapsack ../data/knapsack/correlated-60.txt --peers 5 --seed 0 --best 3000",
         "sim interval 1.5s --peers 7 --balance random-half:share=1/4",

@@ -295,8 +295,8 @@ fn timeless(words: &str) -> Policy {
     Policy { rests: Rests { patience, first_ns: 0, longest_ns: 0 }, report_ns: 0, ..preset }
 }
 
-/// Every random tree of three peers. `every_preset_ends_correctly` plays all schedules of trees of these shapes with
-/// bridges, so those are reduced here.
+/// Every random tree of three peers. `every_preset_ends_correctly` plays all schedules of the first two policies on trees
+/// of these shapes, so those are reduced here.
 #[test]
 fn every_random_tree_ends_correctly() {
     for words in ["overlay:tree=random", "adaptive:tree=random", "overlay:bridges=no,tree=random"] {
