@@ -52,7 +52,7 @@ const GIVING: Use = Use { giving: true, spare: 2000, ..USUAL };
 fn nothing_is_lost_or_counted_twice() {
     let mut rng = Rand64::new(41);
     let tree = uts("type=binomial,b0=60,q=0.19,m=5,seed=3");
-    let queens = Queens::new(10, Level::Off).unwrap();
+    let queens = Queens::new(9, Level::Off).unwrap();
     let paths = atsp::random(&mut rng, 8, 3, Nodes::Pool);
     let mut schedules = Flowshop::new(flowshop::random(&mut rng, 9, 5, 100), Level::Off);
     let length = on_cpu(&paths, i64::MAX).found.unwrap().score;

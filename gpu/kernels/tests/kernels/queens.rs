@@ -38,7 +38,7 @@ fn larger_boards_are_counted_as_on_the_cpu() {
     for n in 9..=11 {
         let queens = Queens::new(n, Level::best()).unwrap();
         let wanted = on_cpu(&queens, i64::MAX).counts;
-        for how in uses().filter(|how| how.budget > 7).step_by(if n < 11 { 1 } else { 5 }) {
+        for how in uses().filter(|how| how.budget > 7).step_by(if n < 10 { 1 } else { 5 }) {
             assert_eq!(explore(&queens, how, i64::MAX).counts, wanted, "{n} queens, {how:?}");
         }
     }
