@@ -475,9 +475,9 @@ impl Session {
     /// Announces that this site sends no more.
     pub fn finish(&mut self) {
         self.finished = true;
-        for JoinRequest { number, ticket, .. } in std::mem::take(&mut self.callers) {
-            self.refuse(number, ticket.late_refusal(self.run));
-        }
+        // Refuses all that wait, and those that came since it was last looked at. The network would refuse them without
+        // knowing who they are.
+        self.look_at_the_entrance();
         self.network.finish();
     }
 

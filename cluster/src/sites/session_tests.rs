@@ -81,8 +81,11 @@ fn processes_that_missed_the_end_of_their_search_learn_that() {
         let ticket = JoinTicket { token: number.into(), search, ..JoinTicket::default() };
         let (host, bytes) = (String::new(), ticket.packed());
         send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
+        // The last two come when nobody looks any more.
+        if number < 3 {
+            assert!(session.next_incoming().unwrap().is_none());
+        }
     }
-    assert!(session.next_incoming().unwrap().is_none());
     session.finish();
     let missed = receive.try_iter().map(|(_, why)| why == MISSED_END);
     assert_eq!(missed.collect::<Vec<_>>(), [false, true, true, false]);
