@@ -375,7 +375,9 @@ impl<'a> GatewayThread<'a> {
             self.session.announce(order);
             return Err(RunError::Replaced);
         }
-        let left = self.leaving && has_left;
+        // A lost root takes nothing back, and may never return: others repeat what is held here.
+        let alone = self.reconnect.is_some() && self.site_state.asked_to_leave();
+        let left = self.leaving && (has_left || alone);
         Ok(self.gateway.over() || follows && (left || self.session.is_past()))
     }
 
