@@ -170,9 +170,10 @@ impl Joiner {
             };
             let returns = back.is_some();
             let passes = if returns { failed.may_pass_on_return() } else { failed.may_pass() };
+            // A root that refuses is not gone.
+            let succeeds = passes && standby.as_ref().is_some_and(takes_over);
             let late = left().is_some_and(|left| left <= AGAIN);
-            let over = !passes || late || cancel.is_cancelled();
-            if standby.as_ref().is_some_and(takes_over) || over {
+            if succeeds || !passes || late || cancel.is_cancelled() {
                 return Err(format!("cannot join: {failed}"));
             }
             std::thread::sleep(AGAIN);
@@ -274,4 +275,61 @@ pub(crate) fn inform_predecessor(
     };
     // Without this thread, only joiners that come back inform it.
     let _ = std::thread::Builder::new().name("predecessor".into()).spawn(call);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pleach_cluster::Caller;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::channel;
+
+    /// It could take the place of a root that was there, but whose search was over.
+    #[test]
+    fn a_standby_does_not_take_the_place_of_a_root_that_refuses_it() {
+        let key = Key::random().unwrap();
+        let (called, calls) = channel();
+        let wake: Wake = Arc::new(move || {
+            // Nobody waits for the last call.
+            let _ = called.send(());
+        });
+        let (star, mut entrance) = open("127.0.0.1:0".into(), key.clone(), 2, wake).unwrap();
+        let asked = Arc::new(AtomicBool::new(false));
+        let asks = Arc::clone(&asked);
+        let takes_over = move |_: &Return, _: Duration| {
+            asks.store(true, Ordering::Relaxed);
+            true
+        };
+        let standby = StandsBy {
+            address: "127.0.0.1:1".into(),
+            keep_copy: Arc::new(|_| ()),
+            takes_over: Arc::new(takes_over),
+        };
+        let joining = Joining {
+            at: entrance.address().to_string(),
+            key,
+            patience: None,
+            reach: Reach::Nowhere,
+            standby: Some(standby),
+            cancel: Cancel::default(),
+        };
+        let (at, waker) = (Mutex::new(joining.at.clone()), Arc::default());
+        let joiner = Joiner { joining, at, tokens: RandomState::new(), waker };
+        let back = Return { place: 1, search: (7, 1), ..Return::default() };
+        let refused = std::thread::scope(|scope| {
+            let returns = scope.spawn(|| joiner.enter(Some(&back)).err());
+            let number = loop {
+                match entrance.next() {
+                    Some(Caller::JoinRequest { number, .. }) => break number,
+                    Some(_) => {}
+                    None => calls.recv().unwrap(),
+                }
+            };
+            entrance.refuse(number, "the search is over");
+            returns.join().unwrap()
+        });
+        assert!(refused.unwrap().ends_with("the search is over"));
+        assert!(!asked.load(Ordering::Relaxed), "it would have taken over");
+        drop(star);
+    }
 }
