@@ -6,6 +6,7 @@ use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
 use pleach_serve::credentials::Credentials;
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
@@ -214,4 +215,17 @@ fn commands_of_users_print_json() {
             }
         }
     }
+}
+
+/// Other users of the machine could read the files of jobs where the service's folder existed before the service.
+#[test]
+fn files_of_jobs_are_closed_to_others_whoever_made_the_folder() {
+    let mut service = Service::start("service-closed", "--threads 1");
+    service.end();
+    let data = service.folder.join("data");
+    fs::remove_dir_all(&data).unwrap();
+    fs::create_dir(&data).unwrap();
+    service.begin();
+    let mode = data.join("jobs").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
 }

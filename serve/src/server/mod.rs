@@ -85,10 +85,10 @@ pub fn run(
     let folder = settings.data.clone();
     let fails = |why| ServeError::Folder { path: folder.clone(), why };
     let builder = &mut std::fs::DirBuilder::new();
-    // Results and files of users are nobody else's business.
+    // Results and files of users are nobody else's business, whoever made the service's folder.
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
-    builder.recursive(true).create(&folder).map_err(fails)?;
+    builder.recursive(true).create(folder.join("jobs")).map_err(fails)?;
     let lock = std::fs::File::create(folder.join("lock")).map_err(fails)?;
     lock.try_lock().map_err(|why| match why {
         TryLockError::WouldBlock => ServeError::InUse(folder.clone()),
