@@ -135,13 +135,15 @@ pub fn serve(
             Err(RecvTimeoutError::Disconnected) => return Ok(JoinerEnd::Dismissed),
         }
         if let Some(serving) = &mut current
-            && let Some(error) = serving.look()
+            && let Some((error, crashed)) = serving.look()
         {
             note(&format!("job {}: {error}", serving.order.job));
-            let crashed = Some((serving.order.clone(), error));
-            let report = JoinerReport { crashed, ..lock(&shared).clone() };
-            // A crash that is not reported is not counted.
-            let _ = client.another().post::<Assignments>("/v1/joiners/report", &report);
+            if crashed {
+                let crashed = Some((serving.order.clone(), error));
+                let report = JoinerReport { crashed, ..lock(&shared).clone() };
+                // A crash that is not reported is not counted.
+                let _ = client.another().post::<Assignments>("/v1/joiners/report", &report);
+            }
         }
     }
 }
@@ -165,8 +167,10 @@ struct Serving<'s> {
     host: String,
     folder: PathBuf,
     child: Option<Child>,
-    /// When to start the process again.
+    /// When to start the process.
     again: Option<Instant>,
+    /// The last error.
+    failed: String,
 }
 
 impl<'s> Serving<'s> {
@@ -176,12 +180,8 @@ impl<'s> Serving<'s> {
         credentials: &crate::credentials::Credentials,
     ) -> Self {
         let host = credentials.address.rsplit_once(':').map_or("", |(host, _)| host).to_string();
-        let folder = PathBuf::new();
-        let mut serving = Self { order, settings, host, folder, child: None, again: None };
-        if serving.start().is_err() {
-            serving.again = Some(Instant::now() + AGAIN);
-        }
-        serving
+        let (folder, child, failed) = Default::default();
+        Self { order, settings, host, folder, child, again: Some(Instant::now()), failed }
     }
 
     /// Starts the process that joins the search.
@@ -211,21 +211,35 @@ impl<'s> Serving<'s> {
         Ok(())
     }
 
-    /// Notices that the process has ended, and starts it again after a while: the order still stands. Returns the
-    /// error if it crashed.
-    fn look(&mut self) -> Option<String> {
-        if self.again.is_some_and(|at| at <= Instant::now()) {
-            self.again = self.start().err().map(|_| Instant::now() + AGAIN);
+    /// Starts the process, notices that it has ended, and starts it again after a while: the order still stands.
+    /// Returns the error if it failed, and whether it crashed. An error that is not a crash is returned once, however
+    /// often the process is started.
+    fn look(&mut self) -> Option<(String, bool)> {
+        if self.again.take_if(|at| *at <= Instant::now()).is_some()
+            && let Err(why) = self.start()
+        {
+            self.again = Some(Instant::now() + AGAIN);
+            return self.failure(format!("cannot start: {why}"), false);
         }
         let status = self.child.as_mut()?.try_wait().ok()??;
         self.child = None;
         let last = last_line(&self.folder.join("errors"));
         // 0: the search is over. 3: this process was asked to leave it. Others: it could not join, or crashed.
-        let after = if matches!(status.code(), Some(0 | 3)) { AGAIN } else { 10 * AGAIN };
-        self.again = Some(Instant::now() + after);
+        let in_order = matches!(status.code(), Some(0 | 3));
+        self.again = Some(Instant::now() + if in_order { AGAIN } else { 10 * AGAIN });
         let crashed = status.code().is_none() || last.contains(BUG);
-        crashed
-            .then(|| if last.is_empty() { status.to_string() } else { format!("{status}: {last}") })
+        if in_order && !crashed {
+            return None;
+        }
+        let error = if last.is_empty() { status.to_string() } else { format!("{status}: {last}") };
+        self.failure(error, crashed)
+    }
+
+    /// A failure, unless it is the last one again.
+    fn failure(&mut self, error: String, crashed: bool) -> Option<(String, bool)> {
+        let is_new = error != self.failed;
+        self.failed.clone_from(&error);
+        (crashed || is_new).then_some((error, crashed))
     }
 
     fn remove_folder(&self) {
@@ -277,4 +291,43 @@ fn make_private() -> std::io::Result<PathBuf> {
     std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
     builder.create(&folder)?;
     Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::credentials::Credentials;
+
+    /// A joiner that could not reach a root, or whose devices did not work, used to seem to serve the job.
+    #[test]
+    fn a_search_that_cannot_be_joined_is_noted_once() {
+        for (program, error) in [
+            ("true", None),
+            ("false", Some("exit status: 1")),
+            ("/nowhere/pleach", Some("cannot start: No such file or directory (os error 2)")),
+        ] {
+            let settings = Settings {
+                program: program.into(),
+                build: String::new(),
+                name: String::new(),
+                threads: 1,
+                flags: Vec::new(),
+                patience: None,
+            };
+            let (address, name, token) = ("127.0.0.1:1".into(), String::new(), String::new());
+            let credentials = Credentials { address, certificate: [0; 32], name, token };
+            let mut serving = Serving::begin(Assignment::default(), &settings, &credentials);
+            for expected in [error, None] {
+                let ended = loop {
+                    let ended = serving.look();
+                    if serving.child.is_none() {
+                        break ended;
+                    }
+                    sleep(Duration::from_millis(1));
+                };
+                assert_eq!(ended, expected.map(|error| (error.to_string(), false)), "{program}");
+                serving.again = Some(Instant::now());
+            }
+        }
+    }
 }
