@@ -269,6 +269,7 @@ impl<'a, L: Load> FleetState<'a, L> {
             worker.messages.clear();
             worker.stretch = None;
             (worker.turn_ns, worker.wake_ns, worker.began) = (NEVER, NEVER, false);
+            worker.busy_ns = 0;
         }
         let record = &mut self.records[site as usize];
         record.round += 1;

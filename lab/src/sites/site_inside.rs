@@ -296,3 +296,22 @@ fn spread_out(
         open.extend(rec.content().open.iter().map(|piece| Work::clone(piece)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sites::random::random_fleet;
+    use crate::spans::Spans;
+
+    /// The time that the workers of an earlier process had spent used to count as that of the next one.
+    #[test]
+    fn a_new_process_has_spent_nothing() {
+        let (fleet, load) = (random_fleet(Policy::default(), 1), Spans::new(9, 9, 0, 0.0, 0));
+        let mut inner = FleetWorkers::new(FleetState::new(&fleet, &load));
+        inner.state.workers[1].busy_ns = 500;
+        inner.state.records[0].nodes = 7;
+        inner.clear(0, 0);
+        let mut inside = SiteInside { inner: &mut inner, site: 0, now_ns: 0 };
+        assert_eq!(inside.spent(), (0, 0));
+    }
+}
