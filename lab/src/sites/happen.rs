@@ -157,9 +157,9 @@ impl<L: Load> World<'_, L> {
             if let Some(stretch) = &mut state.workers[at].stretch {
                 stretch.since_ns += for_ns;
                 stretch.until_ns += for_ns;
-                let until_ns = stretch.until_ns;
-                state.workers[at].turn_ns = NEVER;
-                state.plan(at as u32, until_ns);
+                // It next looks at its messages, or ends its stretch, that much later.
+                let turn_ns = std::mem::replace(&mut state.workers[at].turn_ns, NEVER);
+                state.plan(at as u32, turn_ns.saturating_add(for_ns));
             }
         }
     }
@@ -265,5 +265,29 @@ impl<L: Load> World<'_, L> {
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, whole, best), now_ns)?;
         self.with_gateway(0, now_ns, |gateway| gateway.adopt_listed_leases())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster_state::Stretch;
+    use crate::sites::random::random_fleet;
+    use crate::spans::Spans;
+    use pleach_core::steal::Policy;
+
+    /// A worker that was about to read its messages used to read them only at the end of its stretch.
+    #[test]
+    fn a_pause_only_delays_the_next_look_at_messages() {
+        let (fleet, load) = (random_fleet(Policy::default(), 1), Spans::new(9, 9, 0, 0.0, 0));
+        let mut world = World::new(&fleet, &load);
+        let stretch = Stretch { since_ns: 0, until_ns: 900, result: Err(900), to_depth: None };
+        world.inner.state.workers[1].stretch = Some(stretch);
+        world.inner.state.plan(1, 900);
+        world.inner.state.plan(1, 200);
+        world.stand(0, 150, 50);
+        let worker = &world.inner.state.workers[1];
+        let stretch = worker.stretch.as_ref().unwrap();
+        assert_eq!((stretch.since_ns, stretch.until_ns, worker.turn_ns), (50, 950, 250));
     }
 }
