@@ -104,6 +104,25 @@ fn a_site_that_joins_is_not_missed() {
     }
 }
 
+/// A root that was dead when the search was to stop, or that died while it stopped, used to finish the search.
+#[test]
+fn a_root_that_resumes_late_stops_the_search() {
+    for seed in 0..12 {
+        let mut fleet = random_fleet(Policy::default(), seed);
+        fleet.sites = vec![SiteClass { count: 4, workers: 1, speed: 1.0, device: None }];
+        fleet.churn = Churn {
+            root_deaths: 1_200.0,
+            resume_ns: 40_000_000,
+            notice_ns: 1_000_000,
+            ..Churn::default()
+        };
+        (fleet.stop_ns, fleet.node_limit) = (Some(200_000_000), None);
+        let spans = Spans::new(1 << 24, 40_000_000_000, 12, 0.5, seed);
+        let figures = fleet.run(&spans).unwrap();
+        assert!(figures.alone_ns.is_none(), "seed {seed} was searched to the end");
+    }
+}
+
 fn spans_ns(figures: &Figures) -> u64 {
     figures.alone_ns.unwrap_or_default()
 }
