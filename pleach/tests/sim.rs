@@ -252,6 +252,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("colour = 1\npeers = 3", "unknown key colour: expected one of"),
         ("peers = 3\nbalance = 'best'", "balance = 'best': expected a preset: unknown balance"),
         ("peers = 3\nseeds = []", "seeds = []: expected a list of whole numbers"),
+        ("peers = 3\nseeds = [1, 2, 1]", "seeds = [1, 2, 1]: expected each seed once"),
         ("peers = 3\nchart = 'rain'", "chart = 'rain': expected time_s"),
         ("peers = [1]\nunit_speed = [1, 2]\nbalance = ['adaptive']", "at most two of them"),
         ("peers = []", "peers = a list: expected 1 to"),

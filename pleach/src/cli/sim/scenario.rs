@@ -4,6 +4,7 @@ use super::spec::Spec;
 use crate::cli::keys::{Keys, value_in_short};
 use crate::registry::Entry;
 use crate::results::Paper;
+use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// A key with a list of values.
@@ -108,7 +109,12 @@ fn seeds(keys: &Keys<'_>) -> Result<Vec<u64>, String> {
     if !keys.has("seeds") {
         return Ok(vec![0, 1, 2, 3, 4]);
     }
-    Ok(keys.list("seeds", 0..=i64::MAX)?.into_iter().map(|seed| seed as u64).collect())
+    let seeds = keys.list("seeds", 0..=i64::MAX)?;
+    let once: BTreeSet<_> = seeds.iter().collect();
+    if once.len() < seeds.len() {
+        return keys.wrong("seeds", "each seed once");
+    }
+    Ok(seeds.into_iter().map(|seed| seed as u64).collect())
 }
 
 fn paper(keys: &Keys<'_>) -> Result<Vec<Paper>, String> {
