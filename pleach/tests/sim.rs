@@ -257,6 +257,7 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         ("peers = [1]\nunit_speed = [1, 2]\nbalance = ['adaptive']", "at most two of them"),
         ("peers = []", "peers = a list: expected 1 to"),
         ("peers = 3\nsnapshot_ms = 'often'", "snapshot_ms = 'often'"),
+        ("peers = 3\nsnapshot_ms = 0", "snapshot_ms = 0: expected a number from 0.001"),
         ("peers = 3\nsnapshot_ms = 1\nbalance = 'master-worker:late'", "expected no snapshot_ms"),
         (
             "sites = { count = 3 }\nbalance = 'hierarchical-master-worker:depth=auto'",

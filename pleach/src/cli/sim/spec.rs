@@ -60,7 +60,9 @@ impl Spec {
             policy,
             network: network(keys)?,
             message_bytes: 40,
-            snapshot_ns: keys.if_any("snapshot_ms", |key| keys.time_ns(key, None, MS))?,
+            snapshot_ns: keys.if_any("snapshot_ms", |key| {
+                Ok((keys.number(key, None, 0.001..=1e9)? * MS) as u64)
+            })?,
             seed: 0,
             most_events: keys.number("most_events", Some(1e11), 1.0..=1e15)? as u64,
             machine,
