@@ -235,6 +235,10 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
             "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1XL'\nrecorded = 3",
             "load.recorded = 3: expected true or false",
         ),
+        (
+            "peers = 3\n[load]\nproblem = 'queens'\ninstance = 8\nnodes = 'interval'\nrecorded = true",
+            "expected pool with load.recorded = true",
+        ),
         ("peers = 3\n[load]\nproblem = 'interval'\ntotal_s = -1", "load.total_s = -1: expected"),
         (
             "peers = 3\n[load]\nproblem = 'interval'",

@@ -47,7 +47,7 @@ impl SimulatedLoad {
     /// The problem or its recording, as the load asks, with a score to beat.
     ///
     /// # Errors
-    /// If its tree cannot be recorded.
+    /// If its tree cannot be recorded, or should be searched by intervals although it is recorded.
     pub fn new<P: Problem + 'static>(
         load: &Load,
         problem: P,
@@ -55,6 +55,9 @@ impl SimulatedLoad {
         record: impl FnOnce(&P, i64) -> Option<Box<dyn Problem>>,
     ) -> Result<Self, String> {
         let Load { node_ns, alone, problem: name, .. } = load;
+        if load.recorded && load.nodes == Nodes::Interval {
+            return Err("load.nodes = 'interval': expected pool with load.recorded = true".into());
+        }
         let problem: Box<dyn Problem> = if load.recorded {
             record(&problem, start).ok_or_else(|| {
                 format!(
