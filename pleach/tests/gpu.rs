@@ -395,3 +395,13 @@ fn gpus_are_shown_with_a_rate() {
     assert!(gpu["queens 16"].as_f64().is_some_and(|rate| rate > 0.0), "{gpu}");
     assert!(gpu["fails"].is_null(), "{gpu}");
 }
+
+/// It used to have the rate of the CPU, on which its work continued.
+#[test]
+fn a_gpu_that_fails_has_no_rate() {
+    let Some(output) = pleach("devices --json", "kernel=queens,fail=3") else { return };
+    let gpu = &answer(&output)["gpus"][0];
+    assert!(gpu["queens 16"].is_null(), "{gpu}");
+    let why = gpu["fails"].as_str().unwrap_or_default();
+    assert!(why.contains("gpu0 failed: ") && why.contains("launch failure"), "{gpu}");
+}

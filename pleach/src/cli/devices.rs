@@ -67,14 +67,21 @@ pub fn show(registry: &[Entry], console: &Console<'_>, given: &FlagValues) -> Re
 fn measured(rate: &Rate, level: Level, settings: Settings) -> Result<f64, Failure> {
     let problem: Box<dyn Problem> = (rate.problem)(level).map_err(Failure::Inside)?;
     // The clock starts with the workers: after a GPU's context is created and its kernel compiled.
-    let mut started = None;
+    let (mut started, mut failed) = (None, None);
     let settings = Settings { progress_every: PROGRESS_EVERY, ..settings };
-    let report = solver::search(&*problem, &settings, &mut |_| match *started
-        .get_or_insert_with(Instant::now)
-    {
-        start if start.elapsed() >= MEASURED => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
+    let report = solver::search(&*problem, &settings, &mut |snapshot| {
+        if let Some(line) = snapshot.warning.as_ref().filter(|line| line.contains(" failed: ")) {
+            failed = Some(line.clone());
+        }
+        match *started.get_or_insert_with(Instant::now) {
+            start if start.elapsed() >= MEASURED => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
     })?;
+    // The work of a device that fails continues on the CPU, which may have another rate.
+    if let Some(why) = failed {
+        return Err(Failure::Machine(why));
+    }
     let Outcome { seconds, setup_seconds, counts, .. } = report.outcome;
     Ok(counts.bounded as f64 / (seconds - setup_seconds))
 }
