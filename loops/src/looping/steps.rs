@@ -73,8 +73,11 @@ where
 {
     let mut stops = steps.into();
     let (mut devices, mut warnings) = usable_devices(work.on_device().is_some(), settings)?;
-    for (_, name) in devices.iter().filter(|(spec, _)| spec.once) {
-        warnings.push(format!("{name}: launch=once has no effect on work in steps"));
+    for (spec, name) in &devices {
+        let options = [("launch=once", spec.once), ("rmax", spec.rmax.is_some())];
+        for (option, _) in options.into_iter().filter(|(_, given)| *given) {
+            warnings.push(format!("{name}: {option} has no effect on work in steps"));
+        }
     }
     let most = (work.units() / work.least().max(1)).max(1);
     let room = most - settings.threads.min(1) as usize;

@@ -201,6 +201,16 @@ fn what_is_shown_on_the_way_is_the_same() {
     }
 }
 
+/// `rmax` used to be ignored without a word.
+#[test]
+fn options_without_effect_on_steps_are_named() {
+    let work = Steps(Arc::new(Flow::new(setup([16, 5, 12], Level::best())).unwrap()));
+    let done = run(&work, 3, (0, &["emulated:launch=once:rmax=5"]), &Sizes::Measured);
+    let named = ["launch=once", "rmax"]
+        .map(|option| format!("emulated0: {option} has no effect on work in steps"));
+    assert_eq!(done.report.warnings, named);
+}
+
 /// In any launch: while speeds are measured, between two sweeps, while the slab is fetched.
 #[test]
 fn a_failing_device_restarts_the_steps() {
