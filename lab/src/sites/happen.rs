@@ -261,6 +261,12 @@ impl<L: Load> World<'_, L> {
     /// A new root replaces the dead one and continues from its file.
     fn resume(&mut self, now_ns: u64) -> Result<(), String> {
         self.notice(0, now_ns)?;
+        for site in 1..self.gateways.len() as SiteId {
+            self.with_gateway(site, now_ns, |gateway| {
+                gateway.root_changed();
+                Ok(())
+            })?;
+        }
         let (whole, best) = self.inner.state.file.clone().ok_or("the root has no file")?;
         let incarnation = self.incarnation();
         self.place_site(0, Site::root(0, incarnation, whole, best), now_ns)?;
@@ -278,7 +284,10 @@ mod tests {
     use super::*;
     use crate::cluster_state::Stretch;
     use crate::sites::random::random_fleet;
+    use crate::sites::{Churn, SiteClass};
     use crate::spans::Spans;
+    use pleach_core::lease::ProgressReport;
+    use pleach_core::lease::gateway::Portion;
     use pleach_core::steal::Policy;
 
     /// A worker that was about to read its messages used to read them only at the end of its stretch.
@@ -294,5 +303,23 @@ mod tests {
         let worker = &world.inner.state.workers[1];
         let stretch = worker.stretch.as_ref().unwrap();
         assert_eq!((stretch.since_ns, stretch.until_ns, worker.turn_ns), (50, 950, 250));
+    }
+
+    /// Sites used to keep what the dead root had granted them, in addition to the limit of the new one.
+    #[test]
+    fn grants_of_a_dead_root_do_not_count() {
+        let (mut fleet, load) = (random_fleet(Policy::default(), 1), Spans::new(9, 9, 0, 0.0, 0));
+        fleet.sites = vec![SiteClass { count: 2, workers: 1, speed: 1.0, device: None }];
+        (fleet.churn, fleet.node_limit, fleet.open) = (Churn::default(), Some(1_000), false);
+        let mut world = World::new(&fleet, &load);
+        let whole = || ProgressReport::of(Portion::open(vec![load.root().into()]));
+        world.place_site(0, Site::root(0, 1, whole(), None), 0).unwrap();
+        world.place_site(1, Site::new(1, 2), 0).unwrap();
+        world.inner.state.file = Some((whole(), None));
+        world.inner.state.records[1].allowed = 500;
+        world.inner.state.of_sites.granted = 500;
+        world.die(0, 5).unwrap();
+        world.resume(9).unwrap();
+        assert_eq!(world.inner.state.records[1].allowed, 0);
     }
 }
