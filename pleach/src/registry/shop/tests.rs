@@ -191,7 +191,10 @@ fn faults_are_placed() {
         ("Job,Saw,Weight/kg\nA,1,2\n", ", column 'Weight/kg': a weight is the importance of a job"),
         ("M1,M2\n1,4\n.5,5\n", ", line 3, column 'M1': '.5' could be a time or the name of a job;"),
         ("M1,M2\n1O,4\n3,5\n", ", line 2, column 'M1': '1O' could be a time or the name of a job;"),
-        ("Machine A,Machine B\n3 h,4\n", ", line 2, column 'Machine A': '3 h' could be a time or the name"),
+        (
+            "Machine A,Machine B\n3 h,4\n",
+            ", line 2, column 'Machine A': '3 h' could be a time or the name",
+        ),
         ("", ": empty, expected a line for each job"),
         ("# only\n\n,,\n", ": empty, expected"),
         ("job,M1,M2\n", ", line 1: no line after the header, expected a line for each job"),
