@@ -4,8 +4,7 @@ use super::flags::{FlagValues, KEY};
 use crate::failure::{Failure, usage};
 use pleach_runtime::real_path;
 use pleach_runtime::sync::lock;
-use std::ffi::OsStr;
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
@@ -41,7 +40,6 @@ impl Output {
     pub fn at(flag: &str, path: PathBuf) -> Result<Self, Failure> {
         not_a_dash(flag, &path)?;
         not_standard_output(flag, &path)?;
-        remove_leftovers(&real_path(&path));
         match Target::of(&path) {
             Ok(target) => Ok(Self { path, target }),
             Err(why) => usage(format!("--{flag} {}: {why}", path.display())),
@@ -192,36 +190,6 @@ pub fn remove_parts() {
     }
 }
 
-/// Removes the `.part` files of a target whose processes were killed: those that are not locked.
-fn remove_leftovers(target: &Path) {
-    let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    // Not all systems let a process see its own locks.
-    let own = parts();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if is_part_of(&entry.file_name(), name)
-            && entry.file_type().is_ok_and(|kind| kind.is_file())
-            && !own.contains(&path)
-            && let Ok(file) = File::options().write(true).open(&path)
-            && file.try_lock().is_ok()
-        {
-            // Removed while locked. A file that remains does no harm.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
-/// Whether this is the name of a `.part` file of a target.
-fn is_part_of(name: &OsStr, target: &OsStr) -> bool {
-    let rest = name.as_encoded_bytes().strip_prefix(target.as_encoded_bytes());
-    let rest = rest.and_then(|rest| rest.strip_prefix(b".")?.strip_suffix(b".part"));
-    let numbers = rest.and_then(|rest| std::str::from_utf8(rest).ok()?.split_once('-'));
-    numbers.is_some_and(|(process, number)| {
-        [process, number].into_iter().all(|number| number.parse::<u32>().is_ok())
-    })
-}
-
 /// A file that is written beside its target and replaces it once complete; otherwise it is removed.
 struct Part {
     place: PathBuf,
@@ -239,13 +207,8 @@ impl Part {
             let part_path = PathBuf::from(part_path);
             match File::options().write(true).create_new(true).open(&part_path) {
                 Ok(file) => {
-                    // The system releases the lock however the process ends. Until the file is locked, another process
-                    // may take it for a leftover; file systems without locks have none that are removed.
-                    let taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
-                    if !taken && part_path.exists() {
-                        parts.push(part_path.clone());
-                        return Ok(Self { place, part_path, file });
-                    }
+                    parts.push(part_path.clone());
+                    return Ok(Self { place, part_path, file });
                 }
                 Err(why) if why.kind() != ErrorKind::AlreadyExists || number == MOST_PARTS => {
                     return Err(why);
@@ -268,13 +231,7 @@ impl Part {
             let _ = self.file.set_permissions(about.permissions());
         }
         self.file.sync_all()?;
-        match std::fs::rename(&self.part_path, &self.place) {
-            // Somebody has removed it, perhaps another machine that sees no locks of this one.
-            Err(why) if why.kind() == ErrorKind::NotFound && !self.part_path.exists() => {
-                Self::beside(self.place.clone())?.fill(bytes)
-            }
-            renamed => renamed,
-        }
+        std::fs::rename(&self.part_path, &self.place)
     }
 }
 
@@ -418,42 +375,6 @@ fn identical(_: &Metadata, _: &Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
-
-    /// Files that a killed process was about to write used to stay for good.
-    #[test]
-    fn leftovers_of_killed_processes_are_removed() {
-        const KEPT: [&str; 4] =
-            ["a.txt.8-1.part", "a.txt.part", "a.txt.x-0.part", "b.a.txt.7-0.part"];
-        let folder = std::env::temp_dir().join(format!("pleach-parts-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        for name in KEPT.into_iter().chain(["a.txt.7-0.part"]) {
-            std::fs::write(folder.join(name), "1").unwrap();
-        }
-        // A process that lives writes this one.
-        let live = File::options().write(true).open(folder.join(KEPT[0])).unwrap();
-        live.try_lock().unwrap();
-        let output = || Output::at("out", folder.join("a.txt")).unwrap();
-        let both = [output(), output()];
-        let names = || {
-            let entries = std::fs::read_dir(&folder).unwrap().flatten();
-            let names = entries.map(|entry| entry.file_name().into_string().unwrap());
-            names.collect::<BTreeSet<String>>()
-        };
-        let own = [0, 1].map(|number| format!("a.txt.{}-{number}.part", std::process::id()));
-        let kept: BTreeSet<String> = KEPT.map(String::from).into();
-        assert_eq!(names(), kept.iter().chain(&own).cloned().collect::<BTreeSet<String>>());
-        // An output is written even if its new file was removed meanwhile.
-        std::fs::remove_file(folder.join(&own[0])).unwrap();
-        for (output, text) in both.into_iter().zip(["2", "3"]) {
-            output.write(text).unwrap();
-            let written = std::fs::read_to_string(folder.join("a.txt")).unwrap();
-            assert_eq!(written, format!("{text}\n"));
-        }
-        std::fs::remove_file(folder.join("a.txt")).unwrap();
-        assert_eq!(names(), kept);
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
 
     #[test]
     fn spellings_of_one_file_are_told() {
