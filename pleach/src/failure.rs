@@ -79,7 +79,7 @@ impl Failure {
         if WRONG.contains(&kind) { Failure::Usage(why) } else { Failure::Machine(why) }
     }
 
-    /// The failure to listen where this flag says.
+    /// The failure to open the address of this flag.
     pub fn of_listening(flag: &str, why: &NetError) -> Self {
         let text = format!("{flag}: {why}");
         match why {

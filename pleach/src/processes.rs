@@ -5,18 +5,14 @@ use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
 use pleach_cluster::tls::{Key, Reach};
 use pleach_runtime::{Cancel, RunError, Settings, usable_memory};
-use std::cell::OnceCell;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The most processes at once, if they join.
 const PLACES: u32 = 64;
-
-/// How long a process that leaves waits for the first one to notice.
-const SIGN_OFF: Duration = Duration::from_secs(2);
 
 /// How long a joining process tries to reach the first one if that does not answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -173,10 +169,7 @@ impl Processes {
     /// # Errors
     /// If the network fails.
     pub fn sign_off(&self) -> Result<(), RunError> {
-        let Some(cluster) = &self.cluster else { return Ok(()) };
-        // A search that is still ending keeps the network until then.
-        let start = OnceCell::<Instant>::new();
-        cluster.next_order(|| start.get_or_init(Instant::now).elapsed() < SIGN_OFF).map(|_| ())
+        self.cluster.as_ref().map_or(Ok(()), |cluster| cluster.sign_off())
     }
 
     /// The cluster of processes, if there are several.

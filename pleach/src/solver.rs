@@ -183,7 +183,7 @@ impl<'a, P: Problem> Solver<'a, P> {
     /// The file is always complete, whenever the process ends, and [`Solver::resume`] continues from
     /// it. A file that holds another search, or an unfinished one that is not being resumed, is never
     /// overwritten: [`Solver::run`] then returns an error, as it does if another run uses the file. A relative path is
-    /// relative to the present folder, even if the process changes to another one.
+    /// relative to the current directory, even if the process changes to another one.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
         self.settings.save = Some(Save::new(path, every));

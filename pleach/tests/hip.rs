@@ -1,6 +1,6 @@
 //! The code for AMD's GPUs, with stand-ins for HIP's libraries.
 
-use crate::gpu::{REFUSED, answer};
+use crate::gpu::{REFUSED, answer, with_threads};
 use crate::outside::folder;
 use crate::stand_in::{driver, stand_in, stand_in_hip};
 use serde_json::Value;
@@ -68,11 +68,10 @@ fn counts_on_amd_gpus_are_those_of_the_cpu() {
             (format!("gpu0:{mode},gpu1:{mode}"), 2),
             (format!("cpu,gpu:{mode}"), 1),
         ] {
-            // Threads would be done with the smaller tree before a GPU could take part.
-            let shared = devices.starts_with("cpu").then_some("VFR10_10_2");
-            let command = command.replace("VFR10_10_1", shared.unwrap_or("VFR10_10_1"));
-            let Some(wanted) = run(&command, "cpu", "") else { return };
-            let answer = run(&command, &devices, &format!("gpus={gpus}")).unwrap();
+            let larger = with_threads(command);
+            let command = if devices.starts_with("cpu") { &larger } else { command };
+            let Some(wanted) = run(command, "cpu", "") else { return };
+            let answer = run(command, &devices, &format!("gpus={gpus}")).unwrap();
             assert_eq!(answer["nodes"], wanted["nodes"], "{command} on {devices}");
             assert_eq!(answer["count"], wanted["count"], "{command} on {devices}");
             let workers = answer["units"].as_array().unwrap();

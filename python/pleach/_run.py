@@ -94,7 +94,7 @@ def _truth(argument: str, value: object) -> bool:
 
 
 def _path(argument: str, value: object) -> str:
-    """Return the path of a file, which stays the same wherever the program goes meanwhile."""
+    """Return an absolute path, which a later change of directory does not affect."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         wrong(TypeError, argument, value, "the path of a file")
     path = os.fspath(value)

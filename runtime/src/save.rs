@@ -62,7 +62,7 @@ impl SaveNow {
 }
 
 impl Save {
-    /// Saves to this file, with this time between two saves. A relative path is relative to the present folder, even if
+    /// Saves to this file, with this time between two saves. A relative path is relative to the current directory, even if
     /// the process changes to another one.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>, every: Duration) -> Self {

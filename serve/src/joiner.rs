@@ -229,6 +229,7 @@ impl<'s> Serving<'s> {
         self.again = Some(Instant::now() + if in_order { AGAIN } else { 10 * AGAIN });
         let crashed = status.code().is_none() || last.contains(BUG);
         if in_order && !crashed {
+            self.failed.clear();
             return None;
         }
         let error = if last.is_empty() { status.to_string() } else { format!("{status}: {last}") };

@@ -54,6 +54,9 @@ const LAST_MESSAGE: Duration = Duration::from_millis(100);
 /// How long the root waits at its end for processes that it has admitted.
 const ARRIVAL: Duration = Duration::from_secs(2);
 
+/// How long a site that leaves waits for the root to notice.
+const SIGN_OFF: Duration = Duration::from_secs(2);
+
 /// The longest wait between two checks of whether to keep waiting.
 const POLL_EVERY: Duration = Duration::from_millis(50);
 
@@ -248,6 +251,19 @@ impl Cluster {
             }
         }
         Ok(None)
+    }
+
+    /// Signs off from the root after a search that continues without this site: messages on their way to it must not be
+    /// lost. There is nothing to do if the root is lost.
+    ///
+    /// # Errors
+    /// If the network fails.
+    pub fn sign_off(&self) -> Result<(), RunError> {
+        if !self.session().is_there(0) {
+            return Ok(());
+        }
+        let start = Instant::now();
+        self.next_order(|| start.elapsed() < SIGN_OFF).map(|_| ())
     }
 
     /// Continues in a rejoined network, perhaps at another place.

@@ -475,8 +475,8 @@ impl Session {
     /// Announces that this site sends no more.
     pub fn finish(&mut self) {
         self.finished = true;
-        // Refuses all that wait, and those that came since it was last looked at. The network would refuse them without
-        // knowing who they are.
+        // Refuses all that wait, and those that came since the last look at the entrance. The network would refuse them
+        // without knowing who they are.
         self.look_at_the_entrance();
         self.network.finish();
     }

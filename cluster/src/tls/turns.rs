@@ -167,7 +167,7 @@ impl<L: Logic> Turns<L> {
     }
 
     /// Whether this is a joiner's connection to the root, and so much from it is unread that the root has to wait. The
-    /// loop asks again at each tick: the caller needs longer for what it has.
+    /// loop asks again at each tick: the caller has enough to do until the next tick.
     fn is_held_back(&self, number: u32) -> bool {
         number == 0
             && self.mailbox.unread_bytes(number) > self.limits.waiting

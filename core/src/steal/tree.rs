@@ -285,7 +285,9 @@ impl TreePlace {
         } else {
             self.members.binary_search(&peer).ok().map(|at| at as PeerId)
         };
-        number.filter(|&number| self.tree.parent(number) == Some(self.me))
+        // A file may name peers of a larger run.
+        let known = number.filter(|&number| number < self.tree.peers());
+        known.filter(|&number| self.tree.parent(number) == Some(self.me))
     }
 
     /// The peer's parent; the root has none.

@@ -131,7 +131,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Saves to a file, twice a minute. A relative path is relative to the present folder, even if the process changes
+    /// Saves to a file, twice a minute. A relative path is relative to the current directory, even if the process changes
     /// to another one.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {

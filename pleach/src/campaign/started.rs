@@ -201,11 +201,14 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let mut report = self.search(problem, &ready.settings)?;
         report.outcome.seconds += setup_s;
         report.outcome.setup_seconds += setup_s;
-        // The moments of the search begin after the set-up.
-        let before = std::mem::take(&mut self.moments).into_iter();
-        let before = before.map(|it| Moment { seconds: it.seconds - setup_s, ..it });
-        report.moments = before.chain(std::mem::take(&mut report.moments)).collect();
+        report.moments = self.moments_before(setup_s).chain(report.moments).collect();
         Ok(report)
+    }
+
+    /// When values changed during the preparation: moments count from the end of the set-up.
+    fn moments_before(&mut self, setup_s: f64) -> impl Iterator<Item = Moment> + use<> {
+        let moments = std::mem::take(&mut self.moments).into_iter();
+        moments.map(move |it| Moment { seconds: it.seconds - setup_s, ..it })
     }
 
     /// The report of a search that had only time for preparation.
@@ -221,7 +224,8 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let best = scores.into_iter().flatten().min().unwrap_or(i64::MAX);
         outcome.lower_bound = problem.least_score().min(best);
         outcome.stop = outcome.stop.filter(|_| outcome.lower_bound < best || best == i64::MAX);
-        let report = Report::new(outcome, settings.best);
+        let moments = self.moments_before(outcome.setup_seconds).collect();
+        let report = Report { moments, ..Report::new(outcome, settings.best) };
         // A proof must not be lost to a stop.
         if let Some(begins) = self.search.begins.take_if(|_| report.status != Status::Stopped) {
             begins();

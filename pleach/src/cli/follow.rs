@@ -22,9 +22,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a process that leaves waits for the root to notice.
-const SIGN_OFF: Duration = Duration::from_secs(2);
-
 /// Time between two snapshots of a joiner that shows none.
 const HIDDEN_PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
@@ -145,9 +142,7 @@ impl Follower<'_, '_> {
                 report => report?,
             };
             if report.outcome.stop == Some(Stop::Asked) {
-                let start = Instant::now();
-                // Until the root has noticed, messages on their way to it must not be lost.
-                cluster.next_order(|| start.elapsed() < SIGN_OFF)?;
+                cluster.sign_off()?;
                 return Ok(JoinEnd::Left);
             }
         }

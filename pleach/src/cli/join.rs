@@ -94,7 +94,7 @@ fn take_part(
     let parted = match parted {
         // A process that is leaving need not reconnect to the root.
         Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => JoinEnd::Left,
-        // A standby keeps its copy all the same.
+        // A standby keeps its copy.
         Err(Failure::Lost(why)) if why.ends_with(MISSED_END) => JoinEnd::Dismissed,
         parted => parted?,
     };

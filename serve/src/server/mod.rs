@@ -29,7 +29,7 @@ pub use store::StoreError;
 
 use crate::api::{Role, UserChange};
 use crate::credentials::{Credentials, CredentialsError};
-use std::fs::TryLockError;
+use std::fs::{Permissions, TryLockError};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -84,11 +84,14 @@ pub fn run(
 ) -> Result<(), ServeError> {
     let folder = settings.data.clone();
     let fails = |why| ServeError::Folder { path: folder.clone(), why };
-    let builder = &mut std::fs::DirBuilder::new();
-    // Results and files of users are nobody else's business, whoever made the service's folder.
+    let jobs = folder.join("jobs");
+    std::fs::create_dir_all(&jobs).map_err(fails)?;
+    // Other users of the machine may not read results and files of the service's users.
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(builder, 0o700);
-    builder.recursive(true).create(folder.join("jobs")).map_err(fails)?;
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&jobs, Permissions::from_mode(0o700)).map_err(fails)?;
+    }
     let lock = std::fs::File::create(folder.join("lock")).map_err(fails)?;
     lock.try_lock().map_err(|why| match why {
         TryLockError::WouldBlock => ServeError::InUse(folder.clone()),

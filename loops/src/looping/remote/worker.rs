@@ -33,6 +33,16 @@ impl LoopWorker<'_> {
         let at = self.cluster.sequence().at;
         send_message(session, 0, at, What::Ready(self.workers.clone()));
         let mut last_sent = Instant::now();
+        let mut report = |session: &mut Session| {
+            for (number, rows) in self.assignments.take_finished() {
+                self.send_results(session, at, (number, rows));
+                last_sent = Instant::now();
+            }
+            if last_sent.elapsed() > ALIVE {
+                send_message(session, 0, at, What::Alive);
+                last_sent = Instant::now();
+            }
+        };
         loop {
             while let Some(word) = next_message(session)? {
                 // Messages about an earlier loop no longer matter.
@@ -46,6 +56,8 @@ impl LoopWorker<'_> {
                     }
                     What::Results { rows, bytes, .. } if rows.end <= self.share.rows() => {
                         self.work.unpack_all((self.units)(&rows), &bytes)?;
+                        // More may wait than can be unpacked before the root considers this process lost.
+                        report(session);
                     }
                     What::Over { complete } => {
                         send_message(session, 0, at, What::Heard);
@@ -62,14 +74,7 @@ impl LoopWorker<'_> {
                 send_message(session, 0, at, What::Leave);
                 return Ok(false);
             }
-            for (number, rows) in self.assignments.take_finished() {
-                self.send_results(session, at, (number, rows));
-                last_sent = Instant::now();
-            }
-            if last_sent.elapsed() > ALIVE {
-                send_message(session, 0, at, What::Alive);
-                last_sent = Instant::now();
-            }
+            report(session);
             self.cluster.wait_for_arrival(session, ALIVE);
         }
     }

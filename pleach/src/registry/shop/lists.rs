@@ -98,7 +98,7 @@ fn read(text: &str) -> Result<(Vec<Listed<'_>>, u32), String> {
         && with_points.all(|it| has_thousands(it.word))
     {
         return Err(format!(
-            ", line {line}: '{word}', a decimal number or thousands? expected no point in thousands, \
+            ", line {line}: '{word}' could be a decimal number or thousands; expected no point in thousands, \
              or commas instead of semicolons"
         ));
     }
@@ -124,7 +124,10 @@ mod tests {
             ("1 x", ", line 1: 'x'"),
             ("1.5;2,5", ", line 1: '1.5', expected a number of at least 0, with at most 10 digits"),
             // Such a file used to be read as 900, 1 and 1.2.
-            ("900;1.000\n1.200\n", ", line 1: '1.000', a decimal number or thousands? expected"),
+            (
+                "900;1.000\n1.200\n",
+                ", line 1: '1.000' could be a decimal number or thousands; expected",
+            ),
         ] {
             assert!(read(text).is_err_and(|why| why.starts_with(said)), "{text}");
         }
