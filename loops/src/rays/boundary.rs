@@ -1,8 +1,12 @@
 //! The boundary faces of a view as pixels: where rays enter and leave the mesh.
 
-use super::mesh::{Mesh, NONE};
+use super::mesh::{Face, Mesh, NONE};
 use super::prepare::{Facing, Prepared};
 use super::record::{TILE, TILE_PIXELS};
+use super::scene::Scene;
+use super::stage::{RunStage, run_stage};
+use crate::looping::Cells;
+use std::ops::Range;
 
 /// Numbers the pixels of a picture cut into tiles: tile by tile, row by row within each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,25 +44,42 @@ impl Tiles {
 }
 
 /// Where rays enter the mesh: tetrahedra for each pixel, nearest first.
+#[derive(Clone, Default)]
 pub struct Entries {
     ends: Vec<u32>,
     tets: Vec<(f32, u32)>,
 }
 
-/// Calls for each pixel whose ray meets a boundary face on this side: number and column, row, face.
+/// The corners of a face in pixels, and their depths.
+fn corners(prepared: &Prepared, face: &Face) -> [[f64; 3]; 3] {
+    face.corners.map(|point| prepared.places[point as usize])
+}
+
+/// The columns or rows, of this many, in which a face with these corners may have pixels.
+fn span(corners: [[f64; 3]; 3], axis: usize, size: u32) -> Range<usize> {
+    let first = 0.5 - f64::from(size) / 2.0;
+    let [a, b, c] = corners.map(|corner| corner[axis] - first);
+    let from = (a.min(b).min(c) - 1e-6).ceil().max(0.0);
+    let to = ((a.max(b).max(c) + 1e-6).floor() + 1.0).min(f64::from(size)).max(0.0);
+    from as usize..to as usize
+}
+
+/// Calls for each pixel in these rows whose ray meets one of these boundary faces on this side: column, row, face.
 fn raster(
     mesh: &Mesh,
     prepared: &Prepared,
-    facing: Facing,
+    (faces, facing): (&[u32], Facing),
     [width, height]: [u32; 2],
+    within: Range<usize>,
     mut call: impl FnMut(usize, usize, usize),
 ) {
     let first = [f64::from(width), f64::from(height)].map(|size| 0.5 - size / 2.0);
-    for (number, face) in mesh.faces().iter().enumerate() {
-        if face.tets[1] != NONE || prepared.facings[number] != facing {
+    for number in faces.iter().map(|&number| number as usize) {
+        if prepared.facings[number] != facing {
             continue;
         }
-        let corners = face.corners.map(|point| prepared.places[point as usize]);
+        let face = &mesh.faces()[number];
+        let corners = corners(prepared, face);
         let sides = [[0, 1], [1, 2], [2, 0]].map(|[i, j]| {
             Side::new(
                 [face.corners[i], face.corners[j]],
@@ -66,15 +87,10 @@ fn raster(
                 facing == Facing::Exit,
             )
         });
-        let span = |axis: usize, size: u32| {
-            let [a, b, c] = corners.map(|corner| corner[axis] - first[axis]);
-            let from = (a.min(b).min(c) - 1e-6).ceil().max(0.0);
-            let to = ((a.max(b).max(c) + 1e-6).floor() + 1.0).min(f64::from(size)).max(0.0);
-            from as usize..to as usize
-        };
-        for row in span(1, height) {
+        let (columns, rows) = (span(corners, 0, width), span(corners, 1, height));
+        for row in rows.start.max(within.start)..rows.end.min(within.end) {
             let y = first[1] + row as f64;
-            for column in span(0, width) {
+            for column in columns.clone() {
                 let x = first[0] + column as f64;
                 if sides.iter().all(|side| side.inside(x, y)) {
                     call(column, row, number);
@@ -110,14 +126,54 @@ impl Side {
 }
 
 impl Entries {
-    /// Finds the entries of a view's pixels.
+    /// Finds the entries of a view's pixels, in a stage whose units are the rows of tiles. `None` if it was stopped.
     #[must_use]
-    pub fn new(mesh: &Mesh, prepared: &Prepared, sizes: [u32; 2]) -> Self {
+    pub fn new(
+        scene: &Scene,
+        prepared: &Prepared,
+        sizes: [u32; 2],
+        run: &mut RunStage<'_>,
+    ) -> Option<Self> {
+        let (mesh, tiles) = (scene.mesh(), Tiles::new(sizes[0], sizes[1]));
+        let mut faces = vec![Vec::new(); tiles.down];
+        for &number in scene.boundary() {
+            if prepared.facings[number as usize] == Facing::Entry {
+                let corners = corners(prepared, &mesh.faces()[number as usize]);
+                let rows = span(corners, 1, sizes[1]);
+                let touched = rows.start / TILE..rows.end.div_ceil(TILE);
+                touched.for_each(|band| faces[band].push(number));
+            }
+        }
+        let mut bands = vec![Self::default(); tiles.down];
+        let cells = Cells::cut(&mut bands, std::iter::repeat_n(1, tiles.down));
+        run_stage(run, tiles.down, |band| {
+            cells.part(band)[0] = Self::of_band(mesh, prepared, sizes, (band, &faces[band]));
+        })?;
+        drop(cells);
+        let mut all = Self { ends: vec![0], tets: Vec::new() };
+        all.ends.reserve_exact(tiles.count() * TILE_PIXELS);
+        all.tets.reserve_exact(bands.iter().map(|band| band.tets.len()).sum());
+        for band in bands {
+            let before = all.tets.len() as u32;
+            all.ends.extend(band.ends[1..].iter().map(|end| before + end));
+            all.tets.extend(band.tets);
+        }
+        Some(all)
+    }
+
+    /// The entries of a row of tiles by the faces that touch it. Its pixels are numbered from 0.
+    fn of_band(
+        mesh: &Mesh,
+        prepared: &Prepared,
+        sizes: [u32; 2],
+        (band, faces): (usize, &[u32]),
+    ) -> Self {
         let tiles = Tiles::new(sizes[0], sizes[1]);
-        let mut ends = vec![0_u32; tiles.count() * TILE_PIXELS + 1];
+        let mut ends = vec![0_u32; tiles.across * TILE_PIXELS + 1];
         let mut hits: Vec<(u32, f32, u32)> = Vec::new();
-        raster(mesh, prepared, Facing::Entry, sizes, |x, y, face| {
-            let place = tiles.place(x, y);
+        let rows = band * TILE..(band + 1) * TILE;
+        raster(mesh, prepared, (faces, Facing::Entry), sizes, rows, |x, y, face| {
+            let place = tiles.place(x, y % TILE);
             let depth = depth(prepared, face, x, y);
             hits.push((place as u32, depth, mesh.faces()[face].tets[0]));
             ends[place + 1] += 1;
@@ -165,10 +221,11 @@ impl Entries {
 
     /// Pairs of tetrahedra that no common face orders: a ray leaves the first and later enters the second.
     #[must_use]
-    pub fn pairs(&self, mesh: &Mesh, prepared: &Prepared, sizes: [u32; 2]) -> Vec<[u32; 2]> {
-        let tiles = Tiles::new(sizes[0], sizes[1]);
+    pub fn pairs(&self, scene: &Scene, prepared: &Prepared, sizes: [u32; 2]) -> Vec<[u32; 2]> {
+        let (mesh, tiles) = (scene.mesh(), Tiles::new(sizes[0], sizes[1]));
+        let faces = (scene.boundary(), Facing::Exit);
         let mut exits: Vec<(u32, f32, u32)> = Vec::new();
-        raster(mesh, prepared, Facing::Exit, sizes, |x, y, face| {
+        raster(mesh, prepared, faces, sizes, 0..sizes[1] as usize, |x, y, face| {
             let place = tiles.place(x, y);
             if self.at(place).len() > 1 {
                 exits.push((place as u32, depth(prepared, face, x, y), mesh.faces()[face].tets[0]));

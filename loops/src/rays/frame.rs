@@ -8,6 +8,7 @@ use super::prepare::Prepared;
 use super::project;
 use super::record::{Light, TILE, TILE_PIXELS, Work};
 use super::scene::Scene;
+use super::stage::{RunStage, Stage};
 use super::view::View;
 use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use pleach_core::search::level::Level;
@@ -66,29 +67,46 @@ struct Bins {
 }
 
 impl<'a> Frame<'a> {
-    /// Prepares a scene for a view.
+    /// Prepares a scene for a view on this thread.
     ///
     /// # Errors
     /// If a number in the view or the settings is out of range.
     pub fn new(scene: &'a Scene<'a>, view: &View, settings: Settings) -> Result<Self, String> {
+        let mut run = |stage: &Stage<'_>| {
+            stage.run(0..stage.units(), &mut ());
+            true
+        };
+        let frame = Self::prepare(scene, view, settings, &mut run)?;
+        Ok(frame.expect("no stage was stopped"))
+    }
+
+    /// Prepares a scene for a view in stages, which `run` runs; `None` if one was stopped. The frame does not depend on
+    /// who runs them.
+    ///
+    /// # Errors
+    /// If a number in the view or the settings is out of range.
+    pub fn prepare(
+        scene: &'a Scene<'a>,
+        view: &View,
+        settings: Settings,
+        run: &mut RunStage<'_>,
+    ) -> Result<Option<Self>, String> {
         if !(0.0..=1.0).contains(&settings.opaque) {
             return Err(format!("opaque at {}, expected 0 to 1", settings.opaque));
         }
         let axes = view.axes(scene.mesh())?;
         // A ray that never ends must continue even when no more light comes through.
         let least = if settings.opaque < 1.0 { 1.0 - settings.opaque } else { -1.0 };
-        let prepared = Prepared::new(scene, view, &axes, least);
+        let Some(prepared) = Prepared::new(scene, view, &axes, least, run) else { return Ok(None) };
         let sizes = [view.width, view.height];
         let tiles = Tiles::new(view.width, view.height);
-        let entries = Entries::new(scene.mesh(), &prepared, sizes);
+        let entries = Entries::new(scene, &prepared, sizes, run);
+        let Some(entries) = entries else { return Ok(None) };
         let mut circle = 0;
         let mut bins = None;
         if settings.method == Method::Project {
-            let more = if entries.again() {
-                entries.pairs(scene.mesh(), &prepared, sizes)
-            } else {
-                Vec::new()
-            };
+            let more =
+                if entries.again() { entries.pairs(scene, &prepared, sizes) } else { Vec::new() };
             let order = order(&prepared, &more);
             circle = prepared.records.len() - order.len();
             bins = (circle == 0).then(|| Bins::new(&prepared, &order, tiles));
@@ -104,7 +122,7 @@ impl<'a> Frame<'a> {
                 (Way::March, costs)
             }
         };
-        Ok(Self { scene, prepared, entries, way, tiles, sizes, costs, circle })
+        Ok(Some(Self { scene, prepared, entries, way, tiles, sizes, costs, circle }))
     }
 
     /// The method that will be used.

@@ -15,6 +15,7 @@ pub mod record;
 pub mod remote;
 pub mod scene;
 pub mod shade;
+pub mod stage;
 pub mod transfer;
 pub mod view;
 pub mod vtk;

@@ -3,7 +3,9 @@
 use super::mesh::{Face, Mesh, NONE, at};
 use super::record::{Lens, Note, Record};
 use super::scene::Scene;
+use super::stage::{RunStage, run_stage};
 use super::view::{Axes, View};
+use crate::simd::fresh_list::FreshList;
 
 /// A face counts as seen edge-on if the cosine between its normal and the rays is below this. No picture resolves such
 /// a face, and rounding would decide the sign.
@@ -49,10 +51,28 @@ pub struct Prepared {
     pub lens: Lens,
 }
 
+/// A tetrahedron, its faces sorted into entries and exits.
+#[derive(Default)]
+struct Sorted {
+    record: Record,
+    note: Note,
+    next: [u32; 4],
+    waits: u8,
+    waited: u8,
+    /// Whether rays enter and leave it.
+    solid: bool,
+}
+
 impl Prepared {
-    /// Transforms a scene for a view.
+    /// Transforms a scene for a view, in three stages: points, faces, tetrahedra. `None` if one was stopped.
     #[must_use]
-    pub fn new(scene: &Scene, view: &View, axes: &Axes, least: f32) -> Self {
+    pub fn new(
+        scene: &Scene,
+        view: &View,
+        axes: &Axes,
+        least: f32,
+        run: &mut RunStage<'_>,
+    ) -> Option<Self> {
         let mesh = scene.mesh();
         let middle = |pixels: u32| 0.5 - f64::from(pixels) / 2.0;
         let first = [middle(view.width), middle(view.height)];
@@ -61,42 +81,70 @@ impl Prepared {
             near: view.near.map_or(f32::MIN, |near| near as f32),
             least,
         };
-        let count = mesh.tets().len();
-        let places: Vec<[f64; 3]> =
-            (0..mesh.points().len()).map(|i| axes.project(at(mesh.points(), i as u32))).collect();
-        let plane = |face| plane(face, &places, axes.scale);
-        let (facings, planes) = mesh.faces().iter().map(plane).unzip();
+        let places = FreshList::new(mesh.points().len());
+        run_stage(run, places.parts(), |unit| {
+            let mut places = places.part(unit);
+            for i in places.left() {
+                places.push(axes.project(at(mesh.points(), i as u32)));
+            }
+        })?;
+        let (places, faces) = (places.finish(), mesh.faces());
+        let (facings, planes) = (FreshList::new(faces.len()), FreshList::new(faces.len()));
+        run_stage(run, planes.parts(), |unit| {
+            let (mut facings, mut planes) = (facings.part(unit), planes.part(unit));
+            for face in &faces[planes.left()] {
+                let (facing, plane) = plane(face, &places, axes.scale);
+                facings.push(facing);
+                planes.push(plane);
+            }
+        })?;
         let mut prepared = Self {
             places,
-            facings,
-            planes,
-            records: Vec::with_capacity(count),
-            notes: Vec::with_capacity(count),
-            next: Vec::with_capacity(count),
-            waits: Vec::with_capacity(count),
-            waited: Vec::with_capacity(count),
+            facings: facings.finish(),
+            planes: planes.finish(),
+            records: Vec::new(),
+            notes: Vec::new(),
+            next: Vec::new(),
+            waits: Vec::new(),
+            waited: Vec::new(),
             lens,
         };
         let sizes = [view.width, view.height];
         // Pixels differ in length from the mesh's unit; depths do not.
         let turn =
             [0, 1, 2].map(|i| axes.turn[i].map(|x| if i < 2 { x / axes.scale } else { x } as f32));
-        for tet in 0..count {
-            let value = turned(&turn, scene.gradients()[tet]);
-            let solid = prepared.push(mesh, tet, value);
-            let seen =
-                if solid { prepared.pixels(mesh.tets()[tet], sizes, first) } else { [[0; 2]; 2] };
-            let [x, y] = seen;
-            let entries = prepared.notes[tet].entries;
-            prepared.notes[tet] = Note { x, y, pieces: scene.touched()[tet], entries };
-        }
-        prepared
+        let count = mesh.tets().len();
+        let (records, notes) = (FreshList::new(count), FreshList::new(count));
+        let (next, waits, waited) =
+            (FreshList::new(count), FreshList::new(count), FreshList::new(count));
+        run_stage(run, records.parts(), |unit| {
+            let (mut records, mut notes) = (records.part(unit), notes.part(unit));
+            let (mut next, mut waits) = (next.part(unit), waits.part(unit));
+            let mut waited = waited.part(unit);
+            for tet in records.left() {
+                let mut sorted = prepared.sort(mesh, tet);
+                sorted.record.value = turned(&turn, scene.gradients()[tet]);
+                sorted.note.pieces = scene.touched()[tet];
+                if sorted.solid {
+                    [sorted.note.x, sorted.note.y] =
+                        prepared.pixels(mesh.tets()[tet], sizes, first);
+                }
+                records.push(sorted.record);
+                notes.push(sorted.note);
+                next.push(sorted.next);
+                waits.push(sorted.waits);
+                waited.push(sorted.waited);
+            }
+        })?;
+        (prepared.records, prepared.notes) = (records.finish(), notes.finish());
+        (prepared.next, prepared.waits) = (next.finish(), waits.finish());
+        prepared.waited = waited.finish();
+        Some(prepared)
     }
 
-    /// Adds a tetrahedron, its faces sorted into entries and exits. Returns whether rays enter and leave it.
-    fn push(&mut self, mesh: &Mesh, tet: usize, value: [f32; 4]) -> bool {
-        let mut record = Record { value, ..Record::default() };
-        let (mut next, mut waits, mut waited) = ([NONE; 4], 0, 0);
+    /// Sorts the faces of a tetrahedron into entries and exits.
+    fn sort(&self, mesh: &Mesh, tet: usize) -> Sorted {
+        let mut sorted = Sorted { next: [NONE; 4], ..Sorted::default() };
         let (mut entries, mut exits, mut real) = (0, 4, [false; 2]);
         for &side in &mesh.sides()[tet] {
             let (face, second) = ((side >> 1) as usize, side & 1 == 1);
@@ -107,22 +155,20 @@ impl Prepared {
             real[usize::from(leaves)] |= sloped;
             let slot = if leaves {
                 exits -= 1;
-                next[exits] = neighbour;
-                waited |= u8::from(orders) << exits;
+                sorted.next[exits] = neighbour;
+                sorted.waited |= u8::from(orders) << exits;
                 exits
             } else {
                 entries += 1;
-                waits += u8::from(orders);
+                sorted.waits += u8::from(orders);
                 entries - 1
             };
-            [record.a[slot], record.b[slot], record.c[slot]] = self.planes[face];
+            let Record { a, b, c, .. } = &mut sorted.record;
+            [a[slot], b[slot], c[slot]] = self.planes[face];
         }
-        self.records.push(record);
-        self.notes.push(Note { entries: entries as u16, ..Note::default() });
-        self.next.push(next);
-        self.waits.push(waits);
-        self.waited.push(waited);
-        real == [true; 2]
+        sorted.note.entries = entries as u16;
+        sorted.solid = real == [true; 2];
+        sorted
     }
 
     /// The columns and rows of pixels whose centres a tetrahedron may cover.

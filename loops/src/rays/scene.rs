@@ -1,6 +1,6 @@
 //! [`Scene`]: a mesh with a transfer function, and what all its views share.
 
-use super::mesh::{Mesh, at, cross, dot, less};
+use super::mesh::{Mesh, NONE, at, cross, dot, less};
 use super::transfer::{Piece, Transfer, span};
 use std::borrow::Cow;
 
@@ -10,6 +10,7 @@ pub struct Scene<'a> {
     pieces: Vec<Piece>,
     gradients: Vec<[f32; 4]>,
     touched: Vec<[u16; 2]>,
+    boundary: Vec<u32>,
 }
 
 impl<'a> Scene<'a> {
@@ -37,7 +38,10 @@ impl<'a> Scene<'a> {
         let touched =
             mesh.tets().iter().map(|&tet| touched(&pieces, tet.map(|point| value(point) as f32)));
         let (gradients, touched) = (gradients.collect(), touched.collect());
-        Self { mesh, gradients, touched, pieces }
+        let faces = (0..).zip(mesh.faces());
+        let boundary = faces.filter(|(_, face)| face.tets[1] == NONE).map(|(number, _)| number);
+        let boundary = boundary.collect();
+        Self { mesh, gradients, touched, boundary, pieces }
     }
 
     /// The mesh.
@@ -62,6 +66,12 @@ impl<'a> Scene<'a> {
     #[must_use]
     pub fn touched(&self) -> &[[u16; 2]] {
         &self.touched
+    }
+
+    /// The numbers of the faces on the boundary.
+    #[must_use]
+    pub fn boundary(&self) -> &[u32] {
+        &self.boundary
     }
 }
 

@@ -3,6 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod csrmm;
 pub(crate) mod fetch;
+pub(crate) mod fresh_list;
 pub(crate) mod lattice_flat;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod lattice_rows;

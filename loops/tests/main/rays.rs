@@ -2,13 +2,17 @@
 
 use crate::rays_brute;
 use pleach_core::search::level::Level;
-use pleach_loops::looping::Loop;
+use pleach_loops::looping::{Loop, LoopSettings, run_loop};
 use pleach_loops::rays::frame::{Frame, Method, Settings};
+use pleach_loops::rays::march::Tally;
 use pleach_loops::rays::mesh::Mesh;
 use pleach_loops::rays::picture::Picture;
 use pleach_loops::rays::scene::Scene;
+use pleach_loops::rays::stage::Stage;
 use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
+use pleach_runtime::WorkerPool;
+use std::ops::ControlFlow;
 
 /// Every method with every code path that this processor supports.
 fn ways() -> Vec<(Method, Level)> {
@@ -291,6 +295,58 @@ fn units_in_any_ranges_make_the_same_picture() {
             drop(rays);
             assert_eq!(picture, whole);
         }
+    }
+}
+
+/// What a device is given of a frame, and its picture.
+fn content(frame: &Frame<'_>) -> (Vec<u32>, Picture, Tally) {
+    let mut picture = frame.picture();
+    let rays = frame.rays(&mut picture, Level::Off);
+    let tables = rays.on_device().unwrap().layout(&|| true).unwrap().tables;
+    drop(rays);
+    let (picture, tally) = frame.draw(Level::Off);
+    (tables, picture, tally)
+}
+
+#[test]
+fn frames_do_not_depend_on_who_prepares_them() {
+    let pool = WorkerPool::default();
+    for (name, mesh) in [("fin", named("bluntfin:20x16x16")), ("hollow", hollow())] {
+        let scene = Scene::new(&mesh, &Transfer::usual(mesh.range(), mesh.sphere().1));
+        let view = View { width: 203, ..view(250.0, 25.0, 90) };
+        for method in [Method::March, Method::Project] {
+            let settings = Settings { method, ..Settings::default() };
+            let alone = content(&Frame::new(&scene, &view, settings).unwrap());
+            for threads in [1, 2, 3, 7] {
+                let with = LoopSettings { threads, ..LoopSettings::default() };
+                let mut run = |stage: &Stage<'_>| {
+                    let outcome = run_loop(&pool, stage, &with, &mut |_| ControlFlow::Continue(()));
+                    outcome.unwrap().report.complete
+                };
+                let frame = Frame::prepare(&scene, &view, settings, &mut run).unwrap().unwrap();
+                assert!(content(&frame) == alone, "{name} {method:?} {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stopped_preparation_makes_no_frame() {
+    let mesh = named("cube:5");
+    let scene = Scene::new(&mesh, &Transfer::usual(mesh.range(), mesh.sphere().1));
+    for stages in 0..5 {
+        let mut left = stages;
+        let mut run = |stage: &Stage<'_>| {
+            if left > 0 {
+                left -= 1;
+                stage.run(0..stage.units(), &mut ());
+                return true;
+            }
+            false
+        };
+        let frame = Frame::prepare(&scene, &View::new(40, 30), Settings::default(), &mut run);
+        // Points, faces, tetrahedra, entries.
+        assert_eq!(frame.unwrap().is_some(), stages == 4);
     }
 }
 
