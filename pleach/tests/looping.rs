@@ -90,6 +90,20 @@ fn devices_compute_the_same() {
     }
 }
 
+/// Threads prepare a frame even if a device draws it, but only tiles are units, and only those who draw are parts.
+#[test]
+fn preparing_a_frame_adds_no_units_or_parts() {
+    for (flags, names) in
+        [("--threads 2", vec!["cpu0", "cpu1"]), ("--devices emulated", vec!["emulated0"])]
+    {
+        let told = json(&format!("loop rays sphere:3000 --size 64x64 {flags}"));
+        let parts = told["loop"]["parts"].as_array().unwrap();
+        let named: Vec<&str> = parts.iter().map(|part| part["name"].as_str().unwrap()).collect();
+        let units: u64 = parts.iter().map(|part| part["units"].as_u64().unwrap()).sum();
+        assert_eq!((named, units), (names, told["loop"]["units"].as_u64().unwrap()), "{flags}");
+    }
+}
+
 #[test]
 fn every_loop_prints_the_same_keys() {
     let keys =

@@ -12,6 +12,7 @@ use pleach_loops::rays::march::Tally;
 use pleach_loops::rays::mesh::Mesh;
 use pleach_loops::rays::picture::Picture;
 use pleach_loops::rays::scene::Scene;
+use pleach_loops::rays::stage::Stage;
 use pleach_loops::rays::transfer::Transfer;
 use pleach_loops::rays::view::View;
 use pleach_loops::rays::vtk;
@@ -108,7 +109,13 @@ struct Drawn {
 impl Job for Drawing {
     fn run(&mut self, runner: &mut Runner<'_>) -> Result<(), Failure> {
         let settings = Settings { method: self.method, ..Settings::default() };
-        let frame = Frame::new(&self.scene, &self.view, settings).map_err(Failure::Usage)?;
+        let mut outcome = Ok(Some(()));
+        let mut run = |stage: &Stage<'_>| {
+            outcome = runner.prepare(stage);
+            matches!(outcome, Ok(Some(())))
+        };
+        let frame = Frame::prepare(&self.scene, &self.view, settings, &mut run);
+        let Some(frame) = frame.map_err(Failure::Usage)? else { return outcome.map(|_| ()) };
         let rays = frame.rays(&mut self.picture, self.level);
         self.drawn = Drawn {
             units: rays.units() as u64,

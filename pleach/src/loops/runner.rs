@@ -4,7 +4,7 @@ use crate::cli::flags::{CHUNKS, FlagValues, SPLIT};
 use crate::cli::progress::Shown;
 use crate::failure::{Failure, usage};
 use pleach_loops::looping::{Loop, Stepping};
-use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Stops};
+use pleach_loops::looping::{LoopReport, LoopSettings, LoopSnapshot, Part, Sizes, Stops};
 use pleach_loops::looping::{run_loop, run_steps};
 use pleach_runtime::Cancel;
 use pleach_runtime::WorkerPool;
@@ -62,6 +62,34 @@ impl<'a> Runner<'a> {
         let outcome = run_loop(pool, work, settings, &mut watch(shown, self.cancel))?;
         self.add(outcome.report);
         Ok(self.report.complete.then_some(outcome.locals))
+    }
+
+    /// Runs a loop that prepares another one, on this process's threads alone. It adds to the time during which they are
+    /// busy, but not to their units and shares. Returns `None` if this loop or an earlier one was stopped.
+    pub fn prepare<L: Loop>(&mut self, work: &L) -> Result<Option<()>, Failure> {
+        if !self.report.complete {
+            return Ok(None);
+        }
+        let (pool, cluster, cancel) = (WorkerPool::shared(), &self.settings.cluster, self.cancel);
+        let settings = LoopSettings {
+            devices: Vec::new(),
+            sizes: Sizes::Measured,
+            cluster: None,
+            ..self.settings.clone()
+        };
+        let LoopReport { parts, complete, .. } =
+            run_loop(pool, work, &settings, &mut |_| proceed(cancel))?.report;
+        let leads = cluster.as_ref().is_some_and(|all| all.is_root() && all.others() > 0);
+        let site = if leads { "site0/" } else { "" };
+        // Where only devices run the loop, the thread that prepares it is not one of its parts.
+        let parts = parts.into_iter().take(self.settings.threads as usize).map(|part| Part {
+            name: format!("{site}{}", part.name),
+            busy_s: part.busy_s,
+            ..Part::default()
+        });
+        let parts = parts.collect();
+        self.add(LoopReport { parts, complete, ..LoopReport::default() });
+        Ok(complete.then_some(()))
     }
 
     /// Makes steps from the beginning. Returns the slabs; `None` if the steps were stopped.
@@ -158,6 +186,11 @@ fn watch<'a>(
             }
             Shown::Line(_) => {}
         }
-        if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        proceed(cancel)
     }
+}
+
+/// Breaks once a loop is cancelled.
+fn proceed(cancel: &Cancel) -> ControlFlow<()> {
+    if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
