@@ -68,8 +68,7 @@ pub struct Activity {
     pub columns: [Vec<u64>; COLUMNS],
 }
 
-/// More than a step of any run. It caps what other processes report, so that sums cannot overflow, however many steps
-/// they report.
+/// More than a step of any run. It caps what other processes report.
 const MOST: u64 = u64::MAX >> 20;
 /// The most steps; an even number.
 const STEPS: usize = 1024;
@@ -124,39 +123,47 @@ impl Activity {
             for (column, (whole, left)) in self.columns.iter_mut().zip(whole.iter().zip(&mut left))
             {
                 let part = u128::from(*whole) * u128::from(part_ns) / u128::from(for_ns);
-                column[step] += part as u64;
+                column[step] = column[step].saturating_add(part as u64);
                 *left -= part as u64;
             }
             at_ns += part_ns;
         }
-        self.columns.iter_mut().zip(left).for_each(|(column, left)| column[last] += left);
+        for (column, left) in self.columns.iter_mut().zip(left) {
+            column[last] = column[last].saturating_add(left);
+        }
     }
 
     /// The same activity on a clock that is ahead by this much.
     #[must_use]
     pub fn later(&self, by_ns: u64) -> Self {
         let mut moved = Self::default();
-        for step in 0..self.columns[0].len() {
+        moved.add_later(self, by_ns);
+        moved
+    }
+
+    /// Adds another worker's activity, which is on a clock that is behind by this much.
+    pub fn add_later(&mut self, other: &Activity, by_ns: u64) {
+        for step in 0..other.columns[0].len() {
             let [busy_ns, nodes, active_ns, exchange_ns, copy_ns, wait_ns, improve_ns] =
-                std::array::from_fn(|column| self.columns[column][step].min(MOST));
-            let from_ns = (step as u64).saturating_mul(self.step_ns).saturating_add(by_ns);
+                std::array::from_fn(|column| other.columns[column][step].min(MOST));
+            let from_ns = (step as u64).saturating_mul(other.step_ns).saturating_add(by_ns);
             let from_ns = from_ns.min(u64::MAX / 4);
             if busy_ns > 0 {
                 let active = (active_ns as f64 / busy_ns as f64).min(1.0);
                 let phases = Phases { exchange_ns, copy_ns, wait_ns };
-                moved.add(&StretchRecord { from_ns, busy_ns, nodes, active, phases });
+                self.add(&StretchRecord { from_ns, busy_ns, nodes, active, phases });
             }
             if improve_ns > 0 {
-                moved.add_improvement(from_ns, improve_ns);
+                self.add_improvement(from_ns, improve_ns);
             }
         }
-        moved
     }
 
     fn double(&mut self) {
         self.step_ns *= 2;
         for column in &mut self.columns {
-            *column = column.chunks(2).map(|pair| pair.iter().sum()).collect();
+            let sum = |pair: &[u64]| pair.iter().copied().fold(0, u64::saturating_add);
+            *column = column.chunks(2).map(sum).collect();
         }
     }
 }

@@ -101,10 +101,15 @@ pub enum SiteEnd {
 }
 
 /// What one process did in a search or a loop by several.
+///
+/// In a search that many processes join and leave, one report sums up those that left long before the end, and another
+/// one those that were lost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SiteReport {
     /// Its name: `site0`.
     pub name: String,
+    /// The number of processes that it sums up; `None` if it is about one.
+    pub merged: Option<u64>,
     /// The machine that it ran on.
     pub host: String,
     /// Its workers, as indices into [`Outcome::workers`]; empty if it was lost before it reported them, and in a loop.
@@ -119,6 +124,14 @@ pub struct SiteReport {
     pub commits: u64,
     /// Nodes that it explored and others explored again, as far as known; in a loop, units that others had to do.
     pub redone: u64,
+}
+
+impl SiteReport {
+    /// The number of processes that it is about.
+    #[must_use]
+    pub fn processes(&self) -> u64 {
+        self.merged.unwrap_or(1)
+    }
 }
 
 /// What one worker did.
@@ -152,6 +165,28 @@ pub struct WorkerReport {
     pub power: u64,
     /// Activity over time, if requested.
     pub activity: Option<Activity>,
+}
+
+impl WorkerReport {
+    /// Adds what another worker of the same kind did, at the same time or at another one.
+    pub fn add(&mut self, other: &WorkerReport) {
+        // Other sites may report any numbers.
+        self.counts.add_saturating(&other.counts);
+        self.busy_s += other.busy_s;
+        self.phases.add(other.phases);
+        self.improve_s += other.improve_s;
+        self.idle_s += other.idle_s;
+        self.steals = self.steals.saturating_add(other.steals);
+        self.power = (self.explored() as f64 / self.busy_s.max(1e-9)) as u64;
+        if let Some(activity) = &other.activity {
+            self.activity.get_or_insert_default().add_later(activity, 0);
+        }
+    }
+
+    /// The number of nodes that it explored.
+    fn explored(&self) -> u64 {
+        self.counts.bounded.max(self.counts.branched)
+    }
 }
 
 /// The effort of keeping the workers busy.
@@ -241,8 +276,7 @@ impl Outcome {
     #[must_use]
     pub fn efficiency(&self) -> Option<f64> {
         let whole_s = self.seconds - self.earlier_seconds - self.setup_seconds;
-        let nodes =
-            |worker: &WorkerReport| worker.counts.bounded.max(worker.counts.branched) as f64;
+        let nodes = |worker: &WorkerReport| worker.explored() as f64;
         let rate =
             |worker: &WorkerReport| (worker.busy_s > 0.0).then(|| nodes(worker) / worker.busy_s);
         let rates: Vec<f64> =
@@ -256,7 +290,10 @@ impl Outcome {
                 }
             }
         }
-        let there_s = |site: Option<&SiteReport>| {
+        let there_s = |worker: &WorkerReport, site: Option<&SiteReport>| {
+            if site.is_some_and(|site| site.merged.is_some()) {
+                return worker.busy_s + worker.improve_s + worker.idle_s;
+            }
             // Processes may join and leave from the start, but nobody searches before the setup is done.
             let since = |at_s: f64| (at_s - self.setup_seconds).clamp(0.0, whole_s.max(0.0));
             let gone_s = site.and_then(|site| site.left_s).map_or(whole_s, since);
@@ -266,7 +303,7 @@ impl Outcome {
         let could: f64 = workers
             .map(|(worker, site)| {
                 let rate = rate(worker).filter(|&rate| rate > 0.0).unwrap_or(mean);
-                rate * there_s(site).max(0.0)
+                rate * there_s(worker, site).max(0.0)
             })
             .sum();
         let did: f64 = self.workers.iter().map(nodes).sum();
@@ -326,5 +363,10 @@ mod tests {
             1.0,
         );
         assert_eq!(outcome(vec![worker(0, 0.0)], vec![]).efficiency(), None);
+        // A merged worker was there for all the time of the workers that it sums up.
+        let mut merged = worker(1000, 10.0);
+        merged.add(&WorkerReport { idle_s: 10.0, ..worker(1000, 10.0) });
+        let earlier = SiteReport { merged: Some(2), ..site(1, 0.0) };
+        close(outcome(vec![worker(1000, 10.0), merged], vec![site(0, 0.0), earlier]), 0.75);
     }
 }

@@ -139,10 +139,8 @@ impl SiteRun<'_> {
             let account_came = totals.is_some();
             let totals = totals.unwrap_or_default();
             let first = workers.len();
-            let late_ns = ((report.joined_s * 1e9) as u64).saturating_add(totals.lag_ns);
             for mut worker in totals.workers {
                 name(&report.name, &mut worker);
-                worker.activity = worker.activity.map(|activity| activity.later(late_ns));
                 workers.push(worker);
             }
             report.workers = (first..workers.len()).collect();
@@ -158,8 +156,10 @@ impl SiteRun<'_> {
         let lost: Vec<&mut SiteReport> =
             sites.iter_mut().filter(|site| site.end == Some(SiteEnd::Lost)).collect();
         let rest = explored.saturating_sub(counted).saturating_sub(dropped);
-        let each = rest / (lost.len() as u64).max(1);
-        lost.into_iter().for_each(|site| site.redone = site.redone.saturating_add(each));
+        let each = rest / sum(lost.iter().map(|site| site.processes())).max(1);
+        for site in lost {
+            site.redone = site.redone.saturating_add(each.saturating_mul(site.processes()));
+        }
         (outcome.workers, outcome.sites) = (workers, sites);
     }
 }

@@ -18,6 +18,26 @@ pub struct SiteTotals {
     pub wasted: u64,
 }
 
+impl SiteTotals {
+    /// Adds what another site did. Workers of one kind become one: `cpu0` and `cpu1` are `cpu`.
+    pub fn add(&mut self, other: SiteTotals) {
+        for worker in other.workers {
+            let kind = worker.name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let same = |known: &WorkerReport| known.name == kind && known.mode == worker.mode;
+            let at = self.workers.iter().position(same).unwrap_or_else(|| {
+                let (name, mode) = (kind.to_string(), worker.mode.clone());
+                self.workers.push(WorkerReport { name, mode, ..WorkerReport::default() });
+                self.workers.len() - 1
+            });
+            self.workers[at].add(&worker);
+        }
+        self.balance.add(other.balance);
+        self.balance.steal_ns.truncate(Balance::KEPT);
+        self.commits = self.commits.saturating_add(other.commits);
+        self.wasted = self.wasted.saturating_add(other.wasted);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -96,6 +96,7 @@ fn phases(worker: &WorkerReport) -> PhasesData {
 pub(crate) fn site(site: &SiteReport) -> SiteData {
     SiteData {
         name: site.name.clone(),
+        merged: site.merged.map(JsonInteger),
         host: site.host.clone(),
         workers: site.workers.clone(),
         joined_s: JsonNumber(site.joined_s),

@@ -85,12 +85,16 @@ impl Report {
 
 /// The number of processes, and of those that left or were lost.
 fn of_sites(sites: &[SiteReport]) -> String {
-    let ended = |how| sites.iter().filter(|site| site.end == Some(how)).count();
-    let mut out = match sites.len() {
+    let number = |how: Option<SiteEnd>| -> u64 {
+        let sites = sites.iter().filter(|site| how.is_none() || site.end == how);
+        sites.map(SiteReport::processes).sum()
+    };
+    let mut out = match number(None) {
         0 => return String::new(),
         1 => " of one process".to_string(),
         many => format!(" of {many} processes"),
     };
+    let ended = |how| number(Some(how));
     let gone = [(ended(SiteEnd::Left), "left"), (ended(SiteEnd::Lost), "lost")];
     let gone: Vec<String> =
         gone.iter().filter(|(n, _)| *n > 0).map(|(n, how)| format!("{n} {how}")).collect();
@@ -154,6 +158,15 @@ pub(crate) fn short(rate: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_of_processes_counts_as_all_of_them() {
+        let site = |merged, end| SiteReport { merged, end, ..SiteReport::default() };
+        assert_eq!(of_sites(&[site(None, None)]), " of one process");
+        let (left, lost) = (Some(SiteEnd::Left), Some(SiteEnd::Lost));
+        let sites = [site(None, None), site(Some(20), left), site(Some(4), lost), site(None, left)];
+        assert_eq!(of_sites(&sites), " of 26 processes (21 left, 4 lost)");
+    }
 
     #[test]
     fn numbers_are_easy_to_read() {

@@ -115,6 +115,9 @@ pub struct PhasesData {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SiteData {
     pub name: String,
+    /// The number of processes that this entry sums up, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged: Option<JsonInteger<u64>>,
     #[serde(default)]
     pub host: String,
     /// Its workers, as indices into those of the run.

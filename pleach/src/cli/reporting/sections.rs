@@ -42,7 +42,8 @@ pub fn activity(run: &RunData, traced: &Traced) -> String {
         html += &chart(&lanes::draw(&title, &all, run.seconds.0));
     } else {
         let busy = traced.workers.iter().map(|worker| {
-            let busy = worker.busy.iter().map(|part| part.0.min(1.0) * worker.step_s.0);
+            // A worker may sum up several.
+            let busy = worker.busy.iter().map(|part| part.0 * worker.step_s.0);
             (worker.step_s.0, busy.collect())
         });
         let steps = summed(&busy.collect::<Vec<_>>(), (setup_s, seconds));
@@ -189,8 +190,9 @@ pub fn sites(run: &RunData) -> String {
         .to_vec(),
     ];
     rows.extend(sites.iter().take(ROWS).map(|site| {
+        let merged = site.merged.map(|merged| format!(": {} processes", grouped(merged.0.into())));
         vec![
-            site.name.clone(),
+            format!("{}{}", site.name, merged.unwrap_or_default()),
             site.host.clone(),
             site.workers.len().to_string(),
             digits(site.joined_s.0),
