@@ -4,7 +4,7 @@ use super::flags::FlagValues;
 use crate::failure::{Failure, usage};
 use crate::provenance::now;
 use pleach_runtime::{SiteEnd, SiteSnapshot};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 
@@ -31,7 +31,7 @@ impl Log {
     }
 }
 
-/// The sites seen so far, and how they ended.
+/// The sites seen lately, and how they ended.
 #[derive(Default)]
 pub struct Seen(BTreeMap<String, Option<SiteEnd>>);
 
@@ -39,6 +39,9 @@ impl Seen {
     /// News about these sites, as lines.
     pub fn news(&mut self, sites: &[SiteSnapshot]) -> Vec<String> {
         let mut lines = Vec::new();
+        // Those that left long ago are not listed any more.
+        let listed: BTreeSet<&str> = sites.iter().map(|site| &*site.name).collect();
+        self.0.retain(|name, end| end.is_none() || sites.is_empty() || listed.contains(&**name));
         // The root is this process.
         for SiteSnapshot { name, host, end, .. } in sites.iter().filter(|it| it.name != "site0") {
             if self.0.get(name) == Some(end) {
@@ -79,5 +82,8 @@ mod tests {
         assert_eq!(seen.news(&[site(None)]), [""; 0]);
         assert_eq!(seen.news(&[site(Some(SiteEnd::Lost))]), ["site1 on a was lost"]);
         assert_eq!(seen.news(&[site(Some(SiteEnd::Lost))]), [""; 0]);
+        assert_eq!((seen.news(&[]), seen.0.len()), (Vec::new(), 1));
+        let root = SiteSnapshot { name: "site0".into(), ..SiteSnapshot::default() };
+        assert_eq!((seen.news(&[root]), seen.0.len()), (Vec::new(), 0));
     }
 }
