@@ -18,8 +18,8 @@ pub mod tls;
 pub use error::NetError;
 pub use members::{Arrival, Members, Rank};
 pub use sites::{
-    Admission, Cluster, First, JoinTicket, KeepCopy, MISSED_END, Order, Rejoin, Return, RootCopy,
-    Votes, Waker, search_of,
+    Admission, Cluster, First, JoinTicket, KeepCopy, Order, Rejoin, Return, RootCopy, Votes, Waker,
+    search_of,
 };
 
 use std::sync::Arc;

@@ -20,6 +20,9 @@ pub enum Failure {
     /// The process that leads the search can no longer be reached.
     #[error("{0}")]
     Lost(String),
+    /// The search ended while this process was away.
+    #[error("the search ended while this process was away")]
+    MissedEnd,
     /// The process that leads the search has failed.
     #[error("{0}")]
     Ended(String),
@@ -56,6 +59,7 @@ impl Failure {
                 | RunError::Follow(_)
                 | RunError::TakenOver => Failure::Machine(why.to_string()),
                 RunError::Lost(why) => Failure::Lost(why),
+                RunError::MissedEnd => Failure::MissedEnd,
                 RunError::Replaced => Failure::Replaced,
                 RunError::Site { site: 0, why } => Failure::Ended(why),
                 _ => Failure::Inside(why.to_string()),

@@ -150,13 +150,17 @@ impl Processes {
     }
 
     /// Waits for the next search that the first process begins and shares by [`Search::share`](crate::Search::share),
-    /// and returns its description. Returns `None` if nothing follows, or if `waits` returns false.
+    /// and returns its description. Returns `None` if nothing follows, even if this process has missed the end, or if
+    /// `waits` returns false.
     ///
     /// # Errors
     /// If the network fails, or the first process is lost.
     pub fn next_search(&self, waits: impl Fn() -> bool) -> Result<Option<String>, RunError> {
         let Some(cluster) = &self.cluster else { return Ok(None) };
-        let order = cluster.next_order(&waits)?;
+        let order = match cluster.next_order(&waits) {
+            Err(RunError::MissedEnd) => None,
+            order => order?,
+        };
         if order.is_none() && waits() {
             self.note_end();
         }

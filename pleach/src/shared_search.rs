@@ -14,7 +14,7 @@ pub enum SharedReport {
     Whole(Report),
     /// Another process: its part in the search, which proves nothing on its own.
     Part(Outcome),
-    /// Another process, for which no search was left.
+    /// Another process, for which no search was left, or which has missed the end of the search.
     Over,
 }
 
@@ -51,21 +51,18 @@ impl<P: Problem> Solver<'_, P> {
     /// # Errors
     /// As for [`Solver::run`]; also if the network fails, or the first process searches something else.
     pub fn run_across(mut self, processes: &Processes) -> Result<SharedReport, RunError> {
-        let Some(cluster) = processes.share(&mut self.settings) else {
-            return self.run().map(SharedReport::Whole);
-        };
-        if cluster.is_root() {
+        let leads = processes.share(&mut self.settings).is_none_or(|cluster| cluster.is_root());
+        if leads {
             return self.run().map(SharedReport::Whole);
         }
         (self.settings.save, self.settings.resume) = (None, None);
         let outcome = loop {
-            if cluster.next_order(|| true)?.is_none() {
-                processes.note_end();
+            if processes.next_search(|| true)?.is_none() {
                 return Ok(SharedReport::Over);
             }
             match self.run_part() {
-                // The first process has restarted and searches again.
-                Err(RunError::Replaced) => {}
+                // The first process has restarted and searches again, or has ended.
+                Err(RunError::Replaced | RunError::MissedEnd) => {}
                 outcome => break outcome?,
             }
         };

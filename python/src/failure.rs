@@ -38,7 +38,7 @@ pub enum Failure {
     WrongTree(String),
     /// The machine or the program failed.
     Failed(String),
-    /// The process that leads has given up the search, or begun another one.
+    /// The process that leads has given up the search, ended it, or begun another one.
     Lost(String),
     /// Python code raised this exception.
     Raised(Py<PyBaseException>),
@@ -69,7 +69,9 @@ impl From<RunError> for Failure {
                 wrong.bound, wrong.value
             )),
             RunError::Solution(_) => Failure::WrongTree(why.to_string()),
-            RunError::Replaced | RunError::Site { site: 0, .. } => Failure::Lost(why.to_string()),
+            RunError::Replaced | RunError::MissedEnd | RunError::Site { site: 0, .. } => {
+                Failure::Lost(why.to_string())
+            }
             RunError::Threads(_) | RunError::BestFirst | RunError::NoValues => {
                 Failure::Value(why.to_string())
             }

@@ -94,6 +94,9 @@ pub enum RunError {
     /// A joined process has lost the root.
     #[error("{0}")]
     Lost(String),
+    /// A joined process has lost the root, which has ended the search meanwhile. No search follows.
+    #[error("the search ended while this process was away")]
+    MissedEnd,
     /// A process came back to a root that now searches something else, or has given its place away.
     #[error("the search was replaced by another one")]
     Replaced,

@@ -1,5 +1,6 @@
 //! [`Cluster`]: the processes that search together, as one of them sees them.
 
+use super::join_ticket::MISSED_END;
 use super::loop_sequence::LoopSequence;
 use super::message::{Order, RootCopy, SessionMessage, invalid_message_from};
 use super::reconnect::{Admission, KeepCopy, Reconnect, Rejoin, Return};
@@ -220,7 +221,7 @@ impl Cluster {
     /// Waits for the next search in which this site takes part. `None` if no search follows, or `waits` returns false.
     ///
     /// # Errors
-    /// If the network fails, or the root is lost.
+    /// If the network fails, or the root is lost, or this process has missed the end.
     pub fn next_order(&self, waits: impl Fn() -> bool) -> Result<Option<Order>, RunError> {
         let mut session = self.session();
         let mut reconnect: Option<Reconnect> = None;
@@ -229,13 +230,9 @@ impl Cluster {
                 order.iter().for_each(|order| self.follow(order));
                 return Ok(order);
             }
-            match reconnect.as_ref().and_then(Reconnect::result) {
-                Some(Ok(entered)) => {
-                    self.come_back(&mut session, entered)?;
-                    reconnect = None;
-                }
-                Some(Err(why)) => return Err(RunError::Lost(why)),
-                None => {}
+            if let Some(end) = reconnect.as_ref().and_then(Reconnect::result) {
+                self.come_back(&mut session, end)?;
+                reconnect = None;
             }
             // The root may have been lost at the end of the previous search.
             if reconnect.is_none() && !session.is_there(0) {
@@ -266,13 +263,20 @@ impl Cluster {
         self.next_order(|| start.elapsed() < SIGN_OFF).map(|_| ())
     }
 
-    /// Continues in a rejoined network, perhaps at another place.
+    /// Continues in a rejoined network, perhaps at another place, if this process could come back.
     pub(super) fn come_back(
         &self,
         session: &mut Session,
-        entered: Admission,
+        end: Result<Admission, String>,
     ) -> Result<(), RunError> {
-        session.come_back(entered)?;
+        let admission = end.map_err(|why| {
+            if !why.ends_with(MISSED_END) {
+                return RunError::Lost(why);
+            }
+            session.note_end();
+            RunError::MissedEnd
+        })?;
+        session.come_back(admission)?;
         self.me.store(session.me(), Ordering::Relaxed);
         Ok(())
     }

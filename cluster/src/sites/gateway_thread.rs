@@ -303,7 +303,7 @@ impl<'a> GatewayThread<'a> {
         let Some(end) = self.reconnect.as_ref().and_then(Reconnect::result) else { return Ok(()) };
         self.reconnect = None;
         let me = self.cluster.me();
-        self.cluster.come_back(self.session, end.map_err(RunError::Lost)?)?;
+        self.cluster.come_back(self.session, end)?;
         let Some(order) = self.session.continues(me, self.order) else {
             let here = self.cluster.me() == me;
             let why =

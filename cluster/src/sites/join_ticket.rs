@@ -6,7 +6,7 @@ use pleach_core::search::work::Pack;
 /// The reason why nobody can join any more.
 pub(super) const SEARCH_OVER: &str = "the search is over";
 /// The reason for a process that took part in the search, and was away when it ended.
-pub const MISSED_END: &str = "the search is over, and this process took part in it";
+pub(super) const MISSED_END: &str = "the search is over, and this process took part in it";
 
 /// What a process says about itself when it asks to join.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Pack)]

@@ -24,7 +24,7 @@ mod waker;
 mod workers;
 
 pub use cluster::Cluster;
-pub use join_ticket::{JoinTicket, MISSED_END};
+pub use join_ticket::JoinTicket;
 pub use loop_sequence::First;
 pub use message::{Order, RootCopy, search_of};
 pub use reconnect::{Admission, KeepCopy, Rejoin, Return};

@@ -284,6 +284,11 @@ impl Session {
         self.dismissed || self.announced().is_some()
     }
 
+    /// Notes that the root has ended in an orderly way.
+    pub fn note_end(&mut self) {
+        self.dismissed = true;
+    }
+
     /// Whether the root has ended in an orderly way.
     pub fn is_dismissed(&self) -> bool {
         self.dismissed

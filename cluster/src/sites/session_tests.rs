@@ -1,9 +1,11 @@
 //! Who is admitted to a session.
 
+use super::super::cluster::Cluster;
 use super::super::join_ticket::MISSED_END;
-use super::super::reconnect::OfflineNetwork;
+use super::super::reconnect::{OfflineNetwork, Return};
 use super::*;
 use crate::{NetError, Rank};
+use pleach_core::lease::Terms;
 use pleach_core::search::work::Pack;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -91,15 +93,16 @@ fn processes_that_missed_the_end_of_their_search_learn_that() {
     assert_eq!(missed.collect::<Vec<_>>(), [false, true, true, false]);
 }
 
-/// The network of a root that takes no message after the last one.
-struct LateArrival {
+/// A network with one arrival. It takes no message after the last one.
+struct OneArrival {
+    me: Rank,
     arrival: Option<Arrival>,
     finished: bool,
 }
 
-impl Network for LateArrival {
+impl Network for OneArrival {
     fn me(&self) -> Rank {
-        0
+        self.me
     }
 
     fn sites(&self) -> u32 {
@@ -111,7 +114,7 @@ impl Network for LateArrival {
     }
 
     fn name(&self) -> &str {
-        "a late arrival"
+        "one arrival"
     }
 
     fn send(&mut self, to: Rank, _: Vec<u8>) {
@@ -138,7 +141,7 @@ impl Network for LateArrival {
 fn a_process_that_arrives_after_the_end_is_cut_off() {
     let ((_send, events), (expelled, receive)) = (channel(), channel());
     let arrival = Some(Arrival::Joined { site: 2, bytes: Vec::new() });
-    let network = LateArrival { arrival, finished: false };
+    let network = OneArrival { me: 0, arrival, finished: false };
     let (admitted, refused) = (channel().0, channel().0);
     let entrance = TestEntrance { events, admitted, refused, expelled };
     let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
@@ -148,4 +151,21 @@ fn a_process_that_arrives_after_the_end_is_cut_off() {
     assert!(matches!(session.next_incoming(), Ok(Some(Incoming::Joined(2)))));
     assert_eq!(receive.try_iter().collect::<Vec<_>>(), [2]);
     assert!(!session.is_there(2));
+}
+
+/// Only the command took this for an end; a library's search and Python failed.
+#[test]
+fn no_search_follows_for_a_process_that_missed_the_end() {
+    let network = OneArrival { me: 1, arrival: Some(Arrival::Lost(0)), finished: false };
+    let order = Order { run: 7, ..Order::default() };
+    let welcome = SessionMessage::Begin(order).to_bytes(1);
+    let again = |_: &Return| -> Result<Admission, String> {
+        Err(format!("cannot join: 'a:1' refuses to let this process join: {MISSED_END}"))
+    };
+    let terms = Terms { commit_ns: 1, lease_ns: 1, patience_ns: 1, most_commit_bytes: 1 };
+    let admission: Admission = (Box::new(network), welcome);
+    let cluster = Cluster::joined(admission, Arc::new(again), None, Arc::default(), terms).unwrap();
+    assert!(matches!(cluster.next_order(|| true), Ok(Some(order)) if order.run == 7));
+    assert!(matches!(cluster.next_order(|| true), Err(RunError::MissedEnd)));
+    assert!(matches!(cluster.next_order(|| true), Ok(None)));
 }

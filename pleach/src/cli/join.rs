@@ -16,7 +16,7 @@ use crate::provenance::stamped;
 use crate::results::JsonInteger;
 use crate::standby::Standby;
 use pleach_cluster::tls::Key;
-use pleach_cluster::{Cluster, MISSED_END, Order};
+use pleach_cluster::{Cluster, Order};
 use pleach_core::search::tree::Counts;
 use pleach_runtime::RunError;
 use serde_json::json;
@@ -93,9 +93,11 @@ fn take_part(
     }
     let parted = match parted {
         // A process that is leaving need not reconnect to the root.
-        Err(Failure::Lost(_)) if follower.cancel.is_cancelled() => JoinEnd::Left,
+        Err(Failure::Lost(_) | Failure::MissedEnd) if follower.cancel.is_cancelled() => {
+            JoinEnd::Left
+        }
         // A standby keeps its copy.
-        Err(Failure::Lost(why)) if why.ends_with(MISSED_END) => JoinEnd::Dismissed,
+        Err(Failure::MissedEnd) => JoinEnd::Dismissed,
         parted => parted?,
     };
     let (end, code) = match parted {

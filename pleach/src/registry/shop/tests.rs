@@ -234,7 +234,7 @@ fn faults_are_placed() {
             "job,M1,Due by\nA,1,2\n",
             ", line 1, column 'Due by': not clearly a machine; expected 'due date'",
         ),
-        ("job,M1,Weight time\nA,1,2\n", ", line 1, column 'Weight time': a machine?"),
+        ("job,M1,Weight time\nA,1,2\n", ", line 1, column 'Weight time': not clearly a machine;"),
         ("A;1,5;2\nB;1.5;2\n", ", line 2, column 2: '1.5', expected a number"),
         (
             "A\t1,234\t2\n",
@@ -248,7 +248,7 @@ fn faults_are_placed() {
         ),
         (
             "Job;Saw;Weight\nA;900;1.200\n",
-            ", line 2, column 'Weight': '1.200', a decimal number or",
+            ", line 2, column 'Weight': '1.200' could be a decimal number or",
         ),
         ("Job;Saw\nA;2.5 h\n", ", line 2, column 'Saw': '2.5 h', expected a number"),
         ("A;1,5;2\nB;1.200;3\n", "line 2, column 2: '1.200', expected a number from 0 to"),
@@ -268,7 +268,7 @@ fn faults_are_placed() {
         ("Job;Saw, s;Oven;Drill [h]\nA;3;4;5\n", ", column 'Drill [h]': another unit than in"),
         ("# Machine,J1,J2\nSaw,3,4\nOven,5,6\n", ", line 1: could be a comment or a header;"),
         ("# Job,Saw [min],Oven [h]\nA,30,2\nB,45,1\n", ", line 1: could be a comment or a header;"),
-        ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': names of jobs?"),
+        ("Part,Job No,Saw\nA,1,3\n", ", line 1, column 'Job No': could be names of jobs;"),
         (
             "job,M1,Setup time\nA,1,2\n",
             ", line 1, column 'Setup time': setup times, expected in a file",
