@@ -115,6 +115,15 @@ impl CallerMailbox {
             inside.deliveries.push_back(delivery);
         }
         for event in events.drain(..) {
+            // The caller may not look for days, and processes ask and go away meanwhile.
+            if let HubEvent::Withdrawn { number } = event
+                && let Some(at) = inside.events.iter().position(
+                    |it| matches!(it, HubEvent::JoinRequest { number: its, .. } if *its == number),
+                )
+            {
+                inside.events.remove(at);
+                continue;
+            }
             let keep = inside.events.len() < MOST_EVENTS || !matches!(event, HubEvent::Note(_));
             if keep {
                 inside.events.push_back(event);
@@ -209,6 +218,7 @@ impl Notes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::hello::Hello;
     use super::*;
 
     #[test]
@@ -220,6 +230,26 @@ mod tests {
         let later = start + Duration::from_millis(1500);
         assert_eq!(notes.admit("b", later), Some("b (995 more were not shown)".into()));
         assert_eq!(notes.admit("c", later), None);
+    }
+
+    /// Each process that asked to join used to stay here until somebody looked.
+    #[test]
+    fn requests_that_were_withdrawn_before_anyone_looked_are_forgotten() {
+        let mailbox = CallerMailbox::new(Arc::new(|| {}));
+        let hello =
+            Hello { version: "1".into(), host: "a".into(), contact: None, bytes: Vec::new() };
+        let asks = |number| HubEvent::JoinRequest { number, hello: hello.clone() };
+        let put = |event| mailbox.push_all(&mut Vec::new(), &mut vec![event], 0);
+        for number in 0..1000 {
+            put(asks(number));
+            put(HubEvent::Withdrawn { number });
+        }
+        put(asks(1000));
+        assert_eq!(mailbox.take_event(), Some(asks(1000)));
+        // The caller knows of this one.
+        put(HubEvent::Withdrawn { number: 1000 });
+        assert_eq!(mailbox.take_event(), Some(HubEvent::Withdrawn { number: 1000 }));
+        assert_eq!(mailbox.take_event(), None);
     }
 
     #[test]
