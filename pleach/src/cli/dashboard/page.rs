@@ -227,13 +227,15 @@ fn charts(scene: &Scene<'_>, sample: &Sample, (columns, room): Size, gap: usize)
 
 /// The tables of sites and of workers.
 fn tables(history: &History, sample: &Sample, (columns, room): Size, gap: usize) -> Vec<Line> {
-    let sites = if sample.sites.len() > 1 { &sample.sites[..] } else { &[] };
+    let mut sites: Vec<&SiteSnapshot> =
+        sample.sites.iter().filter(|_| sample.sites.len() > 1).collect();
+    // In a long run, most of them are gone.
+    sites.sort_by_key(|site| site.end.is_some());
     let wanted = |count: usize| if count == 0 { 0 } else { count + 1 + gap };
     let for_workers = wanted(sample.rows.len()).min(room - room / 2);
     let for_sites = wanted(sites.len()).min(room.saturating_sub(for_workers));
     let mut lines = Vec::new();
-    let site = |site: &SiteSnapshot| site_cells(history, site);
-    let cells: Vec<Vec<Cell>> = sites.iter().map(site).collect();
+    let cells: Vec<Vec<Cell>> = sites.iter().map(|site| site_cells(history, site)).collect();
     with_gap(gap, of_sites(&cells, (columns, for_sites.saturating_sub(gap))), &mut lines);
     let left = room.saturating_sub(lines.len() + gap);
     with_gap(gap, of_workers(history, sample, (columns, left)), &mut lines);
@@ -270,7 +272,7 @@ fn site_cells(history: &History, site: &SiteSnapshot) -> Vec<Cell> {
         (None, None) if site.joined_s > 0.0 => format!("joined at {}", clock(site.joined_s)),
         (None, None) => String::new(),
     };
-    let rate = history.site_rate(&site.name).filter(|_| site.end.is_none());
+    let rate = site.end.is_none().then(|| history.site_rate(&site.name)).flatten();
     vec![
         Cell::Word(clean(&site.name)),
         Cell::Word(clean(&site.host)),

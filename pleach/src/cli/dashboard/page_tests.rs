@@ -132,6 +132,22 @@ fn several_sites_have_a_table_of_their_own() {
     assert!(!lines.contains('\x1b'), "{lines:?}");
 }
 
+/// A site that had joined at a place after many others was never shown.
+#[test]
+fn sites_that_are_present_come_before_those_that_are_gone() {
+    let site = |nth: u32, end| SiteSnapshot {
+        name: format!("site1.{nth}"),
+        end,
+        ..SiteSnapshot::default()
+    };
+    let gone = (1..=60).map(|nth| site(nth, Some(SiteEnd::Left)));
+    let sites: Vec<SiteSnapshot> = gone.chain([site(61, None)]).collect();
+    let mut history = History::default();
+    history.add(Sample { sites, ..sample(1.0, 4) });
+    let lines = shown(&history, &[], (90, 30)).join("\n");
+    assert!(lines.contains("site1.61") && !lines.contains("site1.60"), "{lines}");
+}
+
 #[test]
 fn of_many_workers_it_shows_those_that_fit() {
     let lines = shown(&search(200), &[], (80, 24));
