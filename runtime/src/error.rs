@@ -94,7 +94,7 @@ pub enum RunError {
     /// A joined process has lost the root.
     #[error("{0}")]
     Lost(String),
-    /// A joined process has lost the root, which has ended the search meanwhile. No search follows.
+    /// The root ended the search while this process was disconnected. No search follows.
     #[error("the search ended while this process was away")]
     MissedEnd,
     /// A process came back to a root that now searches something else, or has given its place away.

@@ -251,7 +251,7 @@ impl Cluster {
     }
 
     /// Signs off from the root after a search that continues without this site: messages on their way to it must not be
-    /// lost. There is nothing to do if the root is lost.
+    /// lost. If the root is lost, there is nothing to do.
     ///
     /// # Errors
     /// If the network fails.
@@ -260,7 +260,10 @@ impl Cluster {
             return Ok(());
         }
         let start = Instant::now();
-        self.next_order(|| start.elapsed() < SIGN_OFF).map(|_| ())
+        match self.next_order(|| start.elapsed() < SIGN_OFF) {
+            Ok(_) | Err(RunError::Lost(_) | RunError::MissedEnd) => Ok(()),
+            Err(why) => Err(why),
+        }
     }
 
     /// Continues in a rejoined network, perhaps at another place, if this process could come back.

@@ -9,8 +9,11 @@ use pleach_runtime::site_state::{CombinedProgress, OtherProcesses};
 use pleach_runtime::sync::{Mutex, lock};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most sites and workers of those whose places others have taken that are kept in detail.
+/// The most processes whose places others have taken that are kept in detail.
 const KEPT: usize = 1000;
+
+/// The most workers of these processes.
+const KEPT_WORKERS: usize = 10_000;
 
 /// The membership of one process, from joining to leaving; or the sum of several.
 #[derive(Clone, Debug, Default)]
@@ -39,9 +42,8 @@ impl Membership {
         self.end.get_or_insert(end);
     }
 
-    /// The number of entries in a report.
-    fn entries(&self) -> usize {
-        1 + self.totals.as_ref().map_or(0, |totals| totals.workers.len())
+    fn workers(&self) -> usize {
+        self.totals.as_ref().map_or(0, |totals| totals.workers.len())
     }
 
     /// Adds another membership to this sum.
@@ -68,10 +70,14 @@ struct MembershipTable {
 }
 
 impl MembershipTable {
-    /// Makes room for a process that takes a place.
+    /// Keeps a process whose place another one takes, and sums up the oldest if there are too many.
     fn add_former(&mut self, former: Membership) {
         self.former.push_back(former);
-        while self.former.iter().map(Membership::entries).sum::<usize>() > KEPT {
+        let is_full = |former: &VecDeque<Membership>| {
+            former.len() > KEPT
+                || former.iter().map(Membership::workers).sum::<usize>() > KEPT_WORKERS
+        };
+        while is_full(&self.former) {
             let Some(oldest) = self.former.pop_front() else { return };
             let name = if oldest.totals.is_some() { "earlier" } else { "earlier-lost" };
             let (joined_ns, end) = (oldest.joined_ns, oldest.end);
@@ -268,13 +274,13 @@ mod tests {
         }
         let (combined, snapshots) = (others.combined_progress(), others.snapshots());
         assert_eq!((combined.sites, combined.counts.bounded), (0, left + lost));
-        assert!(snapshots.len() < KEPT + 3);
+        assert_eq!(snapshots.len(), KEPT + 3);
         assert_eq!(snapshots.last().unwrap().name, format!("site3.{}", JOINS / 3 - 1));
         let reports = others.reports();
         assert_eq!(reports.len(), snapshots.len() + 2);
         let workers = reports.iter().filter_map(|(_, totals, _)| totals.as_ref());
         let workers = workers.flat_map(|totals| &totals.workers);
-        assert!(workers.clone().count() < KEPT + 6);
+        assert!(workers.clone().count() <= 2 * (KEPT + 3) + 1);
         let bounded = workers.clone().map(|worker| worker.counts.bounded).sum::<u64>();
         let steals = workers.clone().map(|worker| worker.steals).sum::<u64>();
         assert_eq!((bounded, steals), (left, JOINS / 5 * 12));

@@ -9,7 +9,7 @@ pub struct Stage<'a> {
     unit: &'a (dyn Fn(usize) + Sync),
 }
 
-/// Runs all units of a stage. Returns whether they were run; if not, the preparation ends.
+/// Runs all units of a stage, each once. Returns whether they were run; if not, the preparation ends.
 pub type RunStage<'r> = dyn FnMut(&Stage<'_>) -> bool + 'r;
 
 /// Runs a stage of this many units; `None` if it was stopped.

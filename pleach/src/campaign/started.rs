@@ -189,7 +189,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let limit = ready.settings.time_limit.map(|limit| limit.saturating_sub(prepared));
         ready.settings.time_limit = limit.map(|left| left.max(SHORTEST));
         if !wanted {
-            return Ok(self.unsearched(problem, &ready.settings));
+            return Ok(self.unsearched(problem, &ready.settings, setup_s));
         }
         // A finished first search must not overwrite the saved second one.
         if ready.state["first"].is_null() {
@@ -211,10 +211,10 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         moments.map(move |it| Moment { seconds: it.seconds - setup_s, ..it })
     }
 
-    /// The report of a search that had only time for preparation.
-    fn unsearched(&mut self, problem: &dyn Problem, settings: &Settings) -> Report {
+    /// The report of a search that had only time for preparation, which took this long.
+    fn unsearched(&mut self, problem: &dyn Problem, settings: &Settings, setup_s: f64) -> Report {
         let why = if self.search.settings.cancel.is_cancelled() { Stop::Asked } else { Stop::Time };
-        let mut outcome = Report::unbegun(why, self.started.elapsed().as_secs_f64()).outcome;
+        let mut outcome = Report::unbegun(why, setup_s).outcome;
         // Only what is known already.
         problem.set_stop_requested(true);
         outcome.goal = problem.goal();
@@ -224,7 +224,7 @@ impl<'s, 'a> StartedSearch<'s, 'a> {
         let best = scores.into_iter().flatten().min().unwrap_or(i64::MAX);
         outcome.lower_bound = problem.least_score().min(best);
         outcome.stop = outcome.stop.filter(|_| outcome.lower_bound < best || best == i64::MAX);
-        let moments = self.moments_before(outcome.setup_seconds).collect();
+        let moments = self.moments_before(setup_s).collect();
         let report = Report { moments, ..Report::new(outcome, settings.best) };
         // A proof must not be lost to a stop.
         if let Some(begins) = self.search.begins.take_if(|_| report.status != Status::Stopped) {

@@ -31,7 +31,7 @@ impl Log {
     }
 }
 
-/// The sites seen lately, and how they ended.
+/// The sites seen recently, and how they ended.
 #[derive(Default)]
 pub struct Seen(BTreeMap<String, Option<SiteEnd>>);
 

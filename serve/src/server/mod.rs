@@ -29,9 +29,9 @@ pub use store::StoreError;
 
 use crate::api::{Role, UserChange};
 use crate::credentials::{Credentials, CredentialsError};
-use std::fs::{Permissions, TryLockError};
+use std::fs::TryLockError;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,12 +86,7 @@ pub fn run(
     let fails = |why| ServeError::Folder { path: folder.clone(), why };
     let jobs = folder.join("jobs");
     std::fs::create_dir_all(&jobs).map_err(fails)?;
-    // Other users of the machine may not read results and files of the service's users.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(&jobs, Permissions::from_mode(0o700)).map_err(fails)?;
-    }
+    close_to_others(&jobs).map_err(|why| ServeError::Folder { path: jobs.clone(), why })?;
     let lock = std::fs::File::create(folder.join("lock")).map_err(fails)?;
     lock.try_lock().map_err(|why| match why {
         TryLockError::WouldBlock => ServeError::InUse(folder.clone()),
@@ -139,4 +134,16 @@ pub fn run(
         serving.abort();
         Ok(())
     })
+}
+
+/// Closes a folder to other users of the machine, who may not read results and files of the service's users.
+fn close_to_others(folder: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        if std::fs::metadata(folder)?.permissions().mode() & 0o077 != 0 {
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
+        }
+    }
+    Ok(())
 }

@@ -160,10 +160,12 @@ fn folded(title: &str, table: &str, all: usize) -> String {
 
 /// The processes: when each was there, and how it ended.
 pub fn sites(run: &RunData) -> String {
-    let sites = run.sites();
+    let mut sites: Vec<&SiteData> = run.sites().iter().collect();
     if sites.is_empty() {
         return String::new();
     }
+    // Those that were there to the end come first, since there may be too many to show.
+    sites.sort_by_key(|site| site.end.is_some());
     let mut html = "<h3>Processes</h3>\n".to_string();
     let lane = |site: &SiteData| {
         let (joined_s, until) = (site.joined_s.0, site.left_s.unwrap_or(run.seconds).0);
@@ -171,7 +173,7 @@ pub fn sites(run: &RunData) -> String {
         // A site without a name is drawn by its place.
         (site.name.clone(), joined_s, there)
     };
-    let lanes: Vec<(String, f64, f64)> = sites.iter().take(LANES).map(lane).collect();
+    let lanes: Vec<(String, f64, f64)> = sites.iter().copied().take(LANES).map(lane).collect();
     let drawn = lanes.iter().map(|(name, from_s, there)| Lane {
         name,
         from_s: *from_s,
