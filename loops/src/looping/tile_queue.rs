@@ -44,15 +44,13 @@ struct TileTaker {
     at: usize,
     /// Units that it does in a nanosecond; 0 if unknown.
     rate: f64,
-    /// Whether it still takes tiles.
-    here: bool,
 }
 
 impl TileQueue {
     /// The tiles of this many blocks, for this many threads and sweeps.
     pub fn new(blocks: usize, threads: usize, sweeps: usize) -> Self {
         let tiles = 2 * blocks - 1;
-        let taker = |me| TileTaker { at: me * tiles / threads, rate: 0.0, here: false };
+        let taker = |me| TileTaker { at: me * tiles / threads, rate: 0.0 };
         let state = TileStates {
             done: vec![0; tiles],
             taken: vec![false; tiles],
@@ -65,39 +63,34 @@ impl TileQueue {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits for a tile that can be swept, and takes it. Returns `None` if nothing is left to take until all tiles have
-    /// done this many sweeps, if others are better left to do it, or if a thread is lost. Once `stopped`, no further
-    /// sweep is begun.
+    /// Waits for a tile that can be swept and is not better left to others, and takes it. Returns `None` if nothing is
+    /// left to take until all tiles have done this many sweeps, or if a thread is lost. Once `stopped`, no further sweep
+    /// is begun.
     pub fn take(&self, me: usize, until: usize, stopped: impl Fn() -> bool) -> Option<Tile> {
         let mut state = lock(&self.state);
-        state.takers[me].here = true;
-        let tile = loop {
+        loop {
             let until = until.min(state.end);
             if state.broken || state.is_all_taken(until) {
-                break None;
+                return None;
             }
-            match state.ready(me, until) {
+            match state.choose(me, until) {
                 Some(number) if state.done[number] == state.next && stopped() => {
                     state.end = state.next;
                     self.changed.notify_all();
                 }
-                Some(number) if state.is_better_left(me, number, until) => break None,
                 Some(number) => {
                     let sweep = state.done[number];
                     state.next = state.next.max(sweep + 1);
                     state.taken[number] = true;
-                    break Some(Tile { number, sweep });
+                    state.takers[me].at = number;
+                    return Some(Tile { number, sweep });
                 }
                 None => {
                     let waited = self.changed.wait(state);
                     state = waited.unwrap_or_else(PoisonError::into_inner);
                 }
             }
-        };
-        let taker = &mut state.takers[me];
-        taker.here = tile.is_some();
-        taker.at = tile.map_or(taker.at, |tile| tile.number);
-        tile
+        }
     }
 
     /// Records that a tile is done, which had this many units and took this long. Returns how many sweeps all tiles
@@ -133,7 +126,7 @@ impl TileStates {
     }
 
     /// The tile that a thread should sweep next: of those that have done the fewest sweeps, the one next to its last.
-    fn ready(&self, me: usize, until: usize) -> Option<usize> {
+    fn choose(&self, me: usize, until: usize) -> Option<usize> {
         let at = self.takers[me].at;
         let is_ready = |&tile: &usize| {
             // A seam needs what its blocks have just done; a block needs what its seams have done before.
@@ -143,17 +136,24 @@ impl TileStates {
             !self.taken[tile] && self.done[tile] < until && around.all(|&done| done >= needs)
         };
         let ready = (0..self.done.len()).filter(is_ready);
+        let ready = ready.filter(|&tile| !self.is_better_left(me, tile, until));
         ready.min_by_key(|&tile| (self.done[tile], tile.abs_diff(at)))
     }
 
-    /// Whether another thread could do everything that is left before this one has swept the tile.
+    /// Whether another thread could do the tile, and before it everything that does not depend on it, sooner than this
+    /// one does the tile alone. The fastest thread leaves nothing, so there is always one that continues.
     fn is_better_left(&self, me: usize, tile: usize, until: usize) -> bool {
-        let others = self.takers.iter().enumerate().filter(|&(it, taker)| it != me && taker.here);
+        let others = self.takers.iter().enumerate().filter(|&(it, _)| it != me);
         let fastest = others.map(|(_, taker)| taker.rate).fold(0.0, f64::max);
-        let left = |it: usize| until.saturating_sub(self.done[it]);
-        let all: f64 = (0..self.done.len()).map(|it| left(it) as f64 * self.units[it]).sum();
+        let left = |it: usize| {
+            // With every second tile further away, others can be a sweep further ahead.
+            let ahead = (it.abs_diff(tile) + tile % 2) / 2;
+            let end = if it == tile { self.done[it] + 1 } else { self.done[tile] + ahead };
+            end.min(until).saturating_sub(self.done[it])
+        };
+        let before: f64 = (0..self.done.len()).map(|it| left(it) as f64 * self.units[it]).sum();
         let own = self.takers[me].rate;
-        own > 0.0 && all * own < self.units[tile] * fastest
+        own > 0.0 && before * own < self.units[tile] * fastest
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_thread_leaves_the_last_tiles_to_a_fast_one() {
+    fn a_slow_thread_leaves_tiles_to_a_fast_one_that_needs_them_soon() {
         let tiles = TileQueue::new(2, 2, 2);
         let sweep = |me: usize, took: Duration| {
             let tile = tiles.take(me, 2, || false).unwrap();
@@ -206,19 +206,58 @@ mod tests {
         sweep(0, MS);
         sweep(1, 20 * MS);
         assert_eq!(sweep(0, MS), 1);
-        let last = tiles.take(0, 2, || false).unwrap();
-        assert_eq!(tiles.take(1, 2, || false), None);
-        tiles.finish(0, last, 6, MS);
-        // Alone, it takes whatever is left.
-        let tiles = TileQueue::new(2, 2, 2);
-        let tile = tiles.take(0, 1, || false).unwrap();
-        tiles.finish(0, tile, 6, MS);
-        let tile = tiles.take(1, 1, || false).unwrap();
-        tiles.finish(1, tile, 6, 20 * MS);
-        let tile = tiles.take(0, 1, || false).unwrap();
-        assert_eq!(tiles.finish(0, tile, 6, MS), 1);
-        assert_eq!(tiles.take(0, 1, || false), None);
-        assert!(tiles.take(1, 2, || false).is_some());
+        let state = lock(&tiles.state);
+        assert_eq!((state.choose(0, 2), state.choose(1, 2)), (Some(0), None));
+    }
+
+    /// The part of the time for which each of two threads waits, if the second is this many times as slow.
+    fn idle(blocks: usize, slow: u64) -> [f64; 2] {
+        let (tiles, sweeps) = (TileQueue::new(blocks, 2, 400), 400);
+        let (mut now, mut waited) = (0, [0; 2]);
+        let mut under_way: [Option<(u64, Tile)>; 2] = [None; 2];
+        loop {
+            for (me, turn) in under_way.iter_mut().enumerate().filter(|(_, turn)| turn.is_none()) {
+                if lock(&tiles.state).choose(me, sweeps).is_some() {
+                    let tile = tiles.take(me, sweeps, || false).unwrap();
+                    let took = if tile.number % 2 == 0 { 6 } else { 2 };
+                    *turn = Some((now + took * if me == 1 { slow } else { 1 }, tile));
+                }
+            }
+            let Some((end, _)) = under_way.iter().flatten().min_by_key(|(end, _)| *end) else {
+                break;
+            };
+            let end = *end;
+            for (me, turn) in under_way.iter_mut().enumerate() {
+                match turn.take_if(|(at, _)| *at == end) {
+                    Some((_, tile)) => {
+                        let units = if tile.number % 2 == 0 { 6 } else { 2 };
+                        let took = Duration::from_millis(units * if me == 1 { slow } else { 1 });
+                        tiles.finish(me, tile, units as usize, took);
+                    }
+                    None if turn.is_none() => waited[me] += end - now,
+                    None => {}
+                }
+            }
+            now = end;
+        }
+        assert!(lock(&tiles.state).done.iter().all(|&done| done == sweeps));
+        waited.map(|waited| waited as f64 / now as f64)
+    }
+
+    /// A fast thread used to wait for half of the time where a slow one took a tile that it needed next.
+    #[test]
+    fn threads_of_any_speeds_wait_little() {
+        for (blocks, slow, most) in [
+            (8, 1, [0.001, 0.001]),
+            (8, 4, [0.001, 0.001]),
+            (8, 14, [0.005, 0.05]),
+            (8, 40, [0.01, 0.15]),
+            (12, 14, [0.01, 0.05]),
+            (4, 4, [0.08, 0.08]),
+        ] {
+            let waits = idle(blocks, slow);
+            assert!(waits[0] < most[0] && waits[1] < most[1], "{blocks}, {slow}: {waits:?}");
+        }
     }
 
     #[test]
