@@ -50,8 +50,11 @@ impl<'t> Team<'t> {
             took += self.sweep_tiles(shared, me, worker, swept, did);
             continues = shared.wait();
         }
-        // The next sweeps and the caller need the edges.
-        if me == 0 && continues.is_some() {
+        if continues.is_none() {
+            // Others of this team may have passed the barrier before a device was lost.
+            self.tiles.leave();
+        } else if me == 0 {
+            // The next sweeps and the caller need the edges.
             [false, true].into_iter().for_each(|above| self.take_edge(shared, above, swept));
         }
         took
