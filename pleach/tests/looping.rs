@@ -5,12 +5,12 @@ use std::fs;
 
 /// The checksum of a loop.
 fn checksum(words: &str) -> f64 {
-    let told = json(&format!("loop {words}"));
-    assert_eq!(told["status"], "done");
-    let parts = told["loop"]["parts"].as_array().unwrap();
+    let answer = json(&format!("loop {words}"));
+    assert_eq!(answer["status"], "done");
+    let parts = answer["loop"]["parts"].as_array().unwrap();
     let shares: f64 = parts.iter().map(|part| part["share"].as_f64().unwrap()).sum();
     assert!((shares - 1.0).abs() < 1e-3, "{words}: {shares}");
-    told["loop"]["checksum"].as_f64().unwrap()
+    answer["loop"]["checksum"].as_f64().unwrap()
 }
 
 /// Rounding aside, nothing depends on workers, sizes and instructions.
@@ -81,9 +81,9 @@ fn devices_compute_the_same() {
         for devices in
             ["emulated", "cpu,emulated", "cpu,emulated:fail=2", "emulated:fail=1,emulated"]
         {
-            let told = pleach(&format!("loop {words} --json --chunks 1 --devices {devices}"));
-            let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
-            let is = told["loop"]["checksum"].as_f64().unwrap();
+            let answer = pleach(&format!("loop {words} --json --chunks 1 --devices {devices}"));
+            let answer: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();
+            let is = answer["loop"]["checksum"].as_f64().unwrap();
             let apart = (is / expected - 1.0).abs();
             assert!(apart <= most, "{words}, {devices}: {is} for {expected}");
         }
@@ -96,11 +96,11 @@ fn preparing_a_frame_adds_no_units_or_parts() {
     for (flags, names) in
         [("--threads 2", vec!["cpu0", "cpu1"]), ("--devices emulated", vec!["emulated0"])]
     {
-        let told = json(&format!("loop rays sphere:3000 --size 64x64 {flags}"));
-        let parts = told["loop"]["parts"].as_array().unwrap();
+        let answer = json(&format!("loop rays sphere:3000 --size 64x64 {flags}"));
+        let parts = answer["loop"]["parts"].as_array().unwrap();
         let named: Vec<&str> = parts.iter().map(|part| part["name"].as_str().unwrap()).collect();
         let units: u64 = parts.iter().map(|part| part["units"].as_u64().unwrap()).sum();
-        assert_eq!((named, units), (names, told["loop"]["units"].as_u64().unwrap()), "{flags}");
+        assert_eq!((named, units), (names, answer["loop"]["units"].as_u64().unwrap()), "{flags}");
     }
 }
 
@@ -125,9 +125,9 @@ fn every_loop_prints_the_same_keys() {
                 "{key}"
             );
         }
-        let told = json(words);
+        let answer = json(words);
         for key in ["name", "units", "parts", "seconds", "static", "checksum"] {
-            assert!(told["loop"].get(key).is_some(), "{words}: {key}");
+            assert!(answer["loop"].get(key).is_some(), "{words}: {key}");
         }
     }
     let compared = json("loop csrmm fem:900 --threads 2 --compare-static");

@@ -39,7 +39,7 @@ impl<'a> PlaneBlocks<'a> {
         if tile.is_multiple_of(2) { from..to } else { to - deep..to + deep }
     }
 
-    /// The steps that a tile does in a sweep, which begins after this many more steps.
+    /// A tile's part of a sweep of these steps, when the slab has done `before` of them since it was cut.
     fn plan(&self, tile: usize, before: usize, steps: usize) -> Vec<Step> {
         let (from, to) = (self.cuts[tile / 2], self.cuts[tile / 2 + 1]);
         let mut order = self.outline.plan(before, steps);

@@ -219,7 +219,7 @@ fn commands_of_users_print_json() {
 
 /// Other users of the machine could read the files of jobs where the service's folder existed before the service.
 #[test]
-fn files_of_jobs_are_closed_to_others_whoever_made_the_folder() {
+fn files_of_jobs_are_closed_to_others_even_in_an_existing_folder() {
     let mut service = Service::start("service-closed", "--threads 1");
     service.end();
     let data = service.folder.join("data");
