@@ -84,6 +84,32 @@ expect() {
     fi
 }
 
+# lose_rank BALANCE: a search that a limit stops, and then the death of a rank, which is not the root. With ULFM the
+# others do its work, too; otherwise the job ends, and fewer processes resume the search.
+lose_rank() {
+    local saved=$work/$name-${1%%:*}.pleach code=0 job
+    expect 3 "stopped by the node limit" "$mpiexec" "${more[@]}" -n 4 "$pleach" count queens 13 --balance "$1" \
+        --node-limit 1000000 --threads 1 --pace 400000 --checkpoint "$saved" --every 200ms
+    "$mpiexec" "${more[@]}" -n 3 "$pleach" resume "$saved" --pace 250000 --every 200ms >"$work/killed" 2>&1 &
+    job=$!
+    # The launcher and its three ranks, of which the youngest is not the root.
+    await 4 "resume $saved"
+    pkill -9 -n -f "resume $saved" || { echo "mpi: $name, $1: no rank to kill" >&2; exit 1; }
+    wait "$job" || code=$?
+    if [ "$name" = ulfm ]; then
+        if [ "$code" != 0 ] || ! grep -qF "4,674,889 nodes" "$work/killed"; then
+            echo "mpi: $name, $1: a job that lost a rank: exit code $code, expected 0 and 4,674,889 nodes" >&2
+            cat "$work/killed" >&2
+            exit 1
+        fi
+    elif [ "$code" = 0 ]; then
+        echo "mpi: $name, $1: a job that lost a rank ended well" >&2
+        exit 1
+    else
+        expect 0 "4,674,889 nodes" "$mpiexec" "${more[@]}" -n 2 "$pleach" resume "$saved" --pace 1000000000
+    fi
+}
+
 for launcher in "${launchers[@]}"; do
     name=${launcher%%=*} mpiexec=${launcher#*=} more=()
     [ "$name" = open-mpi ] && more=(--oversubscribe)
@@ -106,32 +132,8 @@ for launcher in "${launchers[@]}"; do
         "$pleach" loop rays sphere:4000 --method march --json --threads 1 --slow cpu0=30
     expect 0 "2298025: 559 steps" "$mpiexec" "${more[@]}" -n 3 "$examples/ranks"
     expect 2 "queens 99: expected a board" "$mpiexec" "${more[@]}" -n 3 "$pleach" count queens 99
-    # Stopped by a limit, and by a rank that dies; resumed by other numbers of processes, and by one.
-    saved=$work/$name.pleach
-    slow=(--threads 1 --pace 400000 --checkpoint "$saved" --every 200ms)
-    expect 3 "stopped by the node limit" "$mpiexec" "${more[@]}" -n 4 \
-        "$pleach" count queens 13 --node-limit 1000000 "${slow[@]}"
-    "$mpiexec" "${more[@]}" -n 3 "$pleach" resume "$saved" --pace 250000 --every 200ms \
-        >"$work/killed" 2>&1 &
-    job=$!
-    # The launcher and its three ranks, of which the youngest is not the root.
-    await 4 "resume $saved"
-    pkill -9 -n -f "resume $saved" || { echo "mpi: $name: no rank to kill" >&2; exit 1; }
-    code=0
-    wait "$job" || code=$?
-    if [ "$name" = ulfm ]; then
-        # The others have done the work of the dead rank.
-        if [ "$code" != 0 ] || ! grep -qF "4,674,889 nodes" "$work/killed"; then
-            echo "mpi: $name: a job that lost a rank: exit code $code, expected 0 and 4,674,889 nodes" >&2
-            cat "$work/killed" >&2
-            exit 1
-        fi
-    else
-        if [ "$code" = 0 ]; then
-            echo "mpi: $name: a job that lost a rank ended well" >&2
-            exit 1
-        fi
-        expect 0 "4,674,889 nodes" "$mpiexec" "${more[@]}" -n 2 "$pleach" resume "$saved" --pace 1000000000
-    fi
+    lose_rank adaptive
+    # The root gives its pool away, and the dead rank had nodes of it.
+    lose_rank dynamic:share=chunk/1,cutoff=2,coordinator=yes
     echo "mpi: $name: searches end as they should"
 done
