@@ -184,6 +184,19 @@ fn whole_boards_are_simulated() {
     refused("sim uts T1 --peers 5 --whole", "--whole does not apply to 'sim uts'");
 }
 
+/// Ordered by job, the numbers of leaves are factoradics: the nodes are the same, but they are shared in other pieces.
+#[test]
+fn intervals_by_job_have_the_same_nodes() {
+    let text = "peers = 9\nseeds = [1, 2, 3]\n[load]\nproblem = 'flowshop'\ninstance = 'VFR10_15_1'\n\
+                bound = 'one'\nbranching = 'forward'\nbest = 'optimum'\nnodes = 'interval'\n\
+                child_order = ['bound', 'job']\n";
+    let report = json(&scenario("by-job.toml", text));
+    let rows = report["rows"].as_array().unwrap();
+    let nodes: Vec<f64> = rows.iter().map(|row| mean(row, "nodes")).collect();
+    assert_eq!(nodes, [171_999.0, 171_999.0]);
+    assert_ne!(mean(&rows[0], "time_s"), mean(&rows[1], "time_s"));
+}
+
 /// Refuses a scenario, naming its file.
 fn bad(text: &str, said: &str) {
     let words = scenario("bad.toml", text);
@@ -230,6 +243,22 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
         (
             "peers = 3\n[load]\nproblem = 'queens'\ninstance = 8\nwhole = 1",
             "load.whole = 1: expected true or false",
+        ),
+        (
+            "peers = 3\n[load]\nproblem = 'flowshop'\ninstance = 'ta001'\nchild_order = 'job'",
+            "load.child_order = 'job' works only with load.nodes = 'interval'",
+        ),
+        (
+            "peers = 3\n[load]\nproblem = 'flowshop'\ninstance = 'ta001'\nchild_order = 'age'",
+            "load.child_order 'age': expected bound or job",
+        ),
+        (
+            "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1'\nchild_order = 'job'",
+            "load.child_order does not apply to uts",
+        ),
+        (
+            "peers = 3\n[load]\nproblem = 'atsp'\ninstance = 'ftv33'\nchild_order = 'job'",
+            "load.child_order does not apply to atsp",
         ),
         (
             "peers = 3\n[load]\nproblem = 'uts'\ninstance = 'T1XL'\nrecorded = 3",

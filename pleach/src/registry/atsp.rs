@@ -139,8 +139,10 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
     let request = Request::new(&load.instance, given);
     let bound = Bound::parse(load.bound.as_deref().unwrap_or("auto"));
     let bound = bound.or_else(|why| usage(format!("load.bound {why}")))?;
-    if load.branching.is_some() {
-        return usage("load.branching does not apply to atsp");
+    for (key, word) in [("branching", &load.branching), ("child_order", &load.child_order)] {
+        if word.is_some() {
+            return usage(format!("load.{key} does not apply to atsp"));
+        }
     }
     if load.nodes == Nodes::Interval && bound != Bound::Partial {
         return usage("load.nodes = 'interval' works only with load.bound = 'partial'");

@@ -330,6 +330,13 @@ fn make_load(load: &Load, given: &FlagValues) -> Result<SimulatedLoad, Failure> 
         let rule = Branching::parse(word);
         problem.branching = rule.map_err(|why| Failure::Usage(format!("load.branching {why}")))?;
     }
+    if let Some(word) = &load.child_order {
+        let order = ChildOrder::parse(word);
+        problem.order = order.map_err(|why| Failure::Usage(format!("load.child_order {why}")))?;
+    }
+    if problem.order == ChildOrder::Job && load.nodes != Nodes::Interval {
+        return usage("load.child_order = 'job' works only with load.nodes = 'interval'");
+    }
     let start = match load.best.as_deref() {
         None | Some("none") => i64::MAX,
         Some("neh") => neh(problem.instance(), &|| true).1.into(),

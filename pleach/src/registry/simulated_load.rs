@@ -15,6 +15,8 @@ pub struct Load {
     pub best: Option<String>,
     pub bound: Option<String>,
     pub branching: Option<String>,
+    /// The order in which the children of a node are explored, if the problem has a choice.
+    pub child_order: Option<String>,
     /// The most nodes that one explorer may search alone, for comparison.
     pub alone: u64,
     /// The representation of work, if the problem has a choice.
@@ -77,7 +79,7 @@ impl SimulatedLoad {
         })
     }
 
-    /// A problem without a choice of bounds or branchings.
+    /// A problem without a choice of bounds, branchings or orders of children.
     ///
     /// # Errors
     /// If the load names one, or a value to beat for a problem that has no values.
@@ -86,8 +88,9 @@ impl SimulatedLoad {
         problem: P,
         record: impl FnOnce(&P, i64) -> Option<Box<dyn Problem>>,
     ) -> Result<Self, String> {
-        let Load { problem: name, bound, branching, best, .. } = load;
-        for (key, word) in [("bound", bound), ("branching", branching)] {
+        let Load { problem: name, bound, branching, child_order, best, .. } = load;
+        let choices = [("bound", bound), ("branching", branching), ("child_order", child_order)];
+        for (key, word) in choices {
             if word.is_some() {
                 return Err(format!("load.{key} does not apply to {name}"));
             }

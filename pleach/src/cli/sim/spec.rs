@@ -117,6 +117,7 @@ fn work(registry: &[Entry], keys: &Keys<'_>, peers: u32) -> Result<Work, String>
                 best: load.word_if_any("best")?,
                 bound: load.word_if_any("bound")?,
                 branching: load.word_if_any("branching")?,
+                child_order: load.word_if_any("child_order")?,
                 nodes: nodes(&load)?,
                 whole: load.flag("whole", false)?,
                 recorded: load.flag("recorded", false)?,
