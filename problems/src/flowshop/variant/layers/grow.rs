@@ -5,7 +5,7 @@ use super::super::objective::Objective;
 use super::super::remaining::{Orders, Remaining};
 use super::super::set_bounds::SetBounds;
 use super::super::table::{Lanes, Table};
-use super::layer::{Key, Layer, Part};
+use super::layer::{Key, Layer, Part, RANGES};
 use crate::simd::Level;
 use crate::simd::lanes::{LaneTask, MOST_LANES, Number, Wide};
 use pleach_core::search::tree::Counts;
@@ -16,6 +16,8 @@ use std::thread;
 /// Keys that a thread does at once, and the most pieces of all keys.
 const KEYS: usize = 64;
 const PIECES: usize = 1024;
+/// Keys that are sorted without checking for a stop.
+const SHORT: usize = 1024;
 /// A key takes as long as some children: the number of jobs divided by `JOBS`; or, for tardiness and tardy jobs, whose
 /// bounds list each set by due date, `DUE_JOBS` times the number of jobs.
 const JOBS: usize = 4;
@@ -68,11 +70,11 @@ pub(super) fn grow<N: Number>(
     let before = layer.bytes(rules.table.machines) + room.used;
     // A list grows by twice its size.
     let fits = before + 2 * candidates * size_of::<Key>() <= room.memory;
-    if !fits || !keep_going() {
+    let keys = if fits { next_keys(rules, layer, keep_going) } else { None };
+    let Some(keys) = keys else {
         let (next, counts) = (Layer::new(Vec::new()), Counts::default());
         return Growth { next, counts, work: 0, complete: false };
-    }
-    let keys = next_keys(rules, layer);
+    };
     let each = KEYS.max(keys.len().div_ceil(PIECES));
     let pieces: Vec<&[Key]> = keys.chunks(each).collect();
     let parts: Vec<Mutex<Option<Part<N>>>> = pieces.iter().map(|_| Mutex::default()).collect();
@@ -122,21 +124,38 @@ pub(super) fn grow<N: Number>(
     Growth { next: Layer::new(parts), counts, work, complete }
 }
 
-/// The keys of all children, in order.
-fn next_keys<N: Number>(rules: &Rules<'_, N>, layer: &Layer<N>) -> Vec<Key> {
+/// The keys of all children, in order, or `None` if a stop is requested. They are sorted range by range, so that a stop
+/// does not have to wait for millions of them.
+fn next_keys<N: Number>(
+    rules: &Rules<'_, N>,
+    layer: &Layer<N>,
+    keep_going: &mut dyn FnMut() -> bool,
+) -> Option<Vec<Key>> {
     let jobs = rules.variant.jobs();
     let setups = rules.table.has_setups();
-    let keys = layer.parts.iter().flat_map(|part| &part.keys);
-    let mut next: Vec<Key> = keys
-        .flat_map(|&(key, _)| {
-            let left = (0..jobs).filter(move |&job| !key.has(job as u16));
-            left.map(move |job| key.with(job, setups))
-        })
-        .collect();
-    next.sort_unstable();
-    next.dedup();
+    let mut ranges = vec![Vec::new(); RANGES];
+    for part in &layer.parts {
+        if !keep_going() {
+            return None;
+        }
+        for &(key, _) in &part.keys {
+            for job in (0..jobs).filter(|&job| !key.has(job as u16)) {
+                let next = key.with(job, setups);
+                ranges[next.range(jobs, setups)].push(next);
+            }
+        }
+    }
+    let mut next = Vec::new();
+    for mut keys in ranges {
+        if keys.len() > SHORT && !keep_going() {
+            return None;
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        next.append(&mut keys);
+    }
     next.shrink_to_fit();
-    next
+    Some(next)
 }
 
 /// Children of a key before those that are dominated are dropped, and what else a thread needs.
@@ -421,5 +440,55 @@ fn keep_undominated<N: Number, W: Wide<Of = N>>(
     if kept.count > 0 {
         kept.write(table.machines, &mut part.fronts);
         part.keys.push((key, kept.count as u32));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::super::instance::Instance;
+    use super::super::super::super::shop::Shop;
+    use super::super::super::lanes::Passing;
+    use super::*;
+
+    /// A stop used to wait until all keys of a layer were made and sorted.
+    #[test]
+    fn keys_are_in_order_and_a_stop_need_not_wait_for_them() {
+        let (jobs, placed) = (18, 6);
+        for setups in [false, true] {
+            let mut shop = Shop::new(Instance::new(1, vec![1; jobs]).unwrap());
+            shop.setups = setups.then(|| vec![1; jobs * jobs]);
+            let variant = Variant::new(shop, Objective::FlowTime, Passing::Wait).unwrap();
+            let rules = Rules::<i64> {
+                variant: &variant,
+                level: Level::Off,
+                table: Table::new(&variant),
+                orders: Orders::new(&variant),
+                set_bounds: SetBounds::default(),
+            };
+            let sets = (0..1_usize << jobs).filter(|set| set.count_ones() == placed);
+            let bits = |set: usize| (0..jobs).filter(move |job| set >> job & 1 == 1);
+            let key = |set| bits(set).fold(Key::default(), |key, job| key.with(job, setups));
+            let keys: Vec<Key> = sets.map(key).collect();
+            let mut expected: Vec<Key> = keys
+                .iter()
+                .flat_map(|key| (0..jobs).map(move |job| (key, job)))
+                .filter(|(key, job)| !key.has(*job as u16))
+                .map(|(key, job)| key.with(job, setups))
+                .collect();
+            expected.sort_unstable();
+            expected.dedup();
+            let keys = keys.into_iter().map(|key| (key, 1)).collect();
+            let layer = Layer::new(vec![Part { keys, ..Part::default() }]);
+            let made = |most: usize| {
+                let mut calls = 0;
+                next_keys(&rules, &layer, &mut || {
+                    calls += 1;
+                    calls <= most
+                })
+            };
+            assert_eq!(made(usize::MAX), Some(expected));
+            assert_eq!(made(0), None);
+            assert_eq!(made(1), None, "the first range of more than {SHORT} keys");
+        }
     }
 }

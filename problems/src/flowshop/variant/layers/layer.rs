@@ -8,6 +8,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Where a key holds the last job.
 const LAST: u32 = 56;
+/// Into how many ranges keys are divided.
+pub(super) const RANGES: usize = 256;
 
 /// A set of jobs, a bit each, and if there are setup times the last one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +33,12 @@ impl Key {
     /// The key before a job was added, after this one.
     pub fn without(self, job: usize, last: usize) -> Self {
         Self(self.0 & ((1 << LAST) - 1) & !(1 << job) | (last as u64) << LAST)
+    }
+
+    /// The number of the key's range. A later one has greater keys.
+    pub fn range(self, jobs: usize, setups: bool) -> usize {
+        let shift = if setups { LAST } else { (jobs as u32).saturating_sub(RANGES.ilog2()) };
+        (self.0 >> shift) as usize
     }
 }
 
