@@ -13,6 +13,7 @@ mod layers;
 mod model;
 mod objective;
 mod places;
+mod preemptive;
 mod remaining;
 mod rest;
 mod set_bounds;

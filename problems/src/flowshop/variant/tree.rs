@@ -5,6 +5,7 @@ use super::greedy::{Beside, by_insertion};
 use super::improve::improve;
 use super::layers::Layers;
 use super::model::{MOST_JOBS_BY_LAYERS, Partial, Variant};
+use super::preemptive::preemptive_bound;
 use super::remaining::{Orders, Remaining, whole_bound};
 use crate::simd::Level;
 use pleach_core::search::depth_first::TreeExplorer;
@@ -44,7 +45,7 @@ impl VariantTree {
     pub fn new(variant: Variant, level: Level) -> Self {
         let orders = Orders::new(&variant);
         Self {
-            least: whole_bound(&variant, &orders),
+            least: whole_bound(&variant, &orders).max(preemptive_bound(&variant)),
             variant: Arc::new(variant),
             orders,
             level,
