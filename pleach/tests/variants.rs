@@ -110,6 +110,20 @@ fn reports_have_the_decimals_of_the_shop() {
     }
 }
 
+/// Layers, and searches of many jobs, used to continue although a schedule met the bound of all schedules.
+#[test]
+fn a_schedule_that_meets_the_bound_needs_no_search() {
+    for jobs in [20, 60] {
+        let mut shop = shop::Shop::new(flowshop::Instance::new(1, vec![3; jobs]).unwrap());
+        shop.releases = Some((0..jobs as u32).map(|job| 2 * job).collect());
+        let (objective, passing) = (shop::Objective::FlowTime, shop::Passing::Wait);
+        let variant = shop::Variant::new(shop, objective, passing).unwrap();
+        let answer = shop::solve(&variant, shop::Options::default()).unwrap();
+        assert_eq!((answer.status, answer.value), (Status::Optimal, answer.bound));
+        assert_eq!(answer.nodes.bounded, 0);
+    }
+}
+
 /// A search that stops within its layers used to continue depth first when it was resumed, which takes far longer.
 #[test]
 fn layers_that_were_stopped_begin_again() {

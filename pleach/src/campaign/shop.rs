@@ -302,7 +302,13 @@ fn by_layers(
                 stop = Some(if begun.time_is_over() { Stop::Time } else { Stop::Asked });
             }
         }
-        if stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        // Layers do not know this bound.
+        let best = progress.best.as_ref().map_or(to_beat, |(_, value)| to_beat.min(*value));
+        if stop.is_some() || best <= least {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let limits = LayersLimits {
         threads: settings.threads.max(1) as usize,

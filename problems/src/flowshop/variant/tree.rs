@@ -215,7 +215,7 @@ impl Problem for VariantTree {
 
     fn root(&self) -> Work {
         let entry = |(bound, node): &(i64, Vec<u16>)| Entry {
-            bound: *bound,
+            bound: self.least.max(*bound),
             depth: node.len() as u32,
             share: 1.0 / self.roots.len() as f32,
             node: node.clone(),
@@ -263,5 +263,29 @@ impl Problem for VariantTree {
 
     fn favours_improver(&self) -> bool {
         self.variant.jobs() > MOST_JOBS_BY_LAYERS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::instance::Instance;
+    use super::super::super::shop::Shop;
+    use super::super::lanes::Passing;
+    use super::super::objective::Objective;
+    use super::*;
+    use pleach_core::search::laws::run_to_end;
+
+    /// The root used to have no bound of its own, so it was branched however good the bound of all schedules was.
+    #[test]
+    fn a_schedule_that_meets_the_bound_of_all_is_proven_without_branching() {
+        let mut shop = Shop::new(Instance::new(1, vec![3; 60]).unwrap());
+        shop.releases = Some((0..60).map(|job| 2 * job).collect());
+        let variant = Variant::new(shop, Objective::FlowTime, Passing::Wait).unwrap();
+        let tree = VariantTree::new(variant, Level::Off);
+        let (_, value) = tree.start(None, 0, &|| true);
+        assert_eq!(value, tree.least_score());
+        let mut explorer = tree.explorer();
+        explorer.add_work(&Problem::root(&tree).bytes).unwrap();
+        assert_eq!(run_to_end(&mut *explorer, value).counts.branched, 0);
     }
 }
