@@ -43,11 +43,38 @@ impl Tiles {
     }
 }
 
-/// Where rays enter the mesh: tetrahedra for each pixel, nearest first.
-#[derive(Clone, Default)]
+/// Where rays enter the mesh: tetrahedra for each pixel, nearest first, in lists for each row of tiles.
 pub struct Entries {
+    /// Tiles from left to right.
+    across: usize,
+    bands: Vec<Band>,
+    /// The number of entries before each row of tiles, and finally their total.
+    before: Vec<u32>,
+}
+
+/// The entries of a row of tiles, whose pixels are numbered from 0.
+#[derive(Clone, Default)]
+struct Band {
     ends: Vec<u32>,
     tets: Vec<(f32, u32)>,
+    /// Whether any ray enters more than once.
+    again: bool,
+    pairs: Vec<[u32; 2]>,
+}
+
+/// The entries of a tile.
+#[derive(Clone, Copy)]
+pub struct TileEntries<'a> {
+    ends: &'a [u32],
+    tets: &'a [(f32, u32)],
+}
+
+impl<'a> TileEntries<'a> {
+    /// Where the ray of a pixel enters: depth and tetrahedron, nearest first.
+    #[must_use]
+    pub fn at(self, pixel: usize) -> &'a [(f32, u32)] {
+        &self.tets[self.ends[pixel] as usize..self.ends[pixel + 1] as usize]
+    }
 }
 
 /// The corners of a face in pixels, and their depths.
@@ -126,43 +153,94 @@ impl Side {
 }
 
 impl Entries {
-    /// Finds the entries of a view's pixels, in a stage whose units are the rows of tiles. `None` if it was stopped.
+    /// Finds the entries of a view's pixels, in a stage whose units are the rows of tiles; and, if `related`, the
+    /// [pairs](Self::pairs) of tetrahedra. `None` if the stage was stopped.
     #[must_use]
     pub fn new(
         scene: &Scene,
         prepared: &Prepared,
         sizes: [u32; 2],
+        related: bool,
         run: &mut RunStage<'_>,
     ) -> Option<Self> {
         let (mesh, tiles) = (scene.mesh(), Tiles::new(sizes[0], sizes[1]));
+        let wanted = |facing: Facing| facing == Facing::Entry || related && facing == Facing::Exit;
         let mut faces = vec![Vec::new(); tiles.down];
         for &number in scene.boundary() {
-            if prepared.facings[number as usize] == Facing::Entry {
+            if wanted(prepared.facings[number as usize]) {
                 let corners = corners(prepared, &mesh.faces()[number as usize]);
                 let rows = span(corners, 1, sizes[1]);
                 let touched = rows.start / TILE..rows.end.div_ceil(TILE);
                 touched.for_each(|band| faces[band].push(number));
             }
         }
-        let mut bands = vec![Self::default(); tiles.down];
+        let mut bands = vec![Band::default(); tiles.down];
         let cells = Cells::cut(&mut bands, std::iter::repeat_n(1, tiles.down));
-        run_stage(run, tiles.down, |band| {
-            cells.part(band)[0] = Self::of_band(mesh, prepared, sizes, (band, &faces[band]));
+        run_stage(run, tiles.down, |number| {
+            let mut band = Band::new(mesh, prepared, sizes, (number, &faces[number]));
+            if related && band.again {
+                band.pairs = band.pairs(mesh, prepared, sizes, (number, &faces[number]));
+            }
+            cells.part(number)[0] = band;
         })?;
         drop(cells);
-        let mut all = Self { ends: vec![0], tets: Vec::new() };
-        all.ends.reserve_exact(tiles.count() * TILE_PIXELS);
-        all.tets.reserve_exact(bands.iter().map(|band| band.tets.len()).sum());
-        for band in bands {
-            let before = all.tets.len() as u32;
-            all.ends.extend(band.ends[1..].iter().map(|end| before + end));
-            all.tets.extend(band.tets);
-        }
-        Some(all)
+        let mut before = vec![0];
+        let mut sum = 0;
+        before.extend(bands.iter().map(|band| {
+            sum += band.tets.len() as u32;
+            sum
+        }));
+        Some(Self { across: tiles.across, bands, before })
     }
 
-    /// The entries of a row of tiles by the faces that touch it. Its pixels are numbered from 0.
-    fn of_band(
+    /// The entries of a tile.
+    #[must_use]
+    pub fn tile(&self, tile: usize) -> TileEntries<'_> {
+        let Band { ends, tets, .. } = &self.bands[tile / self.across];
+        let first = tile % self.across * TILE_PIXELS;
+        TileEntries { ends: &ends[first..=first + TILE_PIXELS], tets }
+    }
+
+    /// The number of entries before a tile; with the number of tiles, their total.
+    #[must_use]
+    pub fn before(&self, tile: usize) -> u32 {
+        let (band, first) = (tile / self.across, tile % self.across * TILE_PIXELS);
+        self.before[band] + self.bands.get(band).map_or(0, |band| band.ends[first])
+    }
+
+    /// How many words [`write`](Self::write) appends.
+    #[must_use]
+    pub fn words(&self) -> usize {
+        let (pixels, down) = (self.across * TILE_PIXELS, self.bands.len());
+        down * pixels + 1 + 2 * self.before[down] as usize
+    }
+
+    /// Appends for each pixel the number of entries before its own, and finally their total; then all entries.
+    pub fn write(&self, words: &mut Vec<u32>) {
+        words.push(0);
+        for (band, before) in self.bands.iter().zip(&self.before) {
+            words.extend(band.ends[1..].iter().map(|end| before + end));
+        }
+        for band in &self.bands {
+            words.extend(band.tets.iter().flat_map(|&(depth, tet)| [depth.to_bits(), tet]));
+        }
+    }
+
+    /// Pairs of tetrahedra that no common face orders, in ascending order: a ray leaves the first and later enters the
+    /// second.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<[u32; 2]> {
+        let mut pairs = Vec::new();
+        self.bands.iter().for_each(|band| pairs.extend_from_slice(&band.pairs));
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+}
+
+impl Band {
+    /// The entries of a row of tiles by the faces that touch it.
+    fn new(
         mesh: &Mesh,
         prepared: &Prepared,
         sizes: [u32; 2],
@@ -188,45 +266,32 @@ impl Entries {
             tets[*next as usize] = (depth, tet);
             *next += 1;
         }
+        let mut again = false;
         for pair in ends.windows(2).filter(|pair| pair[1] - pair[0] > 1) {
             let list = &mut tets[pair[0] as usize..pair[1] as usize];
             list.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            again = true;
         }
-        Self { ends, tets }
+        Self { ends, tets, again, pairs: Vec::new() }
     }
 
-    /// Where the ray of a pixel enters: depth and tetrahedron, nearest first.
-    #[must_use]
-    pub fn at(&self, place: usize) -> &[(f32, u32)] {
-        &self.tets[self.ends[place] as usize..self.ends[place + 1] as usize]
+    fn at(&self, place: usize) -> &[(f32, u32)] {
+        TileEntries { ends: &self.ends, tets: &self.tets }.at(place)
     }
 
-    /// The number of entries before a tile.
-    #[must_use]
-    pub fn before(&self, tile: usize) -> u32 {
-        self.ends[tile * TILE_PIXELS]
-    }
-
-    /// For each pixel the number of entries before its own, and finally their total; and all entries.
-    #[must_use]
-    pub fn parts(&self) -> (&[u32], &[(f32, u32)]) {
-        (&self.ends, &self.tets)
-    }
-
-    /// Whether any ray enters more than once.
-    #[must_use]
-    pub fn again(&self) -> bool {
-        self.ends.windows(2).any(|pair| pair[1] - pair[0] > 1)
-    }
-
-    /// Pairs of tetrahedra that no common face orders: a ray leaves the first and later enters the second.
-    #[must_use]
-    pub fn pairs(&self, scene: &Scene, prepared: &Prepared, sizes: [u32; 2]) -> Vec<[u32; 2]> {
-        let (mesh, tiles) = (scene.mesh(), Tiles::new(sizes[0], sizes[1]));
-        let faces = (scene.boundary(), Facing::Exit);
+    /// The pairs of tetrahedra in this row of tiles.
+    fn pairs(
+        &self,
+        mesh: &Mesh,
+        prepared: &Prepared,
+        sizes: [u32; 2],
+        (band, faces): (usize, &[u32]),
+    ) -> Vec<[u32; 2]> {
+        let tiles = Tiles::new(sizes[0], sizes[1]);
         let mut exits: Vec<(u32, f32, u32)> = Vec::new();
-        raster(mesh, prepared, faces, sizes, 0..sizes[1] as usize, |x, y, face| {
-            let place = tiles.place(x, y);
+        let rows = band * TILE..(band + 1) * TILE;
+        raster(mesh, prepared, (faces, Facing::Exit), sizes, rows, |x, y, face| {
+            let place = tiles.place(x, y % TILE);
             if self.at(place).len() > 1 {
                 exits.push((place as u32, depth(prepared, face, x, y), mesh.faces()[face].tets[0]));
             }
@@ -249,4 +314,41 @@ fn depth(prepared: &Prepared, face: usize, x: usize, y: usize) -> f32 {
     let [a, b, c] = prepared.planes[face];
     let [left, top] = prepared.lens.first;
     a * (left + x as f32) + (b * (top + y as f32) + c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::looping::Loop;
+    use crate::rays::stage::Stage;
+    use crate::rays::transfer::Transfer;
+    use crate::rays::view::View;
+
+    #[test]
+    fn entries_are_listed_tile_by_tile() {
+        let mesh = Mesh::named("bluntfin:6x5x4").unwrap().unwrap();
+        let scene = Scene::new(&mesh, &Transfer::usual(mesh.range(), mesh.sphere().1));
+        let view = View { width: 75, ..View::new(60, 60) };
+        let mut run = |stage: &Stage<'_>| {
+            (0..stage.units()).rev().for_each(|unit| stage.run(unit..unit + 1, &mut ()));
+            true
+        };
+        let axes = view.axes(&mesh).unwrap();
+        let prepared = Prepared::new(&scene, &view, &axes, 0.0, &mut run).unwrap();
+        let entries = Entries::new(&scene, &prepared, [75, 60], true, &mut run).unwrap();
+        let mut words = Vec::new();
+        entries.write(&mut words);
+        assert_eq!(words.len(), entries.words());
+        let count = Tiles::new(75, 60).count();
+        let (ends, tets) = words.split_at(count * TILE_PIXELS + 1);
+        assert!(!tets.is_empty());
+        for (place, pair) in ends.windows(2).enumerate() {
+            let at = entries.tile(place / TILE_PIXELS).at(place % TILE_PIXELS);
+            let listed = at.iter().flat_map(|&(depth, tet)| [depth.to_bits(), tet]);
+            assert!(listed.eq(tets[2 * pair[0] as usize..2 * pair[1] as usize].iter().copied()));
+        }
+        for tile in 0..=count {
+            assert_eq!(entries.before(tile), ends[tile * TILE_PIXELS]);
+        }
+    }
 }

@@ -41,9 +41,8 @@ fn write_piece(piece: &Piece, words: &mut Vec<u32>) {
 impl LoopOnDevice for Rays<'_> {
     fn layout(&self, wanted: &dyn Fn() -> bool) -> Option<Layout> {
         let (prepared, pieces) = (&self.frame.prepared, self.frame.scene.pieces());
-        let (starts, entries) = self.frame.entries.parts();
-        let tets = prepared.records.len();
-        let words = tets * TET + pieces.len() * PIECE + starts.len() + 2 * entries.len();
+        let (tets, entries) = (prepared.records.len(), &self.frame.entries);
+        let words = tets * TET + pieces.len() * PIECE + entries.words();
         let mut tables = Vec::with_capacity(words);
         for tet in 0..tets {
             if tet % PART == 0 && !wanted() {
@@ -52,8 +51,7 @@ impl LoopOnDevice for Rays<'_> {
             write_tet(prepared, tet, &mut tables);
         }
         pieces.iter().for_each(|piece| write_piece(piece, &mut tables));
-        tables.extend(starts);
-        tables.extend(entries.iter().flat_map(|&(depth, tet)| [depth.to_bits(), tet]));
+        entries.write(&mut tables);
         let (tiles, lens) = (self.frame.tiles, prepared.lens);
         let counts = [tets, pieces.len(), tiles.count(), tiles.across].map(|count| count as u32);
         let numbers = [lens.first[0], lens.first[1], lens.near, lens.least].map(f32::to_bits);

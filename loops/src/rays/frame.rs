@@ -100,14 +100,13 @@ impl<'a> Frame<'a> {
         let Some(prepared) = Prepared::new(scene, view, &axes, least, run) else { return Ok(None) };
         let sizes = [view.width, view.height];
         let tiles = Tiles::new(view.width, view.height);
-        let entries = Entries::new(scene, &prepared, sizes, run);
+        let projects = settings.method == Method::Project;
+        let entries = Entries::new(scene, &prepared, sizes, projects, run);
         let Some(entries) = entries else { return Ok(None) };
         let mut circle = 0;
         let mut bins = None;
-        if settings.method == Method::Project {
-            let more =
-                if entries.again() { entries.pairs(scene, &prepared, sizes) } else { Vec::new() };
-            let order = order(&prepared, &more);
+        if projects {
+            let order = order(&prepared, &entries.pairs());
             circle = prepared.records.len() - order.len();
             bins = (circle == 0).then(|| Bins::new(&prepared, &order, tiles));
         }
@@ -176,8 +175,8 @@ impl<'a> Frame<'a> {
         match &self.way {
             Way::March => {
                 let sizes = [0, 1].map(|axis| (self.sizes[axis] as usize - corner[axis]).min(TILE));
-                let place = (tile * TILE_PIXELS, corner, sizes);
-                march::tile(&self.prepared, &self.entries, self.scene.pieces(), place, light)
+                let (entries, pieces) = (self.entries.tile(tile), self.scene.pieces());
+                march::tile(&self.prepared, entries, pieces, (corner, sizes), light)
             }
             Way::Project(bins) => {
                 let work = Work {

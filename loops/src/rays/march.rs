@@ -1,6 +1,6 @@
 //! Marching: each ray goes from tetrahedron to tetrahedron, through the face by which it leaves.
 
-use super::boundary::Entries;
+use super::boundary::TileEntries;
 use super::mesh::NONE;
 use super::prepare::Prepared;
 use super::record::{Light, Record, TILE};
@@ -31,18 +31,18 @@ fn depth(record: &Record, slot: usize, x: f32, y: f32) -> f32 {
     record.a[slot] * x + (record.b[slot] * y + record.c[slot])
 }
 
-/// Marches the rays of a tile, `sizes` pixels of which are in the picture; `first` is the number of its first pixel.
+/// Marches the rays of a tile, `sizes` pixels of which are in the picture.
 pub fn tile(
     prepared: &Prepared,
-    entries: &Entries,
+    entries: TileEntries<'_>,
     pieces: &[Piece],
-    (first, [left, top], sizes): (usize, [usize; 2], [usize; 2]),
+    ([left, top], sizes): ([usize; 2], [usize; 2]),
     light: &mut Light,
 ) -> Tally {
     let mut tally = Tally::default();
     for row in 0..sizes[1] {
         for column in 0..sizes[0] {
-            let starts = entries.at(first + row * TILE + column);
+            let starts = entries.at(row * TILE + column);
             if starts.is_empty() {
                 continue;
             }
