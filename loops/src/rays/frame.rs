@@ -9,12 +9,12 @@ use super::project;
 use super::record::{Light, TILE, TILE_PIXELS, Work};
 use super::scene::Scene;
 use super::stage::{RunStage, Stage};
-use super::view::View;
+use super::view::{Axes, View};
 use crate::looping::{Cells, Loop, LoopOnDevice, RemoteLoop};
 use pleach_core::search::level::Level;
 use pleach_runtime::sync::lock;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 /// How a frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,31 +97,40 @@ impl<'a> Frame<'a> {
         let axes = view.axes(scene.mesh())?;
         // A ray that never ends must continue even when no more light comes through.
         let least = if settings.opaque < 1.0 { 1.0 - settings.opaque } else { -1.0 };
-        let Some(prepared) = Prepared::new(scene, view, &axes, least, run) else { return Ok(None) };
-        let sizes = [view.width, view.height];
-        let tiles = Tiles::new(view.width, view.height);
-        let projects = settings.method == Method::Project;
-        let entries = Entries::new(scene, &prepared, sizes, projects, run);
-        let Some(entries) = entries else { return Ok(None) };
-        let mut circle = 0;
-        let mut bins = None;
-        if projects {
-            let order = order(&prepared, &entries.pairs());
-            circle = prepared.records.len() - order.len();
-            bins = (circle == 0).then(|| Bins::new(&prepared, &order, tiles));
-        }
-        let (way, costs) = match bins {
-            Some(bins) => {
+        Ok(Self::in_stages(scene, view, (&axes, settings.method, least), run))
+    }
+
+    fn in_stages(
+        scene: &'a Scene<'a>,
+        view: &View,
+        (axes, method, least): (&Axes, Method, f32),
+        run: &mut RunStage<'_>,
+    ) -> Option<Self> {
+        let (sizes, tiles) = ([view.width, view.height], Tiles::new(view.width, view.height));
+        let projects = method == Method::Project;
+        let mut prepared = Prepared::new(scene, view, axes, least, run)?;
+        let entries = Entries::new(scene, &prepared, sizes, projects, run)?;
+        // Each tetrahedron's place depends on those before it, so a single thread sorts, but the others need not wait.
+        let sorted = OnceLock::new();
+        let sort: &(dyn Fn(&Prepared) + Sync) = &|prepared| {
+            sorted.get_or_init(|| order(prepared, &entries.pairs()));
+        };
+        prepared.record(scene, view, axes, projects.then_some(sort), run)?;
+        let sorted = sorted.into_inner();
+        let circle = sorted.as_ref().map_or(0, |order| prepared.records.len() - order.len());
+        let (way, costs) = match sorted {
+            Some(order) if circle == 0 => {
+                let bins = Bins::new(&prepared, &order, tiles);
                 let costs = bins.ends.iter().map(|&end| end as f64).collect();
                 (Way::Project(bins), costs)
             }
-            None => {
+            _ => {
                 let costs =
                     (0..=tiles.count()).map(|tile| f64::from(entries.before(tile))).collect();
                 (Way::March, costs)
             }
         };
-        Ok(Some(Self { scene, prepared, entries, way, tiles, sizes, costs, circle }))
+        Some(Self { scene, prepared, entries, way, tiles, sizes, costs, circle })
     }
 
     /// The method that will be used.

@@ -3,7 +3,7 @@
 use super::mesh::{Face, Mesh, NONE, at};
 use super::record::{Lens, Note, Record};
 use super::scene::Scene;
-use super::stage::{RunStage, run_stage};
+use super::stage::{RunStage, run_stage, run_stage_alongside};
 use super::view::{Axes, View};
 use crate::simd::fresh_list::FreshList;
 
@@ -17,6 +17,31 @@ const STEEP: f64 = (1_u64 << 60) as f64;
 
 /// Pixels by which a tetrahedron's outline is enlarged, so that rounding loses none of its pixels.
 const MARGIN: f64 = 1e-4;
+
+/// The slots of a tetrahedron's faces in its record, by the set of faces through which rays leave, one bit each: other
+/// faces from the first slot on, in order, and these from the last slot back.
+static SLOTS: [[u8; 4]; 16] = {
+    let mut all = [[0; 4]; 16];
+    let mut leaving = 0;
+    while leaving < 16 {
+        let (mut entries, mut exits, mut face) = (0, 4, 0);
+        while face < 4 {
+            if leaving >> face & 1 == 1 {
+                exits -= 1;
+                all[leaving][face] = exits;
+            } else {
+                all[leaving][face] = entries;
+                entries += 1;
+            }
+            face += 1;
+        }
+        leaving += 1;
+    }
+    all
+};
+
+/// The bit that says that rays enter and leave a tetrahedron, above those of its faces.
+const SOLID: u8 = 1 << 4;
 
 /// How a view sees a face from its first tetrahedron's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +62,12 @@ pub struct Prepared {
     pub facings: Vec<Facing>,
     /// Each face as a plane: depth per pixel right, per pixel down, and in the centre.
     pub planes: Vec<[f32; 3]>,
-    /// Each tetrahedron.
+    /// The faces through which rays leave each tetrahedron, one bit each in the order of the mesh; and whether rays
+    /// both enter and leave it.
+    pub leaving: Vec<u8>,
+    /// Each tetrahedron, once [`record`](Self::record) has run.
     pub records: Vec<Record>,
-    /// Each tetrahedron.
+    /// Each tetrahedron, likewise.
     pub notes: Vec<Note>,
     /// The tetrahedron behind each face of a tetrahedron, in the order of its record; [`NONE`] outside and at entries.
     pub next: Vec<[u32; 4]>,
@@ -51,20 +79,46 @@ pub struct Prepared {
     pub lens: Lens,
 }
 
-/// A tetrahedron, its faces sorted into entries and exits.
-#[derive(Default)]
-struct Sorted {
-    record: Record,
-    note: Note,
+/// How a tetrahedron is related to its neighbours: see [`Prepared`].
+struct Links {
+    leaving: u8,
     next: [u32; 4],
     waits: u8,
     waited: u8,
-    /// Whether rays enter and leave it.
-    solid: bool,
+}
+
+impl Links {
+    fn new(mesh: &Mesh, facings: &[Facing], tet: usize) -> Self {
+        let mut neighbours = [NONE; 4];
+        let (mut leaving, mut sloped, mut orders) = (0_u8, 0_u8, 0_u8);
+        for (i, &side) in mesh.sides()[tet].iter().enumerate() {
+            let (face, second) = ((side >> 1) as usize, side & 1 == 1);
+            let is_sloped = facings[face] != Facing::EdgeOn;
+            neighbours[i] = mesh.faces()[face].tets[usize::from(!second)];
+            leaving |= u8::from((facings[face] == Facing::Entry) == second) << i;
+            sloped |= u8::from(is_sloped) << i;
+            orders |= u8::from(is_sloped && neighbours[i] != NONE) << i;
+        }
+        let (mut next, mut waited) = ([NONE; 4], 0_u8);
+        for (i, slot) in SLOTS[usize::from(leaving)].into_iter().enumerate() {
+            let leaves = leaving >> i & 1 == 1;
+            next[usize::from(slot)] = if leaves { neighbours[i] } else { NONE };
+            waited |= ((orders & leaving) >> i & 1) << slot;
+        }
+        let waits = (orders & !leaving).count_ones() as u8;
+        let solid = sloped & leaving != 0 && sloped & !leaving != 0;
+        Self { leaving: if solid { leaving | SOLID } else { leaving }, next, waits, waited }
+    }
+}
+
+/// Where the first pixel's centre is, relative to the picture's centre.
+fn first(view: &View) -> [f64; 2] {
+    [view.width, view.height].map(|pixels| 0.5 - f64::from(pixels) / 2.0)
 }
 
 impl Prepared {
-    /// Transforms a scene for a view, in three stages: points, faces, tetrahedra. `None` if one was stopped.
+    /// Transforms a scene for a view, in three stages: points, faces, and how tetrahedra are related. `None` if one was
+    /// stopped.
     #[must_use]
     pub fn new(
         scene: &Scene,
@@ -74,10 +128,8 @@ impl Prepared {
         run: &mut RunStage<'_>,
     ) -> Option<Self> {
         let mesh = scene.mesh();
-        let middle = |pixels: u32| 0.5 - f64::from(pixels) / 2.0;
-        let first = [middle(view.width), middle(view.height)];
         let lens = Lens {
-            first: first.map(|x| x as f32),
+            first: first(view).map(|x| x as f32),
             near: view.near.map_or(f32::MIN, |near| near as f32),
             least,
         };
@@ -98,81 +150,92 @@ impl Prepared {
                 planes.push(plane);
             }
         })?;
-        let mut prepared = Self {
+        let (facings, planes) = (facings.finish(), planes.finish());
+        let count = mesh.tets().len();
+        let (leaving, next) = (FreshList::new(count), FreshList::new(count));
+        let (waits, waited) = (FreshList::new(count), FreshList::new(count));
+        run_stage(run, next.parts(), |unit| {
+            let (mut leaving, mut next) = (leaving.part(unit), next.part(unit));
+            let (mut waits, mut waited) = (waits.part(unit), waited.part(unit));
+            for tet in next.left() {
+                let links = Links::new(mesh, &facings, tet);
+                leaving.push(links.leaving);
+                next.push(links.next);
+                waits.push(links.waits);
+                waited.push(links.waited);
+            }
+        })?;
+        Some(Self {
             places,
-            facings: facings.finish(),
-            planes: planes.finish(),
+            facings,
+            planes,
+            leaving: leaving.finish(),
             records: Vec::new(),
             notes: Vec::new(),
-            next: Vec::new(),
-            waits: Vec::new(),
-            waited: Vec::new(),
+            next: next.finish(),
+            waits: waits.finish(),
+            waited: waited.finish(),
             lens,
-        };
-        let sizes = [view.width, view.height];
+        })
+    }
+
+    /// Makes the records and notes, in a stage. Meanwhile, one thread may do a task that does not need them. `None` if
+    /// the stage was stopped.
+    #[must_use]
+    pub fn record(
+        &mut self,
+        scene: &Scene,
+        view: &View,
+        axes: &Axes,
+        task: Option<&(dyn Fn(&Self) + Sync)>,
+        run: &mut RunStage<'_>,
+    ) -> Option<()> {
         // Pixels differ in length from the mesh's unit; depths do not.
         let turn =
             [0, 1, 2].map(|i| axes.turn[i].map(|x| if i < 2 { x / axes.scale } else { x } as f32));
-        let count = mesh.tets().len();
+        let (this, count) = (&*self, scene.mesh().tets().len());
         let (records, notes) = (FreshList::new(count), FreshList::new(count));
-        let (next, waits, waited) =
-            (FreshList::new(count), FreshList::new(count), FreshList::new(count));
-        run_stage(run, records.parts(), |unit| {
+        let unit = |unit: usize| {
             let (mut records, mut notes) = (records.part(unit), notes.part(unit));
-            let (mut next, mut waits) = (next.part(unit), waits.part(unit));
-            let mut waited = waited.part(unit);
             for tet in records.left() {
-                let mut sorted = prepared.sort(mesh, tet);
-                sorted.record.value = turned(&turn, scene.gradients()[tet]);
-                sorted.note.pieces = scene.touched()[tet];
-                if sorted.solid {
-                    [sorted.note.x, sorted.note.y] =
-                        prepared.pixels(mesh.tets()[tet], sizes, first);
-                }
-                records.push(sorted.record);
-                notes.push(sorted.note);
-                next.push(sorted.next);
-                waits.push(sorted.waits);
-                waited.push(sorted.waited);
+                let value = turned(&turn, scene.gradients()[tet]);
+                let pieces = scene.touched()[tet];
+                let (record, note) = this.recorded(scene.mesh(), tet, view, (value, pieces));
+                records.push(record);
+                notes.push(note);
             }
-        })?;
-        (prepared.records, prepared.notes) = (records.finish(), notes.finish());
-        (prepared.next, prepared.waits) = (next.finish(), waits.finish());
-        prepared.waited = waited.finish();
-        Some(prepared)
+        };
+        match task {
+            Some(task) => run_stage_alongside(run, &|| task(this), records.parts(), unit)?,
+            None => run_stage(run, records.parts(), unit)?,
+        }
+        (self.records, self.notes) = (records.finish(), notes.finish());
+        Some(())
     }
 
-    /// Sorts the faces of a tetrahedron into entries and exits.
-    fn sort(&self, mesh: &Mesh, tet: usize) -> Sorted {
-        let mut sorted = Sorted { next: [NONE; 4], ..Sorted::default() };
-        let (mut entries, mut exits, mut real) = (0, 4, [false; 2]);
-        for &side in &mesh.sides()[tet] {
-            let (face, second) = ((side >> 1) as usize, side & 1 == 1);
-            let neighbour = mesh.faces()[face].tets[usize::from(!second)];
-            let leaves = (self.facings[face] == Facing::Entry) == second;
-            let sloped = self.facings[face] != Facing::EdgeOn;
-            let orders = sloped && neighbour != NONE;
-            real[usize::from(leaves)] |= sloped;
-            let slot = if leaves {
-                exits -= 1;
-                sorted.next[exits] = neighbour;
-                sorted.waited |= u8::from(orders) << exits;
-                exits
-            } else {
-                entries += 1;
-                sorted.waits += u8::from(orders);
-                entries - 1
-            };
-            let Record { a, b, c, .. } = &mut sorted.record;
-            [a[slot], b[slot], c[slot]] = self.planes[face];
+    /// The record and note of a tetrahedron with this value and these pieces.
+    fn recorded(
+        &self,
+        mesh: &Mesh,
+        tet: usize,
+        view: &View,
+        (value, pieces): ([f32; 4], [u16; 2]),
+    ) -> (Record, Note) {
+        let leaving = self.leaving[tet] & !SOLID;
+        let mut record = Record { value, ..Record::default() };
+        for (&side, slot) in mesh.sides()[tet].iter().zip(SLOTS[usize::from(leaving)]) {
+            let Record { a, b, c, .. } = &mut record;
+            let slot = usize::from(slot);
+            [a[slot], b[slot], c[slot]] = self.planes[(side >> 1) as usize];
         }
-        sorted.note.entries = entries as u16;
-        sorted.solid = real == [true; 2];
-        sorted
+        let solid = self.leaving[tet] & SOLID != 0;
+        let [x, y] = if solid { self.pixels(mesh.tets()[tet], view) } else { [[0; 2]; 2] };
+        (record, Note { x, y, pieces, entries: 4 - leaving.count_ones() as u16 })
     }
 
     /// The columns and rows of pixels whose centres a tetrahedron may cover.
-    fn pixels(&self, tet: [u32; 4], sizes: [u32; 2], first: [f64; 2]) -> [[u16; 2]; 2] {
+    fn pixels(&self, tet: [u32; 4], view: &View) -> [[u16; 2]; 2] {
+        let (sizes, first) = ([view.width, view.height], first(view));
         let corners = tet.map(|point| self.places[point as usize]);
         let span = |axis: usize| {
             let [a, b, c, d] = corners.map(|corner| corner[axis]);
