@@ -1,5 +1,6 @@
 //! [`Frame`]: a scene prepared for one view; and [`Rays`], the loop over its tiles.
 
+use super::bins::Bins;
 use super::boundary::{Entries, Tiles};
 use super::march::{self, Tally};
 use super::order::order;
@@ -60,12 +61,6 @@ enum Way {
     Project(Bins),
 }
 
-/// The tetrahedra of each tile, front to back.
-struct Bins {
-    ends: Vec<usize>,
-    list: Vec<u32>,
-}
-
 impl<'a> Frame<'a> {
     /// Prepares a scene for a view on this thread.
     ///
@@ -118,18 +113,17 @@ impl<'a> Frame<'a> {
         prepared.record(scene, view, axes, projects.then_some(sort), run)?;
         let sorted = sorted.into_inner();
         let circle = sorted.as_ref().map_or(0, |order| prepared.records.len() - order.len());
-        let (way, costs) = match sorted {
+        let way = match &sorted {
             Some(order) if circle == 0 => {
-                let bins = Bins::new(&prepared, &order, tiles);
-                let costs = bins.ends.iter().map(|&end| end as f64).collect();
-                (Way::Project(bins), costs)
+                Way::Project(Bins::new(&prepared.notes, order, tiles, run)?)
             }
-            _ => {
-                let costs =
-                    (0..=tiles.count()).map(|tile| f64::from(entries.before(tile))).collect();
-                (Way::March, costs)
-            }
+            _ => Way::March,
         };
+        let cost = |tile| match &way {
+            Way::March => f64::from(entries.before(tile)),
+            Way::Project(bins) => bins.before(tile) as f64,
+        };
+        let costs = (0..=tiles.count()).map(cost).collect();
         Some(Self { scene, prepared, entries, way, tiles, sizes, costs, circle })
     }
 
@@ -191,7 +185,7 @@ impl<'a> Frame<'a> {
                 let work = Work {
                     records: &self.prepared.records,
                     notes: &self.prepared.notes,
-                    list: &bins.list[bins.ends[tile]..bins.ends[tile + 1]],
+                    list: bins.tile(tile),
                     pieces: self.scene.pieces(),
                     lens: self.prepared.lens,
                     corner,
@@ -209,32 +203,6 @@ fn projected(work: &Work, level: Level, light: &mut Light) -> u64 {
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => crate::simd::rays_avx2::tile(work, light),
         _ => project::tile(work, light),
-    }
-}
-
-impl Bins {
-    fn new(prepared: &Prepared, order: &[u32], tiles: Tiles) -> Self {
-        let touched = |tet: usize| {
-            let note = &prepared.notes[tet];
-            let span =
-                |[from, to]: [u16; 2]| usize::from(from) / TILE..usize::from(to).div_ceil(TILE);
-            let columns = span(note.x);
-            span(note.y).flat_map(move |y| columns.clone().map(move |x| y * tiles.across + x))
-        };
-        let mut ends = vec![0_usize; tiles.count() + 1];
-        (0..order.len()).for_each(|tet| touched(tet).for_each(|tile| ends[tile + 1] += 1));
-        for i in 1..ends.len() {
-            ends[i] += ends[i - 1];
-        }
-        let mut next = ends.clone();
-        let mut list = vec![0; ends[ends.len() - 1]];
-        for &tet in order {
-            for tile in touched(tet as usize) {
-                list[next[tile]] = tet;
-                next[tile] += 1;
-            }
-        }
-        Self { ends, list }
     }
 }
 

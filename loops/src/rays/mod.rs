@@ -1,5 +1,6 @@
 //! Casts rays through meshes of tetrahedra: pictures of a value inside a volume.
 
+mod bins;
 mod boundary;
 mod delaunay;
 mod device;

@@ -334,7 +334,7 @@ fn frames_do_not_depend_on_who_prepares_them() {
 fn a_stopped_preparation_makes_no_frame() {
     let mesh = named("cube:5");
     let scene = Scene::new(&mesh, &Transfer::usual(mesh.range(), mesh.sphere().1));
-    for stages in 0..6 {
+    for stages in 0..8 {
         let mut left = stages;
         let mut run = |stage: &Stage<'_>| {
             if left > 0 {
@@ -345,8 +345,8 @@ fn a_stopped_preparation_makes_no_frame() {
             false
         };
         let frame = Frame::prepare(&scene, &View::new(40, 30), Settings::default(), &mut run);
-        // Points, faces, links, entries, records.
-        assert_eq!(frame.unwrap().is_some(), stages == 5);
+        // Points, faces, links, entries, records; parts of the order, and rows of tiles.
+        assert_eq!(frame.unwrap().is_some(), stages == 7);
     }
 }
 
