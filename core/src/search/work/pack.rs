@@ -239,15 +239,14 @@ impl<T: Pack> Pack for Vec<T> {
     }
 }
 
-impl<T: Pack + PartialOrd> Pack for Range<T> {
+impl<T: Pack> Pack for Range<T> {
     const LEAST: usize = 2 * T::LEAST;
     fn pack(&self, out: &mut Vec<u8>) {
         self.start.pack(out);
         self.end.pack(out);
     }
     fn unpack(from: &mut Reader<'_>) -> Result<Self, Malformed> {
-        let (start, end) = Pack::unpack(from)?;
-        if start <= end { Ok(start..end) } else { Err(Malformed::Range) }
+        Ok(T::unpack(from)?..T::unpack(from)?)
     }
 }
 

@@ -67,6 +67,7 @@ impl What {
                 let is_cost = |did: &TakerTally| did.cost.is_finite() && did.cost >= 0.0;
                 all.len() <= MOST_WORKERS && all.iter().all(is_cost)
             }
+            What::Run { rows, .. } | What::Results { rows, .. } => rows.start <= rows.end,
             _ => true,
         }
     }
