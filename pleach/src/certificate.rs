@@ -196,12 +196,8 @@ pub(crate) fn audit(
         let Some(sum) = counts.plus(&region.counts) else { return wrong("its counts overflow") };
         counts = sum;
     }
-    let claimed = Counts { depth: counts.depth, ..search.counts.clone() };
-    if counts != claimed {
-        return wrong(format!(
-            "its regions have {} nodes, not {}",
-            counts.bounded, claimed.bounded
-        ));
+    if let Some(other) = difference(&counts, &search.counts) {
+        return wrong(format!("its regions have {other}"));
     }
     let chosen = choose(regions.len(), sample);
     in_parallel(&chosen, threads as usize, |&nth, nothing_failed| {
@@ -291,18 +287,23 @@ fn explore_one(
             "{unreached} of the nodes where it ends are not below those where it begins"
         ));
     }
-    let Counts { branched, bounded, total, .. } = region.counts;
-    for (what, now, then) in [
-        ("nodes", counts.bounded.into(), bounded.into()),
-        ("branched nodes", counts.branched.into(), branched.into()),
-        ("counted", counts.total, total),
-    ] {
-        if now != then {
-            return said(format!("it has {now} {what}, not {then}"));
-        }
-    }
-    if counts.tally != region.counts.tally {
-        return said(format!("its counters are {:?}, not {:?}", counts.tally, region.counts.tally));
-    }
-    Ok(())
+    difference(&counts, &region.counts).map_or(Ok(()), |other| said(format!("it has {other}")))
+}
+
+/// How counts differ from those that a certificate states, if they do. Depths may differ.
+fn difference(now: &Counts, then: &Counts) -> Option<String> {
+    let nodes = |now: u64, then: u64, what: &str| {
+        (now != then).then(|| format!("{now} {what}, not {then}"))
+    };
+    let counted = || {
+        (now.total != then.total).then(|| format!("a count of {}, not {}", now.total, then.total))
+    };
+    let tally = || {
+        (now.tally != then.tally)
+            .then(|| format!("the counters {:?}, not {:?}", now.tally, then.tally))
+    };
+    nodes(now.bounded, then.bounded, "nodes")
+        .or_else(|| nodes(now.branched, then.branched, "branched nodes"))
+        .or_else(counted)
+        .or_else(tally)
 }

@@ -86,7 +86,7 @@ fn counters_survive_stops_and_certificates() {
     region.unwrap().tally[3] += 1;
     certificate.search.counts.tally[3] += 1;
     let why = audit(Subsets { n }, &certificate, Sample::All).unwrap_err().to_string();
-    assert!(why.contains("its counters are ["), "{why}");
+    assert!(why.contains("the counters ["), "{why}");
 }
 
 /// A tour through points of the plane at least length, a real number.
