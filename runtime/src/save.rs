@@ -158,14 +158,20 @@ pub fn load(path: &Path) -> Result<Arc<Checkpoint>, RunError> {
     read.map(Arc::new).map_err(|why| RunError::Load { path: path.to_path_buf(), why })
 }
 
-/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one.
-/// The old one becomes `FILE.old`, unless something other than a save of these runs has that name.
+/// Replaces a file atomically: whenever the process or the machine stops, the file is either the old or the new one. It
+/// keeps its permissions. The old one becomes `FILE.old`, unless something other than a save of these runs has that name.
 pub fn replace(path: &Path, bytes: &[u8], runs: &[u64]) -> io::Result<()> {
     // A link stays a link: its target is replaced.
     let path = &real_path(path);
     let part_path = part_of(path)?;
+    // A killed process may have left one that only its owner could read, or nobody could write.
+    let _ = std::fs::remove_file(&part_path);
     let written = File::create(&part_path)
         .and_then(|mut file| {
+            if let Ok(about) = std::fs::metadata(path) {
+                // If the system has no such permissions, those of new files will do.
+                let _ = file.set_permissions(about.permissions());
+            }
             file.write_all(bytes)?;
             file.sync_all()
         })

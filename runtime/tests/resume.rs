@@ -261,6 +261,29 @@ fn a_failed_save_leaves_the_old_file() {
     assert!(Checkpoint::from_bytes(&kept).is_ok());
 }
 
+/// A checkpoint that only its owner could read used to be readable by everybody after the next save.
+#[cfg(unix)]
+#[test]
+fn a_save_keeps_the_permissions_of_the_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("mode");
+    let part_path = PathBuf::from(format!("{}.part", scratch.0.display()));
+    for mode in [0o600, 0o640, 0o444] {
+        for path in [&scratch.0, &part_path] {
+            fs::write(path, "").unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let (problem, _) = problem(1, Level::best());
+        let save = Some(scratch.save(Duration::from_secs(100)));
+        let settings = Settings { threads: 1, save, ..Settings::default() };
+        run(&*problem, &settings, &mut |_| ControlFlow::Continue(())).unwrap();
+        assert_eq!(scratch.read().counts, counted(1));
+        assert_eq!(fs::metadata(&scratch.0).unwrap().permissions().mode() & 0o777, mode);
+        fs::remove_file(&scratch.0).unwrap();
+        assert!(!part_path.exists());
+    }
+}
+
 /// Once saves succeed again, the run says so.
 #[test]
 fn a_save_that_succeeds_again_is_reported() {
