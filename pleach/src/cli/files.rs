@@ -17,8 +17,9 @@ pub struct Output {
 
 /// Where an output is written.
 enum Target {
-    /// To a new file beside the target, which it replaces once it is complete.
-    Part(Part),
+    /// To a new file beside this one, which it replaces once it is complete. The new file is made when it is written: a
+    /// process that is killed while it searches leaves none behind.
+    Beside(PathBuf),
     /// Directly to a device, a pipe, or a file in a folder where no other file can be created.
     Direct(File),
 }
@@ -137,7 +138,8 @@ impl Target {
         if path.exists() && !path.is_file() {
             return File::options().write(true).open(path).map(Target::Direct);
         }
-        match Part::beside(real_path(path)) {
+        let place = real_path(path);
+        match Part::beside(place.clone()) {
             Err(why) if why.kind() == ErrorKind::PermissionDenied && path.exists() => {
                 File::options().write(true).open(path).map(Target::Direct)
             }
@@ -146,14 +148,14 @@ impl Target {
                 if path.exists() {
                     File::options().write(true).open(path)?;
                 }
-                part.map(Target::Part)
+                part.map(|_| Target::Beside(place))
             }
         }
     }
 
     fn write(self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Target::Part(part) => part.fill(bytes),
+            Target::Beside(place) => Part::beside(place)?.fill(bytes),
             Target::Direct(file) if path.is_file() => {
                 let before = std::fs::read(path);
                 let written = fill(&file, bytes);
@@ -375,6 +377,23 @@ fn identical(_: &Metadata, _: &Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A process that was killed while it searched used to leave a `.part` file behind.
+    #[test]
+    fn an_output_has_no_part_file_until_it_is_written() {
+        let folder = std::env::temp_dir().join(format!("pleach-parts-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let files = || std::fs::read_dir(&folder).unwrap().count();
+        let output = || Output::at("out", folder.join("a.txt")).unwrap();
+        let both = [output(), output()];
+        assert_eq!(files(), 0);
+        for (output, text) in both.into_iter().zip(["1", "2"]) {
+            output.write(text).unwrap();
+            let written = std::fs::read_to_string(folder.join("a.txt")).unwrap();
+            assert_eq!((files(), written), (1, format!("{text}\n")));
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn spellings_of_one_file_are_told() {
