@@ -248,7 +248,7 @@ pub struct UserChange {
     pub weight: Option<f64>,
     /// The limits, all of them.
     pub limits: Option<UserLimits>,
-    /// For a key of joiners: the only user for whom they work.
+    /// For a key of joiners: the only user for whom they work; an empty name if they work for all.
     pub only_for: Option<String>,
 }
 

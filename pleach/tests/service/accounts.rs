@@ -173,6 +173,9 @@ fn joiners_go_with_their_account() {
     }
     service.text("operator", "user night --only-for bob");
     assert_eq!(joiners()["joiners"][0]["only_for"], "bob");
+    // Once set, it used to stay.
+    service.text("operator", "user night --only-for none");
+    assert_eq!(joiners()["joiners"][0]["only_for"], Value::Null);
     service.text("operator", "user night --remove");
     assert_eq!(joiners()["joiners"], json!([]));
     assert_eq!(refusal::<()>(waiting.join().unwrap()).0, 401);

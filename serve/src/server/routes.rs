@@ -320,7 +320,7 @@ async fn set_user(
     if change.weight.is_some_and(|weight| !(weight > 0.0 && weight <= 1e6)) {
         return Err(Refused(BAD, "weight: expected a number above 0, at most 1,000,000".into()));
     }
-    if let Some(user) = &change.only_for
+    if let Some(user) = change.only_for.as_ref().filter(|user| !user.is_empty())
         && !app.lock().accounts.contains_key(user)
     {
         return Err(Refused(BAD, format!("there is no user '{user}'")));

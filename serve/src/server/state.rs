@@ -228,8 +228,8 @@ impl Service {
         if let Some(limits) = &change.limits {
             row.limits.clone_from(limits);
         }
-        if change.only_for.is_some() {
-            row.only_for.clone_from(&change.only_for);
+        if let Some(user) = &change.only_for {
+            row.only_for = Some(user.clone()).filter(|user| !user.is_empty());
         }
         state.store.save_account(&row).map_err(broken)?;
         let (workers, bytes) =

@@ -200,7 +200,7 @@ pub static MOST_FILES: Flag<Option<u64>> = Flag {
 pub static ONLY_FOR: Flag<String> = Flag::text(About {
     name: "only-for",
     value: Some("USER"),
-    help: "joiners with these credentials work for this user only",
+    help: "joiners with these credentials work for this user only; none: for all users",
     ..ACCOUNT
 });
 

@@ -69,7 +69,10 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
         role: given.get(&ROLE)?,
         weight: given.get(&WEIGHT)?,
         limits: Some(limits_of(line, limits)?),
-        only_for: given.word("only-for").map(String::from),
+        only_for: given.word("only-for").map(|user| match user {
+            "none" => String::new(),
+            user => user.into(),
+        }),
     };
     let path = if renew { format!("{path}?renew=true") } else { path };
     let account: Account = client.post(&path, &change).map_err(failed)?;
