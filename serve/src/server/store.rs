@@ -8,6 +8,9 @@ use std::path::Path;
 /// The version of the tables.
 const VERSION: i64 = 1;
 
+/// The number of events that the audit log keeps.
+const AUDITED: i64 = 100_000;
+
 const TABLES: &str = "
 CREATE TABLE account (
     name TEXT PRIMARY KEY,
@@ -296,12 +299,14 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Appends to the audit log.
+    /// Appends to the audit log, which keeps the last [`AUDITED`] events.
     pub fn audit(&self, at: f64, who: &str, what: &str) -> Result<()> {
-        self.0
-            .prepare_cached("INSERT INTO audit VALUES (?, ?, ?)")?
-            .execute(params![at, who, what])?;
-        Ok(())
+        self.together(|Self(db)| {
+            let mut add = db.prepare_cached("INSERT INTO audit VALUES (?, ?, ?)")?;
+            let last = add.insert(params![at, who, what])?;
+            db.prepare_cached("DELETE FROM audit WHERE rowid <= ?")?.execute([last - AUDITED])?;
+            Ok(())
+        })
     }
 
     /// The end of the audit log, newest first.
@@ -366,6 +371,25 @@ mod tests {
         store.end_all_over(8.0).unwrap();
         let ended = ids.map(|id| store.job(id).unwrap().unwrap().ended);
         assert_eq!(ended, [Some(7.0), None, Some(7.0), Some(5.0)]);
+        drop(store);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// It used to grow for as long as the service existed.
+    #[test]
+    fn the_audit_log_keeps_the_last_events() {
+        let folder = std::env::temp_dir().join(format!("pleach-audit-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let store = Store::open(&folder.join("service.sqlite")).unwrap();
+        let old = "INSERT INTO audit (rowid, at, who, what) VALUES (?, 1, 'ann', 'old')";
+        for rowid in [1, 2, AUDITED] {
+            store.0.execute(old, [rowid]).unwrap();
+        }
+        store.audit(2.0, "ann", "new").unwrap();
+        let whats = || store.audit_log(10).unwrap().into_iter().map(|(.., what)| what);
+        assert!(whats().eq(["new", "old", "old"]));
+        store.audit(3.0, "ann", "newer").unwrap();
+        assert!(whats().eq(["newer", "new", "old"]));
         drop(store);
         std::fs::remove_dir_all(&folder).unwrap();
     }
