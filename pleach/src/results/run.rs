@@ -116,7 +116,6 @@ pub struct PhasesData {
 pub struct SiteData {
     pub name: String,
     /// The number of processes that this entry sums up, if it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<JsonInteger<u64>>,
     #[serde(default)]
     pub host: String,
@@ -312,6 +311,8 @@ mod tests {
             };
             let json = run.json();
             assert_eq!(json.as_object().unwrap().keys().next_back().unwrap(), last);
+            // All sites have the same keys.
+            assert_eq!(json["sites"][0].get("merged"), Some(&Value::Null));
             let again: RunData = read("a.json", json.clone()).unwrap();
             assert_eq!(again.json().to_string(), json.to_string());
         }
