@@ -277,6 +277,12 @@ fn bad_scenarios_give_one_line_with_file_and_key() {
             "peers = 9000000\n[load]\nproblem = 'uts'\ninstance = 'T1'",
             "peers = 9000000: expected fewer",
         ),
+        // They used to count as one peer, and filled the memory.
+        (
+            "[load]\nproblem = 'uts'\ninstance = 'T1'\n[[machine.class]]\ncount = 1\n\
+             device = { explorers = 9000000 }",
+            "peers = 1 with 9000000 explorers: expected fewer",
+        ),
     ] {
         bad(whole, said);
     }

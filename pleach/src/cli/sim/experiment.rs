@@ -153,20 +153,30 @@ const PEER_BYTES: (u64, u64) = (4_500, 150_000);
 /// The most memory for any simulation; a scenario that needs more is a mistake.
 const MOST_BYTES: u64 = 64 << 30;
 
-/// Refuses more peers than fit into the memory that may be used.
+/// Refuses more peers, and more explorers of their devices, than fit into the memory that may be used.
 fn enough_memory(name: &str, scenario: &Scenario, threads: u32) -> Result<(), Failure> {
     let most = usable_memory(1).map_or(MOST_BYTES, |bytes| bytes.min(MOST_BYTES));
     for spec in &scenario.cells {
-        let each = match spec.work {
-            Work::Interval { .. } => PEER_BYTES.0,
-            Work::Search(_) => PEER_BYTES.1,
-        };
         let peers = u64::from(spec.cluster.machine.peers());
+        let explorers = spec.cluster.machine.classes.iter().map(|class| {
+            let each = class.device.map_or(1, |device| device.explorers);
+            u64::from(class.count) * u64::from(each)
+        });
+        let explorers: u64 = explorers.sum();
+        let bytes = match spec.work {
+            Work::Interval { .. } => peers * PEER_BYTES.0,
+            Work::Search(_) => explorers * PEER_BYTES.1,
+        };
         let at_once = u64::from(threads).min((scenario.seeds.len() * scenario.cells.len()) as u64);
-        let needed = peers * each * at_once;
+        let needed = bytes * at_once;
         if needed > most {
+            let with = if explorers == peers {
+                String::new()
+            } else {
+                format!(" with {explorers} explorers")
+            };
             return usage(format!(
-                "{name}: peers = {peers}: expected fewer; these need about {} GB of memory, but only {} GB may be used",
+                "{name}: peers = {peers}{with}: expected fewer; these need about {} GB of memory, but only {} GB may be used",
                 needed >> 30,
                 most >> 30
             ));
