@@ -19,13 +19,15 @@ pub struct SiteTotals {
 }
 
 impl SiteTotals {
-    /// Adds what another site did. Workers of one kind become one: `cpu0` and `cpu1` are `cpu`.
+    /// Adds what another site did. Workers of one kind become one: `cpu0` and `cpu1` are `cpu`, and devices of one mode
+    /// are `gpu-explore`.
     pub fn add(&mut self, other: SiteTotals) {
         for worker in other.workers {
             let kind = worker.name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let same = |known: &WorkerReport| known.name == kind && known.mode == worker.mode;
+            let mode = worker.mode.clone();
+            let name = if mode.is_empty() { kind.to_string() } else { format!("{kind}-{mode}") };
+            let same = |known: &WorkerReport| known.name == name;
             let at = self.workers.iter().position(same).unwrap_or_else(|| {
-                let (name, mode) = (kind.to_string(), worker.mode.clone());
                 self.workers.push(WorkerReport { name, mode, ..WorkerReport::default() });
                 self.workers.len() - 1
             });
@@ -79,6 +81,23 @@ mod tests {
         for end in 0..bytes.len() {
             assert!(SiteTotals::unpack(&mut Reader::new(&bytes[..end])).is_err(), "{end}");
         }
+    }
+
+    /// Two modes of one device used to have the same name.
+    #[test]
+    fn workers_of_one_kind_and_mode_become_one() {
+        let worker = |name: &str, mode: &str| {
+            let (name, mode) = (name.into(), mode.into());
+            WorkerReport { name, mode, steals: 1, ..WorkerReport::default() }
+        };
+        let mut sum = SiteTotals::default();
+        for mode in ["explore", "evaluate"] {
+            let workers = vec![worker("cpu0", ""), worker("cpu12", ""), worker("gpu1", mode)];
+            sum.add(SiteTotals { workers, ..SiteTotals::default() });
+        }
+        let found: Vec<(&str, u64)> =
+            sum.workers.iter().map(|worker| (&*worker.name, worker.steals)).collect();
+        assert_eq!(found, [("cpu", 4), ("gpu-explore", 1), ("gpu-evaluate", 1)]);
     }
 
     /// The totals of a process with many threads used to be refused, and with MPI the root waited for them forever.
