@@ -121,6 +121,22 @@ fn a_service_at_another_address_names_it_in_its_files() {
     assert_eq!(service.text("operator", "jobs").trim(), "no jobs");
 }
 
+/// The files of the database that was removed used to stay, and nobody had an account.
+#[test]
+fn a_new_database_has_new_credentials() {
+    let mut service = Service::start("service-new-database", "");
+    let token = service.client("operator").credentials().token.clone();
+    service.end();
+    for name in ["service.sqlite", "service.sqlite-wal", "service.sqlite-shm"] {
+        // The last two are there only if the service was killed.
+        let _ = fs::remove_file(service.folder.join("data").join(name));
+    }
+    service.begin();
+    assert_ne!(service.client("operator").credentials().token, token);
+    assert_eq!(service.text("operator", "jobs").trim(), "no jobs");
+    assert_eq!(service.client("joiners").get::<Value>("/v1/session").unwrap()["role"], "joiner");
+}
+
 /// The key of a search used to be the same for good, so that a joiner whose account was removed could still join.
 #[test]
 fn each_start_of_a_search_has_a_new_key() {

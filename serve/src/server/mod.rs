@@ -100,18 +100,20 @@ pub fn run(
         let clearing = Arc::clone(&service);
         tokio::task::spawn_blocking(move || clearing.clear_all());
         let address = service.address();
+        // The files of an earlier database are of no use to a new one.
+        let is_new = service.lock().accounts.is_empty();
         for (name, role) in FIRST {
             let path = folder.join(name);
             let known = Credentials::read(&path).ok().filter(|known| known.name == name);
             let token = match &known {
-                Some(known) => known.token.clone(),
-                None if !path.exists() && service.needs(name, role) => {
+                Some(known) if !is_new => known.token.clone(),
+                _ if (known.is_some() || !path.exists()) && service.needs(name, role) => {
                     // A file that was removed gets a new token; the old one is no longer valid.
                     let change = UserChange { role: Some(role), ..UserChange::default() };
                     let token = service.set_account("service", name, &change, true);
                     token.map_err(|refused| ServeError::Random(refused.1))?.unwrap_or_default()
                 }
-                None => continue,
+                _ => continue,
             };
             let (address, name) = (address.clone(), name.to_string());
             let current = Credentials { address, certificate: listener.certificate, name, token };
