@@ -75,7 +75,7 @@ fn bad_input_gives_one_line_and_exit_code_two() {
         ("count queens", "an instance is required: the board size"),
         ("count queens 0", "queens 0: expected a board of 1 to 32"),
         ("count queens 99", "queens 99: expected a board of 1 to 32"),
-        ("count queens -3", "'-3'"),
+        ("count queens -3", "queens -3: expected a board size"),
         ("count queens many", "queens many: expected a board size"),
         ("solve queens 5000", "queens 5000: expected a board of 1 to 1000"),
         ("solve uts T1", "solve uts: expected flowshop, atsp, queens, knapsack, clique or qap"),

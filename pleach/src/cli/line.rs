@@ -93,12 +93,15 @@ fn is_word(arg: &str) -> bool {
 
 fn command() -> Command {
     let version = Arg::new("version").long("version").short('V').action(ArgAction::SetTrue);
+    // A priority may be negative.
+    let words = Arg::new("words").value_name("ARGUMENTS").num_args(0..);
+    let words = words.allow_negative_numbers(true);
     Command::new("pleach")
         .no_binary_name(true)
         .disable_help_flag(true)
         .disable_version_flag(true)
         .arg(version)
-        .arg(Arg::new("words").value_name("ARGUMENTS").num_args(0..))
+        .arg(words)
         .args(FLAGS.iter().map(|flag| argument(flag.about())))
         .mut_arg("help", |help| help.short('h'))
         .mut_arg("out", |out| out.short('o'))

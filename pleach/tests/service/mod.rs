@@ -118,6 +118,8 @@ fn users_see_and_control_what_is_theirs() {
     service.until(bob, |job| job.state == JobState::Cancelled);
     assert!(service.refused("bob", &format!("cancel {bob}")).contains("is over: cancelled"));
     // Pause, continue, priority, as owner and as operator.
+    service.text("ann", "priority 1 -5");
+    assert_eq!(service.client("ann").job(slow).unwrap().priority, -5);
     service.text("ann", "priority 1 5");
     service.text("operator", "pause 1");
     let paused = service.until(slow, |job| job.state == JobState::Paused && job.workers == 0);

@@ -246,7 +246,7 @@ fn slurm(word: &str) -> Result<Slurm, String> {
 
 /// A priority.
 pub fn priority(word: &str) -> Result<i32, String> {
-    let priority = word.parse().ok().filter(|priority: &i32| priority.abs() <= 1000);
+    let priority = word.parse().ok().filter(|priority: &i32| (-1000..=1000).contains(priority));
     priority.ok_or_else(|| format!("{word}: expected a whole number from -1000 to 1000"))
 }
 
@@ -260,6 +260,15 @@ fn limit(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The smallest number used to have no absolute value.
+    #[test]
+    fn priorities_are_limited() {
+        assert_eq!((priority("-1000"), priority("1000")), (Ok(-1000), Ok(1000)));
+        for wrong in ["-1001", "1001", "-2147483648", "high"] {
+            assert!(priority(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn ways_to_grow_are_read() {
