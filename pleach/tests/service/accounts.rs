@@ -71,6 +71,8 @@ fn accounts_that_are_gone_stay_gone() {
     assert!(service.refused("operator", "user operator --role user").contains("your own role"));
     let job = service.submit("ann", "count uts T3 --pace 1000");
     assert!(service.refused("operator", "user ann --role joiner").contains("unfinished jobs"));
+    // A misspelt name used to get an account.
+    assert!(service.refused("operator", "user an --renew").contains("there is no user 'an'"));
     let lost = service.refused("operator", "user ann --renew --out nowhere/ann.service");
     assert!(lost.contains("--out nowhere/ann.service: No such file"), "{lost}");
     service.text("ann", "jobs");

@@ -56,6 +56,9 @@ pub fn run(console: &Console<'_>, line: &Line) -> Result<u8, Failure> {
     }
     let file = given.word("out").map_or_else(|| format!("{name}.service"), String::from);
     let renew = given.on("renew");
+    if renew && known.is_none() {
+        return usage(format!("there is no user '{name}'"));
+    }
     let is_new = known.is_none() || renew;
     if is_new && Path::new(&file).exists() {
         return usage(format!("{file} exists: move it, or choose another file with --out"));
