@@ -223,14 +223,15 @@ impl Part {
 
     /// Writes all bytes, and replaces the target.
     fn fill(mut self, bytes: &[u8]) -> io::Result<()> {
+        // First, so that nobody else reads what is being written.
+        if let Ok(about) = std::fs::metadata(&self.place) {
+            // If the system has no such permissions, those of new files will do.
+            let _ = self.file.set_permissions(about.permissions());
+        }
         for chunk in bytes.chunks(CHUNK) {
             self.file.write_all(chunk)?;
             // A process cannot end while the system is writing its data to disk.
             self.file.sync_data()?;
-        }
-        if let Ok(about) = std::fs::metadata(&self.place) {
-            // If the system has no such permissions, those of new files will do.
-            let _ = self.file.set_permissions(about.permissions());
         }
         self.file.sync_all()?;
         std::fs::rename(&self.part_path, &self.place)
