@@ -166,6 +166,24 @@ fn each_start_of_a_search_has_a_new_key() {
     service.text("ann", &format!("cancel {id}"));
 }
 
+/// Its last request for orders used to list it again; five seconds later, it was lost.
+#[test]
+fn a_joiner_that_leaves_does_not_seem_to_come_again() {
+    let service = Service::start("service-leaving", "");
+    let report = JoinerReport {
+        name: "x".into(),
+        threads: 1,
+        build: service.build(),
+        leaving: true,
+        ..JoinerReport::default()
+    };
+    let orders: Assignments =
+        service.client("joiners").post("/v1/joiners/orders", &report).unwrap();
+    assert!(orders.dismissed);
+    let joiners: Value = service.client("operator").get("/v1/joiners").unwrap();
+    assert_eq!(joiners["joiners"], json!([]));
+}
+
 /// A joiner that waited used to get the next job, and its key, after its account was removed.
 #[test]
 fn joiners_go_with_their_account() {

@@ -84,6 +84,11 @@ impl Service {
         caller: &Caller,
         report: JoinerReport,
     ) -> Result<Assignments, Refused> {
+        if report.leaving {
+            // It may have reported this already, and must not seem to have come again.
+            self.report(caller, report)?;
+            return Ok(Assignments { dismissed: true, ..Assignments::default() });
+        }
         let name = self.admit(caller, &report)?;
         let waiting = Waiting { service: Arc::clone(self), name };
         let mut changes = self.changes();
