@@ -24,7 +24,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Time between two attempts to watch a job, and their number.
 const AGAIN: Duration = Duration::from_millis(500);
 const TRIES: u32 = 60;
-/// The longest answer.
+/// The longest answer, in bytes: it is held in memory.
 const MOST: u64 = 1 << 30;
 
 /// The jobs that were submitted.
@@ -304,6 +304,10 @@ impl Client {
         stream.get_mut().write_all(head.as_bytes())?;
         stream.get_mut().write_all(body.unwrap_or_default())?;
         let (status, length) = read_head(&mut stream)?;
+        if let Some(length) = length.filter(|&length| length > MOST) {
+            let why = format!("it takes {length} bytes: expected at most {MOST}");
+            return Ok(Err(self.malformed(why)));
+        }
         let body = read_body(&mut stream, length)?;
         if length.is_some() {
             self.stream = Some(stream);
