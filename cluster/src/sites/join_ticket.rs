@@ -25,11 +25,13 @@ pub struct JoinTicket {
 }
 
 impl JoinTicket {
-    /// Why this process cannot join any more, at a root whose last run and term these are.
-    pub(super) fn late_refusal(&self, (run, term): (u64, u32)) -> &'static str {
-        let is_known = |(known, its): (u64, u32)| known == run && its <= term;
-        // Loops have no run.
-        if run > 0 && self.search.is_some_and(is_known) { MISSED_END } else { SEARCH_OVER }
+    /// Why this process cannot join any more, at a root whose last run and term these are: `had_place` if it had a place
+    /// there.
+    pub(super) fn late_refusal(&self, had_place: bool, (run, term): (u64, u32)) -> &'static str {
+        // Another process may have given it the place, or have it now. Loops have no run.
+        let is_last = |(known, its): (u64, u32)| run > 0 && known == run && its <= term;
+        let took_part = self.search.is_some_and(|search| had_place || is_last(search));
+        if took_part { MISSED_END } else { SEARCH_OVER }
     }
 }
 

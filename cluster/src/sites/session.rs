@@ -428,7 +428,9 @@ impl Session {
     /// Gives a caller its former place or another one, or makes it wait for a search to begin.
     fn admit(&mut self, request: JoinRequest) {
         if self.finished {
-            return self.refuse(request.number, request.ticket.late_refusal(self.run));
+            let JoinRequest { number, ticket, .. } = request;
+            let had_place = self.all.iter().any(|place| place.token == Some(ticket.token));
+            return self.refuse(number, ticket.late_refusal(had_place, self.run));
         }
         if self.barred.contains(&request.ticket.token) {
             return self.refuse(request.number, "it was excluded");
@@ -480,8 +482,7 @@ impl Session {
     /// Announces that this site sends no more.
     pub fn finish(&mut self) {
         self.finished = true;
-        // Refuses all that wait, and those that came since the last look at the entrance. The network would refuse them
-        // without knowing who they are.
+        // Refuses all that wait.
         self.look_at_the_entrance();
         self.network.finish();
     }

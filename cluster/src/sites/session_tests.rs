@@ -93,6 +93,35 @@ fn processes_that_missed_the_end_of_their_search_learn_that() {
     assert_eq!(missed.collect::<Vec<_>>(), [false, true, true, false]);
 }
 
+/// A process that took part here, and came back after another search or loop, used to end as if anything were wrong.
+#[test]
+fn processes_that_missed_the_end_of_an_earlier_search_learn_that() {
+    let ((send, events), (refused, receive)) = (channel(), channel());
+    let network = OfflineNetwork { me: 0, places: 3 };
+    let ((admitted, places), expelled) = (channel(), channel().0);
+    let entrance = TestEntrance { events, admitted, refused, expelled };
+    let mut session = Session::new(Box::new(network), Some(Box::new(entrance)));
+    let request = |number: u32, token, search| {
+        let ticket = JoinTicket { token, search, ..JoinTicket::default() };
+        let (host, bytes) = (String::new(), ticket.packed());
+        send.send(Caller::JoinRequest { number, host, bytes }).unwrap();
+    };
+    request(1, 7, None);
+    session.begin_search(Order { run: 7, ..Order::default() });
+    assert_eq!(places.try_iter().collect::<Vec<_>>(), [(1, 1)]);
+    session.end_search();
+    // A loop.
+    session.begin_search(Order::default());
+    session.end_search();
+    // The other two never had a place here.
+    request(2, 7, Some((7, 0)));
+    request(3, 8, Some((7, 0)));
+    request(4, 9, None);
+    session.finish();
+    let missed = receive.try_iter().map(|(_, why)| why == MISSED_END);
+    assert_eq!(missed.collect::<Vec<_>>(), [true, false, false]);
+}
+
 /// A network with one arrival. It takes no message after the last one.
 struct OneArrival {
     me: Rank,

@@ -83,21 +83,18 @@ impl Hub {
         };
         self.members.insert(number, member);
         self.newest = self.newest.max(number);
-        if self.finished {
+        if self.over {
             self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
         } else if full {
-            self.refuse(
-                number,
-                Refusal::new(RefusalCode::Busy, "too many processes are joining at once"),
-            );
+            let why = "too many processes are joining at once";
+            self.refuse(number, Refusal::new(RefusalCode::Busy, why));
         } else {
             self.out.events.push(HubEvent::JoinRequest { number, hello });
         }
     }
 
     fn refuse(&mut self, number: u32, refusal: Refusal) {
-        let waits = |member: &HubMember| member.site.is_none();
-        if self.members.get(&number).is_some_and(waits) {
+        if self.members.get(&number).is_some_and(|member| member.site.is_none()) {
             self.members.remove(&number);
             self.out.cut.push((number, Some(refusal)));
         }
@@ -258,7 +255,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Announces the end to all joiners once all have finished, and to the caller once all joiners know.
+    /// Announces the end to all joiners once all have finished, and to the caller once all joiners know. Until then the
+    /// caller refuses those that ask: it knows whether they took part.
     fn announce_end(&mut self) {
         let mut inside = self.members.values().filter(|member| member.site.is_some());
         if self.finished && !self.ending && inside.all(|member| member.finished) {
@@ -272,6 +270,9 @@ impl Hub {
         if self.ending && empty && !self.over {
             self.over = true;
             self.out.deliveries.push(Delivery::End);
+            for number in Vec::from_iter(self.members.keys().copied()) {
+                self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
+            }
         }
     }
 }
@@ -329,11 +330,6 @@ impl Logic for Hub {
             }
             HubCommand::Finish => {
                 self.finished = true;
-                let unidentified = self.members.iter().filter(|(_, member)| member.site.is_none());
-                let unidentified: Vec<u32> = unidentified.map(|(&number, _)| number).collect();
-                for number in unidentified {
-                    self.refuse(number, Refusal::new(RefusalCode::Refused, SEARCH_OVER));
-                }
                 self.announce_end();
             }
         }
@@ -383,11 +379,16 @@ mod tests {
     use super::super::secure::PUBLIC;
     use super::*;
 
-    /// A process asks on a connection, and gets place 2.
-    fn join(hub: &mut Hub, number: u32) {
+    /// A process asks on a connection.
+    fn ask(hub: &mut Hub, number: u32) {
         let hello =
             Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
         hub.handle_command(HubCommand::JoinRequest { number, hello, key: [0; PUBLIC] });
+    }
+
+    /// It gets place 2.
+    fn join(hub: &mut Hub, number: u32) {
+        ask(hub, number);
         hub.handle_command(HubCommand::Admit { number, site: 2, welcome: Arc::from([]) });
     }
 
@@ -460,14 +461,27 @@ mod tests {
     #[test]
     fn requests_are_withdrawn() {
         let mut hub = Hub::new(4, Limits::default());
-        let hello =
-            Hello { version: "1".into(), host: "here".into(), contact: None, bytes: Vec::new() };
-        hub.handle_command(HubCommand::JoinRequest { number: 7, hello, key: [0; PUBLIC] });
+        ask(&mut hub, 7);
         hub.on_disconnected(7, CLOSED);
-        let events = &hub.output_mut().events[..];
-        let expected =
-            matches!(events, [HubEvent::JoinRequest { .. }, HubEvent::Withdrawn { number: 7 }]);
-        assert!(expected, "{events:?}");
+        assert_eq!(hub.out.events.len(), 2);
+        assert_eq!(hub.out.events[1], HubEvent::Withdrawn { number: 7 });
+    }
+
+    /// A process that came back while the root's network closed was refused without a look at who it was.
+    #[test]
+    fn the_caller_answers_requests_until_the_end() {
+        let mut hub = Hub::new(4, Limits::default());
+        join(&mut hub, 7);
+        hub.out = HubOutput::default();
+        ask(&mut hub, 8);
+        hub.handle_command(HubCommand::Finish);
+        ask(&mut hub, 9);
+        assert_eq!((hub.out.events.len(), hub.out.cut.len()), (2, 0));
+        // The last site goes.
+        hub.on_disconnected(7, CLOSED);
+        ask(&mut hub, 10);
+        assert!(hub.out.cut.iter().map(|(number, _)| *number).eq(8..11), "{:?}", hub.out);
+        assert_eq!(hub.out.deliveries.last(), Some(&Delivery::End));
     }
 
     /// A site that ends its connection with a reason used to be refused for a frame out of place.
