@@ -7,7 +7,7 @@ use super::reconnect::Reconnect;
 use super::session::{Incoming, Session};
 use super::workers::SiteWorkers;
 use pleach_core::lease::gateway::{Gateway, GatewayMessage, GatewayPacket, GatewayStep, Portion};
-use pleach_core::lease::{LeaseMessage, SiteId, nested};
+use pleach_core::lease::{LeaseMessage, SiteId};
 use pleach_core::search::tree::Counts;
 use pleach_core::steal::{Event, Message};
 use pleach_runtime::control::Stop;
@@ -381,15 +381,15 @@ impl<'a> GatewayThread<'a> {
         Ok(self.gateway.over() || follows && (left || self.session.is_past()))
     }
 
-    /// At the root of a stopped search: takes back what its file lists as held by processes that have not come back. A
-    /// stop does not wait for them.
+    /// At the root of a stopped search: takes back what processes hold that are not there. The root need not have met
+    /// them: its file lists them, or a process that gave them work. A stop does not wait for them.
     fn take_back_from_missing_sites(&mut self) -> Result<(), RunError> {
-        let listed = nested(&self.run_state.before.subs).map(|(_, rec)| rec.holder);
-        let listed: BTreeSet<SiteId> = listed.collect();
         // What one of them held may list what another one holds.
         loop {
-            let mut missing = listed.iter().filter(|&&site| !self.session.is_there(site));
-            let Some(&site) = missing.find(|&&site| self.gateway.site().relies_on(site)) else {
+            let whole = self.gateway.site().holding(None);
+            let listed = whole.into_iter().flat_map(|whole| whole.part().subs.values());
+            let mut holders = listed.map(|rec| rec.holder);
+            let Some(site) = holders.find(|&site| !self.session.is_there(site)) else {
                 return Ok(());
             };
             self.gateway().on_site_lost(site)?;

@@ -122,7 +122,7 @@ fn an_invalid_message_ends_a_search_that_cannot_do_without_its_sender() {
 }
 
 /// Sends the root a message from site 1 about its first search.
-fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
+pub fn write(links: &mut Links, message: GatewayMessage<Counts>, fingerprint: u64) {
     links.send(0, packet(1, message, fingerprint));
 }
 
@@ -186,7 +186,7 @@ fn only_the_root_grants_nodes() {
 }
 
 /// The lease that a message gives, if any, and the work that it names.
-fn given(bytes: &[u8], fingerprint: u64) -> Option<(Lease, Portion<Counts>)> {
+pub fn given(bytes: &[u8], fingerprint: u64) -> Option<(Lease, Portion<Counts>)> {
     let read: Result<(u64, u32, Vec<u8>), _> = Pack::unpack(&mut Reader::new(bytes));
     let (_, _, packet) = read.ok().filter(|&(_, variant, _)| variant == 1)?;
     match GatewayPacket::from_bytes(&packet, fingerprint, 2).ok()?.message {

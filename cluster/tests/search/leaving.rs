@@ -1,11 +1,18 @@
-//! A site that leaves with more open work than a message can carry: the others explore it.
+//! Sites that are gone with work that nobody hands back: the others explore it, or a stop takes it back.
 
-use super::network::mortal;
+use super::hostile::{given, write};
+use super::network::{LASTING, mortal};
 use super::settings;
-use pleach_core::lease::Terms;
-use pleach_core::search::problem::Plain;
+use pleach_cluster::{Arrival, Network};
+use pleach_core::lease::gateway::{GatewayMessage, Portion};
+use pleach_core::lease::{Lease, LeaseMessage, ProgressReport, Rec, Terms};
+use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Children, Goal, Tree};
+use pleach_core::steal::{Message, Power};
+use pleach_problems::queens::Queens;
+use pleach_problems::simd::Level;
 use pleach_runtime::{Cancel, ProgressSnapshot, Settings, Stop, WorkerPool};
+use std::iter::from_fn;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,4 +103,51 @@ fn work_that_is_too_long_to_hand_back_is_explored_by_others() {
     assert_eq!(joiner.stop, Some(Stop::Asked));
     assert!(warnings.iter().any(|line| line.contains("too long for a message")), "{warnings:?}");
     assert_eq!((root.counts.total, root.stop), (1 << LEVELS, None));
+}
+
+/// The root used to wait a lease period for a site that it had lost before it learned what that site held.
+#[test]
+fn a_stop_does_not_wait_for_a_site_that_is_gone() {
+    let queens = &Queens::new(12, Level::best()).unwrap();
+    let fingerprint = Problem::fingerprint(queens);
+    let mut parts = mortal(3, LASTING);
+    let (_, mut gone) = parts.pop().unwrap();
+    let (_, mut site) = parts.pop().unwrap();
+    let cancel = Cancel::default();
+    let stop = cancel.clone();
+    let hands_back = move || {
+        let (lease, work) = loop {
+            let ask = Message::Ask { power: Power(1000), workers: 1, waits: false };
+            write(&mut site, GatewayMessage::Peer(ask), fingerprint);
+            thread::sleep(Duration::from_millis(1));
+            let came = from_fn(|| site.poll().unwrap()).find_map(|arrival| match arrival {
+                Arrival::Message { bytes, .. } => given(&bytes, fingerprint),
+                _ => None,
+            });
+            if let Some(came) = came {
+                break came;
+            }
+        };
+        write(&mut site, GatewayMessage::Lease(LeaseMessage::Ack { lease }), fingerprint);
+        gone.dies_after(0);
+        gone.send(0, Vec::new());
+        // It has passed all of it on.
+        let rec = Rec { holder: 2, acked: true, given: Arc::new(work), latest: None };
+        let mut report = ProgressReport::of(Portion::default());
+        report.subs.insert(Lease { site: 1, incarnation: 5, number: 0 }, rec);
+        let word = LeaseMessage::Return { lease, progress_report: Arc::new(report), best: None };
+        write(&mut site, GatewayMessage::Lease(word), fingerprint);
+        // The root would wait for its totals.
+        site.dies_after(0);
+        site.send(0, Vec::new());
+        stop.cancel();
+    };
+    let outcome = thread::scope(|scope| {
+        scope.spawn(hands_back);
+        let processes = Some(Arc::clone(&parts[0].0) as _);
+        let settings = Settings { processes, cancel, pace: Some(500_000), ..settings(1) };
+        WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
+    });
+    assert_eq!(outcome.stop, Some(Stop::Asked));
+    assert!(outcome.open > 0.0, "{outcome:?}");
 }
