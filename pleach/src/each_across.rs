@@ -37,11 +37,11 @@ impl Processes {
         }
     }
 
-    /// Ends the loop once all processes know.
-    fn end_loop(&self) -> Result<(), RunError> {
+    /// Ends the loop once all processes know. Returns warnings.
+    fn end_loop(&self) -> Result<Vec<String>, RunError> {
         match self.cluster().filter(|cluster| cluster.is_root()) {
             Some(cluster) => cluster.end_loops_together(),
-            None => Ok(()),
+            None => Ok(Vec::new()),
         }
     }
 }
@@ -66,8 +66,8 @@ impl Each<'_> {
         let costs = self.costs();
         let all = Shared { values, value, costs };
         let outcome = run_loop(WorkerPool::shared(), &all, &self.settings, &mut *self.watch);
-        let report = outcome.inspect_err(|why| processes.fail_loop(why))?.report;
-        processes.end_loop()?;
+        let mut report = outcome.inspect_err(|why| processes.fail_loop(why))?.report;
+        report.warnings.extend(processes.end_loop()?);
         let take =
             |value: Mutex<Option<T>>| value.into_inner().unwrap_or_else(PoisonError::into_inner);
         let values = all.values.into_iter().map(take).collect::<Option<Vec<T>>>();

@@ -40,6 +40,17 @@ fn nobody_waits_for_an_excluded_site() {
     });
 }
 
+/// The reason used to be lost if all loops had ended.
+#[test]
+fn the_end_of_loops_says_why_a_site_was_excluded() {
+    let parts = mortal(2, LASTING);
+    parts[0].0.begin_loops(Vec::new(), First::default()).unwrap();
+    parts[1].0.next_order(|| true).unwrap();
+    parts[1].0.fail_loops("its memory is full");
+    let warnings = parts[0].0.end_loops_together().unwrap();
+    assert_eq!(warnings, ["site 1 was excluded: its memory is full"]);
+}
+
 /// A site that leaves right after a loop has done its part of it.
 #[test]
 fn a_site_that_leaves_after_a_loop_has_done_its_part() {

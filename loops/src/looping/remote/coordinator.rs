@@ -203,8 +203,9 @@ impl LoopRun<'_> {
 
     /// Excludes a process that failed or sent an invalid message. If all live and die together, that ends the run.
     fn expel(&mut self, site: u32, why: &str) -> Result<(), RunError> {
-        if exclude(self.coordinator.cluster, self.session, self.sequence, site, why)? {
-            self.warnings.push(format!("site {site} was excluded: {why}"));
+        let cluster = self.coordinator.cluster;
+        if let Some(warning) = exclude(cluster, self.session, self.sequence, site, why)? {
+            self.warnings.push(warning);
             self.remove_process(site, SiteEnd::Lost);
         }
         Ok(())

@@ -27,11 +27,12 @@ pub trait ShareLoops {
     /// Ends an order of loops at the root: processes that join now wait for the next one.
     fn end_loops(&self);
 
-    /// The same, but waits until all others know the end of every loop.
+    /// The same, but waits until all others know the end of every loop. Returns warnings, such as why one of them was
+    /// excluded or lost.
     ///
     /// # Errors
     /// If the network or another process fails.
-    fn end_loops_together(&self) -> Result<(), RunError>;
+    fn end_loops_together(&self) -> Result<Vec<String>, RunError>;
 
     /// This process, a follower, takes part in nothing more, and nobody waits for it.
     fn leave_loops(&self);
@@ -66,8 +67,9 @@ impl ShareLoops for Cluster {
         self.session().end_search();
     }
 
-    fn end_loops_together(&self) -> Result<(), RunError> {
+    fn end_loops_together(&self) -> Result<Vec<String>, RunError> {
         let (session, sequence) = (&mut *self.session(), &mut *self.sequence());
+        let mut warnings = Vec::new();
         let last = sequence.at - 1;
         let waits_for = |sequence: &LoopSequence, site: SiteId| {
             !sequence.barred.contains(&site)
@@ -88,26 +90,28 @@ impl ShareLoops for Cluster {
                             sequence.record_informed(from, last)
                         }
                         Err(why) => {
-                            exclude(self, session, sequence, from, &why.to_string())?;
+                            let why = why.to_string();
+                            warnings.extend(exclude(self, session, sequence, from, &why)?);
                         }
                         Ok(_) => {}
                     }
                 }
                 Some(Incoming::Message(site, SessionMessage::Failed(why))) => {
-                    exclude(self, session, sequence, site, &why)?;
+                    warnings.extend(exclude(self, session, sequence, site, &why)?);
                 }
                 Some(Incoming::End) => {
                     return Err(RunError::Lost("the network was shut down".into()));
                 }
                 Some(Incoming::Invalid(site)) => {
-                    exclude(self, session, sequence, site, INVALID)?;
+                    warnings.extend(exclude(self, session, sequence, site, INVALID)?);
                 }
+                Some(Incoming::Note(line)) => warnings.push(line),
                 Some(_) => {}
                 None => self.wait_for_arrival(session, POLL_EVERY),
             }
         }
         session.end_search();
-        Ok(())
+        Ok(warnings)
     }
 
     fn leave_loops(&self) {
@@ -155,8 +159,8 @@ impl ShareLoops for Cluster {
 /// The reason for the exclusion of a process whose message could not be read.
 pub(super) const INVALID: &str = "its message is invalid";
 
-/// Excludes a process that failed or sent an invalid message, so that nobody waits for it. Returns whether it took part
-/// until now.
+/// Excludes a process that failed or sent an invalid message, so that nobody waits for it. Returns a warning if it took
+/// part until now.
 ///
 /// # Errors
 /// If all processes live and die together.
@@ -166,17 +170,17 @@ pub(super) fn exclude(
     sequence: &mut LoopSequence,
     site: SiteId,
     why: &str,
-) -> Result<bool, RunError> {
+) -> Result<Option<String>, RunError> {
     if !cluster.is_open() {
         return Err(RunError::Site { site, why: why.into() });
     }
     if is_excluded(session, sequence, site) {
-        return Ok(false);
+        return Ok(None);
     }
     if !session.expel(site, why) {
         sequence.barred.insert(site);
     }
-    Ok(true)
+    Ok(Some(format!("site {site} was excluded: {why}")))
 }
 
 /// Whether messages of a site no longer count.
