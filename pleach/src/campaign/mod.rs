@@ -96,7 +96,10 @@ impl Search<'_> {
     /// Shares the search with other processes. In the first one, `about` is a JSON object that tells the others what to
     /// search; the others give what [`Processes::next_search`](crate::Processes::next_search) returned. There, the
     /// function that searches takes part in the search of the first process, and its result is about that part: it proves
-    /// nothing, so its status is [`Status::Stopped`](crate::Status::Stopped).
+    /// nothing, so its status is [`Status::Stopped`](crate::Status::Stopped). If the first process has ended the search,
+    /// or begun another one, while this process was disconnected, the function fails with
+    /// [`RunError::MissedEnd`](crate::RunError::MissedEnd) or [`RunError::Replaced`](crate::RunError::Replaced): then wait
+    /// for the next search, as after a result.
     #[cfg(feature = "cluster")]
     pub fn share(&mut self, processes: &crate::Processes, about: impl Into<String>) {
         processes.share(&mut self.settings);
