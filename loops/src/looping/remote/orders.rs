@@ -233,9 +233,68 @@ pub(super) fn next_message(session: &mut Session) -> Result<Option<LoopMessage>,
             Incoming::Message(0, SessionMessage::Failed(why)) => {
                 return Err(RunError::Site { site: 0, why });
             }
-            Incoming::Lost(0) => return Err(RunError::Lost(session.root_loss())),
+            // A root that has ended waits only a while for those that have not noticed.
+            Incoming::Lost(0) if !session.is_dismissed() => {
+                return Err(RunError::Lost(session.root_loss()));
+            }
             Incoming::End => return Err(RunError::Lost("the network was shut down".into())),
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pleach_cluster::{Arrival, Members, NetError, Network, Rank};
+    use std::collections::VecDeque;
+
+    /// What arrives at site 1.
+    struct Arrivals(VecDeque<Arrival>);
+
+    impl Network for Arrivals {
+        fn me(&self) -> Rank {
+            1
+        }
+
+        fn sites(&self) -> u32 {
+            2
+        }
+
+        fn members(&self) -> Members {
+            Members::Changing
+        }
+
+        fn name(&self) -> &str {
+            "a test"
+        }
+
+        fn send(&mut self, _: Rank, _: Vec<u8>) {}
+
+        fn poll(&mut self) -> Result<Option<Arrival>, NetError> {
+            Ok(self.0.pop_front())
+        }
+
+        fn rest(&self) -> Option<Duration> {
+            None
+        }
+
+        fn finish(&mut self) {}
+
+        fn abort(&mut self, _: i32) {}
+    }
+
+    /// A process that prepared a loop for longer than its root waited at the end used to fail.
+    #[test]
+    fn a_root_that_has_ended_is_not_lost() {
+        let bytes = SessionMessage::Dismissed.to_bytes(0);
+        let ends = || Arrival::Message { from: 0, bytes: bytes.clone() };
+        let lost = || Arrival::Lost(0);
+        for (arrivals, ended) in [(vec![ends(), lost()], true), (vec![lost()], false)] {
+            let mut session = Session::new(Box::new(Arrivals(arrivals.into())), None);
+            let next = next_message(&mut session);
+            let is_lost = matches!(next, Err(RunError::Lost(_)));
+            assert_eq!((session.is_past(), is_lost), (ended, !ended));
         }
     }
 }
