@@ -170,8 +170,9 @@ impl Joiner {
             };
             let returns = back.is_some();
             let passes = if returns { failed.may_pass_on_return() } else { failed.may_pass() };
-            // A root that refuses is not gone.
-            let succeeds = passes && standby.as_ref().is_some_and(takes_over);
+            // A root that answers is not gone.
+            let gone = passes && !failed.shows_root();
+            let succeeds = gone && standby.as_ref().is_some_and(takes_over);
             let late = left().is_some_and(|left| left <= AGAIN);
             if succeeds || !passes || late || cancel.is_cancelled() {
                 return Err(format!("cannot join: {failed}"));
@@ -284,7 +285,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc::channel;
 
-    /// It could take the place of a root that was there, but whose search was over.
+    /// It could take the place of a root that was there, but had no place for it, or whose search was over.
     #[test]
     fn a_standby_does_not_take_the_place_of_a_root_that_refuses_it() {
         let key = Key::random().unwrap();
@@ -318,14 +319,20 @@ mod tests {
         let back = Return { place: 1, search: (7, 1), ..Return::default() };
         let refused = std::thread::scope(|scope| {
             let returns = scope.spawn(|| joiner.enter(Some(&back)).err());
-            let number = loop {
-                match entrance.next() {
-                    Some(Caller::JoinRequest { number, .. }) => break number,
-                    Some(_) => {}
-                    None => calls.recv().unwrap(),
+            for is_over in [false, true] {
+                let number = loop {
+                    match entrance.next() {
+                        Some(Caller::JoinRequest { number, .. }) => break number,
+                        Some(_) => {}
+                        None => calls.recv().unwrap(),
+                    }
+                };
+                if is_over {
+                    entrance.refuse(number, "the search is over");
+                } else {
+                    entrance.postpone(number, "all places are taken");
                 }
-            };
-            entrance.refuse(number, "the search is over");
+            }
             returns.join().unwrap()
         });
         assert!(refused.unwrap().ends_with("the search is over"));

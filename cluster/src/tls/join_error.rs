@@ -109,6 +109,12 @@ impl JoinError {
         !matches!(self, Self::Refused { .. } | Self::Bytes { .. } | Self::Here { .. })
     }
 
+    /// Whether the root is there: it has shown the key, but admits nobody now, or has not answered yet.
+    #[must_use]
+    pub fn shows_root(&self) -> bool {
+        matches!(self, Self::Busy { .. } | Self::TimedOut { stage: Stage::Answer, .. })
+    }
+
     /// Whether a later try may succeed without any action by the user.
     #[must_use]
     pub fn may_pass(&self) -> bool {
