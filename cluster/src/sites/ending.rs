@@ -111,6 +111,8 @@ impl SiteRun<'_> {
                     }
                 }
                 Some(Incoming::Lost(site)) => others.record_loss(site, self.run_state.now_ns()),
+                // It failed before it took part.
+                Some(Incoming::Left(site)) => drop(others.record_no_totals(site)),
                 Some(Incoming::Note(line)) => self.run_state.warn(line),
                 Some(_) => {}
                 None => self.cluster.wait_for_arrival(session, Duration::from_millis(10)),

@@ -1,10 +1,12 @@
-//! Sites that are gone with work that nobody hands back: the others explore it, or a stop takes it back.
+//! Sites that leave or are gone: the others explore work that nobody hands back, and wait for nothing else.
 
 use super::hostile::{given, write};
-use super::network::{LASTING, mortal};
+use super::network::{LASTING, clusters, mortal};
 use super::settings;
+use pleach_cluster::sites::message::SessionMessage;
+use pleach_cluster::sites::session::Incoming;
 use pleach_cluster::{Arrival, Network};
-use pleach_core::lease::gateway::{GatewayMessage, Portion};
+use pleach_core::lease::gateway::{GatewayMessage, GatewayPacket, Portion};
 use pleach_core::lease::{Lease, LeaseMessage, ProgressReport, Rec, Terms};
 use pleach_core::search::problem::{Plain, Problem};
 use pleach_core::search::tree::{Children, Goal, Tree};
@@ -150,4 +152,35 @@ fn a_stop_does_not_wait_for_a_site_that_is_gone() {
     });
     assert_eq!(outcome.stop, Some(Stop::Asked));
     assert!(outcome.open > 0.0, "{outcome:?}");
+}
+
+/// Processes of a launcher used to wait forever for the totals of one that had failed before it took part, if the search
+/// was over when it left.
+#[test]
+fn nobody_waits_for_the_totals_of_a_site_that_took_no_part() {
+    let queens = &Queens::new(8, Level::best()).unwrap();
+    let (fingerprint, clusters) = (Problem::fingerprint(queens), clusters(2));
+    let leaves = || {
+        clusters[1].next_order(|| true).unwrap();
+        let mut session = clusters[1].session();
+        loop {
+            match session.next_incoming().unwrap() {
+                Some(Incoming::Message(0, SessionMessage::Gateway(bytes))) => {
+                    let read = GatewayPacket::from_bytes(&bytes, fingerprint, 2);
+                    if read.unwrap().message == GatewayMessage::Peer(Message::Done) {
+                        break;
+                    }
+                }
+                Some(_) => {}
+                None => thread::sleep(Duration::from_millis(1)),
+            }
+        }
+        session.send(0, &SessionMessage::Left);
+    };
+    let outcome = thread::scope(|scope| {
+        scope.spawn(leaves);
+        let settings = Settings { processes: Some(Arc::clone(&clusters[0]) as _), ..settings(1) };
+        WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(())).unwrap()
+    });
+    assert_eq!((outcome.counts.total, outcome.stop), (92, None));
 }
