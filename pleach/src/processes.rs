@@ -3,6 +3,7 @@
 use crate::joining::{self, Joining, LASTING, MESSAGE_BY_MPI};
 use pleach_cluster::Cluster;
 use pleach_cluster::mpi::{self, Choice};
+use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::tls::{Key, Reach};
 use pleach_runtime::{Cancel, RunError, Settings, usable_memory};
 use std::net::SocketAddr;
@@ -194,11 +195,9 @@ impl Drop for Processes {
             Some(cluster) if std::thread::panicking() => cluster.abort(1),
             Some(cluster) if self.joined && !over => cluster.leave(),
             Some(cluster) => {
-                #[cfg(feature = "loops")]
                 if !cluster.is_root() {
-                    use pleach_loops::looping::ShareLoops;
                     // The others do not wait for a process that ends earlier.
-                    cluster.leave_loops();
+                    cluster.session().send(0, &SessionMessage::Left);
                 }
                 cluster.end();
             }

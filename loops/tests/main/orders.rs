@@ -2,6 +2,7 @@
 
 use crate::network::{LASTING, mortal, with_links};
 use crate::numbers::{Numbers, settings};
+use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::{Cluster, First};
 use pleach_core::lease::Terms;
 use pleach_core::search::work::{Malformed, Reader};
@@ -22,7 +23,7 @@ fn nobody_waits_for_an_excluded_site() {
     thread::scope(|scope| {
         let gone = &parts[1].0;
         scope.spawn(move || {
-            gone.leave_loops();
+            gone.session().send(0, &SessionMessage::Left);
             gone.end();
         });
         let site = &parts[0].0;
@@ -73,7 +74,7 @@ fn a_site_that_leaves_after_a_loop_has_done_its_part() {
                 if at == 0 {
                     cluster.end_loops_together().unwrap();
                 } else {
-                    cluster.leave_loops();
+                    cluster.session().send(0, &SessionMessage::Left);
                 }
                 cluster.end();
                 ended.unwrap().report

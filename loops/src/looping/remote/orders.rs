@@ -34,9 +34,6 @@ pub trait ShareLoops {
     /// If the network or another process fails.
     fn end_loops_together(&self) -> Result<Vec<String>, RunError>;
 
-    /// This process, a follower, takes part in nothing more, and nobody waits for it.
-    fn leave_loops(&self);
-
     /// This process has failed in a loop. If all live and die together, that ends the others too.
     fn fail_loops(&self, why: &str);
 
@@ -112,10 +109,6 @@ impl ShareLoops for Cluster {
         }
         session.end_search();
         Ok(warnings)
-    }
-
-    fn leave_loops(&self) {
-        self.session().send(0, &SessionMessage::Left);
     }
 
     fn fail_loops(&self, why: &str) {
