@@ -266,8 +266,9 @@ impl TreePlace {
         members.insert(at, me);
         let PeerTree { prescribed, seed, shape, .. } = &self.tree;
         let table = match shape {
-            Shape::Random(table) => Some(table),
-            Shape::Full { .. } => None,
+            // A root that starts again may have more places than the one before.
+            Shape::Random(table) if table.parents.len() >= members.len() => Some(table),
+            Shape::Random(_) | Shape::Full { .. } => None,
         };
         let tree = PeerTree::with_table(members.len() as u32, *prescribed, *seed, table);
         Self { members, ..Self::new(at as PeerId, &tree) }
@@ -467,6 +468,15 @@ mod tests {
                     assert!(Arc::ptr_eq(all, here));
                 }
             }
+        }
+    }
+
+    /// A joiner used to crash if its root started again with more places, and a random tree.
+    #[test]
+    fn more_peers_may_be_present_than_there_were_at_first() {
+        for shape in [shaped(Growth::Full, 10, 2), shaped(Growth::Random, 10, 0)] {
+            let at = TreePlace::new(1, &PeerTree::new(2, shape, 5)).among(&[0, 3, 4]);
+            assert_eq!(at.tree, PeerTree::new(4, shape, 5));
         }
     }
 
