@@ -13,6 +13,7 @@ use pleach_core::search::work::{Nodes, Pack, Reader, Work};
 use pleach_core::steal::{Message, Power};
 use pleach_problems::queens::Queens;
 use pleach_problems::simd::Level;
+use pleach_runtime::on_drop::OnDrop;
 use pleach_runtime::{Outcome, RunError, Settings, Stop, WorkerPool};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -84,6 +85,8 @@ fn damaged_and_repeated_messages_change_no_count() {
                         .run(queens, &settings, &mut |_| ControlFlow::Continue(()));
                 }
             });
+            // The scope waits for the other threads, also after a panic.
+            let _over = OnDrop(|| over.store(true, Ordering::Relaxed));
             let (cluster, _) = &parts[0];
             let settings = Settings {
                 processes: Some(Arc::clone(cluster) as _),
@@ -92,7 +95,6 @@ fn damaged_and_repeated_messages_change_no_count() {
             };
             let outcome =
                 WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
-            over.store(true, Ordering::Relaxed);
             // Any site may say that the search must stop or has failed. Nothing else stops it.
             match outcome {
                 Ok(outcome) if outcome.stop == Some(Stop::Memory) => {}
@@ -224,12 +226,11 @@ fn counted_despite(
     };
     let outcome = thread::scope(|scope| {
         scope.spawn(rogue);
+        // The scope waits for the rogue, also after a panic.
+        let _over = OnDrop(|| over.store(true, Ordering::Relaxed));
         let processes = Some(Arc::clone(&parts[0].0) as _);
         let settings = Settings { processes, pace: Some(500_000), ..settings(1) };
-        let outcome =
-            WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()));
-        over.store(true, Ordering::Relaxed);
-        outcome
+        WorkerPool::default().run(queens, &settings, &mut |_| ControlFlow::Continue(()))
     });
     assert!(lies.load(Ordering::Relaxed) > 0, "the root gave nothing away");
     outcome.unwrap().counts.total

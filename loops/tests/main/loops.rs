@@ -10,6 +10,7 @@ use pleach_core::search::laws::mutate;
 use pleach_loops::looping::{Loop, ResultPlacement};
 use pleach_loops::looping::{LoopSettings, Sizes, TakerSnapshot};
 use pleach_loops::looping::{ShareLoops, run_loop};
+use pleach_runtime::on_drop::OnDrop;
 use pleach_runtime::{RunError, WorkerPool};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -224,12 +225,13 @@ fn damaged_packets_change_no_result() {
                     while let Ok(Some(_)) = rogue.poll() {}
                 }
             });
+            // The scope waits for the other thread, also after a panic.
+            let _over = OnDrop(|| over.store(true, Ordering::Relaxed));
             cluster.begin_loops(b"numbers".to_vec(), First::default()).unwrap();
             let settings = LoopSettings { cluster: Some(cluster.clone()), ..given.clone() };
             let ended = run_loop(&WorkerPool::default(), work, &settings, &mut |_| {
                 ControlFlow::Continue(())
             });
-            over.store(true, Ordering::Relaxed);
             // A site may report that it has failed, and what it computed; nothing else may go wrong.
             match ended {
                 Ok(done) => assert!(done.report.complete),
