@@ -20,8 +20,16 @@ struct SharedNetwork {
     sent: Mutex<Vec<Vec<u8>>>,
     /// The number of packets that each site may still send before it is lost.
     life: Vec<AtomicI64>,
-    /// A site whose message keeps arriving, and whether the last call said so.
-    arriving: Mutex<Option<(SiteId, bool)>>,
+    /// A long message of which parts keep arriving.
+    arriving: Mutex<Option<LongMessage>>,
+}
+
+struct LongMessage {
+    from: SiteId,
+    /// Whether the last call reported it.
+    reported: bool,
+    /// The packets that its site has sent after it.
+    behind: Vec<(SiteId, Vec<u8>)>,
 }
 
 /// One site's links.
@@ -42,9 +50,18 @@ impl ThreadNetwork {
         self.shared.life[self.me as usize].store(packets, Ordering::Relaxed);
     }
 
-    /// From now on, parts of a long message of this site keep arriving.
+    /// From now on, parts of a long message of this site keep arriving, and nothing else.
     pub fn keeps_arriving(&self) {
-        *self.shared.arriving.lock().unwrap() = Some((self.me, false));
+        let message = LongMessage { from: self.me, reported: false, behind: Vec::new() };
+        *self.shared.arriving.lock().unwrap() = Some(message);
+    }
+
+    /// The long message has arrived, and so has everything that was sent after it.
+    pub fn has_arrived(&self) {
+        let mut arriving = self.shared.arriving.lock().unwrap();
+        for (to, bytes) in arriving.take().into_iter().flat_map(|message| message.behind) {
+            self.put(to, Arrival::Message { from: self.me, bytes });
+        }
     }
 
     fn is_dead(&self) -> bool {
@@ -84,6 +101,10 @@ impl Network for ThreadNetwork {
             1.. => {}
         }
         self.shared.sent.lock().unwrap().push(bytes.clone());
+        let mut arriving = self.shared.arriving.lock().unwrap();
+        if let Some(message) = arriving.as_mut().filter(|message| message.from == self.me) {
+            return message.behind.push((to, bytes));
+        }
         self.put(to, Arrival::Message { from: self.me, bytes });
     }
 
@@ -96,9 +117,9 @@ impl Network for ThreadNetwork {
 
     fn arriving(&mut self) -> Option<SiteId> {
         let mut arriving = self.shared.arriving.lock().unwrap();
-        let (site, said) = arriving.as_mut()?;
-        *said = !*said;
-        said.then_some(*site)
+        let message = arriving.as_mut()?;
+        message.reported = !message.reported;
+        message.reported.then_some(message.from)
     }
 
     fn rest(&self) -> Option<Duration> {

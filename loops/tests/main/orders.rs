@@ -190,11 +190,10 @@ impl RemoteLoop for Held<'_> {
 fn a_site_whose_message_is_arriving_is_not_silent() {
     const LEASE: Duration = Duration::from_millis(500);
     let parts = mortal(2, Terms { lease_ns: LEASE.as_nanos() as u64, ..LASTING });
-    parts[1].1.keeps_arriving();
     let may_end = &AtomicBool::new(false);
     let site = |at: usize| {
         let work = Held { running: AtomicBool::new(false), may_end };
-        let cluster = &parts[at].0;
+        let (cluster, links) = &parts[at];
         if at == 0 {
             cluster.begin_loops(Vec::new(), First::default()).unwrap();
         } else {
@@ -210,11 +209,15 @@ fn a_site_whose_message_is_arriving_is_not_silent() {
         let mut since = None;
         // Site 1 may hold both units before the root takes one.
         let ended = run_loop(&WorkerPool::default(), &work, &settings, &mut |_| {
-            if at == 1
-                && work.running.load(Ordering::Relaxed)
-                && since.get_or_insert_with(Instant::now).elapsed() > 2 * LEASE
-            {
-                may_end.store(true, Ordering::Relaxed);
+            if at == 1 && work.running.load(Ordering::Relaxed) {
+                let since = since.get_or_insert_with(|| {
+                    links.keeps_arriving();
+                    Instant::now()
+                });
+                if since.elapsed() > 2 * LEASE {
+                    links.has_arrived();
+                    may_end.store(true, Ordering::Relaxed);
+                }
             }
             ControlFlow::Continue(())
         });
