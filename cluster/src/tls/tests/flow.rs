@@ -122,7 +122,8 @@ fn sites_that_write_often_link_directly() {
 /// A site that does not read is lost once too much waits for it, and the others continue.
 #[test]
 fn a_site_that_does_not_read_is_lost() {
-    let limits = Limits { waiting: 20 << 20, ..Limits::default() };
+    // Raw connections send no signs of life.
+    let limits = Limits { waiting: 20 << 20, silence: 100 * LONG, ..Limits::default() };
     let mut table = Table::new(3, limits);
     let deaf = table.rogue(1);
     let mut other = table.rogue(2);

@@ -6,8 +6,9 @@ use super::table::{LONG, Table, hello, next};
 use crate::tls::Limits;
 use crate::{Arrival, Network};
 
+/// Short messages, and hardly a limit on silence: raw connections send no signs of life.
 fn small() -> Limits {
-    Limits { message: 100_000, ..Limits::default() }
+    Limits { message: 100_000, silence: 100 * LONG, ..Limits::default() }
 }
 
 fn whole(site: u32, number: u32, body: Vec<u8>) -> Frame {
