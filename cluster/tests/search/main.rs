@@ -269,7 +269,7 @@ fn a_time_limit_gathers_what_was_done() {
     let queens = Queens::new(19, Level::best()).unwrap();
     let scratch = Scratch::new("sites-time");
     let limited = Settings {
-        time_limit: Some(Duration::from_millis(200)),
+        time_limit: Some(Duration::from_secs(1)),
         save: Some(scratch.save(Duration::from_millis(20))),
         ..settings(2)
     };
