@@ -80,7 +80,7 @@ fn exchanges(mut site: Site) {
     };
     println!("{tokens} tokens, {longest:?} without one, stood still for {stood} ms");
     assert_eq!(long, LONG);
-    assert!(stood >= 900 && tokens > 100);
+    assert!(stood >= 900 && tokens > 10);
     assert!(longest < Duration::from_millis(stood.into()), "stalled for {longest:?}");
     // The token may still be on its way here.
     site.network.finish();
