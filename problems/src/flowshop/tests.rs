@@ -13,7 +13,6 @@ use pleach_core::search::laws::{explorer_law, hostile_law, pack_law, run_to_end}
 use pleach_core::search::problem::Problem;
 use pleach_core::search::tree::Tree;
 use pleach_core::search::work::{Pool, Reader, Work};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 fn levels() -> impl Iterator<Item = Level> {
     Level::ALL.into_iter().filter(|level| level.works())
@@ -301,25 +300,26 @@ fn nodes_left_in_a_hurry_are_explored_later() {
         flowshop.bound = Bound::Two;
         let best = flowshop.reference;
         let wanted = search(&flowshop, best).counts;
-        let (flowshop, over) = (&flowshop, &AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                while !over.load(Ordering::Relaxed) {
-                    Problem::set_stop_requested(flowshop, true);
-                    std::thread::yield_now();
-                    Problem::set_stop_requested(flowshop, false);
-                    std::thread::yield_now();
+        let flowshop = &flowshop;
+        let counts = std::thread::scope(|scope| {
+            let explorer = scope.spawn(move || {
+                let mut explorer = flowshop.explorer();
+                explorer.add_work(&root(flowshop).bytes).unwrap();
+                let mut all = Progress::default();
+                while explorer.size() > 0.0 {
+                    all.add(explorer.run(100, best));
                 }
+                all.counts
             });
-            let mut explorer = flowshop.explorer();
-            explorer.add_work(&root(flowshop).bytes).unwrap();
-            let mut all = Progress::default();
-            while explorer.size() > 0.0 {
-                all.add(explorer.run(100, best));
+            while !explorer.is_finished() {
+                Problem::set_stop_requested(flowshop, true);
+                std::thread::yield_now();
+                Problem::set_stop_requested(flowshop, false);
+                std::thread::yield_now();
             }
-            over.store(true, Ordering::Relaxed);
-            assert_eq!(all.counts, wanted, "{level}");
+            explorer.join().unwrap()
         });
+        assert_eq!(counts, wanted, "{level}");
     }
 }
 
