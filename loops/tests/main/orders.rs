@@ -1,18 +1,18 @@
 //! Orders of loops: how they start, and what happens when sites leave.
 
-use crate::network::{LASTING, mortal, with_links};
+use crate::network::{LASTING, ThreadNetwork, mortal, with_links};
 use crate::numbers::{Numbers, settings};
 use pleach_cluster::sites::message::SessionMessage;
 use pleach_cluster::{Cluster, First};
 use pleach_core::lease::Terms;
 use pleach_core::search::work::{Malformed, Reader};
 use pleach_loops::looping::{Loop, RemoteLoop, ResultPlacement};
-use pleach_loops::looping::{LoopSettings, Sizes};
+use pleach_loops::looping::{LoopReport, LoopSettings, Sizes};
 use pleach_loops::looping::{ShareLoops, run_loop};
 use pleach_runtime::WorkerPool;
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -155,6 +155,50 @@ fn no_loop_starts_inside_another_one() {
     site.end();
 }
 
+/// Runs a loop on two sites, unit by unit. `watch` is called often at each. Returns the root's report.
+fn on_two_sites<L: Loop>(
+    parts: &[(Arc<Cluster>, ThreadNetwork)],
+    work: &[L; 2],
+    watch: impl Fn(usize) + Sync,
+) -> LoopReport {
+    let site = |at: usize| {
+        let cluster = &parts[at].0;
+        if at == 0 {
+            cluster.begin_loops(Vec::new(), First::default()).unwrap();
+        } else {
+            cluster.next_order(|| true).unwrap();
+            cluster.first_of_loops(false, || true).unwrap().unwrap();
+        }
+        let settings = LoopSettings {
+            sizes: Sizes::Given(1, 1),
+            progress_every: Duration::from_millis(1),
+            cluster: Some(cluster.clone()),
+            ..settings(1)
+        };
+        let ended = run_loop(&WorkerPool::default(), &work[at], &settings, &mut |_| {
+            watch(at);
+            ControlFlow::Continue(())
+        });
+        if at == 0 {
+            cluster.end_loops_together().unwrap();
+        }
+        cluster.end();
+        ended.unwrap().report
+    };
+    let site = &site;
+    thread::scope(|scope| {
+        let sites = [0, 1].map(|at| scope.spawn(move || site(at)));
+        let [root, _] = sites.map(|site| site.join().unwrap());
+        root
+    })
+}
+
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Two units that end when they may.
 struct Held<'a> {
     running: AtomicBool,
@@ -169,9 +213,7 @@ impl Loop for Held<'_> {
     fn local(&self) {}
     fn run(&self, _: Range<usize>, (): &mut ()) {
         self.running.store(true, Ordering::Relaxed);
-        while !self.may_end.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_for(self.may_end);
     }
     fn remote(&self) -> Option<&dyn RemoteLoop> {
         Some(self)
@@ -191,48 +233,81 @@ fn a_site_whose_message_is_arriving_is_not_silent() {
     const LEASE: Duration = Duration::from_millis(500);
     let parts = mortal(2, Terms { lease_ns: LEASE.as_nanos() as u64, ..LASTING });
     let may_end = &AtomicBool::new(false);
-    let site = |at: usize| {
-        let work = Held { running: AtomicBool::new(false), may_end };
-        let (cluster, links) = &parts[at];
-        if at == 0 {
-            cluster.begin_loops(Vec::new(), First::default()).unwrap();
-        } else {
-            cluster.next_order(|| true).unwrap();
-            cluster.first_of_loops(false, || true).unwrap().unwrap();
+    let work = [0, 1].map(|_| Held { running: AtomicBool::new(false), may_end });
+    let since = OnceLock::new();
+    // Site 1 may hold both units before the root takes one.
+    let report = on_two_sites(&parts, &work, |at| {
+        if at == 0 || !work[1].running.load(Ordering::Relaxed) {
+            return;
         }
-        let settings = LoopSettings {
-            sizes: Sizes::Given(1, 1),
-            progress_every: Duration::from_millis(1),
-            cluster: Some(cluster.clone()),
-            ..settings(1)
-        };
-        let mut since = None;
-        // Site 1 may hold both units before the root takes one.
-        let ended = run_loop(&WorkerPool::default(), &work, &settings, &mut |_| {
-            if at == 1 && work.running.load(Ordering::Relaxed) {
-                let since = since.get_or_insert_with(|| {
-                    links.keeps_arriving();
-                    Instant::now()
-                });
-                if since.elapsed() > 2 * LEASE {
-                    links.has_arrived();
-                    may_end.store(true, Ordering::Relaxed);
-                }
-            }
-            ControlFlow::Continue(())
+        let since = since.get_or_init(|| {
+            parts[1].1.keeps_arriving();
+            Instant::now()
         });
-        if at == 0 {
-            cluster.end_loops_together().unwrap();
+        if since.elapsed() > 2 * LEASE {
+            parts[1].1.has_arrived();
+            may_end.store(true, Ordering::Relaxed);
         }
-        cluster.end();
-        ended.unwrap().report
-    };
-    let site = &site;
-    let report = thread::scope(|scope| {
-        let sites = [0, 1].map(|at| scope.spawn(move || site(at)));
-        let [root, _] = sites.map(|site| site.join().unwrap());
-        root
     });
+    assert!(report.complete && report.warnings.is_empty(), "{:?}", report.warnings);
+    assert_eq!((report.sites.len(), report.sites[0].redone), (1, 0));
+}
+
+/// Three units. Once the first result has arrived at the root, and before the other site sends the next one, both stand
+/// still for more than a lease.
+struct Standstill<'a> {
+    lease: Duration,
+    /// The site's number.
+    at: usize,
+    /// Whether the other site has sent a result, and has another one.
+    sent: &'a AtomicBool,
+    packs: &'a AtomicBool,
+    /// Whether the root continues.
+    awake: &'a AtomicBool,
+}
+
+impl Loop for Standstill<'_> {
+    type Local = ();
+    fn units(&self) -> usize {
+        3
+    }
+    fn local(&self) {}
+    fn run(&self, _: Range<usize>, (): &mut ()) {
+        // The root's thread leaves two units to the other site.
+        if self.at == 0 {
+            wait_for(self.awake);
+        }
+    }
+    fn remote(&self) -> Option<&dyn RemoteLoop> {
+        Some(self)
+    }
+}
+
+impl RemoteLoop for Standstill<'_> {
+    fn pack(&self, _: usize, _: &mut Vec<u8>) {
+        if self.sent.swap(true, Ordering::Relaxed) {
+            self.packs.store(true, Ordering::Relaxed);
+            wait_for(self.awake);
+        }
+    }
+    fn unpack(&self, _: usize, _: &mut Reader<'_>) -> Result<(), Malformed> {
+        if !self.awake.load(Ordering::Relaxed) {
+            wait_for(self.packs);
+            thread::sleep(self.lease * 5 / 4);
+            self.awake.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// After a standstill of all processes, the root used to drop the others before they could send anything.
+#[test]
+fn time_in_which_the_root_stood_still_is_no_silence() {
+    let lease = Duration::from_secs(1);
+    let parts = mortal(2, Terms { lease_ns: lease.as_nanos() as u64, ..LASTING });
+    let [sent, packs, awake] = &[0; 3].map(|_| AtomicBool::new(false));
+    let work = [0, 1].map(|at| Standstill { lease, at, sent, packs, awake });
+    let report = on_two_sites(&parts, &work, |_| ());
     assert!(report.complete && report.warnings.is_empty(), "{:?}", report.warnings);
     assert_eq!((report.sites.len(), report.sites[0].redone), (1, 0));
 }

@@ -63,6 +63,7 @@ impl LoopCoordinator<'_> {
             processes: BTreeMap::new(),
             gone: Vec::new(),
             number: 0,
+            checked: Instant::now(),
             warnings: Vec::new(),
         };
         loop_run.run_to_end()
@@ -82,6 +83,8 @@ struct LoopRun<'a> {
     gone: Vec<(u32, RemoteProcess)>,
     /// The number of the last range handed out.
     number: u32,
+    /// When the root last checked whether others are silent.
+    checked: Instant,
     warnings: Vec<String>,
 }
 
@@ -328,6 +331,13 @@ impl LoopRun<'_> {
     /// come late, so they get nothing more of this loop.
     fn drop_silent(&mut self) {
         let lease = Duration::from_nanos(self.coordinator.cluster.terms().lease_ns);
+        // Time in which this process stood still does not count as silence of others.
+        let now = Instant::now();
+        let still = now.duration_since(self.checked).saturating_sub(lease / 4);
+        self.checked = now;
+        for process in self.processes.values_mut() {
+            process.last_message = (process.last_message + still).min(now);
+        }
         while let Some(site) = self.session.arriving() {
             if let Some(process) = self.processes.get_mut(&site) {
                 process.last_message = Instant::now();
