@@ -230,9 +230,10 @@ fn a_failing_device_restarts_the_steps() {
                     line.contains("failed, restarting all steps")
                         && line.contains("failed as requested")
                 });
-                // A device that gets another slab counts its launches again.
+                // A device that gets another slab counts its launches again. On a busy machine, it gets one after each
+                // sweep: four steps between the edges of its neighbours and its own, and all its planes.
                 let still = sizes != Sizes::Measured || threads as usize + devices.len() == 1;
-                assert!(told || launch > if still { 16 } else { 8 }, "{:?}", done.report.warnings);
+                assert!(told || launch > if still { 16 } else { 7 }, "{:?}", done.report.warnings);
                 let names = parts(&done.report);
                 assert!(!told || names.iter().all(|(name, _)| !name.ends_with("emulated0")));
             }
@@ -245,7 +246,8 @@ fn a_failing_device_restarts_the_steps() {
 fn threads_that_share_a_slab_take_the_planes_of_a_failing_device() {
     let work = Steps(Arc::new(Flow::new(setup([16, 5, 32], Level::best())).unwrap()));
     let expected = state(&run(&work, 17, (1, &[]), &Sizes::Measured).slabs);
-    for launch in 1..=8 {
+    // As above, it may get another slab after seven launches.
+    for launch in 1..=7 {
         let failing = format!("emulated:fail={launch}");
         let done = run(&work, 17, (2, &[&failing]), &Sizes::Measured);
         assert!(done.report.complete && state(&done.slabs) == expected, "{launch}");
