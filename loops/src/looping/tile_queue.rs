@@ -160,6 +160,7 @@ impl TileStates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pleach_runtime::on_drop::OnDrop;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     const MS: Duration = Duration::from_millis(1);
@@ -296,6 +297,8 @@ mod tests {
             std::thread::scope(|scope| {
                 for me in 0..threads {
                     scope.spawn(move || {
+                        // Otherwise, the others would wait for a thread that has panicked.
+                        let guard = OnDrop(|| tiles.leave());
                         while let Some(tile) = tiles.take(me, sweeps, || false) {
                             let Tile { number, sweep } = tile;
                             let around = [number.wrapping_sub(1), number + 1];
@@ -311,6 +314,7 @@ mod tests {
                             assert_eq!(done[number].fetch_add(1, Ordering::Relaxed), sweep);
                             tiles.finish(me, tile, 1 + number % 2, MS);
                         }
+                        std::mem::forget(guard);
                     });
                 }
             });
