@@ -1,6 +1,5 @@
 //! Orders the tetrahedra of a view from front to back, topologically.
 
-use super::mesh::NONE;
 use super::prepare::Prepared;
 
 /// The tetrahedra in an order in which none hides an earlier one; leaves out those that depend on a cycle.
@@ -56,6 +55,7 @@ pub fn order(prepared: &Prepared, more: &[[u32; 2]]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rays::mesh::NONE;
     use crate::rays::record::Lens;
 
     /// Tetrahedra behind these others, and nothing else about them.
