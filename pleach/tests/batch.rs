@@ -1,7 +1,7 @@
 //! `pleach batch` as a user sees it: each run once, whatever happens in between, and one line for bad input.
 
 use crate::house::root;
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{end_of, folder, json, pleach, refused, until};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -161,11 +161,13 @@ fn endless(folder: &Path) -> std::process::Child {
 fn endless_by(program: &Path, folder: &Path) -> std::process::Child {
     let mut command = Command::new(program);
     command.args(words(folder).split_whitespace());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let rows = || fs::read_to_string(folder.join("results.csv")).unwrap_or_default();
-    while rows().lines().count() < 2 {
-        std::thread::yield_now();
-    }
+    until("the first row", || {
+        let over = child.try_wait().unwrap();
+        assert!(over.is_none(), "it ended, {over:?}");
+        rows().lines().count() >= 2
+    });
     child
 }
 
@@ -178,7 +180,7 @@ fn an_interrupted_batch_goes_on_where_it_stopped() {
     refused(&words(&folder), "results.csv: another process is writing it");
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
+    let output = end_of(child);
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("run the same command again"), "{}", said(&output));
     assert_eq!(column(&folder, "instance"), ["8"]);
@@ -194,14 +196,15 @@ fn run_of(batch: &std::process::Child) -> String {
     // A process's status: its number, name, state, and parent.
     let of_batch =
         |stat: &String| stat.rsplit(") ").next().unwrap().split(' ').nth(1) == Some(&parent);
-    loop {
+    let mut found = None;
+    until("a run", || {
         let processes = fs::read_dir("/proc").unwrap().flatten();
         let mut statuses =
             processes.filter_map(|it| fs::read_to_string(it.path().join("stat")).ok());
-        if let Some(stat) = statuses.find(of_batch) {
-            return stat.split(' ').next().unwrap().to_string();
-        }
-    }
+        found = statuses.find(of_batch);
+        found.is_some()
+    });
+    found.unwrap().split(' ').next().unwrap().to_string()
 }
 
 /// A batch that is killed takes its run with it, which would otherwise continue without a limit.
@@ -218,9 +221,7 @@ fn a_killed_batch_leaves_no_run() {
         let stat = fs::read_to_string(format!("/proc/{run}/stat")).unwrap_or_default();
         stat.contains("(pleach)") && !stat.contains("(pleach) Z")
     };
-    while lives() {
-        std::thread::yield_now();
-    }
+    until("the end of the run", || !lives());
 }
 
 /// An update used to make all later runs impossible: the system names a replaced program by a path that is not there.
@@ -234,13 +235,11 @@ fn a_batch_continues_after_its_program_was_replaced() {
     // The second run never ends. Its program is needed until it has started.
     let run = run_of(&child);
     let started = || fs::read_to_string(format!("/proc/{run}/cmdline")).unwrap().contains("queens");
-    while !started() {
-        std::thread::yield_now();
-    }
+    until("the program of the run", started);
     fs::remove_file(&program).unwrap();
     fs::write(&program, "another version").unwrap();
     assert!(Command::new("kill").args(["-KILL", &run]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
+    let output = end_of(child);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert_eq!(column(&folder, "count"), ["92", "", "4"]);
 }
@@ -257,7 +256,7 @@ fn a_file_that_changes_during_a_batch_spoils_its_runs() {
     fs::write(&file, "3 2\n1 2 3\n4 5 7\n").unwrap();
     // The second run never ends.
     assert!(Command::new("kill").args(["-KILL", &run_of(&child)]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
+    let output = end_of(child);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("shop.txt has changed since the batch began"));
     fs::write(folder.join("batch.toml"), text.replace(" 'ta051',", "")).unwrap();

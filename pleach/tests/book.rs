@@ -1,13 +1,13 @@
 //! The book: the commands that its pages show run, in the order of the page, where a test can run them.
 
-use crate::cluster::party::{free_address, until};
+use crate::cluster::party::free_address;
 use crate::house::root;
-use crate::outside::{example_path, folder};
+use crate::outside::{example_path, folder, until};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -206,7 +206,7 @@ impl Trial {
         }
         if let Some((mut group, line, _)) = listening {
             group.interrupt();
-            let code = group.0.wait().unwrap().code();
+            let code = group.end().code();
             if !matches!(code, Some(0 | 3)) {
                 wrong.push(format!("{line}: {code:?}: {}", self.text("listening.err")));
             }
@@ -228,7 +228,7 @@ impl Trial {
             if interrupted {
                 group.interrupt();
             }
-            let end = group.0.wait().unwrap();
+            let end = group.end();
             // On a busy machine it may not yet be able to stop cleanly, or not be done: then it gets more time.
             most *= 4;
             let stopped = end.signal() == Some(2) || end.code() == Some(130);
@@ -261,6 +261,11 @@ struct Group(Child);
 impl Group {
     fn is_over(&mut self) -> bool {
         self.0.try_wait().unwrap().is_some()
+    }
+
+    fn end(&mut self) -> ExitStatus {
+        until("the end of a command", || self.is_over());
+        self.0.wait().unwrap()
     }
 
     /// Sends Ctrl-C to all of its processes.
@@ -307,7 +312,7 @@ fn try_page(page: &str) {
     }
     if let Some((mut group, _)) = trial.service.take() {
         group.interrupt();
-        let code = group.0.wait().unwrap().code();
+        let code = group.end().code();
         assert_eq!(code, Some(0), "{page}: {}", trial.text("service.err"));
     }
     assert!(tried > 0, "{page} has no commands");

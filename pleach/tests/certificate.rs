@@ -1,6 +1,6 @@
 //! Certificates: a proof of each problem passes an audit, and no forged one does.
 
-use crate::outside::{folder, fresh, json, pleach, refused};
+use crate::outside::{folder, fresh, json, output_of, pleach, refused};
 use pleach::{Certificate, Children, Goal, NoProof, Sample, Solver, Tree, audit};
 use pleach_core::search::region::Region;
 use pleach_core::search::work::{Entry, Pool};
@@ -432,7 +432,7 @@ fn a_simple_program_checks_small_proofs_whole() {
     }
     fs::write(&shop, rows).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/check-certificate.py");
-    let check = || Command::new("python3").arg(&script).args([&shop, &file]).output().unwrap();
+    let check = || output_of(Command::new("python3").arg(&script).args([&shop, &file]));
     for best in ["none", "search"] {
         let (shop, file) = (shop.display(), file.display());
         let found = json(&format!("solve flowshop {shop} --best {best} --certificate {file}"));

@@ -1,6 +1,6 @@
 //! `--dashboard` on a terminal: it shows the run, and the terminal is left as it was, whatever happens.
 
-use crate::outside::{folder, pleach, refused};
+use crate::outside::{folder, pleach, refused, until};
 use serde_json::Value;
 use std::fs;
 
@@ -24,12 +24,10 @@ mod terminal {
     use std::process::{Child, Command, Stdio};
     use std::sync::{Arc, Mutex};
     use std::thread::{JoinHandle, sleep, spawn};
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     const ENTER: &str = "\x1b[?1049h";
     const LEAVE: &str = "\x1b[?1049l";
-    /// No run here takes as long.
-    const PATIENCE: Duration = Duration::from_secs(600);
 
     /// A command on a terminal with 80 columns and 24 rows.
     struct Terminal {
@@ -69,11 +67,11 @@ mod terminal {
 
         /// Waits until it shows this.
         fn wait_for(&self, what: &str) {
-            let since = Instant::now();
-            while !self.text().contains(what) {
-                assert!(since.elapsed() < PATIENCE, "no {what}: {}", self.text());
-                sleep(Duration::from_millis(5));
-            }
+            until(what, || {
+                let (over, shown) = (self.reader.is_finished(), self.text());
+                assert!(!over || shown.contains(what), "no {what}: {shown}");
+                shown.contains(what)
+            });
         }
 
         fn press_ctrl_c(&mut self) {
@@ -90,13 +88,16 @@ mod terminal {
             self.script.try_wait().unwrap().is_some()
         }
 
+        /// The exit code. What it shows ends with it; until then its standard input stays open.
+        fn code(&mut self) -> Option<i32> {
+            until("the end", || self.reader.is_finished());
+            self.script.wait().unwrap().code()
+        }
+
         /// The exit code, and what was shown before the dashboard, on it, and after it.
         fn end(mut self) -> (Option<i32>, [String; 3]) {
-            // What it shows ends with it. Until then its standard input stays open.
-            self.reader.join().unwrap();
-            let code = self.script.wait().unwrap().code();
-            let all = self.seen.lock().unwrap();
-            let all = String::from_utf8_lossy(&all);
+            let code = self.code();
+            let all = self.text();
             let count = |what| all.matches(what).count();
             assert_eq!((count(ENTER), count(LEAVE)), (1, 1), "{all}");
             for (hidden, shown) in [("\x1b[?25l", "\x1b[?25h"), ("\x1b[?7l", "\x1b[?7h")] {
@@ -138,15 +139,14 @@ mod terminal {
         run.wait_for("cpu0");
         run.press(b"\x1a");
         // The command stops, and so does `script`, which has both continue at once.
-        while run.text().matches(ENTER).count() < 2 {
+        until("the dashboard again", || {
             let id = run.script.id().to_string();
             assert!(Command::new("kill").args(["-CONT", &id]).status().unwrap().success());
-            sleep(Duration::from_millis(20));
-        }
+            run.text().matches(ENTER).count() >= 2
+        });
         run.press_ctrl_c();
-        run.reader.join().unwrap();
-        assert_eq!(run.script.wait().unwrap().code(), Some(3));
-        let all = String::from_utf8_lossy(&run.seen.lock().unwrap()).into_owned();
+        assert_eq!(run.code(), Some(3));
+        let all = run.text();
         let order: Vec<usize> =
             [ENTER, LEAVE].iter().flat_map(|it| all.match_indices(it)).map(|it| it.0).collect();
         assert!(
@@ -174,11 +174,12 @@ mod terminal {
         let joiner = Joiner(joiner.unwrap());
         run.wait_for("2 of 2 workers busy");
         assert!(Command::new("kill").args(["-STOP", &joiner.id()]).status().unwrap().success());
-        while !run.is_over() {
+        until("the end", || {
             run.press_ctrl_c();
             // Two in a row count as one.
             sleep(Duration::from_millis(50));
-        }
+            run.is_over()
+        });
         let (code, [before, on, after]) = run.end();
         assert_eq!((code, after.as_str()), (Some(130), ""));
         assert!(before.contains("to join: ") && on.contains("site1"), "{on}");

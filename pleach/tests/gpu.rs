@@ -1,6 +1,6 @@
 //! The GPU code, with a driver whose GPU is the emulated device, and a stand-in for its compiler.
 
-use crate::outside::folder;
+use crate::outside::{folder, output_of};
 use crate::stand_in::stand_in;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub fn pleach(words: &str, driver_is: &str) -> Option<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     stand_in(&mut command, true, &folder("some-kernels"))?;
-    Some(command.env("PLEACH_DRIVER", driver_is).args(words.split_whitespace()).output().unwrap())
+    Some(output_of(command.env("PLEACH_DRIVER", driver_is).args(words.split_whitespace())))
 }
 
 /// Counts queens on a device, with a compiler of this kind or none; compiled code is cached in a folder.
@@ -20,7 +20,7 @@ fn compiling(device: &str, compiler_is: &str, kept: &Path) -> Option<Output> {
     stand_in(&mut command, compiler_is != "absent", kept)?;
     command.env("PLEACH_DRIVER", "kernel=queens").env("PLEACH_COMPILER", compiler_is);
     command.args(["count", "queens", "8", "--json", "--devices", device]);
-    Some(command.output().unwrap())
+    Some(output_of(&mut command))
 }
 
 /// The form of the only worker's kernel, and why there is no better one.
@@ -223,7 +223,7 @@ fn a_gpu_is_opened_during_the_search() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     stand_in(&mut command, true, &folder("never-kept")).unwrap();
     command.env("PLEACH_DRIVER", "kernel=queens").env("PLEACH_COMPILER", "slow");
-    let output = command.args(words.split(' ')).output().unwrap();
+    let output = output_of(command.args(words.split(' ')));
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     let lines = String::from_utf8_lossy(&output.stdout);
     let all: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -295,7 +295,7 @@ fn code_is_reused_by_the_next_instance() {
         if stand_in(&mut command, true, &place).is_none() {
             return;
         }
-        let output = command.args(words.split(' ')).arg("--json").output().unwrap();
+        let output = output_of(command.args(words.split(' ')).arg("--json"));
         let lines = String::from_utf8(output.stdout).unwrap();
         let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let said: Vec<Value> = lines.map(|line| line["units"][0]["kernel"].clone()).collect();

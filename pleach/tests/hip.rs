@@ -1,7 +1,7 @@
 //! The code for AMD's GPUs, with stand-ins for HIP's libraries.
 
 use crate::gpu::{REFUSED, answer, with_threads};
-use crate::outside::folder;
+use crate::outside::{folder, output_of};
 use crate::stand_in::{driver, stand_in, stand_in_hip};
 use serde_json::Value;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn run(
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     stand_in_hip(&mut command, place, kept)?;
     command.env("PLEACH_DRIVER", driver_is).env("PLEACH_COMPILER", compiler_is);
-    Some(command.args(words.split_whitespace()).output().unwrap())
+    Some(output_of(command.args(words.split_whitespace())))
 }
 
 fn pleach(words: &str, driver_is: &str) -> Option<Output> {
@@ -269,7 +269,7 @@ fn gpus_of_both_makers_search_together() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
         stand_in(&mut command, true, &folder("both-kernels"))?;
         command.env("PLEACH_HIP", driver()?.join("hip"));
-        Some(command.args(words.split(' ')).output().unwrap())
+        Some(output_of(command.args(words.split(' '))))
     };
     let Some(output) = command("count queens 11 --devices gpu --json") else { return };
     let answer = answer(&output);
@@ -305,7 +305,7 @@ fn hip_itself_can_be_opened() {
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     command.env("PLEACH_HIP", place).env("LD_LIBRARY_PATH", folder("no-cuda"));
-    let output = command.args(["count", "queens", "8", "--devices", "gpu"]).output().unwrap();
+    let output = output_of(command.args(["count", "queens", "8", "--devices", "gpu"]));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() || said.contains("HIP sees no GPU"), "{said}");
 }

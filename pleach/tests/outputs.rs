@@ -1,9 +1,9 @@
 //! Output files: none replaces what a user has, and one that cannot be written loses nothing else.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{end_of, folder, json, output_of, pleach, refused};
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const SHOP: &str = "4 3\n3 7 2 9\n8 1 6 4\n2 9 5 7\n";
 
@@ -37,8 +37,8 @@ fn no_output_replaces_the_one_that_the_result_is_printed_to() {
         let out = at(flag);
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
         command.args(["count", "queens", "6", &format!("--{flag}"), &out]);
-        command.stdout(fs::File::create(&out).unwrap());
-        let output = command.output().unwrap();
+        command.stdout(fs::File::create(&out).unwrap()).stderr(Stdio::piped());
+        let output = end_of(command.spawn().unwrap());
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{flag}: {said}");
         assert!(said.contains("is the file that standard output goes to"), "{flag}: {said}");
@@ -67,7 +67,7 @@ fn a_key_with_a_blank_in_its_path_is_quoted() {
     let key = at("run 1.key");
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     command.args(["count", "queens", "6", "--listen", "127.0.0.1:0", "--key", &key]);
-    let output = command.output().unwrap();
+    let output = output_of(&mut command);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains(&format!(" --key '{key}'\n")), "{said}");
 }

@@ -1,14 +1,55 @@
 //! Runs the command from outside: words in, output, JSON or a refusal out.
 
 use serde_json::Value;
+use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// No wait here is for time: this only ends a test that would never end.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits until a condition holds.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < PATIENCE, "gave up waiting for {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits for what a process does, or for its end. A process that takes too long is killed, and the test fails.
+pub fn guarded<T: Debug>(process: u32, wait: impl FnOnce() -> T) -> T {
+    let (over, is_over) = channel::<()>();
+    let guard = spawn(move || {
+        let late = is_over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout);
+        // It may have ended on its own.
+        late && Command::new("kill").args(["-KILL", &process.to_string()]).status().is_ok()
+    });
+    let result = wait();
+    drop(over);
+    assert!(!guard.join().unwrap(), "a process was killed after {PATIENCE:?}: {result:?}");
+    result
+}
+
+/// Runs a command to its end, with no input.
+pub fn output_of(command: &mut Command) -> Output {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    end_of(command.spawn().unwrap())
+}
+
+/// Waits for the end of a process, and reads what it prints to pipes.
+pub fn end_of(process: Child) -> Output {
+    guarded(process.id(), || process.wait_with_output().unwrap())
+}
 
 /// Runs it.
 pub fn pleach(words: &str) -> Output {
     let words = words.split_whitespace();
-    Command::new(env!("CARGO_BIN_EXE_pleach")).args(words).output().unwrap()
+    output_of(Command::new(env!("CARGO_BIN_EXE_pleach")).args(words))
 }
 
 /// Runs it for its JSON.
@@ -49,7 +90,7 @@ pub fn refused(words: &str, said: &str) {
 
 /// An example of this workspace, built beside the binary by `cargo test`.
 pub fn example(name: &str, words: &[&str]) -> Output {
-    Command::new(example_path(name)).args(words).output().unwrap()
+    output_of(Command::new(example_path(name)).args(words))
 }
 
 /// Where an example of this workspace is.

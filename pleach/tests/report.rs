@@ -1,6 +1,6 @@
 //! `pleach report`: one page about runs, and one clear line about files that hold none.
 
-use crate::outside::{folder, pleach, refused};
+use crate::outside::{end_of, folder, output_of, pleach, refused};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 /// Runs a command in a folder.
 fn at(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_pleach")).current_dir(folder).args(words).output().unwrap()
+    output_of(Command::new(env!("CARGO_BIN_EXE_pleach")).current_dir(folder).args(words))
 }
 
 /// Keeps what a command prints with `--json`.
@@ -122,7 +122,7 @@ fn files_hold_several_runs_and_a_page_is_replaced_completely() {
     let lines = fs::File::open(folder.join("lines.json")).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
     let command = command.current_dir(&folder).args(["report", "-", "-o", "stdin.html", "--json"]);
-    let output = command.stdin(Stdio::from(lines)).output().unwrap();
+    let output = end_of(command.stdin(lines).stdout(Stdio::piped()).spawn().unwrap());
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&said["runs"], &said["page"]), (&2.into(), &"stdin.html".into()));
     let shown = at(&folder, &["report", "lines.json", "-o", "-"]).stdout;

@@ -1,6 +1,6 @@
 //! Searches that are stopped, killed and resumed: the counts at the end are the published ones.
 
-use crate::outside::{folder, fresh, json, pleach, refused};
+use crate::outside::{end_of, folder, fresh, json, output_of, pleach, refused, until};
 use oorandom::Rand64;
 use serde_json::Value;
 use std::fs;
@@ -72,7 +72,7 @@ fn kills_change_no_count() {
                 child.kill().unwrap();
                 killed += 1;
             }
-            let output = child.wait_with_output().unwrap();
+            let output = end_of(child);
             if output.status.code().is_some() {
                 assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
                 break serde_json::from_slice(&output.stdout).unwrap();
@@ -96,14 +96,14 @@ fn an_interrupted_search_is_resumed_on_other_workers() {
         // Slowed, so that there is time to interrupt.
         let slow = "--threads 2 --slow cpu0=10,cpu1=10";
         let mut child = spawn(&format!("{words} --checkpoint {file} {slow}"));
-        while !path.exists() {
+        until("a file", || {
             assert!(child.try_wait().unwrap().is_none(), "it ended without a file");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+            path.exists()
+        });
         std::thread::sleep(Duration::from_millis(200));
         let id = child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-        let output = child.wait_with_output().unwrap();
+        let output = end_of(child);
         assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
         let stopped: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(stopped["status"], "stopped");
@@ -158,7 +158,7 @@ fn a_checkpoint_named_like_the_instance_is_resumed() {
     let folder = folder("resume-named");
     let run = |words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        command.current_dir(&folder).args(words.split_whitespace()).output().unwrap()
+        output_of(command.current_dir(&folder).args(words.split_whitespace()))
     };
     let _ = fs::remove_file(folder.join("14"));
     let first = run("count queens 14 --checkpoint 14 --node-limit 1000 --simd off");
@@ -180,7 +180,7 @@ fn files_of_flags_are_found_from_elsewhere() {
     let _ = fs::remove_file(folder.join("run.pleach"));
     let run = |at: &Path, words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        command.current_dir(at).args(words.split_whitespace()).output().unwrap()
+        output_of(command.current_dir(at).args(words.split_whitespace()))
     };
     let words = "solve flowshop ta001 --objective tardiness --due due.txt --node-limit 20000";
     let first = run(&folder, &format!("{words} --checkpoint run.pleach --quiet"));
@@ -278,7 +278,7 @@ fn a_users_own_command_is_resumed() {
     let path = fresh("resume", "own.pleach");
     let file = path.to_str().unwrap();
     let run = |words: &[&str]| {
-        let output = Command::new(&example).args(words).output().unwrap();
+        let output = output_of(Command::new(&example).args(words));
         (
             output.status.code(),
             String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr),

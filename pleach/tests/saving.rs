@@ -1,7 +1,6 @@
 //! No user action loses data: checkpoints are resumed or kept, and no input is overwritten.
 
-use crate::cluster::party::until;
-use crate::outside::{example, folder, fresh, json, pleach, refused};
+use crate::outside::{example, folder, fresh, json, output_of, pleach, refused, until};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -196,7 +195,7 @@ fn a_search_is_resumed_from_another_directory() {
     fs::write(here.join("moved.txt"), "4 3\n3 7 2 9\n8 1 6 4\n2 9 5 7\n").unwrap();
     let run = |folder: &PathBuf, words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        command.current_dir(folder).args(words.split_whitespace()).output().unwrap()
+        output_of(command.current_dir(folder).args(words.split_whitespace()))
     };
     let words = "solve flowshop moved.txt --best none --checkpoint moved.pleach --node-limit 1";
     assert!(run(&here, words).status.code().is_some_and(|code| [0, 3].contains(&code)));
@@ -307,7 +306,7 @@ fn outputs_keep_their_original_paths() {
     }
     let run = |folder: &Path, words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        command.current_dir(folder).args(words.split_whitespace()).output().unwrap()
+        output_of(command.current_dir(folder).args(words.split_whitespace()))
     };
     let start = "solve flowshop VFR20_10_1 --best none --node-limit 5000 --solution sol.txt --checkpoint saved";
     assert_eq!(run(&here, start).status.code(), Some(3));
@@ -329,7 +328,7 @@ fn a_path_that_looks_like_a_flag_is_kept_too() {
     }
     let run = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        command.current_dir(&folder).args(words).output().unwrap()
+        output_of(command.current_dir(&folder).args(words))
     };
     let start = "solve flowshop VFR20_10_1 --best none --node-limit 5000 --checkpoint saved";
     let start = start.split(' ').chain(["--solution", "-x y.txt"]).collect::<Vec<_>>();
@@ -366,7 +365,7 @@ fn a_file_takes_precedence_over_a_built_in_name() {
     fs::write(folder.join("ta001"), "3 2\n1 2 3\n4 5 6\n").unwrap();
     let run = |words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        command.current_dir(&folder).args(words.split_whitespace()).output().unwrap()
+        output_of(command.current_dir(&folder).args(words.split_whitespace()))
     };
     let done = run("solve flowshop ta001");
     let notes = String::from_utf8_lossy(&done.stderr).into_owned();

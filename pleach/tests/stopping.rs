@@ -1,7 +1,7 @@
 //! Limits and signals: every phase of a command ends in order, and saves what is worth saving.
 #![cfg(target_os = "linux")]
 
-use crate::outside::{example, folder, json, pleach, refused};
+use crate::outside::{end_of, example, folder, guarded, json, pleach, refused, until};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -34,18 +34,25 @@ impl Running {
     /// Starts a script, and waits until its command catches signals: while a signal is being registered, it can be
     /// lost, so the sign is a thread that the command starts afterwards.
     fn of(script: &str) -> Self {
-        let running = Self::shell(script);
+        let mut running = Self::shell(script);
         let tasks = format!("/proc/{}/task", running.id());
-        let catches = || {
+        running.until("a command that catches signals", || {
             let mut tasks = fs::read_dir(&tasks).unwrap().map(|task| task.unwrap().path());
             tasks.any(|task| {
                 fs::read_to_string(task.join("comm")).is_ok_and(|name| name == "pleach-limits\n")
             })
-        };
-        while !catches() {
-            std::thread::yield_now();
-        }
+        });
         running
+    }
+
+    /// Waits until a condition holds, while the command runs.
+    fn until(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
+        until(what, || {
+            let so = is_so();
+            let over = self.0.as_mut().unwrap().try_wait().unwrap();
+            assert!(so || over.is_none(), "it ended, {over:?}, before {what}");
+            so
+        });
     }
 
     fn id(&self) -> u32 {
@@ -68,11 +75,12 @@ impl Running {
     /// Reads lines of standard error until one contains this.
     fn says(&mut self, text: &str) -> String {
         let errors = BufReader::new(self.0.as_mut().unwrap().stderr.take().unwrap());
-        errors.lines().map(Result::unwrap).find(|line| line.contains(text)).expect(text)
+        let mut lines = errors.lines().map(Result::unwrap);
+        guarded(self.id(), || lines.find(|line| line.contains(text))).expect(text)
     }
 
     pub fn end(mut self) -> Output {
-        self.0.take().unwrap().wait_with_output().unwrap()
+        end_of(self.0.take().unwrap())
     }
 
     /// Ends stopped, with a result.
@@ -201,16 +209,12 @@ fn a_request_saves_the_search_which_continues() {
     let file = path.display();
     let mut running =
         Running::new(&format!("count uts T1XXL --quiet --every 1h --checkpoint {file}"));
-    while !path.exists() || fs::metadata(&path).unwrap().len() == 0 {
-        std::thread::yield_now();
-    }
+    running.until("a file", || path.metadata().is_ok_and(|file| file.len() > 0));
     let before = fs::read(&path).unwrap();
     running.send(USR1);
     let said = running.says("saving to");
     assert!(said.contains("nodes"), "{said}");
-    while fs::read(&path).unwrap() == before {
-        std::thread::yield_now();
-    }
+    running.until("a save", || fs::read(&path).unwrap() != before);
     running.send(TERM);
     assert!(running.stopped().contains("to resume"));
     // Without a checkpoint it only reports its progress.

@@ -1,6 +1,6 @@
 //! What a user reads: help, its examples, progress, results, pictures.
 
-use crate::outside::{example, folder, json, pleach, refused};
+use crate::outside::{end_of, example, folder, json, output_of, pleach, refused};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ fn the_examples_of_help_work() {
             words.push("--time-limit=500ms".into());
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
-        let output = command.current_dir(&folder).args(&words).output().unwrap();
+        let output = output_of(command.current_dir(&folder).args(&words));
         let said = String::from_utf8_lossy(&output.stderr);
         assert!([Some(0), Some(3)].contains(&output.status.code()), "{example}: {said}");
     }
@@ -94,12 +94,12 @@ fn help_shows_only_what_applies() {
 
 #[test]
 fn trees_are_named_by_the_arguments_of_uts() {
-    let output = |words: &[&str]| Command::new(env!("CARGO_BIN_EXE_pleach")).args(words).output();
-    let counted = output(&["count", "uts", "-t 1 -a 3 -d 10 -b 4 -r 19", "--json"]).unwrap();
+    let output = |words: &[&str]| output_of(Command::new(env!("CARGO_BIN_EXE_pleach")).args(words));
+    let counted = output(&["count", "uts", "-t 1 -a 3 -d 10 -b 4 -r 19", "--json"]);
     let report: serde_json::Value = serde_json::from_slice(&counted.stdout).unwrap();
     assert_eq!(report["count"], 4_130_071);
     assert_eq!(report["instance"], "-t 1 -a 3 -d 10 -b 4 -r 19");
-    let wrong = output(&["count", "uts", "-t 1 -z 3"]).unwrap();
+    let wrong = output(&["count", "uts", "-t 1 -z 3"]);
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(wrong.status.code() == Some(2) && said.contains("'-z': expected one of"), "{said}");
 }
@@ -133,7 +133,7 @@ fn an_instance_may_come_from_standard_input() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(b"3 2\n1 2 3\n4 5 6\n").unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = end_of(child);
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["objective"], 16);
     refused("solve flowshop - --checkpoint x.pleach", "--checkpoint cannot be combined with '-'");

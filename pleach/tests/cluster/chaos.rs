@@ -1,8 +1,8 @@
 //! Chaos: a root and joiners that are killed, stopped, cut off, resumed and restarted with other flags at random
 //! moments. Every result is right, or an error says why there is none; and there is always an end.
 
-use super::party::{Party, Process, until};
-use crate::outside::example_path;
+use super::party::{Party, Process};
+use crate::outside::{example_path, until};
 use oorandom::Rand64;
 use pleach_cluster::tls::{self, JoinError, JoinOptions, Key, Limits, Reach};
 use serde_json::Value;

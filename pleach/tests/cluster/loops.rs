@@ -1,7 +1,7 @@
 //! Loops by several processes: results are those of one process, while others join, leave and die.
 
-use super::party::{Process, free_address, until};
-use crate::outside::{folder, json, refused};
+use super::party::{Process, free_address};
+use crate::outside::{folder, json, output_of, refused, until};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ fn a_product_of_several_processes_is_that_of_one() {
     let report = open.root.report();
     joiners.into_iter().for_each(|joiner| drop(ended(joiner, 0)));
     let alone = "loop spmm band.mtx --precision f64 --out alone.mtx";
-    assert!(pleach(alone, &open.folder).output().unwrap().status.success());
+    assert!(output_of(&mut pleach(alone, &open.folder)).status.success());
     let read = |name: &str| fs::read(open.folder.join(name)).unwrap();
     assert!(read("together.mtx") == read("alone.mtx"));
     let sites = report["sites"].as_array().unwrap();

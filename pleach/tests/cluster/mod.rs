@@ -7,7 +7,7 @@ pub mod proxy;
 mod restarts;
 mod standby;
 
-use crate::outside::{example_path, folder, fresh, json, pleach, refused};
+use crate::outside::{example_path, folder, fresh, json, output_of, pleach, refused};
 use party::{Party, Search};
 use serde_json::Value;
 use std::fs::Permissions;
@@ -278,7 +278,7 @@ fn a_key_may_be_a_credential_of_systemd() {
         std::fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
         let mut join = Command::new(env!("CARGO_BIN_EXE_pleach"));
         join.args(["join", "127.0.0.1:1", "--patience", "400ms", "--key"]).arg(&key);
-        let output = join.env("CREDENTIALS_DIRECTORY", credentials).output().unwrap();
+        let output = output_of(join.env("CREDENTIALS_DIRECTORY", credentials));
         String::from_utf8(output.stderr).unwrap()
     };
     let here = key.parent().unwrap().to_str().unwrap();
@@ -306,7 +306,7 @@ fn a_users_own_program_is_joined_by_the_same_program() {
     // Joiners have no files.
     std::fs::remove_file(&file).unwrap();
     let mut other = Command::new(env!("CARGO_BIN_EXE_pleach"));
-    let output = other.args(["join", party.address(), "--key"]).arg(party.key()).output().unwrap();
+    let output = output_of(other.args(["join", party.address(), "--key"]).arg(party.key()));
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("the root runs 'knapsack': join it with 'knapsack join'"), "{said}");

@@ -1,15 +1,13 @@
 //! [`Party`]: a root, and processes that join it.
 
 use super::proxy::Proxy;
-use crate::outside::folder;
+use crate::outside::{folder, output_of, until};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// A search whose counts are known.
 #[derive(Clone, Copy, Debug)]
@@ -33,18 +31,6 @@ impl Search<'_> {
         if let Some(branched) = self.branched {
             assert_eq!(report["nodes"]["branched"], branched, "{}", self.words);
         }
-    }
-}
-
-/// No wait here is for time: this only ends a test that would never end.
-const PATIENCE: Duration = Duration::from_secs(600);
-
-/// Waits until a condition holds.
-pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !is_so() {
-        assert!(since.elapsed() < PATIENCE, "gave up waiting for {what}");
-        sleep(Duration::from_millis(5));
     }
 }
 
@@ -307,6 +293,7 @@ impl Party {
         let root = self.root();
         let heard = root.said().len();
         until(text, || {
+            assert!(!root.is_over(), "it ended, and said only: {}", root.said());
             root.signal("-USR1");
             root.said()[heard..].contains(text)
         });
@@ -314,7 +301,7 @@ impl Party {
 
     /// The reason why a process cannot join with another key, or elsewhere.
     pub fn why_not(&self, key: &Path, address: &str, flags: &[&str]) -> String {
-        let output = self.joining(key, address, flags).output().unwrap();
+        let output = output_of(&mut self.joining(key, address, flags));
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     }

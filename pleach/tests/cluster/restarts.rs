@@ -1,8 +1,8 @@
 //! Roots that end and start again, unchanged or with other flags, while their joiners keep running.
 
 use super::QUEENS;
-use super::party::{Party, Search, until};
-use crate::outside::{example_path, folder, json};
+use super::party::{Party, Search};
+use crate::outside::{example_path, folder, json, until};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -50,11 +50,12 @@ fn a_stop_ends_with_its_root() {
     party.joiners[0].signal("-STOP");
     // The first asks for an end in order, for which the joiner would be needed.
     party.root().signal("-INT");
-    while !party.root().is_over() {
+    until("the end of the root", || {
         // Two signals in a row count as one.
         thread::sleep(Duration::from_millis(50));
         party.root().signal("-INT");
-    }
+        party.root().is_over()
+    });
     party.start_root(&["resume"]);
     party.root().says("to join", 1);
     party.joiners[0].signal("-CONT");
@@ -122,9 +123,16 @@ fn other_answers_at_the_address_of_the_root_are_ignored() {
     until("a file", || file.exists());
     party.root().kill();
     let listener = TcpListener::bind(party.address()).unwrap();
+    listener.set_nonblocking(true).unwrap();
     let answers: [&[u8]; 3] = [b"HTTP/1.1 503 Service Unavailable\r\n\r\n", b"nothing", b""];
     for answer in answers {
-        let (mut socket, _) = listener.accept().unwrap();
+        let mut caller = None;
+        until("the joiner to call", || {
+            caller = listener.accept().ok();
+            caller.is_some()
+        });
+        let (mut socket, _) = caller.unwrap();
+        socket.set_nonblocking(false).unwrap();
         // It has something to say first.
         let _ = socket.read(&mut [0; 64]);
         socket.write_all(answer).unwrap();

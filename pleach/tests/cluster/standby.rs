@@ -1,9 +1,9 @@
 //! Standbys that take the place of a root that is gone, or only seems to be.
 
 use super::QUEENS;
-use super::party::{Party, Process, Search, free_address, until};
+use super::party::{Party, Process, Search, free_address};
 use super::proxy::Proxy;
-use crate::outside::example_path;
+use crate::outside::{example_path, output_of, until};
 use std::fs;
 
 /// A process that joins the root's address and stands by. Its files have this name.
@@ -179,7 +179,7 @@ fn what_cannot_be_copied_is_refused() {
     let copy = |name: &str| party.folder.join(format!("{name}.pleach"));
     let why = |party: &Party, flags: &[&str], code: i32| {
         let mut command = party.joining(party.key(), party.address(), flags);
-        let output = command.output().unwrap();
+        let output = output_of(&mut command);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{flags:?}: {said}");
         said

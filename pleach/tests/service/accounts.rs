@@ -2,13 +2,13 @@
 
 use super::harness::Service;
 use super::refusal;
+use crate::outside::until;
 use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
 use pleach_serve::credentials::Credentials;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::thread::{sleep, spawn};
-use std::time::Duration;
+use std::thread::spawn;
 
 /// What a user has is not hidden by the jobs of others, and not more than a limit.
 #[test]
@@ -152,11 +152,14 @@ fn each_start_of_a_search_has_a_new_key() {
         ..JoinerReport::default()
     };
     let mut joiner = service.client("joiners");
-    let mut order_after = |run: u64| loop {
-        let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
-        if let Some(order) = orders.order.filter(|order| order.run > run) {
-            break order;
-        }
+    let mut order_after = |run: u64| {
+        let mut order = None;
+        until("an order", || {
+            let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
+            order = orders.order.filter(|order| order.run > run);
+            order.is_some()
+        });
+        order.unwrap()
     };
     let first = order_after(0);
     for verb in ["pause", "continue"] {
@@ -204,9 +207,7 @@ fn joiners_go_with_their_account() {
             night.post::<Assignments>("/v1/joiners/orders", &report)?;
         }
     });
-    while joiners()["joiners"] == json!([]) {
-        sleep(Duration::from_millis(20));
-    }
+    until("the joiner", || joiners()["joiners"] != json!([]));
     service.text("operator", "user night --only-for bob");
     assert_eq!(joiners()["joiners"][0]["only_for"], "bob");
     // Once set, it used to stay.
@@ -214,6 +215,7 @@ fn joiners_go_with_their_account() {
     assert_eq!(joiners()["joiners"][0]["only_for"], Value::Null);
     service.text("operator", "user night --remove");
     assert_eq!(joiners()["joiners"], json!([]));
+    until("the joiner to be refused", || waiting.is_finished());
     assert_eq!(refusal::<()>(waiting.join().unwrap()).0, 401);
 }
 

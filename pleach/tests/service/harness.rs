@@ -1,7 +1,7 @@
 //! [`Service`]: a service with a folder of its own, and its users.
 
 use super::refusal;
-use crate::outside::folder;
+use crate::outside::{folder, guarded, output_of, until};
 use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
 use pleach_serve::client::Client;
 use pleach_serve::credentials::Credentials;
@@ -12,8 +12,6 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 /// A process that ends with its owner.
 pub struct Process(pub Child);
@@ -68,7 +66,8 @@ impl Service {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let said = lines.by_ref().map(Result::unwrap).find(|line| line.contains("serving at"));
+        let mut said = lines.by_ref().map(Result::unwrap);
+        let said = guarded(child.id(), || said.find(|line| line.contains("serving at")));
         let said = said.expect("the service starts");
         let at = said.split("serving at ").nth(1).unwrap().split(';').next().unwrap();
         self.address = at.to_string();
@@ -82,7 +81,7 @@ impl Service {
         let Some(Process(child)) = &mut self.process else { return };
         let id = child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        child.wait().unwrap();
+        until("the end of the service", || child.try_wait().unwrap().is_some());
         self.process = None;
     }
 
@@ -104,12 +103,9 @@ impl Service {
 
     /// Runs a command of a user.
     pub fn run(&self, user: &str, words: &str) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_pleach"))
-            .args(words.split_whitespace())
-            .env("PLEACH_SERVICE", self.file(user))
-            .current_dir(&self.folder)
-            .output()
-            .unwrap()
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pleach"));
+        command.args(words.split_whitespace()).env("PLEACH_SERVICE", self.file(user));
+        output_of(command.current_dir(&self.folder))
     }
 
     /// The same, for what it prints.
@@ -160,14 +156,14 @@ impl Service {
 
     /// Waits until a job is as wanted.
     pub fn until(&self, id: u64, wanted: impl Fn(&JobView) -> bool) -> JobView {
-        loop {
-            let job = self.job(id);
-            if wanted(&job) {
-                return job;
-            }
-            assert!(!job.state.is_over(), "{job:?}");
-            sleep(Duration::from_millis(20));
-        }
+        let (mut operator, mut last) = (self.client("operator"), None);
+        until(&format!("job {id}"), || {
+            let job = &*last.insert(operator.job(id).unwrap());
+            let so = wanted(job);
+            assert!(so || !job.state.is_over(), "{job:?}");
+            so
+        });
+        last.unwrap()
     }
 
     /// The result of a job, once it is over.

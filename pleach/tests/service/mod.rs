@@ -4,6 +4,7 @@ mod accounts;
 mod harness;
 mod watching;
 
+use crate::outside::until;
 use harness::{Process, Service};
 use oorandom::Rand64;
 use pleach_serve::api::{Assignments, JobState, JobView, JoinerReport};
@@ -13,8 +14,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
-use std::thread::sleep;
-use std::time::Duration;
 
 fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> (u16, String) {
     match result {
@@ -191,12 +190,12 @@ fn jobs_that_crash_joiners_are_set_aside() {
             build: build.clone(),
             ..JoinerReport::default()
         };
-        let order = loop {
-            let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
-            if let Some(order) = orders.order {
-                break order;
-            }
-        };
+        let mut orders = Assignments::default();
+        until("an order", || {
+            orders = joiner.post("/v1/joiners/orders", &report).unwrap();
+            orders.order.is_some()
+        });
+        let order = orders.order.unwrap();
         assert_eq!(order.job, id);
         for _ in 0..times {
             assert_eq!(service.job(id).crashes, crashes);
@@ -206,19 +205,18 @@ fn jobs_that_crash_joiners_are_set_aside() {
             let _: Assignments = joiner.post("/v1/joiners/report", &report).unwrap();
         }
         report.serving = Some(order);
-        let mut serves = times == 3;
-        while serves {
-            let orders: Assignments = joiner.post("/v1/joiners/orders", &report).unwrap();
-            serves = orders.order.is_some();
-        }
+        until("the end of its service", || {
+            times < 3 || {
+                let orders = joiner.post::<Assignments>("/v1/joiners/orders", &report).unwrap();
+                orders.order.is_none()
+            }
+        });
     }
     let job = service.until(id, |job| job.state == JobState::Failed);
     assert_eq!(job.error.unwrap(), "set aside after crashes of 3 joiners: signal: 11");
     // Its checkpoint stays when the other files go.
     let folder = service.folder.join(format!("data/jobs/{id}"));
-    while folder.join("result.json").exists() {
-        sleep(Duration::from_millis(50));
-    }
+    until("the end of its result", || !folder.join("result.json").exists());
     assert!(folder.join("search.pleach").exists());
 }
 
@@ -239,10 +237,10 @@ fn joiners_come_from_slurm_and_go_when_idle() {
     let id = service.submit("ann", "solve flowshop ta056");
     service.until(id, |job| job.joiners == 2);
     service.text("ann", &format!("cancel {id}"));
-    let joiners = || service.client("operator").get::<Value>("/v1/joiners").unwrap();
-    while joiners()["joiners"] != json!([]) {
-        sleep(Duration::from_millis(50));
-    }
+    let mut operator = service.client("operator");
+    until("the end of the joiners", || {
+        operator.get::<Value>("/v1/joiners").unwrap()["joiners"] == json!([])
+    });
     let asked = fs::read_to_string(service.folder.join("bin/asked-2")).unwrap();
     assert!(asked.contains("--partition night") && asked.contains("--time 10 "), "{asked}");
     // Another service of this user lists and cancels only its own joiners.
@@ -264,9 +262,7 @@ fn the_course_of_a_search_outlives_the_service() {
         let course: Value = service.client("ann").get(&path).unwrap();
         course["history"].as_array().unwrap().clone()
     };
-    while course(&service).len() < 2 {
-        sleep(Duration::from_millis(20));
-    }
+    until("its course", || course(&service).len() >= 2);
     let before = course(&service)[0].clone();
     service.end();
     service.begin();
@@ -283,9 +279,7 @@ fn files_of_jobs_that_are_over_go_in_time() {
     let result = service.result(id);
     assert_eq!(result["status"], "optimal");
     let data = service.folder.join("data");
-    while data.join(format!("jobs/{id}")).exists() {
-        sleep(Duration::from_millis(20));
-    }
+    until("the end of its files", || !data.join(format!("jobs/{id}")).exists());
     assert_eq!(service.result(id), result);
     assert_eq!(fs::read_dir(data.join("jobs/incoming")).unwrap().count(), 0);
 }

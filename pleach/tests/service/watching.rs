@@ -2,14 +2,13 @@
 
 use super::harness::{Process, Service};
 use super::refusal;
+use crate::outside::{end_of, guarded, until};
 use pleach_serve::api::JobState;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 /// A reader that closed the pipe used to leave `watch` running.
 #[test]
@@ -23,10 +22,11 @@ fn watching_ends_with_its_reader() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = String::new();
-    BufReader::new(watch.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.contains("thread"), "{line}");
-    assert_eq!(watch.wait().unwrap().code(), Some(3));
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let first = guarded(watch.id(), || lines.next());
+    assert!(first.is_some_and(|line| line.unwrap().contains("thread")));
+    drop(lines);
+    assert_eq!(end_of(watch).status.code(), Some(3));
     service.text("ann", &format!("cancel {id}"));
 }
 
@@ -107,14 +107,10 @@ fn nothing_internal_stays_of_jobs_that_are_over() {
     });
     service.begin();
     service.text("ann", &format!("cancel {open}"));
-    while service.job(open).ended.is_none() {
-        sleep(Duration::from_millis(20));
-    }
+    until("its end", || service.job(open).ended.is_some());
     fs::write(&files(open)[2], "").unwrap();
     let gone = |files: &[PathBuf]| {
-        while files.iter().any(|file| file.exists()) {
-            sleep(Duration::from_millis(20));
-        }
+        until("the end of files", || !files.iter().any(|file| file.exists()));
     };
     gone(&files(failed)[..2]);
     assert!(files(failed)[2].exists(), "what failed may be resumed by hand");
@@ -148,6 +144,7 @@ fn a_joiner_writes_its_log_and_refuses_what_it_does_not_write() {
     service.until(id, |job| job.search.as_ref().is_some_and(|search| search.workers > 1));
     let number = joiner.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+    until("the end of the joiner", || joiner.0.try_wait().unwrap().is_some());
     assert_eq!(joiner.0.wait().unwrap().code(), Some(3));
     let text = fs::read_to_string(log).unwrap();
     for said in ["left the service", &format!("serving job {id}")] {
@@ -207,13 +204,13 @@ fn a_job_continues_when_nobody_waits_for_it() {
         .spawn()
         .unwrap();
     let mut operator = service.client("operator");
-    while operator.job(1).is_err() {
+    until("the job", || {
         assert!(child.try_wait().unwrap().is_none(), "the submission has ended");
-        sleep(Duration::from_millis(20));
-    }
+        operator.job(1).is_ok()
+    });
     let number = child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
+    let output = end_of(child);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("job 1 continues; to follow it: pleach watch 1"), "{said}");
