@@ -2,6 +2,7 @@
 
 use crate::outside::{end_of, folder, fresh, json, output_of, pleach, refused, until};
 use oorandom::Rand64;
+use pleach_runtime::load;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -65,12 +66,14 @@ fn kills_change_no_count() {
                 format!("{} --checkpoint {file} --every 5ms {how}", search.0)
             });
             let deadline = Instant::now() + Duration::from_millis(rng.rand_range(1..600));
-            while Instant::now() < deadline && child.try_wait().unwrap().is_none() {
+            // Once there were enough, the last search runs to its end, however slow the machine is.
+            while killed < kills && child.try_wait().unwrap().is_none() {
+                if Instant::now() >= deadline {
+                    child.kill().unwrap();
+                    killed += 1;
+                    break;
+                }
                 std::thread::sleep(Duration::from_millis(1));
-            }
-            if child.try_wait().unwrap().is_none() {
-                child.kill().unwrap();
-                killed += 1;
             }
             let output = end_of(child);
             if output.status.code().is_some() {
@@ -95,12 +98,12 @@ fn an_interrupted_search_is_resumed_on_other_workers() {
         let words = format!("{TA030} --nodes {nodes}");
         // Slowed, so that there is time to interrupt.
         let slow = "--threads 2 --slow cpu0=10,cpu1=10";
-        let mut child = spawn(&format!("{words} --checkpoint {file} {slow}"));
-        until("a file", || {
-            assert!(child.try_wait().unwrap().is_none(), "it ended without a file");
-            path.exists()
+        let mut child = spawn(&format!("{words} --checkpoint {file} --every 20ms {slow}"));
+        // By then both workers have open nodes.
+        until("a file with progress", || {
+            assert!(child.try_wait().unwrap().is_none(), "it ended without one");
+            path.exists() && load(&path).unwrap().counts.branched > 10_000
         });
-        std::thread::sleep(Duration::from_millis(200));
         let id = child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
         let output = end_of(child);

@@ -32,7 +32,7 @@ impl Running {
     }
 
     /// Starts a script, and waits until its command catches signals: while a signal is being registered, it can be
-    /// lost, so the sign is a thread that the command starts afterwards.
+    /// lost, so the sign is a thread that the command starts afterwards. Until it gets a signal, it must run on.
     fn of(script: &str) -> Self {
         let mut running = Self::shell(script);
         let tasks = format!("/proc/{}/task", running.id());
@@ -152,13 +152,13 @@ fn a_compiler_at_work_holds_up_neither_limit_nor_signal() {
     let search = "solve flowshop ta021 --best optimum --devices";
     for devices in ["emulated", "cpu,emulated", "cpu,emulated --balance weighted"] {
         let limited = format!("exec env {slow} $PLEACH {search} {devices} --time-limit 100ms");
-        assert!(Running::of(&limited).stopped().contains("stopped"), "{devices}");
+        assert!(Running::shell(&limited).stopped().contains("stopped"), "{devices}");
         let running = Running::of(&format!("exec env {slow} $PLEACH {search} {devices}"));
         running.send(INT);
         assert!(running.stopped().contains("stopped"), "{devices}");
     }
     let check = "devices uts --check emulated --time-limit 100ms";
-    let output = Running::of(&format!("exec env {slow} $PLEACH {check}")).end();
+    let output = Running::shell(&format!("exec env {slow} $PLEACH {check}")).end();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("emulated: 0 right, 0 wrong, 0 failed, no time for"), "{text}");
     fs::remove_file(&hold).unwrap();

@@ -223,15 +223,20 @@ fn jobs_that_crash_joiners_are_set_aside() {
 /// A stand-in for Slurm: joiners come while a search can use them, and go when they are idle.
 #[test]
 fn joiners_come_from_slurm_and_go_when_idle() {
+    // The first joiner is not idle for as long before the second one comes.
     let service =
-        Service::start("service-slurm", "--grow slurm:night,max=2,time=10m,idle=1s --roots 1");
+        Service::start("service-slurm", "--grow slurm:night,max=2,time=10m,idle=9s --roots 1");
     let submit = "n=$(( $(cat n 2>/dev/null || echo 0) + 1 )); echo $n > n; echo \"$@\" > asked-$n\n\
                   while [ $# -gt 0 ]; do [ \"$1\" = --wrap ] && wrap=$2; shift; done\n\
                   SLURM_JOB_ID=$n sh -c \"$wrap\" > /dev/null 2>&1 &\n\
                   echo $! > job-$n; echo $n";
     Service::program(&service.folder, "sbatch", submit);
     let list = "for job in job-*; do [ -e $job ] && kill -0 $(cat $job) 2>/dev/null && echo ${job#job-}; done; true";
-    Service::program(&service.folder, "squeue", &format!("echo \"$@\" > listed; {list}"));
+    Service::program(
+        &service.folder,
+        "squeue",
+        &format!("echo \"$@\" > list; mv list listed; {list}"),
+    );
     Service::program(&service.folder, "scancel", "true");
     service.text("operator", "user ann");
     let id = service.submit("ann", "solve flowshop ta056");
@@ -293,7 +298,7 @@ fn a_limit_counts_all_starts_of_a_search() {
     let id = service.submit("ann", words);
     let nodes = |job: &JobView| job.search.as_ref().map_or(0, |search| search.nodes);
     for round in 1..=2 {
-        service.until(id, |job| nodes(job) > round * 100_000);
+        service.until(id, |job| nodes(job) > round * 50_000);
         service.kill();
         service.begin();
     }
