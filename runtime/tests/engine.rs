@@ -479,7 +479,8 @@ fn a_watcher_sees_a_bound_that_holds() {
     let flowshop = Flowshop::new(named("ta030").unwrap(), Level::best());
     for seed in 0..3 {
         let quick = Settings {
-            progress_every: Duration::from_millis(2),
+            // Long enough for all workers to answer in between, even on a busy machine.
+            progress_every: Duration::from_millis(10),
             best: Some(2250),
             improve: true,
             seed,

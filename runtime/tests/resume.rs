@@ -14,8 +14,11 @@ use pleach_problems::simd::Level;
 use pleach_runtime::{Outcome, ProgressSnapshot, RunError, Save, Settings, Stop, by_layers, run};
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 fn settings(rng: &mut Rand64, best: Option<i64>) -> Settings {
@@ -218,6 +221,41 @@ fn leases_with_leaves_of_others_are_refused() {
     }
 }
 
+/// Words of 20 bits, which take minutes to count unless the search is to hurry.
+struct Slow {
+    hurry: AtomicBool,
+}
+
+impl Tree for Slow {
+    type Node = u32;
+    const GOAL: Goal = Goal::Count;
+
+    fn root(&self) -> u32 {
+        0
+    }
+
+    fn expand(&self, &length: &u32, _: Option<i64>, out: &mut Children<'_, Self>) {
+        if !self.hurry.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        if length == 20 {
+            return out.count(1);
+        }
+        (0..2).for_each(|_| out.child(length + 1));
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(1)
+    }
+}
+
+/// From now on, the new file cannot be written. One may just be under way.
+fn block(part_path: &Path) {
+    while fs::create_dir(part_path).is_err() {
+        let _ = fs::remove_file(part_path);
+    }
+}
+
 /// A failed save is reported once, the search continues, and the old file stays.
 #[test]
 fn a_failed_save_leaves_the_old_file() {
@@ -225,12 +263,11 @@ fn a_failed_save_leaves_the_old_file() {
     let mut part_path = scratch.0.clone().into_os_string();
     part_path.push(".part");
     let part_path = PathBuf::from(part_path);
-    let (problem, _) = problem(0, Level::best());
+    let tree = Plain(Slow { hurry: AtomicBool::new(false) });
     let settings = Settings {
         threads: 2,
         save: Some(scratch.save(Duration::from_millis(2))),
         progress_every: Duration::from_millis(1),
-        slow: slow_threads([8.0, 8.0]),
         ..Settings::default()
     };
     let (mut warnings, mut nodes) = (Vec::new(), Vec::new());
@@ -238,18 +275,17 @@ fn a_failed_save_leaves_the_old_file() {
     let mut look = |snapshot: &ProgressSnapshot| {
         looks += 1;
         if looks == 10 {
-            // The new file cannot be written any more.
-            let _ = fs::remove_file(&part_path);
-            fs::create_dir(&part_path).unwrap();
+            block(&part_path);
             last_good = fs::read(&scratch.0).unwrap();
         }
         warnings.extend(snapshot.warning.clone());
+        tree.0.hurry.store(!warnings.is_empty(), Ordering::Relaxed);
         nodes.push(snapshot.counts.bounded);
         ControlFlow::Continue(())
     };
-    let outcome = run(&*problem, &settings, &mut look).unwrap();
+    let outcome = run(&tree, &settings, &mut look).unwrap();
     fs::remove_dir(&part_path).unwrap();
-    assert_eq!(outcome.counts, counted(0));
+    assert_eq!(outcome.counts.total, 1 << 20);
     // One line while the search continues, and one at its end, when work is lost.
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[0].contains("the search continues"), "{warnings:?}");
@@ -301,8 +337,7 @@ fn a_save_that_succeeds_again_is_reported() {
     let mut look = |snapshot: &ProgressSnapshot| {
         looks += 1;
         if looks == 2 {
-            let _ = fs::remove_file(&part_path);
-            fs::create_dir(&part_path).unwrap();
+            block(&part_path);
         }
         if let Some(warning) = &snapshot.warning {
             warnings.push(warning.clone());
@@ -377,10 +412,20 @@ fn layers_do_not_begin_once_the_watcher_has_stopped_the_run() {
     assert_eq!(rest.resume.unwrap().counts, Counts::default());
 }
 
-/// The run that continues used to have the whole limit again.
+/// The run that continues used to have the whole limit again. The test runs in a process of its own, in which no other
+/// one takes memory or frees it.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_of_layers_counts_towards_the_limit() {
+    const ALONE: &str = "PLEACH_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let mut alone = Command::new(std::env::current_exe().unwrap());
+        alone.args(["--exact", "resume::memory_of_layers_counts_towards_the_limit"]);
+        let output = alone.env(ALONE, "yes").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
     /// 64 children of a mebibyte each, with keys.
     struct Large;
     impl Tree for Large {
@@ -405,7 +450,6 @@ fn memory_of_layers_counts_towards_the_limit() {
     let rest = rest.unwrap().unwrap();
     assert_eq!(rest.node_limit, Some(0));
     assert!(rest.resume.unwrap().pieces[0].bytes.len() > 64 << 20);
-    // Other tests of this process may free some.
     assert!(rest.memory.unwrap() < limit - (32 << 20), "{:?}", rest.memory);
 }
 
