@@ -1,5 +1,6 @@
 """Tries the page of a service in a browser: python page.py PLEACH CHROMIUM FOLDER [SCREENSHOTS]."""
 
+import atexit
 import base64
 import fcntl
 import json
@@ -18,6 +19,13 @@ SCREENSHOTS = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None
 PATIENCE = 600
 
 
+def start(command, **how):
+    """Starts a process that ends with this one."""
+    process = subprocess.Popen(command, **how)
+    atexit.register(process.kill)
+    return process
+
+
 class Browser:
     """A browser without a window, controlled through a pair of pipes."""
 
@@ -33,8 +41,8 @@ class Browser:
 
         flags = ["--headless", "--no-sandbox", "--disable-gpu", "--ignore-certificate-errors", "--remote-debugging-pipe",
                  f"--user-data-dir={FOLDER}/browser", "about:blank"]
-        self.process = subprocess.Popen([CHROMIUM, *flags], preexec_fn=place, close_fds=False,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = start([CHROMIUM, *flags], preexec_fn=place, close_fds=False,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.text, self.number, self.session, self.log = b"", 0, None, []
         pages = self.ask("Target.getTargets")["targetInfos"]
         page = next(page["targetId"] for page in pages if page["type"] == "page")
@@ -88,7 +96,7 @@ class Browser:
 def begin(at):
     """Starts the service; returns its process and address."""
     command = [PLEACH, "serve", "--listen", at, "--data", f"{FOLDER}/data", "--roots", "2"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = start(command, stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if "serving at" in line:
             threading.Thread(target=process.stderr.read, daemon=True).start()
@@ -117,10 +125,11 @@ shutil.rmtree(FOLDER, ignore_errors=True)
 os.makedirs(FOLDER)
 service, at = begin("127.0.0.1:0")
 environment = {**os.environ, "PLEACH_SERVICE": f"{FOLDER}/data/operator"}
-subprocess.run([PLEACH, "user", "ann"], env=environment, cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
+subprocess.run([PLEACH, "user", "ann"], env=environment, cwd=FOLDER, check=True, stdout=subprocess.DEVNULL,
+               timeout=PATIENCE)
 token = open(f"{FOLDER}/ann.service").read().split()[-1]
 join = [PLEACH, "join", at, "--key", f"{FOLDER}/data/joiners", "--threads", "1", "--quiet", "--patience", "none", "--pace", "1000"]
-joiners = [subprocess.Popen(join) for _ in range(2)]
+joiners = [start(join) for _ in range(2)]
 browser = Browser()
 browser.ask("Page.navigate", url=f"https://{at}/")
 browser.until("the sign-in form", visible("sign-in"))
@@ -174,4 +183,4 @@ browser.process.terminate()
 service.terminate()
 joiners[0].terminate()
 for process in (browser.process, service, *joiners):
-    process.wait()
+    process.wait(PATIENCE)
