@@ -69,7 +69,7 @@ fn a_coordinator_gives_its_pool_to_joiners() {
         ("pool-flowshop", TA030, "dynamic:share=chunk/1,cutoff=3,coordinator=yes", 1),
         ("pool-uts", T1, "dynamic:share=chunk/1,cutoff=4,second_cutoff=6,coordinator=yes", 1),
     ] {
-        let pace = search.bounded / 10 / threads;
+        let pace = search.bounded / 20 / threads;
         let flags = ["--balance", balance, "--places", "4"];
         let mut party = Party::begin(name, &search, pace, &flags);
         (0..3).for_each(|_| party.join_with(&["--threads", &threads.to_string()]));
@@ -112,7 +112,7 @@ fn a_process_with_a_device_dies_under_a_coordinator() {
     let balance = "dynamic:share=chunk/1,cutoff=2,second_cutoff=4,coordinator=yes";
     let search =
         Search { words: "count queens 11", count: Some(2680), branched: None, bounded: 166_925 };
-    let mut party = Party::begin("pool-device-dies", &search, 20_000, &["--balance", balance]);
+    let mut party = Party::begin("pool-device-dies", &search, 10_000, &["--balance", balance]);
     for devices in ["emulated:inside=none,emulated:inside=none", "emulated:inside=none"] {
         party.join_with(&["--devices", devices]);
     }
