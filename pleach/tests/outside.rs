@@ -46,6 +46,20 @@ pub fn end_of(process: Child) -> Output {
     guarded(process.id(), || process.wait_with_output().unwrap())
 }
 
+/// Whether this process runs a single test. If not, this test runs in a process of its own, in which no other one takes
+/// memory or frees it.
+pub fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "PLEACH_TEST_ALONE";
+    let alone = std::env::var_os(ALONE).is_some();
+    if !alone {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let output = output_of(command.args(["--exact", test]).env(ALONE, "yes"));
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    }
+    alone
+}
+
 /// Runs it.
 pub fn pleach(words: &str) -> Output {
     let words = words.split_whitespace();

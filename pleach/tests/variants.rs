@@ -1,6 +1,6 @@
 //! Flowshops with other objectives and with side conditions, as a user sees them.
 
-use crate::outside::{folder, json, pleach, refused};
+use crate::outside::{folder, is_alone, json, pleach, refused};
 use pleach::{Best, Checkpoint, ProgressSnapshot, Search, Status, flowshop, shop};
 use serde_json::json as value;
 use std::cmp::Reverse;
@@ -17,11 +17,14 @@ fn file(name: &str, text: &str) -> String {
 /// Layers that do not fit into memory leave the rest to a search depth first, whose progress includes them.
 #[test]
 fn progress_continues_from_layers_to_a_search() {
+    if !is_alone("variants::progress_continues_from_layers_to_a_search") {
+        return;
+    }
     let shop = shop::Shop::new(flowshop::named("ta011").unwrap());
     let variant = shop::Variant::new(shop, shop::Objective::FlowTime, shop::Passing::Wait).unwrap();
     let mut states: Vec<ProgressSnapshot> = Vec::new();
     let mut search = Search::default();
-    (search.settings.threads, search.settings.memory) = (2, Some(16 << 20));
+    (search.settings.threads, search.settings.memory) = (2, Some(32 << 20));
     search.progress = Some(Box::new(|snapshot| {
         states.push(snapshot.clone());
         // In layers there are no workers.
