@@ -112,7 +112,7 @@ mod terminal {
     #[test]
     fn the_result_comes_after_the_dashboard() {
         // However busy the machine is, there is something to show before that.
-        let run = Terminal::new("count uts T1XXL --node-limit 100000000 --threads 2 --dashboard");
+        let run = Terminal::new("count uts T1XXL --node-limit 200000000 --threads 2 --dashboard");
         let (code, [before, on, after]) = run.end();
         assert_eq!(code, Some(3));
         assert_eq!(before, "");

@@ -54,7 +54,7 @@ fn a_search_is_shown_over_time_with_its_schedule() {
     let folder = folder("report-search");
     keep(
         &folder,
-        "solve flowshop VFR20_5_1 --best none --threads 2 --trace t.json --node-limit 10000000",
+        "solve flowshop VFR20_5_1 --best none --threads 2 --trace t.json --node-limit 30000000",
         "run.json",
     );
     let html = page(&folder, &["run.json"]);

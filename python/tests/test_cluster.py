@@ -200,22 +200,24 @@ def test_a_joiner_outlives_a_wrong_tree_that_it_finds_itself(tmp_path: Path) -> 
 
 def test_a_joiner_hears_that_its_root_is_lost(tmp_path: Path) -> None:
     """Between two searches, it tries to come back; Ctrl-C ends that."""
-    key = tmp_path / "test.key"
+    key, flag = tmp_path / "test.key", tmp_path / "joined"
+    # The first search waits until the other process takes part: before that, Ctrl-C ends its attempt to join.
     program = f"""
-import pleach, sys, time
+import os, pleach, sys
+from shared_tree import Strings
 cluster = pleach.cluster.listen("127.0.0.1:0", key={str(key)!r})
 print(cluster.address, flush=True)
 cluster.wait_for(1)
-print(pleach.queens.count(8, cluster=cluster).count, flush=True)
+print(pleach.solve(Strings(15, {str(flag)!r}, os.getpid()), cluster=cluster).count, flush=True)
 sys.stdin.read()
 """
-    pipe = subprocess.PIPE
-    root = subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe, text=True)
+    pipe, env = subprocess.PIPE, os.environ | {"PYTHONPATH": str(FOLDER)}
+    root = subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe, text=True, env=env)
     assert root.stdout is not None
     address = root.stdout.readline().strip()
     join = f"import pleach; print(pleach.cluster.join({address!r}, key={str(key)!r}, threads=1))"
-    other = subprocess.Popen([sys.executable, "-c", join], stdout=pipe, stderr=pipe, text=True)
-    assert root.stdout.readline().strip() == "92"
+    other = subprocess.Popen([sys.executable, "-c", join], stdout=pipe, stderr=pipe, text=True, env=env)
+    assert root.stdout.readline().strip() == str(2**15)
     root.kill()
     root.communicate()
     other.send_signal(signal.SIGINT)
