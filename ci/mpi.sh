@@ -62,7 +62,6 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-
 # expect CODE TEXT COMMAND...: the command ends with this code and prints this text, once.
 expect() {
     local want=$1 text=$2 code=0
