@@ -6,6 +6,7 @@ use crate::cli::keys::table_of;
 use crate::results;
 use serde::Deserialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 use toml::Value;
 
 /// A figure or table of a paper.
@@ -20,6 +21,9 @@ pub struct Figure {
     pub says: String,
     /// Why the verdict on the full version is what it is; a quick version has none.
     pub argued: Option<String>,
+    /// Names to show in all parts that have no others.
+    #[serde(default)]
+    names: BTreeMap<String, String>,
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
     #[serde(rename = "claim", default)]
@@ -47,6 +51,7 @@ impl Figure {
     fn settled(mut self, quick: bool) -> Result<Self, String> {
         let names: Vec<String> = self.parts.iter().map(|part| part.name.clone()).collect();
         for (at, part) in self.parts.iter_mut().enumerate() {
+            part.add_names(&self.names);
             part.settle().map_err(|why| format!("part[{at}].{why}"))?;
             if names[..at].contains(&part.name) {
                 return Err(format!("part[{at}].name = '{}': expected a unique name", part.name));
@@ -131,5 +136,15 @@ mod tests {
         assert_eq!(texts(true), (None, quick));
         let runs = Figure::read("X-fig1", FILE, true).unwrap().parts.remove(0).runs.unwrap();
         assert_eq!(runs.x, ["8"]);
+    }
+
+    #[test]
+    fn parts_share_the_names_of_their_figure() {
+        let shared = "[names]\n9 = 'nine'\n10 = 'ten'\n[[part]]";
+        let own = "[part.names]\n9 = 'IX'\n[part.runs]";
+        let file = FILE.replacen("[[part]]", shared, 1).replacen("[part.runs]", own, 1);
+        let parts = Figure::read("X-fig1", &file, false).unwrap().parts;
+        let shown = |part: usize| ["9", "10"].map(|value| parts[part].name_of(value));
+        assert_eq!([shown(0), shown(1)], [["IX", "ten"], ["nine", "ten"]]);
     }
 }

@@ -28,14 +28,15 @@ mod tests {
 
     /// What a text may name of a part's work, with the names that are shown.
     struct Named<'a> {
-        names: Option<&'a Table>,
+        /// The part's names, and those that all parts share.
+        names: [Option<&'a Value>; 2],
         all: BTreeSet<String>,
     }
 
     impl Named<'_> {
         /// What is named of a part; of lists of peers, their single numbers only if `peers`.
-        fn of(part: &Value, peers: bool) -> BTreeSet<String> {
-            let names = part.get("names").and_then(Value::as_table);
+        fn of(file: &Table, part: &Value, peers: bool) -> BTreeSet<String> {
+            let names = [part.get("names"), file.get("names")];
             let mut named = Named { names, all: BTreeSet::new() };
             let work = part.get("scenario").or(part.get("runs")).expect("a part runs something");
             named.add("", work, peers);
@@ -100,7 +101,8 @@ mod tests {
 
         fn shown(&self, value: &Value) -> String {
             let word = words(value);
-            let name = self.names.and_then(|names| names.get(&word)).and_then(Value::as_str);
+            let mut names = self.names.into_iter().flatten();
+            let name = names.find_map(|names| names.get(&word)?.as_str());
             name.map_or(word.clone(), String::from)
         }
     }
@@ -147,7 +149,7 @@ mod tests {
                 }
                 let mut quick = part.clone();
                 apply_quick(&mut quick).unwrap();
-                let (full, has) = (Named::of(part, false), Named::of(&quick, true));
+                let (full, has) = (Named::of(&file, part, false), Named::of(&file, &quick, true));
                 let (common, shown) = (texts(part), texts(&quick));
                 for line in shown.iter().filter(|line| common.contains(line)) {
                     let is_named = |word: &&String| plain(line).contains(&plain(word));

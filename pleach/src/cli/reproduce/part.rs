@@ -197,6 +197,13 @@ impl Part {
         Ok(())
     }
 
+    /// Adds the names that the parts of a figure share, except for what it names itself.
+    pub fn add_names(&mut self, shared: &BTreeMap<String, String>) {
+        for (value, name) in shared {
+            self.names.entry(value.clone()).or_insert_with(|| name.clone());
+        }
+    }
+
     /// The name to show for a value of a list.
     pub fn name_of<'p>(&'p self, value: &'p str) -> &'p str {
         self.names.get(value).map_or(value, String::as_str)
